@@ -126,7 +126,7 @@ def engine_scores(
     items = tuple(pair(i, {"first": [one], "second": [two]}) for i, (one, two) in enumerate(pairs))
     suite = Suite("benchmark", "sum", ("(1;%first%) > (1;%second%)",), items)
     encoder = Encoder(tokenizer, "legacy_none", "literal")
-    return [read.bits for read in condition_bits([suite], encoder, open_reader(network, budget, share))]
+    return [np.concatenate(read) for read in condition_bits([suite], encoder, open_reader(network, budget, share))]
 
 
 def alternated(

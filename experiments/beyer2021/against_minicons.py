@@ -49,7 +49,7 @@ def main() -> None:
         Encoder(tokenizer, "legacy_none", "literal"),
         open_reader(network),
     )
-    apart = [np.abs(own.bits - [bits for _, bits in row]) for own, row in zip(ours, theirs, strict=True)]
+    apart = [np.abs(np.concatenate(own) - [bits for _, bits in row]) for own, row in zip(ours, theirs, strict=True)]
     made = {
         "command": "experiments/beyer2021/against_minicons.py",
         "model": SMOLLM2["file"],

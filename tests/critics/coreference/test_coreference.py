@@ -1,5 +1,6 @@
-"""Chains of persons from mentions; resolvers by rules, by the nearest mention and brought from outside."""
+"""Chains of persons from mentions; resolvers by rules, by the nearest mention, from outside; their agreement with gold."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -7,34 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.core.documents import BadInput, Document, Section, chains_from_readout
-from longform.critics.coreference.agreement import against_gold, units_from_readout
-from longform.critics.coreference.chains import (
-    GivenMentions,
-    Mention,
-    entity_types,
-    gold_chains,
-    gold_mentions,
-    is_film_paper,
-    is_person,
-    person_chain,
-    person_chains_to_readout,
-    read_chains,
-    read_with,
-    root_offset,
-)
-from longform.critics.coreference.chains import read_gold as gold_read
-from longform.critics.coreference.person_mentions import FIRST_NAMES
-from longform.critics.coreference.rules import (
-    FcorefResolver,
-    NearestResolver,
-    RuleResolver,
-    load_fcoref,
-    patch_tied_weights,
-    person_name_spans,
-    read_nearest,
-)
-from longform.critics.coreference.rules import read as rules_read
+from longform.core.documents import Document, Section, chains_from_readout
+from longform.core.resampling import generator
+from longform.critics.coreference import agreement, chains, rules
+from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
+from longform.critics.coreference.chains import GivenMentions, Mention, gold_chains, gold_mentions, read_chains
+from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, person_chains
+from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.titles import is_film
 from tests.refusals import refuses
 
@@ -46,8 +27,12 @@ def mention(text: str, words: str, entity: int, nth: int = 0, **more) -> Mention
     return Mention(start, start + len(words), entity, **more)
 
 
-def symbols(text: str, mentions: list[Mention], **rules: bool) -> tuple[str, ...]:
-    return person_chain("d", "test", text, mentions, **rules).chain.symbols
+def symbols(text: str, mentions: list[Mention], **settings: bool) -> tuple[str, ...]:
+    return chains.person_chain("d", "test", text, mentions, **settings).symbols
+
+
+def documents(*texts):
+    return [Document(f"d{i}", "test", (Section(None, text),)) for i, text in enumerate(texts)]
 
 
 TEXT = "Anna Lee met Tom. He liked her film. It won."
@@ -73,46 +58,44 @@ def test_chains_of_sentences_names_and_single_mentions():
      ("Lee", False, False), ("Thy", False, False), ("you", False, True)],
 )  # fmt: skip
 def test_the_person_test_is_the_released_one_case_and_exceptions_included(word, named, expected):
-    assert is_person(word, named) is expected
+    assert chains.is_person(word, named) is expected
 
 
 def test_votes_are_majorities_and_heads_stand_before_prepositions():
     votes = [(1, "him", None), (1, "her", None), (1, "she", None), (2, "Her", None), (2, "his", None), (3, "my", None)]
-    assert entity_types(votes) == {1: "FEMALE", 2: "FEMALE", 3: "NONE"}
-    assert entity_types([(1, "you", None), (1, "Ann", "FEMALE")]) == {1: "PLURAL"}
+    assert chains.entity_types(votes) == {1: "FEMALE", 2: "FEMALE", 3: "NONE"}
+    assert chains.entity_types([(1, "you", None), (1, "Ann", "FEMALE")]) == {1: "PLURAL"}
     for words, head in [("the son of King John", "son"), ("Anna Lee", "Lee"), ("Tom, who left", "Tom"), ("of", "of")]:
-        assert words[root_offset(words, 0, len(words)) :].startswith(head)
+        assert words[chains.root_offset(words, 0, len(words)) :].startswith(head)
 
 
 def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_entity():
     text = "His mother came. Tom saw her."
     nested = [mention(text, "His", 1), mention(text, "His mother", 2), mention(text, "Tom", 1, named=True)]
     assert symbols(text, [*nested, mention(text, "her", 2, 1)]) == (".", "His:1", "FEMALE:2", ".", "MALE:1", "her:2")
-    twice = [mention(text, "her", 3, 1), mention(text, "her", 5, 1), mention(text, "mother", 5),
-             mention(text, "His", 3)]  # fmt: skip
+    twice = [
+        *(mention(text, "her", entity, 1) for entity in (3, 5)),
+        mention(text, "mother", 5),
+        mention(text, "His", 3),
+    ]
     assert symbols(text, twice)[-1] == "her:5"
 
 
 def test_readout_keeps_chains_and_where_their_symbols_stand():
-    items = [person_chain("a", "test", TEXT, [ANNA, TOM, HE, HER]), person_chain("b", "train", "", [])]
-    readout = person_chains_to_readout(items)
-    assert chains_from_readout(readout) == [item.chain for item in items]
-    assert [row.tolist() for row in readout.ragged("span")] == [[list(s) for s in items[0].spans], []]
-
-
-def document(text: str, *more: str) -> Document:
-    return Document("d", "test", tuple(Section(None, t) for t in (text, *more)))
+    gold = GivenMentions({TEXT: [ANNA, TOM, HE, HER], "": []})
+    readout = chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
+    first, second = person_chains(readout)
+    assert (first.symbols, first.text) == (symbols(TEXT, [ANNA, TOM, HE, HER]), TEXT)
+    stands = [".", *(TEXT[slice(*span)] for span in first.spans if span[0] < span[1])]
+    assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())
 
 
 def test_film_filter_reads_the_first_sentence_and_the_papers_reads_the_section():
-    film = document("Alien is a 1979 film. It won.")
-    later = document("Alien won. It is a film.")
-    born = document("Lee (born 1950) is a film director.")
-    broken = document("Alien is a\nhorror film. It won.")
-    films = document("Kino is a studio for films. More.")
-    assert [is_film(d) for d in (film, later, born, broken, films)] == [True, False, False, True, False]
-    assert [is_film_paper(d) for d in (film, later, born, broken, films)] == [True, True, True, True, True]
-    assert not is_film(document("", "It is a film."))
+    films = documents("Alien is a 1979 film. It won.", "Alien won. It is a film.", "Lee (born 1950) is a film director.",
+                      "Alien is a\nhorror film. It won.", "Kino is a studio for films. More.")  # fmt: skip
+    assert [is_film(film) for film in films] == [True, False, False, True, False]
+    assert all(map(chains.is_film_paper, films))
+    assert not is_film(Document("d", "test", (Section(None, ""), Section(None, "It is a film."))))
 
 
 TRUTH = {"mention_chain": np.array([0, 1, 0, 2]), "mention_chain_lengths": np.array([3, 1]),
@@ -124,56 +107,44 @@ DOCUMENTS = [Document(n, "test", (Section(None, text),)) for n, text in (("a", "
 def test_gold_chains_and_mentions_come_back_from_truth_arrays_and_a_readout():
     assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [(".", "FEMALE:0", "."), ("MALE:9",)]
     found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), singletons=True)
-    assert found[0].chain.symbols == (".", "FEMALE:0", ".")
-    readout = gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
+    assert found[0].symbols == (".", "FEMALE:0", ".")
+    readout = chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
     assert chains_from_readout(readout) == gold_chains(DOCUMENTS[:1], ONE)
-    assert chains_from_readout(gold_read(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])) == []
+    assert chains_from_readout(chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])) == []
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda: gold_chains(DOCUMENTS[:1], TRUTH),
-        lambda: gold_chains(DOCUMENTS, {}),
-        lambda: gold_mentions(DOCUMENTS, TRUTH | {"mention_end": np.array([99])}),
-        lambda: GivenMentions({}).resolve(["a text"]),
-        lambda: load_fcoref(Path("no-such-folder")),
-    ],
-)
-def test_bad_input_is_refused_with_a_message(build):
-    with pytest.raises(BadInput):
-        build()
-
-
-class FakePrediction:
-    def __init__(self, clusters):
-        self.clusters = clusters
-
-    def get_clusters(self, as_strings: bool):
-        assert not as_strings
-        return self.clusters
+def test_bad_input_is_named():
+    refuses("belong apart", gold_chains, DOCUMENTS[:1], TRUTH)
+    refuses("truth lacks", gold_chains, DOCUMENTS, {})
+    refuses("outside its", gold_mentions, DOCUMENTS, TRUTH | {"mention_end": np.array([99])})
+    refuses("no gold mentions", GivenMentions({}).resolve, ["a text"])
+    refuses(r"no config\.json", rules.read_fcoref, documents=[], reader=Path("no-such-folder"), splits=[])
 
 
 class FakeModel:
     def predict(self, texts, max_tokens_in_batch):
         assert all(texts) and max_tokens_in_batch > 0
-        return [FakePrediction([[(0, 8), (27, 30)], [(13, 16), (18, 20)]]) for _ in texts]
+        return [self for _ in texts]
+
+    def get_clusters(self, as_strings: bool):
+        assert not as_strings
+        return [[(0, 8), (27, 30)], [(13, 16), (18, 20)]]
 
 
 def test_fcoref_clusters_become_chains_under_any_release_of_transformers():
     resolver = FcorefResolver(FakeModel(), "some-checkpoint")
-    chains = read_chains([document(TEXT)], resolver)
-    assert chains[0].chain.symbols == (".", "FEMALE:0", "MALE:1", ".", "He:1", "her:0", ".")
-    assert resolver.resolve(["", TEXT])[0] == []
+    [chain] = read_chains(documents(TEXT), resolver)
+    assert chain.symbols == (".", "FEMALE:0", "MALE:1", ".", "He:1", "her:0", ".")
+    empty, found = resolver.resolve(["", TEXT])
+    assert not empty and [TEXT[m.start : m.end] for m in found if m.named] == ["Anna Lee", "Tom"]
     assert "transformers" in resolver.header() and "some-checkpoint" in resolver.header()["resolver"]
     old, new = type("Old", (), {}), type("New", (), {"all_tied_weights_keys": {"a": "b"}})
-    patch_tied_weights(old)
-    patch_tied_weights(new)
+    rules.patch_tied_weights(old)
+    rules.patch_tied_weights(new)
     assert old.all_tied_weights_keys == {} and new.all_tied_weights_keys == {"a": "b"}
 
 
-def test_names_are_marked_by_rules_and_carry_gender_their_own_and_from_outside():
-    assert [TEXT[a:b] for a, b in person_name_spans(TEXT, FIRST_NAMES)] == ["Lee", "Tom"]
+def test_names_carry_gender_their_own_and_from_outside():
     names = {"anmund": "MALE", "belsia": "FEMALE"}
     text = "Anmund Balow met Belsia Dalick. She smiled at him."
     found = groups(text, RuleResolver(first_names=names))
@@ -185,11 +156,11 @@ def test_names_are_marked_by_rules_and_carry_gender_their_own_and_from_outside()
 
 def test_the_film_filter_leaves_invalid_chains_that_are_counted():
     film, other = Document("f", "test", (Section(None, "Alien is a film. Anna made it. She won."),)), DOCUMENTS[0]
-    readout = rules_read(documents=[film, other], splits=["test"], film_filter="released")
+    readout = rules.read(documents=[film, other], splits=["test"], film_filter="released")
     assert readout.arrays["valid"].tolist() == [True, False]
     assert chains_from_readout(readout)[0].symbols == (".", ".", "FEMALE:1", ".", "She:1")
     assert any(str(line).startswith("resolver=RuleResolver(") for line in readout.arrays["header_names"])
-    refuses("film_filter", rules_read, documents=[film], splits=["test"], film_filter="papers")
+    refuses("film_filter", rules.read, documents=[film], splits=["test"], film_filter="papers")
 
 
 ONE = TRUTH | {name: TRUTH[name][:1] for name in ("mention_chain_lengths", "mention_start_lengths")}
@@ -252,16 +223,13 @@ def test_any_text_gives_ordered_spans_inside_it(text):
     assert [(m.start, m.end) for m in found] == sorted((m.start, m.end) for m in found)
 
 
-def entities(text):
-    (found,) = NearestResolver().resolve([text])
-    return [(text[m.start : m.end], m.entity) for m in found]
-
-
 def test_a_pronoun_is_the_person_mentioned_last_and_plural_ones_share_an_entity():
-    assert entities("Anna Lee met Tom Reed. She smiled. Lee left. He waved.") == [
-        ("Anna Lee", 0), ("Tom Reed", 1), ("She", 1), ("Lee", 0), ("He", 0),
-    ]  # fmt: skip
-    assert entities("They met Tom Reed. He left them.") == [("They", 0), ("Tom Reed", 1), ("He", 1), ("them", 0)]
+    for text, expected in (
+        ("Anna Lee met Tom Reed. She smiled. Lee left. He waved.", "Anna Lee 0, Tom Reed 1, She 1, Lee 0, He 0"),
+        ("They met Tom Reed. He left them.", "They 0, Tom Reed 1, He 1, them 0"),
+    ):
+        (found,) = NearestResolver().resolve([text])
+        assert ", ".join(f"{text[m.start : m.end]} {m.entity}" for m in found) == expected
 
 
 @pytest.mark.parametrize("text", ["", "Nobody was there.", "Он пришёл. 彼は来た。", "He.", "she " * 500])
@@ -270,22 +238,104 @@ def test_odd_texts_give_mentions_in_order(text):
     assert found == sorted(found, key=lambda m: (m.start, m.end)) and len({m.entity for m in found}) <= 1
 
 
-def documents(*texts):
-    return [Document(f"d{i}", "test", (Section(None, text),)) for i, text in enumerate(texts)]
-
-
 def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
     pages = documents("Anna Lee met Tom Reed. She smiled. He waved. Reed left.")
     spans = [(0, 8, 0), (13, 21, 1), (23, 26, 0), (35, 37, 1), (45, 49, 1)]
     gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
-    truth = read_with(gold, pages, False, None)
-    critic = against_gold(real=truth)
-    assert critic.score(critic.tally(units_from_readout(truth))) == 1.0
-    nearest = units_from_readout(read_nearest(documents=pages, splits=["test"]))
+    truth = chains.read_with(gold, pages, ["test"], False, None)
+    critic = agreement.against_gold(real=truth)
+    assert critic.score(critic.tally(agreement.units_from_readout(truth))) == 1.0
+    nearest = agreement.units_from_readout(rules.read_nearest(documents=pages, splits=["test"]))
     parts = critic.describe(nearest)
     # found: {Reed, She, He, Reed} alone, Lee being mentioned once; gold: {Lee, She}, {Reed, He, Reed}
-    assert parts["muc"] == {"recall": pytest.approx(2 / 3), "precision": pytest.approx(2 / 3),
-                            "f1": pytest.approx(2 / 3)}  # fmt: skip
+    assert parts["muc"] == pytest.approx({"recall": 2 / 3, "precision": 2 / 3, "f1": 2 / 3})
     assert parts["b3"]["recall"] == pytest.approx((1 / 2 + 9 / 3) / 5)
     other = [Document("z", "test", (Section(None, "He ran."),))]
-    refuses("no gold chain", critic.tally, units_from_readout(read_nearest(documents=other, splits=["test"])))
+    refuses(
+        "no gold chain",
+        critic.tally,
+        agreement.units_from_readout(rules.read_nearest(documents=other, splits=["test"])),
+    )
+
+
+def sets(*rows: str):
+    return tuple(frozenset(row) for row in rows)
+
+
+GOLD, FOUND = sets("abc", "defg"), sets("ab", "cd", "fghi")  # Pradhan et al. 2014, section 4.2
+
+
+def ratios(sums):
+    return sums[0] / sums[1], sums[2] / sums[3]
+
+
+def test_scores_of_the_published_example():
+    assert ratios(muc(GOLD, FOUND)) == pytest.approx((2 / 5, 2 / 5))
+    recall = (1 / 7) * (2**2 / 3 + 1 / 3 + 1 / 4 + 2**2 / 4)
+    precision = (1 / 8) * (2**2 / 2 + 1 / 2 + 1 / 2 + 2**2 / 4)
+    assert ratios(b_cubed(GOLD, FOUND)) == pytest.approx((recall, precision))
+    best = 2 * 2 / (3 + 2) + 2 * 2 / (4 + 4)
+    assert ratios(ceaf_e(GOLD, FOUND)) == pytest.approx((best / 2, best / 3))
+
+
+def test_ceaf_takes_the_best_of_all_alignments():
+    rng = generator("test", "ceaf")
+    for _ in range(20):
+        gold = clusters([(i, int(rng.integers(0, 3))) for i in range(8)])
+        found = clusters([(i, int(rng.integers(0, 4))) for i in range(2, 10)])
+        phi = [[2 * len(k & r) / (len(k) + len(r)) for r in found] for k in gold]
+        if len(gold) <= len(found):
+            alignments = itertools.permutations(range(len(found)), len(gold))
+            best = max(sum(phi[i][j] for i, j in enumerate(alignment)) for alignment in alignments)
+            assert ceaf_e(gold, found)[0] == pytest.approx(best)
+
+
+def judged(**pages):
+    """The critic of gold clusters, and the found ones, from (gold, found) by document."""
+    critic = ChainAgreement({name: gold for name, (gold, _) in pages.items()})
+    return critic, [ReadClusters(name, "test", found) for name, (_, found) in pages.items()]
+
+
+def test_a_perfect_resolver_scores_one_nothing_found_zero_and_no_gold_is_excluded():
+    critic, units = judged(d=(GOLD, GOLD))
+    assert critic.score(critic.tally(units)) == pytest.approx(1.0)
+    for score in (muc, b_cubed, ceaf_e):
+        assert score(GOLD, FOUND)[:2] == score(FOUND, GOLD)[2:]
+    pooled, units = judged(a=(GOLD, FOUND), b=(sets("xy"), sets("xy")))
+    assert pooled.describe(units)["muc"]["recall"] == pytest.approx(3 / 6)  # of sums over documents
+    critic, units = judged(none=(GOLD, ()), empty=((), FOUND))
+    tally = critic.tally(units)
+    assert critic.score(tally) == 0.0
+    assert tally.column("excluded").tolist() == [0, 1] and not tally.values[1, :-1].any()
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return build(name="test", seed=3, domain="wiki", documents=150)
+
+
+def test_chains_made_of_gold_mentions_are_the_gold_chains(corpus):
+    made = read_chains(corpus.documents, gold_mentions(corpus.documents, corpus.truth), singletons=True)
+    gold = gold_chains(corpus.documents, corpus.truth)
+    assert [(item.unit_id, item.symbols) for item in made] == [(item.unit_id, item.symbols) for item in gold]
+
+
+def test_rules_agree_with_the_planted_truth(corpus):
+    resolver = RuleResolver(subject=0.0, parallel=0.0)
+    gold = gold_mentions(corpus.documents, corpus.truth)
+    units, true = [], {}
+    for document, mentions in zip(corpus.documents, resolver.resolve([d.text for d in corpus.documents]), strict=True):
+        persons = {m.entity for m in mentions if m.named or chains.is_person(document.text[m.start : m.end], False)}
+        found = clusters([((m.start, m.end), m.entity) for m in mentions if m.entity in persons])
+        true[document.id] = clusters([((m.start, m.end), m.entity) for m in gold.by_text[document.text]])
+        units.append(ReadClusters(document.id, "test", found))
+    critic = ChainAgreement(true)
+    assert critic.score(critic.tally(units)) > 0.8
+
+
+@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
+def test_gold_chains_score_above_their_closed_form_and_near_it(corpus, critic):
+    chains = gold_chains(corpus.documents, corpus.truth)
+    fitted = critic.fit(chains[:100])
+    latent_ppl, exact = fitted.score(fitted.tally(chains[100:])), corpus.facts["mention_latent_ppl"]
+    assert 0.9 * exact < latent_ppl < 1.7 * exact

@@ -1,20 +1,25 @@
-"""Lexical cohesion by hand and on planted reports."""
+"""Lexical cohesion by hand and on planted reports; Hirst-St-Onge and Lesk walked by hand, information measures against NLTK's."""
 
+import math
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from longform.core.resampling import generator
-from longform.core.text.entity_grids import grids_from_readout, read
+from longform.core.text.entity_grids import grids_from_readout, grids_to_readout, read
+from longform.core.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.lexical import wordnet as nets
 from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap, term_documents, word_vectors
-from longform.critics.lexical.wordnet import wordnet
+from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, wordnet
 from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.synthetic_world.lexicon import VOCABULARIES, fit, to_lmf, vocabulary
 from longform.evaluation.order_discrimination import order_discrimination
 from tests.critics.grid_cases import nouns as unit
+from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf
 from tests.refusals import refuses
 
 
@@ -75,17 +80,13 @@ def reports(tmp_path_factory):
     return read(documents=corpus.documents, truth=corpus.truth, reader=folder, roles="truth")
 
 
-def by_split(readout, split):
-    return [unit for unit in grids_from_readout(readout) if unit.split == split]
-
-
 def test_planted_reports_stand_above_their_shuffles(reports):
-    train, test = by_split(reports, "train"), by_split(reports, "test")
+    train, test = ([grid for grid in grids_from_readout(reports) if grid.split == split] for split in ("train", "test"))
     (found,) = order_discrimination({"grid": RoleTransitions()}, test, [ShuffleTask()], train=train)
     assert found.details["above_mean"] >= 0.95 and found.value > 0.9
     scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
     scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
-    found = order_discrimination(scorers, by_split(reports, "test"), [ShuffleTask()], train=by_split(reports, "train"))
+    found = order_discrimination(scorers, test, [ShuffleTask()], train=train)
     assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
 
 
@@ -94,10 +95,183 @@ def test_the_planted_word_net_is_the_planted_taxonomy():
         assert fit(world=world).text == to_lmf(vocabulary(world))
 
 
-def test_bad_input_is_named():
+COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}
+
+
+def counted(critic):
+    return replace(critic, content=critic.taxonomy.information_content(COUNTS))
+
+
+@pytest.fixture(scope="module")
+def taxonomy(tmp_path_factory):
+    return Taxonomy(read_lmf(write_lmf(tmp_path_factory.mktemp("lmf") / "tiny.xml")))
+
+
+HSO_BY_HAND = [("dog", "dog", 16, "the same synset"), ("day", "night", 16, "antonyms"),
+               ("doghouse", "house", 16, "a link, and one a compound of the other"),
+               ("robot_dog", "dog", 16, "the same"), ("dog", "animal", 7, "U: 8 - 1"),
+               ("puppy", "doghouse", 0, "six links are too many"),
+               ("day", "moonlight", 5, "DH: 8 - 2 - 1, though the way back (HU) is not allowed")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second", "strength", "why"), HSO_BY_HAND)
+def test_hirst_st_onge_equals_the_path_walked_by_hand(taxonomy, first, second, strength, why):
+    pair = [NAMES.index(first), NAMES.index(second)]
+    matrix = HirstStOnge(taxonomy).synset_matrix(sorted(set(pair)))
+    assert matrix.max() == 16
+    assert matrix[0, -1] == matrix[-1, 0] == strength, why
+
+
+def all_allowed_paths(taxonomy, start):
+    """Every walk of up to five links whose directions follow the two rules, spelled out link by link."""
+    kinds = {0: "U", 2: "U", 1: "D", 3: "D", 4: "H"}
+    allowed = {"U", "D", "H", "UD", "UH", "HD", "DH", "UHD"}
+    best = defaultdict(float)
+    stack = [(start, "", 0)]
+    while stack:
+        node, shape, length = stack.pop()
+        if length:
+            best[node] = max(best[node], 8 - length - (len(shape) - 1))
+        for source, kind, target in taxonomy.lexicon.links.tolist():
+            if source == node and length < 5:
+                grown = shape if shape.endswith(kinds[kind]) else shape + kinds[kind]
+                if grown in allowed:
+                    stack.append((target, grown, length + 1))
+    return best
+
+
+def test_every_pair_equals_an_enumeration_of_all_allowed_walks(taxonomy):
+    size = len(NAMES)
+    walked = np.zeros((size, size))
+    for i in range(size):
+        for j, strength in all_allowed_paths(taxonomy, i).items():
+            walked[i, j] = strength
+    ours = HirstStOnge(taxonomy).synset_matrix(range(size))
+    weak = ours < 16
+    np.testing.assert_array_equal(ours[weak], np.maximum(walked, walked.T)[weak])
+
+
+def test_lesk_plain_and_extended_by_hand(taxonomy):
+    dog, cat, entity = (NAMES.index(name) for name in ("dog", "cat", "entity"))
+    plain = Lesk(taxonomy, extended=False).synset_matrix([dog, cat, entity])
+    assert plain[0].tolist()[1:] == [2, 0]  # domestic, animal; "that" and "a" are function words
+    # definitions: "domestic animal" -> 4; hypernyms share the nine words from "living" to "organisms" -> 81
+    assert Lesk(taxonomy).synset_matrix([dog, cat])[0, 1] == 4 + 81
+    assert (Lesk(taxonomy).joined(NAMES.index("animal"), 2) == -3).sum() == 1  # dog and cat
+
+
+def numbers(text, index):
+    words = {"a": 0, "of": 1}
+    return np.array(
+        [words.get(w, nets.FUNCTIONS + index.setdefault(w, len(index))) for w in text.split()], dtype=np.int64
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "total"),
+    [
+        ("kinds of evergreen tree", "fruit of evergreen tree", 4),  # Banerjee and Pedersen's pine and cone
+        ("x of y z", "x of y w", 9),  # a phrase may hold a function word
+        ("of y of", "of y of", 1),  # but neither begin nor end with one
+        ("x y q x y", "x y", 4),  # each word is used once
+        ("x y q z", "z q x y", 4 + 1 + 1),  # the longest first, then what is left
+        ("a of", "a of", 0),
+        ("x", "", 0),
+    ],
+)
+def test_phrase_overlaps_equal_hand_counts(first, second, total):
+    index = {}
+    assert nets.phrase_overlap(numbers(first, index), numbers(second, index), nets.FUNCTIONS) == total
+
+
+def test_information_content_counts_every_sense_once_of_the_nouns_of_real_texts(taxonomy):
+    content = taxonomy.information_content(COUNTS)
+    total = len(NAMES) + 5 + 3 + 4 + 1 + 2 * 2 + 6 + 1
+    assert content[NAMES.index("entity")] == pytest.approx(0)
+    assert content[NAMES.index("dog")] == pytest.approx(-math.log((5 + 1 + 3) / total))  # dog, puppy, three smoothings
+    # robot dog lies below artifact and, by dog, below entity: entity counts it once
+    assert np.exp(-content[NAMES.index("artifact")]) * total == pytest.approx(4 + 1 + 2 + 6)
+    fitted = Resnik(taxonomy).fit([unit("dog", "dog cat")])
+    np.testing.assert_allclose(fitted.content, taxonomy.information_content({"dog": 2, "cat": 1}))
+
+
+def test_information_measures_equal_nltks_on_every_pair(tmp_path, monkeypatch):
+    nltk = pytest.importorskip("nltk")
+    from nltk.corpus.reader import WordNetCorpusReader
+
+    folder = write_database(tmp_path / "corpora" / "wordnet")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    theirs = WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
+    lexicon = read_wordnet(folder)
+    content = Taxonomy(lexicon).information_content(COUNTS)
+    offsets = [int(name[1:]) for name in lexicon.synsets]
+    table = {"n": defaultdict(float, zip(offsets, np.exp(-content) * 100, strict=True))}
+    if table["n"][0] == 0:
+        table["n"][0] = 100.0
+    synsets = [theirs.synset_from_pos_and_offset("n", offset) for offset in offsets]
+    matrices = [
+        m(Taxonomy(lexicon), content=content).synset_matrix(range(len(offsets))) for m in (Resnik, Lin, JiangConrath)
+    ]
+    for i, a in enumerate(synsets):
+        for j, b in enumerate(synsets[:i]):
+            resnik, lin, distance = (matrix[i, j] for matrix in matrices)
+            assert resnik == pytest.approx(a.res_similarity(b, table), abs=1e-9)
+            assert lin == pytest.approx(a.lin_similarity(b, table), abs=1e-9)
+            if content[i] > 1e-9 and content[j] > 1e-9:  # NLTK gives 0 where a concept carries no information
+                assert distance == pytest.approx(1 / a.jcn_similarity(b, table), abs=1e-9)
+
+
+def test_sentences_average_the_best_senses_and_unknown_words_count(taxonomy):
+    critic = HirstStOnge(taxonomy)
+    # bank-house: the building, up and down, 5; bank-land: the slope, up, 7; cat-house 3, cat-land 8 - 3 - 1 = 4
+    tally = critic.tally([unit("bank cat", "house land")])
+    assert tally.total("similarity") == pytest.approx((5 + 7 + 3 + 4) / 4)
+    tally = critic.tally([unit("dog zeppelin", "cat")])
+    assert tally.total("similarity") == pytest.approx(5 / 2)
+    assert tally.total("unknown") == 1
+    assert critic.tally([unit("zeppelin", "airship")]).total("similarity") == 0
+
+
+def test_jiang_conrath_is_a_distance_to_the_nearest_sense_and_leaves_unknown_words_out(taxonomy):
+    critic = counted(JiangConrath(taxonomy))
+    assert critic.better == "lower"
+    own = critic.content
+    slope, land = NAMES.index("slope"), NAMES.index("land")
+    expected = own[slope] - own[land]
+    assert critic.tally([unit("bank zeppelin", "land")]).total("similarity") == pytest.approx(expected)
+    assert critic.synset_matrix([slope, land])[0, 0] == 0
+
+
+def test_batches_and_lexicons_in_readouts_change_no_number(taxonomy, monkeypatch):
+    units = [unit("dog", "cat"), unit("day", "night"), unit("house", "bank door")]
+    whole = HirstStOnge(taxonomy).coherence(units)
+    monkeypatch.setattr(HirstStOnge, "batch_words", 2)
+    assert len(list(nets.batches(units, 2))) == 3
+    np.testing.assert_array_equal(HirstStOnge(taxonomy).coherence(units), whole)
+    readout = grids_to_readout([unit("dog", "cat")], taxonomy.lexicon.to_arrays())
+    assert wordnet(real=readout, measure="hirst_st_onge").coherence([unit("dog", "cat")])[0] == 5
+
+
+def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
+    """Sentences without a known noun have no distance; 0 would call them perfectly coherent."""
+    critic = counted(JiangConrath(taxonomy))
+    none, some = unit("zzyzx", "qwrt", "zzyzx"), unit("zzyzx", "qwrt dog", "zzyzx cat", "dog")
+    tally = critic.tally([none, some])
+    assert tally.column("excluded").tolist() == [1, 0] and tally.column("pairs").tolist() == [0, 2]
+    [dog_cat] = critic.synset_matrix([taxonomy.lexicon.noun_senses(w)[0] for w in ("dog", "cat")])[0][1:]
+    assert critic.coherence([none, some])[1] == pytest.approx(dog_cat)
+    assert np.isnan(critic.order_scores(none, np.array([[2, 1, 0]]))).all()
+    assert critic.order_scores(some, np.arange(4)[None])[0] == pytest.approx(dog_cat)
+    assert HirstStOnge(taxonomy=taxonomy).tally([none]).total("pairs") == 2  # a similarity of 0 is the worst
+
+
+def test_bad_input_is_named(taxonomy):
     refuses("dims", LatentSemantics, dims=0)
     refuses("two of each", LatentSemantics().fit, [unit("", "")])
     refuses("call fit", LatentSemantics().coherence, REAL)
     with pytest.raises(TypeError, match="abstract class"):
         AdjacentSimilarity().coherence(REAL)
     refuses("allowed are", fit, world="moon")
+    refuses("call fit", Lin(taxonomy).coherence, [unit("dog", "cat")])
+    refuses("allowed are", wordnet, real=grids_to_readout([]), measure="wu_palmer")
+    refuses("no lexicon", wordnet, real=grids_to_readout([]), measure="lin")

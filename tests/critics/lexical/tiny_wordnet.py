@@ -23,6 +23,8 @@ NOUNS = {"entity": ("that which exists", [], [], None),
          "land": ("the solid part of the ground", ["entity"], [], None),
          "slope bank": ("sloping land beside a river", ["land"], [], None)}  # fmt: skip
 NAMES = [words.split()[0] for words in NOUNS]
+WORDS = sorted({word for words in NOUNS for word in words.split()})
+HOMES = {word: [words.split()[0] for words in NOUNS if word in words.split()] for word in WORDS}  # its synsets
 LEX = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">
 <LexicalResource>
@@ -32,18 +34,16 @@ LEX = """<?xml version="1.0" encoding="UTF-8"?>
 def write_lmf(path: Path) -> Path:
     """WN-LMF; hyponyms and holonyms are left for the reader to close."""
     ids = {name: f"tiny-{i:02d}-n" for i, name in enumerate(NAMES)}
+    antonyms = {name: antonym for name, (*_, antonym) in zip(NAMES, NOUNS.values(), strict=True)}
     lines = [LEX]
-    for word in sorted({word for words in NOUNS for word in words.split()}):
-        homes = [words.split()[0] for words in NOUNS if word in words.split()]
+    for word, homes in HOMES.items():
         senses = ""
         for home in homes:
-            antonym = NOUNS[next(w for w in NOUNS if w.split()[0] == home)][3]
+            antonym = antonyms[home]
             relation = f"<SenseRelation relType='antonym' target='tiny-{antonym}-{antonym}'/>" if antonym else ""
             senses += f"<Sense id='tiny-{home}-{word}' synset='{ids[home]}'>{relation}</Sense>"
-        form = quoteattr(word.replace("_", " "))
-        lines.append(
-            f"<LexicalEntry id='tiny-w-{word}'><Lemma writtenForm={form} partOfSpeech='n'/>{senses}</LexicalEntry>"
-        )
+        lemma = f"<Lemma writtenForm={quoteattr(word.replace('_', ' '))} partOfSpeech='n'/>"
+        lines.append(f"<LexicalEntry id='tiny-w-{word}'>{lemma}{senses}</LexicalEntry>")
     for name, (gloss, hypernyms, parts, _) in zip(NAMES, NOUNS.values(), strict=True):
         links = "".join(f"<SynsetRelation relType='hypernym' target='{ids[h]}'/>" for h in hypernyms)
         links += "".join(f"<SynsetRelation relType='mero_part' target='{ids[p]}'/>" for p in parts)
@@ -59,45 +59,25 @@ def write_database(folder: Path) -> Path:
     offsets = dict.fromkeys(NAMES, 0)
     for _ in range(2):  # the first pass measures, offsets being of fixed width
         lines, place = [], 0
-        for name, words in zip(NAMES, NOUNS, strict=True):
+        for name, (words, (gloss, hypernyms, parts, antonym)) in zip(NAMES, NOUNS.items(), strict=True):
+            pointers = [("@", h, "0000") for h in hypernyms] + [("%p", p, "0000") for p in parts]
+            pointers += [("~", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][1]]
+            pointers += [("#p", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][2]]
+            pointers += [("!", antonym, "0101")] if antonym else []
+            listed = " ".join(f"{sign} {offsets[target]:08d} n {end}" for sign, target, end in pointers)
+            spelled = " ".join(f"{word} 0" for word in words.split())
             offsets[name] = place
-            lines.append(_line(name, words, offsets))
+            count = f"{len(words.split()):02x} {spelled} {len(pointers):03d}"
+            lines.append(f"{offsets[name]:08d} 00 n {count} {listed} | {gloss}  \n")
             place += len(lines[-1].encode())
-    (folder / "data.noun").write_text("".join(lines), encoding="utf-8")
-    (folder / "index.noun").write_text("".join(_index(offsets)), encoding="utf-8")
-    for part in ("verb", "adj", "adv"):
-        (folder / f"data.{part}").write_text("")
-        (folder / f"index.{part}").write_text("")
-    for part in ("noun", "verb", "adj", "adv"):
-        (folder / f"{part}.exc").write_text("mice mouse\n" if part == "noun" else "")
-    (folder / "lexnames").write_text("00\tnoun.Tops\t1\n")
-    (folder / "index.sense").write_text("".join(_senses(offsets)))
-    return folder
-
-
-def _line(name: str, words: str, offsets: dict[str, int]) -> str:
-    gloss, hypernyms, parts, antonym = NOUNS[words]
-    pointers = [("@", h, "0000") for h in hypernyms] + [("%p", p, "0000") for p in parts]
-    pointers += [("~", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][1]]
-    pointers += [("#p", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][2]]
-    pointers += [("!", antonym, "0101")] if antonym else []
-    listed = " ".join(f"{sign} {offsets[target]:08d} n {place}" for sign, target, place in pointers)
-    spelled = " ".join(f"{word} 0" for word in words.split())
-    return f"{offsets[name]:08d} 00 n {len(words.split()):02x} {spelled} {len(pointers):03d} {listed} | {gloss}  \n"
-
-
-def _index(offsets: dict[str, int]) -> list[str]:
-    lines = []
-    for word in sorted({word for words in NOUNS for word in words.split()}):
-        homes = [words.split()[0] for words in NOUNS if word in words.split()]
+    files = dict.fromkeys((f"{kind}.{part}" for part in ("verb", "adj", "adv") for kind in ("data", "index")), "")
+    files |= {f"{part}.exc": "mice mouse\n" if part == "noun" else "" for part in ("noun", "verb", "adj", "adv")}
+    files |= {"data.noun": "".join(lines), "index.noun": "", "lexnames": "00\tnoun.Tops\t1\n", "index.sense": ""}
+    for word, homes in HOMES.items():
         places = " ".join(f"{offsets[home]:08d}" for home in homes)
-        lines.append(f"{word} n {len(homes)} 1 @ {len(homes)} 0 {places}  \n")
-    return lines
-
-
-def _senses(offsets: dict[str, int]) -> list[str]:
-    lines = []
-    for word in sorted({word for words in NOUNS for word in words.split()}):
-        homes = [words.split()[0] for words in NOUNS if word in words.split()]
-        lines += [f"{word}%1:00:0{i}:: {offsets[home]:08d} {i + 1} {5 - i}\n" for i, home in enumerate(homes)]
-    return lines
+        files["index.noun"] += f"{word} n {len(homes)} 1 @ {len(homes)} 0 {places}  \n"
+        for i, home in enumerate(homes):
+            files["index.sense"] += f"{word}%1:00:0{i}:: {offsets[home]:08d} {i + 1} {5 - i}\n"
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder

@@ -7,15 +7,8 @@ import torch
 
 from longform.core.resampling import generator
 from longform.core.text.permutations import shuffled_orders
-from longform.critics.neural_ranker.train import (
-    CoherenceRanker,
-    Features,
-    RankerNetwork,
-    RankerShape,
-    TrainedRanker,
-    fit,
-    open_ranker,
-)
+from longform.critics.neural_ranker import train
+from longform.critics.neural_ranker.train import CoherenceRanker, Features, RankerNetwork, RankerShape, TrainedRanker
 from longform.language_models.lightning import Schedule
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
 from tests.refusals import refuses
@@ -74,15 +67,15 @@ def test_it_takes_its_encoder_along_and_misses_it_when_it_is_gone(tmp_path):
     network = RankerNetwork(RankerShape(features=encoder.dims, sentence=8, pair=8)).eval()
     TrainedRanker(network, KeptFeatures(base, encoder), "rules").save(folder)
     shutil.rmtree(base)
-    back = open_ranker(folder)
+    back = train.open_ranker(folder)
     features = torch.randn(1, 5, encoder.dims)
     torch.testing.assert_close(back.network(features), network(features))
     np.testing.assert_array_equal(back.frozen.encoder.encode(["A cow sees a river."]), known)
     shutil.rmtree(folder / ENCODER)
-    refuses("not there", open_ranker, folder)
-    refuses(r"no ranker\.json", open_ranker, tmp_path)
+    refuses("not there", train.open_ranker, folder)
+    refuses(r"no ranker\.json", train.open_ranker, tmp_path)
 
 
 def test_unknown_tasks_are_named(tmp_path):
     given = {"documents": [], "base": tmp_path, "name": "r", "seed": 1, "scratch": tmp_path, "splitter": "rules"}
-    refuses("allowed are", fit, **given, tasks=[["spiral", 1]], schedule={})
+    refuses("allowed are", train.fit, **given, tasks=[["spiral", 1]], schedule={})

@@ -8,22 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    PreTrainedTokenizerFast,
-)
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from longform.critics.surprisal.read import (
-    ENDS,
-    Encoder,
-    RegionText,
-    condition_bits,
-    joined,
-    read,
-    suite_readout,
-    token_regions,
-)
+from longform.critics.surprisal.read import ENDS, Encoder, condition_bits, joined, read, suite_readout, token_regions
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.language_models.log_probs import batches, common_prefix, grow, open_reader
 from tests.refusals import refuses
@@ -40,21 +27,17 @@ def byte_level(**ends) -> PreTrainedTokenizerFast:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=alphabet, show_progress=False)
     tokenizer.train_from_iterator([TEXT], trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, **(ends or {"eos_token": END, "bos_token": END, "pad_token": END})
-    )
+    ends = ends or {"eos_token": END, "bos_token": END, "pad_token": END}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
 
 
 def sentencepiece_like() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
-    trainer = trainers.UnigramTrainer(
-        vocab_size=80, special_tokens=["<s>", "</s>", "<unk>"], unk_token="<unk>", show_progress=False
-    )
-    tokenizer.train_from_iterator([TEXT], trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="</s>"
-    )
+    marks = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    special = {"special_tokens": [*marks.values()], "unk_token": "<unk>", "show_progress": False}
+    tokenizer.train_from_iterator([TEXT], trainers.UnigramTrainer(vocab_size=80, **special))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks, pad_token="</s>")
 
 
 TOKENIZERS = {"byte-level": byte_level(), "sentencepiece-like": sentencepiece_like()}
@@ -85,19 +68,26 @@ def suite(metric: str = "mean") -> Suite:
     return Suite("toy", metric, ("(3;%a%) > (3;%b%)",), tuple(items), {"1": "x"})
 
 
+CONDITIONS = [condition for item in suite().items for condition in item.conditions]
+
+
 def plain_byte_level() -> Tokenizer:
-    tokenizer = Tokenizer(
-        models.BPE(vocab={c: i for i, c in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, merges=[])
-    )
+    vocabulary = {character: i for i, character in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
 
+def pieces(text: str, ends: list[int]) -> list[str]:
+    """The regions of a text, blanks included."""
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
 def unigram_like() -> Tokenizer:
-    pieces = [("<unk>", 0.0), ("▁", -1.0), *((c, -2.0) for c in "abcdefé ▁日"), ("▁a", -1.5), ("▁ab", -1.6)]
-    pieces += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
-    tokenizer = Tokenizer(models.Unigram(list(dict.fromkeys(pieces)), unk_id=0, byte_fallback=True))
+    words = [("<unk>", 0.0), ("▁", -1.0), *((c, -2.0) for c in "abcdefé ▁日"), ("▁a", -1.5), ("▁ab", -1.6)]
+    words += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
+    tokenizer = Tokenizer(models.Unigram(list(dict.fromkeys(words)), unk_id=0, byte_fallback=True))
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     return tokenizer
@@ -112,15 +102,13 @@ texts = st.one_of(st.text(characters, max_size=40), st.text(st.sampled_from("ab 
 @settings(max_examples=150, deadline=None)
 @given(texts, st.lists(st.integers(0, 40), max_size=5))
 def test_regions_partition_any_text_and_every_token_has_exactly_one(kind, text, cuts):
-    ends = (*tuple(sorted(min(cut, len(text)) for cut in cuts)), len(text))
-    source = RegionText(text, ends)
-    assert "".join(source.regions()) == text
+    ends = [*sorted(min(cut, len(text)) for cut in cuts), len(text)]
     encoded = ALIGNED[kind].encode(text, add_special_tokens=False)
-    regions = token_regions(source, [start for start, _ in encoded.offsets])
+    regions = token_regions(text, ends, [start for start, _ in encoded.offsets])
     assert regions.shape == (len(encoded.ids),)
     assert ((regions >= 0) & (regions < len(ends))).all() or not len(regions)
     assert (np.diff(regions) >= 0).all()
-    spans = np.cumsum([0, *map(len, source.regions())])
+    spans = [0, *ends]
     for region, (start, end) in zip(regions, encoded.offsets, strict=True):
         visible = next((i for i in range(start, end) if not text[i].isspace()), None)
         if visible is not None:
@@ -130,12 +118,12 @@ def test_regions_partition_any_text_and_every_token_has_exactly_one(kind, text, 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(st.sampled_from("ab é日’🙂\t"), max_size=8), min_size=1, max_size=5))
 def test_joined_contents_are_their_words_and_bytes_count_up(contents):
-    source = joined(contents)
-    assert source.text == " ".join(" ".join(content.split()) for content in contents if content.split())
-    assert [region.split() for region in source.regions()] == [content.split() for content in contents]
-    encoded = ALIGNED["byte-level"].encode(source.text)
-    counts = np.bincount(token_regions(source, [start for start, _ in encoded.offsets]), minlength=len(contents))
-    assert counts.tolist() == [len(region.encode()) for region in source.regions()]
+    text, ends = joined(contents)
+    assert text == " ".join(" ".join(content.split()) for content in contents if content.split())
+    assert [region.split() for region in pieces(text, ends)] == [content.split() for content in contents]
+    starts = [start for start, _ in ALIGNED["byte-level"].encode(text).offsets]
+    counts = np.bincount(token_regions(text, ends, starts), minlength=len(contents))
+    assert counts.tolist() == [len(region.encode()) for region in pieces(text, ends)]
 
 
 def by_hand(model, ids: list[int]) -> np.ndarray:
@@ -151,27 +139,25 @@ def by_hand(model, ids: list[int]) -> np.ndarray:
 def test_bits_equal_an_unbatched_loop_for_every_architecture_and_tokenizer(kind, tokenizer, share):
     model, tokens = network(kind), TOKENIZERS[tokenizer]
     found = condition_bits([suite()], Encoder(tokens), open_reader(model, 64, share))
-    conditions = [c for item in suite().items for c in item.conditions]
-    for condition, bits in zip(conditions, found, strict=True):
+    for condition, bits in zip(CONDITIONS, found, strict=True):
         text = " ".join(region.content for region in condition.regions if region.content)
         ids = tokens(text, add_special_tokens=False)["input_ids"]
-        np.testing.assert_allclose(bits.bits, by_hand(model, [tokens.bos_token_id, *ids]), atol=1e-9)
+        np.testing.assert_allclose(np.concatenate(bits), by_hand(model, [tokens.bos_token_id, *ids]), atol=1e-9)
         lengths = [len(tokens(r.content, add_special_tokens=False)["input_ids"]) > 0 for r in condition.regions]
-        assert [len(region) > 0 for region in bits.by_region()] == lengths
+        assert [len(region) > 0 for region in bits] == lengths
 
 
 def test_region_sums_equal_a_loop_over_prefixes_of_the_text():
     """Byte-level tokens never cross a blank, so a region's bits are a difference of two prefixes' bits."""
     model, tokens = network(), TOKENIZERS["byte-level"]
     found = condition_bits([suite()], Encoder(tokens), open_reader(model))
-    conditions = [c for item in suite().items for c in item.conditions]
-    for condition, bits in zip(conditions, found, strict=True):
+    for condition, bits in zip(CONDITIONS, found, strict=True):
         totals, contents = [0.0], []
         for region in condition.regions:
             contents += [region.content] if region.content else []
             ids = tokens(" ".join(contents), add_special_tokens=False)["input_ids"]
             totals.append(by_hand(model, [tokens.bos_token_id, *ids]).sum() if ids else 0.0)
-        np.testing.assert_allclose([region.sum() for region in bits.by_region()], np.diff(totals), atol=1e-9)
+        np.testing.assert_allclose([region.sum() for region in bits], np.diff(totals), atol=1e-9)
 
 
 def test_ends_by_the_legacy_convention_and_by_the_image_of_2021():
@@ -181,24 +167,21 @@ def test_ends_by_the_legacy_convention_and_by_the_image_of_2021():
         found = condition_bits([suite()], Encoder(tokens, ends), open_reader(model))[4]
         ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
         ids = [tokens.bos_token_id, *ids, tokens.eos_token_id] if ends == "bos_eos_2021" else ids
-        assert (found.bits[0], found.regions[0], found.regions[-1]) == (0.0, 0, 2)
-        np.testing.assert_allclose(found.bits[1:], by_hand(model, ids), atol=1e-9)
+        assert found[0][0] == 0.0 and len(found) == 3 and len(found[2]) > 0
+        np.testing.assert_allclose(np.concatenate(found)[1:], by_hand(model, ids), atol=1e-9)
 
 
 def test_a_change_of_speaker_is_the_end_token_nothing_or_characters():
     tokens = TOKENIZERS["byte-level"]
-    row = Encoder(tokens, "legacy_none").rows([["the cat ran . [SEP] the dog ran . [SEP]", "the mat ."]])[0]
-    pieces = [
-        tokens(text, add_special_tokens=False)["input_ids"] for text in ("the cat ran .", "the dog ran .", "the mat .")
-    ]
-    assert list(row.ids) == [*pieces[0], 0, *pieces[1], 0, *pieces[2]]
-    assert row.regions.tolist() == [0] * (len(pieces[0]) + len(pieces[1]) + 2) + [1] * len(pieces[2])
-    encoder = Encoder(TOKENIZERS["byte-level"], "legacy_none", "strip")
+    [(ids, regions)] = Encoder(tokens, "legacy_none").rows([["the cat ran . [SEP] the dog ran . [SEP]", "the mat ."]])
+    said = tokens(["the cat ran .", "the dog ran .", "the mat ."], add_special_tokens=False)["input_ids"]
+    assert list(ids) == [*said[0], 0, *said[1], 0, *said[2]]
+    assert regions.tolist() == [0] * (len(said[0]) + len(said[1]) + 2) + [1] * len(said[2])
+    encoder = Encoder(tokens, "legacy_none", "strip")
     marked, bare = encoder.rows([["the cat ran . [SEP]", "the mat ."], ["the cat ran .", "the mat ."]])
-    assert marked.ids == bare.ids
-    assert marked.regions.tolist() == bare.regions.tolist()
-    literal = Encoder(TOKENIZERS["byte-level"], "legacy_none", "literal").rows([["a [SEP]", "b"]])[0]
-    assert 0 not in literal.ids and len(literal.ids) > 4
+    assert marked[0] == bare[0] and marked[1].tolist() == bare[1].tolist()
+    [(literal, _)] = Encoder(tokens, "legacy_none", "literal").rows([["a [SEP]", "b"]])
+    assert 0 not in literal and len(literal) > 4
 
 
 rows = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12)
@@ -263,11 +246,9 @@ def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
     texts = [TEXT[i:].lstrip() for i in range(0, 100, 9)]
     for kind, tokens in TOKENIZERS.items():
         model = network().float()
-        theirs = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens).token_score(
-            texts, surprisal=True, base_two=True
-        )
+        judge = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens)
+        theirs = judge.token_score(texts, surprisal=True, base_two=True)
         one = Suite("t", "sum", ("(1;%a%) > 0",), tuple(pair(i, {"a": [text]}) for i, text in enumerate(texts)))
         ours = condition_bits([one], Encoder(tokens, "legacy_none", "literal"), open_reader(model))
         for expected, found in zip(theirs, ours, strict=True):
-            assert len(expected) == len(found.bits), kind
-            np.testing.assert_allclose(found.bits, [value for _, value in expected], atol=1e-4)
+            np.testing.assert_allclose(np.concatenate(found), [value for _, value in expected], atol=1e-4, err_msg=kind)

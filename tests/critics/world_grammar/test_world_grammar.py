@@ -17,17 +17,7 @@ from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpus import to_document
 from longform.datasets.synthetic_world.corruptions import corrupt
 from longform.datasets.synthetic_world.domains import PROCESSES, domain
-from longform.datasets.synthetic_world.mentions import (
-    BEGIN,
-    GENDERS,
-    OBJECT,
-    OPENING,
-    ORDER,
-    POSSESSIVE,
-    STOP,
-    SUBJECT,
-    relabel,
-)  # fmt: skip
+from longform.datasets.synthetic_world.mentions import GENDERS, OBJECT, OPENING, POSSESSIVE, STOP, SUBJECT, relabel
 from tests.refusals import refuses
 
 WIKI = recogniser("wiki")
@@ -75,61 +65,53 @@ def test_a_sentence_comes_with_the_frame_of_its_main_clause(sentence, frame):
     assert frame_of(sentence) == frame
 
 
+DOCK, COUPLE = "The old dock was rebuilt after the flood of 1900.", "The couple had 3 children and a salty gull."
+FIRST_FILMS, PLAYED = "It was one of the first films about sailors", f"{LAST} often played with him behind the dock."
+
+
 @pytest.mark.parametrize(
-    ("sound", "near_miss"),
+    ("sound", "part", "wrong"),
     [
         # parts of speech, order, halves of words, ends
-        ("The old dock was rebuilt after the flood of 1900.", "The old painted was rebuilt after the flood of 1900."),
-        ("The old dock was rebuilt after the flood of 1900.", "The old dock rebuilt was after the flood of 1900."),
-        ("The old dock was rebuilt after the flood of 1900.", "The old doc was rebuilt after the flood of 1900."),
-        ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt after the flood."),
-        ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt after the flood of 1900"),
-        ("The garden was full of pears and broken buckets.", "The garden was full of pear and broken buckets."),
-        (f"Ploughmen from {TOWN} settled here and planted muddy ploughs.", f"Plou from {TOWN} settled here and planted muddy ploughs."),
+        (DOCK, "old dock", "old painted"), (DOCK, "was rebuilt", "rebuilt was"), (DOCK, "dock", "doc"),
+        (DOCK, " of 1900.", "."), (DOCK, "1900.", "1900"),
+        ("The garden was full of pears and broken buckets.", "pears", "pear"),
+        (f"Ploughmen from {TOWN} settled here and planted muddy ploughs.", "Ploughmen", "Plou"),
         # spelling
-        ("The old dock was rebuilt after the flood of 1900.", "the old dock was rebuilt after the flood of 1900."),
-        ("The old dock was rebuilt after the flood of 1900.", "The old  dock was rebuilt after the flood of 1900."),
-        ("The old dock was rebuilt after the flood of 1900.", "The old dock was rebuilt, after the flood of 1900."),
-        ("The couple had 3 children and a salty gull.", "The couple had 3 children and an salty gull."),
-        ("The couple had 3 children and a salty gull.", "The couple had 2 children and a salty gull."),
-        ("The couple had 3 children and a salty gull.", "The couple had 03 children and a salty gull."),
-        ("The area covers 120 square kilometres of which 3 are water.", "The area covers 119 square kilometres of which 3 are water."),
-        ("The costumes of the sailors cost 1,000 crowns.", "The costumes of the sailors cost 1000 crowns."),
+        (DOCK, "The", "the"), (DOCK, "old ", "old  "), (DOCK, "rebuilt", "rebuilt,"),
+        (COUPLE, "a salty", "an salty"), (COUPLE, "3", "2"), (COUPLE, "3", "03"),
+        ("The area covers 120 square kilometres of which 3 are water.", "120", "119"),
+        ("The costumes of the sailors cost 1,000 crowns.", "1,000", "1000"),
         # one topic, one section, one kind of page, one year
-        ("The couple had 3 children and a salty gull.", "The couple had 3 children and a salty pear."),
-        ("On holidays, the couple had 3 children and a salty gull.", "In the newspapers, the couple had 3 children and a salty gull."),
-        (f"In 1900, the new dock in {TOWN} was finished after 3 years.", "In 1900, the old dock was rebuilt after the flood of 1900."),
-        ("The old dock was rebuilt after the flood of 1831.", "The old dock was rebuilt after the flood of 1830."),
-        (f"He worked as a sailor in {TOWN} from 1900 to 1912.", f"He worked as a sailor in {TOWN} from 1900 to 1913."),
-        (f"{MAN} {LAST} was born in 1850.", f"{MAN} {LAST} was born in 1849."),
-        (f"The Boat of Upper {TOWN} is set in {TOWN}.", f"The Pretty of Upper {TOWN} is set in {TOWN}."),
-        (f"{FIRM} of {TOWN} has 20 employees.", f"{FIRM} of {FIRM} has 20 employees."),
+        (COUPLE, "gull", "pear"), ("On holidays, the couple had 3 children and a salty gull.", "On holidays", "In the newspapers"),
+        (f"In 1900, the new dock in {TOWN} was finished after 3 years.", f"new dock in {TOWN} was finished after 3 years",
+         "old dock was rebuilt after the flood of 1900"),
+        ("The old dock was rebuilt after the flood of 1831.", "1831", "1830"),
+        (f"He worked as a sailor in {TOWN} from 1900 to 1912.", "1912", "1913"),
+        (f"{MAN} {LAST} was born in 1850.", "1850", "1849"),
+        (f"The Boat of Upper {TOWN} is set in {TOWN}.", "Boat", "Pretty"),
+        (f"{FIRM} of {TOWN} has 20 employees.", TOWN, FIRM),
         # connectives
-        ("It was one of the first films about sailors because the dock had become too small for boats.",
-         "It was one of the first films about sailors because the dock was already closed."),
-        ("It was one of the first films about sailors, although the dock was already closed.",
-         "It was one of the first films about sailors although the dock was already closed."),
-        ("Therefore, the sailors bought salty boats.", "Therefore, the sailors needed salty boats."),
-        ("Yet the boats were far too expensive.", "Yet, the boats were far too expensive."),
+        (f"{FIRST_FILMS} because the dock had become too small for boats.", "had become too small for boats",
+         "was already closed"),
+        (f"{FIRST_FILMS}, although the dock was already closed.", ", although", " although"),
+        ("Therefore, the sailors bought salty boats.", "bought", "needed"),
+        ("Yet the boats were far too expensive.", "Yet", "Yet,"),
         # persons
-        (f"He met her at a regatta in {TOWN}.", f"He met him at a regatta in {TOWN}."),
-        (f"{LAST} often played with him behind the dock.", f"{MAN} {LAST} often played with him behind the dock."),
-        (f"{LAST} often played with {OTHER} behind the dock.", f"{LAST} often played with {LAST} behind the dock."),
-        (f"{WOMAN} {LAST} often played with {SISTER} {OTHER} behind the dock.",
-         f"{WOMAN} {LAST} often played with {WOMAN} {OTHER} behind the dock."),
-        (f"{LAST} often played with him behind the dock with her family.",
-         f"{LAST} often played with him behind the dock together with her."),
-        ("He has led the company since 1900.", "He have led the company since 1900."),
-        (f"The {FAMILY}s have led the company since 1900.", f"The {FAMILY}s has led the company since 1900."),
-        (f"Today, {LAST} has led the company since 1900.", "Today, He has led the company since 1900."),
-        (f"{MAN} {LAST} was a sailor from {TOWN} who wrote about his boat.",
-         f"{MAN} {LAST} was a sailor from {TOWN} who wrote about her boat."),
-        (f"{MAN} {LAST} was a sailor from {TOWN}.", f"{LAST} was a sailor from {TOWN}."),
+        (f"He met her at a regatta in {TOWN}.", "her", "him"),
+        (PLAYED, LAST, f"{MAN} {LAST}"), (PLAYED.replace("him", OTHER), OTHER, LAST),
+        (f"{WOMAN} {LAST} often played with {SISTER} {OTHER} behind the dock.", SISTER, WOMAN),
+        (f"{LAST} often played with him behind the dock with her family.", "with her family", "together with her"),
+        ("He has led the company since 1900.", "has", "have"),
+        (f"The {FAMILY}s have led the company since 1900.", "have", "has"),
+        (f"Today, {LAST} has led the company since 1900.", LAST, "He"),
+        (f"{MAN} {LAST} was a sailor from {TOWN} who wrote about his boat.", "his", "her"),
+        (f"{MAN} {LAST} was a sailor from {TOWN}.", f"{MAN} ", ""),
     ],
 )  # fmt: skip
-def test_near_misses_are_refused(sound, near_miss):
-    assert frame_of(sound) is not None
-    assert frame_of(near_miss) is None
+def test_near_misses_are_refused(sound, part, wrong):
+    assert frame_of(sound) is not None and part in sound
+    assert frame_of(sound.replace(part, wrong)) is None
 
 
 def test_no_beginning_and_no_swap_of_neighbours_is_a_sentence():
@@ -172,7 +154,7 @@ def test_random_letters_and_odd_blanks_are_refused():
 @pytest.mark.parametrize(("kind", "first"), [("person", 47), ("city", 70)])
 def test_persons_of_a_sentence_are_those_that_the_process_of_mentions_can_give(kind, first):
     process = PROCESSES[kind]
-    windows = dict.fromkeys([(BEGIN,) * ORDER])
+    windows = dict.fromkeys([(OPENING[0],) * len(OPENING)])
     queue = list(windows)
     for window in queue:
         after = dict.fromkeys(relabel((*window[1:], symbol)) for symbol in process.distribution(window))
@@ -214,8 +196,7 @@ def _read(mentions, state):
 
 
 def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp_path):
-    sound, broken = "The couple had 3 children and a salty gull.", "The couple had gull."
-    text = Section(None, f"{sound} {broken}"), Section(None, sound)
+    text = Section(None, f"{COUPLE} The couple had gull."), Section(None, COUPLE)
     documents = [Document("a", "generated", text), Document("b", "generated", (Section(None, ""),)),
                  Document("c", "train", text)]  # fmt: skip
     readout = read(documents=documents, splits=["generated"], reader=folder(tmp_path))
@@ -229,8 +210,7 @@ def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp
     nothing = np.zeros(0, dtype=np.int32)
     assert np.isnan(critic.score(critic.tally([DerivedText("d", "generated", nothing, nothing, nothing)])))
     assert units[0].frames.tolist() == [0, REFUSED, 0]
-    sound, broken = "The couple had 3 children and a salty gull.", "The couple had gull and."
-    documents = [Document("a", "test", (Section(None, f"{sound} {broken}"),))]
+    documents = [Document("a", "test", (Section(None, f"{COUPLE} The couple had gull and."),))]
     units = units_from_readout(read(documents=documents, splits=["test"], reader=folder(tmp_path)))
     critic = FollowedShare().fit([])
     assert critic.tally(units).values.tolist() == [[10 + 3, 10 + 6, 0]] and critic.score(critic.tally(units)) == 13 / 16

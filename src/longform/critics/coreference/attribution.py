@@ -13,30 +13,32 @@ import numpy as np
 from longform.core.critic import FITTED
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.resampling import generator
-from longform.core.text.rendering import unpack
-from longform.critics.coreference.score import ORDER, KneserNeyCritic, MentionCritic, form_vocabulary, window_keys
+from longform.critics.coreference.score import (
+    ORDER,
+    STOP,
+    KneserNeyCritic,
+    MentionCritic,
+    PersonChain,
+    form_vocabulary,
+    person_chains,
+    window_keys,
+)
 
 NgramCritic = MentionCritic | KneserNeyCritic
+Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
 MIN_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
 ARTICLES = 4  # as many as Figures 10 to 13
 MIN_SYMBOLS = 20  # ours: shorter chains make a page only where there are too few others
-BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
+units_from_readout = person_chains
 
 
-Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
-
-
-def _names(critic: NgramCritic, key: int) -> tuple[str, ...]:
-    names = critic.packing.names(key, critic.forms, BEGIN_NAME, UNKNOWN_NAME)
-    return (UNKNOWN_NAME,) * (critic.order - len(names)) + names
-
-
-def _shares(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np.ndarray]:
+def _counts(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct windows of chains and how often each occurs."""
     keys, counts = np.unique(window_keys(critic.read(units), critic.packing), return_counts=True)
     if not len(keys):
         raise BadInput("5-gram table: the chains hold no token; check the reader and the film filter")
-    return keys, counts / counts.sum()
+    return keys, counts
 
 
 def gap_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], top: int | None = 10) -> list[Row]:
@@ -45,35 +47,34 @@ def gap_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Cha
     $(\hat P_{LM}(g) - \hat P_{data}(g)) \cdot (-\log P_c(z_5 \mid z_{<5}))$; over all g (``top=None``) the parts sum
     to the difference of Latent NLL per token. The paper prints the table, not this formula.
     """
-    (keys_real, real_share), (keys_generated, generated_share) = (_shares(critic, units) for units in (real, generated))
-    keys = np.union1d(keys_real, keys_generated)
+    sides = [_counts(critic, units) for units in (real, generated)]
+    keys = np.union1d(sides[0][0], sides[1][0])
     shares = np.zeros((2, len(keys)))
-    shares[0, np.searchsorted(keys, keys_real)] = real_share
-    shares[1, np.searchsorted(keys, keys_generated)] = generated_share
+    for share, (own, counts) in zip(shares, sides, strict=True):
+        share[np.searchsorted(keys, own)] = counts / counts.sum()
     parts = (shares[1] - shares[0]) * -critic.score_windows(keys)
-    order = np.argsort(-parts, kind="stable")[:top]
     percent = 100 * shares
     return [
         {
-            "window": _names(critic, int(keys[i])), "percent_real": float(percent[0, i]),
+            "window": critic.window(int(keys[i])), "percent_real": float(percent[0, i]),
             "percent_generated": float(percent[1, i]), "contribution": float(parts[i]),
         }
-        for i in order
+        for i in np.argsort(-parts, kind="stable")[:top]
     ]  # fmt: skip
 
 
-def best_successor(critic: NgramCritic, key: int, stop: str = ".") -> tuple[str, float] | None:
-    """The likeliest symbol, other than ``stop``, among those met in training after a window's history."""
-    bits = critic.packing.bits
+def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
+    """The likeliest symbol, other than a sentence stop, among those met in training after a window's history."""
+    packing = critic.packing
     for n in range(critic.order, 0, -1):
         keys = critic.orders[n - 1].keys
-        history = (key & critic.packing.mask(n)) >> bits
-        low, high = np.searchsorted(keys, [history << bits, (history + 1) << bits])
-        last = keys[low:high] & critic.packing.mask(1)
-        names = [critic.packing.names(int(code), critic.forms, BEGIN_NAME, UNKNOWN_NAME)[0] for code in last]
-        kept = [i for i, symbol in enumerate(names) if symbol != stop]
+        history = (key & packing.mask(n)) >> packing.bits
+        low, high = np.searchsorted(keys, [history << packing.bits, (history + 1) << packing.bits])
+        last = keys[low:high] & packing.mask(1)
+        names = [packing.names(int(code), critic.forms)[0] for code in last]
+        kept = [i for i, symbol in enumerate(names) if symbol != STOP]
         if kept:
-            log_probs = critic.score_windows((key >> bits << bits) | last[kept])
+            log_probs = critic.score_windows((key >> packing.bits << packing.bits) | last[kept])
             best = int(np.argmax(log_probs))
             return names[kept[best]], float(log_probs[best])
         if len(last):
@@ -93,73 +94,40 @@ def rare_rows(
     keys = window_keys(tokens, critic.packing)
     log_probs = critic.score_windows(keys)
     rare = np.flatnonzero(log_probs < threshold)
-    chosen = np.sort(rng.choice(rare, min(rows, len(rare)), replace=False))
     unit = np.repeat(np.arange(len(generated)), tokens.lengths)
     made = []
-    for i in chosen.tolist():
+    for i in np.sort(rng.choice(rare, min(rows, len(rare)), replace=False)).tolist():
         best, log_prob = best_successor(critic, int(keys[i])) or ("", float("nan"))
-        row = {"window": _names(critic, int(keys[i])), "log_probability": float(log_probs[i])}
+        row = {"window": critic.window(int(keys[i])), "log_probability": float(log_probs[i])}
         row |= {"best": best, "best_log_probability": log_prob}
         made.append(row | {"unit_id": generated[unit[i]].unit_id, "position": int(i - tokens.starts[i])})
     return made
 
 
 def ratio_rows(
-    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], rows: int = 5, min_count: int = MIN_COUNT
+    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], rows: int = 5
 ) -> tuple[list[Row], list[Row]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
     blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid]))
-    fitted = [blank.fit_tokens(blank.read(units)) for units in (real, generated)]
-    keys = np.intersect1d(_frequent(blank, real, min_count), _frequent(blank, generated, min_count), assume_unique=True)
-    real_log, generated_log = (side.score_windows(keys) for side in fitted)
+    often = [keys[counts >= MIN_COUNT] for keys, counts in (_counts(blank, units) for units in (real, generated))]
+    keys = np.intersect1d(often[0], often[1], assume_unique=True)
+    real_log, generated_log = (blank.fit_tokens(blank.read(units)).score_windows(keys) for units in (real, generated))
     ratio = generated_log - real_log
-    order = np.argsort(-ratio, kind="stable")
     made = [
         {
-            "window": _names(blank, int(keys[i])), "probability_real": float(np.exp(real_log[i])),
+            "window": blank.window(int(keys[i])), "probability_real": float(np.exp(real_log[i])),
             "probability_generated": float(np.exp(generated_log[i])), "log_ratio": float(ratio[i]),
         }
-        for i in order
+        for i in np.argsort(-ratio, kind="stable")
     ]  # fmt: skip
     return made[:rows], made[::-1][:rows]
 
 
-def _frequent(critic: NgramCritic, units: Sequence[Chain], min_count: int) -> np.ndarray:
-    keys, counts = np.unique(window_keys(critic.read(units), critic.packing), return_counts=True)
-    return keys[counts >= min_count]
-
-
-@dataclass(frozen=True)
-class ChainInText(Chain):
-    """A chain with its text and where in it each symbol stands (a stop: the first character of its sentence)."""
-
-    spans: tuple[tuple[int, int], ...] = ()
-    text: str = ""
-
-
-def marks(item: ChainInText, critic: NgramCritic, threshold: float = RARE_LOG_PROBABILITY) -> list[Row]:
-    """The chain's symbols with what the critic says of each, as ``reporting.papers.deng2022.pages.Mark`` has them."""
-    keys = window_keys(critic.read([item]), critic.packing)
-    log_probs = critic.score_windows(keys)
-    made = []
-    for (start, end), symbol, key, log_prob in zip(item.spans, item.symbols, keys, log_probs, strict=False):
-        bad = bool(log_prob < threshold)
-        best, best_log = (best_successor(critic, int(key)) if bad else None) or ("", None)
-        row = {"start": start, "end": end, "symbol": symbol, "log_probability": float(log_prob), "bad": bad}
-        made.append(row | {"best": best, "best_log_probability": best_log})
-    return made
-
-
 @dataclass(frozen=True)
 class AttributionCritic(MentionCritic):
-    """The released critic that also attributes its score to 5-grams, against held-out real chains.
+    """The released critic that also attributes its score to 5-grams, against held-out real chains, read as the judged ones."""
 
-    Attributes:
-        threshold: log probability below which a 5-gram is improbable.
-        held_out: real chains, read as the judged ones are.
-    """
-
-    threshold: float = RARE_LOG_PROBABILITY
+    threshold: float = RARE_LOG_PROBABILITY  # below which a 5-gram is improbable
     held_out: tuple[Chain, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def describe(self, units: Sequence[Chain]) -> Mapping[str, Any]:
@@ -170,22 +138,29 @@ class AttributionCritic(MentionCritic):
         high, low = ratio_rows(self, self.held_out, kept)
         rare = rare_rows(self, kept, generator("deng2022", "table 15"), threshold=self.threshold)
         tables = {"rare": rare, "high": high, "low": low, "gap": gap_rows(self, self.held_out, kept)}
-        shares = {name: self._rare_share(chains) for name, chains in (("real", self.held_out), ("judged", kept))}
+        shares = {}
+        for name, chains in (("real", self.held_out), ("judged", kept)):
+            log_probs = self.score_tokens(self.read(chains))
+            shares[name] = {"rare": float(np.sum(log_probs < self.threshold)), "windows": float(len(log_probs))}
         return {**tables, "rare_share": shares, "articles": self._articles(kept)}
 
-    def _rare_share(self, units: Sequence[Chain]) -> dict[str, float]:
-        log_probs = self.score_tokens(self.read(units))
-        return {"rare": float(np.sum(log_probs < self.threshold)), "windows": float(len(log_probs))}
-
-    def _articles(self, units: Sequence[Chain]) -> list[dict[str, Any]]:
-        shown = [unit for unit in units if isinstance(unit, ChainInText) and unit.text]
-        log_probs = self.attribute(shown) if shown else []
-        shares = [float(np.mean(row < self.threshold)) for row in log_probs]
-        order = sorted(
-            range(len(shown)), key=lambda i: (len(shown[i].symbols) < MIN_SYMBOLS, -shares[i], shown[i].unit_id)
+    def _articles(self, units: Sequence[Chain]) -> list[Row]:
+        """Texts with what the critic says of each symbol, as ``reporting.papers.deng2022.pages.Mark`` has it."""
+        shown = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
+        scored = list(zip(self.attribute(shown) if shown else [], shown, strict=True))
+        scored.sort(
+            key=lambda own: (len(own[1].symbols) < MIN_SYMBOLS, -np.mean(own[0] < self.threshold), own[1].unit_id)
         )
-        chosen = [shown[i] for i in order[:ARTICLES]]
-        return [{"unit_id": c.unit_id, "text": c.text, "marks": marks(c, self, self.threshold)} for c in chosen]
+        articles = []
+        for log_probs, unit in scored[:ARTICLES]:
+            keys, marks = window_keys(self.read([unit]), self.packing), []
+            for (start, end), symbol, key, log_prob in zip(unit.spans, unit.symbols, keys, log_probs, strict=True):
+                bad = bool(log_prob < self.threshold)
+                best, best_log = (best_successor(self, int(key)) if bad else None) or ("", None)
+                row = {"start": start, "end": end, "symbol": symbol, "log_probability": float(log_prob), "bad": bad}
+                marks.append(row | {"best": best, "best_log_probability": best_log})
+            articles.append({"unit_id": unit.unit_id, "text": unit.text, "marks": marks})
+        return articles
 
 
 def ngram_attribution(
@@ -196,14 +171,3 @@ def ngram_attribution(
     if not held_out:
         raise BadInput("n-gram attribution: the readout of slot fit has no chain of split test; add test to its splits")
     return AttributionCritic(order=order, threshold=threshold, held_out=held_out)
-
-
-def units_from_readout(readout: Readout) -> list[Chain]:
-    """Chains, with spans and text where the reader kept the text."""
-    if "text" not in readout.arrays:
-        return chains_from_readout(readout)
-    rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
-    return [
-        ChainInText(c.unit_id, c.split, c.symbols, c.valid, tuple((a, b) for a, b in spans.tolist()), text)
-        for c, spans, text in rows
-    ]

@@ -6,7 +6,7 @@ person is a pronoun as written, or the gender of its entity, followed by the ent
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -15,40 +15,24 @@ import numpy as np
 from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, ragged
 from longform.core.text.rendering import pack
 from longform.core.text.sentences import sentences
-from longform.critics.coreference.person_mentions import (
-    FEMALE,
-    MALE,
-    NEITHER,
-    NO_PERSONS,
-    PERSON_PRONOUNS,
-    PLURAL,
-    VOTES,
-)
+from longform.critics.coreference.person_mentions import GENDERS, NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
+from longform.critics.coreference.score import STOP, PersonChain
 from longform.datasets.titles import is_film
 
-STOP = "."
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _AFTER_HEAD = re.compile(r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]")
 
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention of an entity.
-
-    Attributes:
-        start, end: half-open character offsets in the text.
-        entity: number of its entity within the text.
-        named: whether the reader took it for the name of a person (the part of named-entity recognition).
-        root: offset of its head word, where the chain places it; None: read off the words of the mention.
-        gender: MALE, FEMALE or PLURAL where the reader knows it from the name itself, else None.
-    """
+    """One mention of an entity; ``start``, ``end``: half-open character offsets in the text."""
 
     start: int
     end: int
-    entity: int
-    named: bool = False
-    root: int | None = None
-    gender: str | None = None
+    entity: int  # its number within the text
+    named: bool = False  # whether the reader took it for the name of a person (the part of named-entity recognition)
+    root: int | None = None  # offset of its head word, where the chain places it; None: read off its words
+    gender: str | None = None  # MALE, FEMALE or PLURAL where the reader knows it from the name itself
 
 
 class CorefResolver(Protocol):
@@ -62,26 +46,16 @@ class CorefResolver(Protocol):
 
 
 @dataclass(frozen=True)
-class PersonChain:
-    """A chain and where in the text each of its symbols stands (a stop: the first character of its sentence)."""
-
-    chain: Chain
-    spans: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
 class GivenMentions:
     """Mentions given from outside, by text: gold annotation behind the resolvers' protocol."""
 
     by_text: Mapping[str, Sequence[Mention]] = field(repr=False)
-    name: str = "gold"
 
     def header(self) -> Mapping[str, str]:
-        return {"resolver": self.name}
+        return {"resolver": "gold"}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        missing = [text[:40] for text in texts if text not in self.by_text]
-        if missing:
+        if missing := [text[:40] for text in texts if text not in self.by_text]:
             raise BadInput(
                 f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give an entry (maybe empty)"
             )
@@ -91,17 +65,8 @@ class GivenMentions:
 def root_offset(text: str, start: int, end: int) -> int:
     """Offset of a mention's head word, without a parser: the last word before a preposition, comma or clause."""
     cut = _AFTER_HEAD.search(text, start, end)
-    words = list(_WORD.finditer(text, start, cut.start() if cut and cut.start() > start else end))
-    words = [word for word in words if word[0][0].isalnum()]
-    return words[-1].start() if words else start
-
-
-def _root_word(text: str, mention: Mention) -> tuple[int, int, str]:
-    offset = mention.root if mention.root is not None else root_offset(text, mention.start, mention.end)
-    word = _WORD.match(text, offset)
-    end = word.end() if word else mention.end
-    whole = text[mention.start : mention.end]
-    return (mention.start, mention.end, whole) if whole in PERSON_PRONOUNS else (offset, end, text[offset:end])
+    words = _WORD.finditer(text, start, cut.start() if cut and cut.start() > start else end)
+    return max((word.start() for word in words if word[0][0].isalnum()), default=start)
 
 
 def is_person(word: str, named: bool) -> bool:
@@ -123,24 +88,28 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
 def person_chain(
     document_id: str, split: str, text: str, mentions: Sequence[Mention], singletons: bool = False
 ) -> PersonChain:
-    """The chain of persons of one text.
+    """The chain of persons of one text; mentions of no person are dropped, a cluster being a person if any head word is.
 
-    Args:
-        mentions: of all entities; those of no person are dropped, a cluster being a person if any head word is.
-        singletons: keep persons mentioned once; the paper's resolver never has any.
+    ``singletons``: keep persons mentioned once; the paper's resolver never has any.
     """
     sizes = Counter(mention.entity for mention in mentions)
-    roots = [(*_root_word(text, m), m) for m in mentions if singletons or sizes[m.entity] > 1]
-    persons = {m.entity for _, _, word, m in roots if is_person(word, m.named)}
-    types = entity_types([(m.entity, word, m.gender) for _, _, word, m in roots])
+    roots = []  # (span, head word or whole pronoun, mention)
+    for m in mentions:
+        if singletons or sizes[m.entity] > 1:
+            root = m.root if m.root is not None else root_offset(text, m.start, m.end)
+            head = _WORD.match(text, root)
+            whole = text[m.start : m.end] in PERSON_PRONOUNS
+            span = (m.start, m.end) if whole else (root, head.end() if head else m.end)
+            roots.append((span, text[slice(*span)], m))
+    persons = {m.entity for _, word, m in roots if is_person(word, m.named)}
+    types = entity_types([(m.entity, word, m.gender) for _, word, m in roots])
     tags: dict[tuple[int, int], str] = {}
-    for start, end, word, m in sorted(roots, key=lambda root: root[3].entity):
-        if m.entity in persons:
-            form = word if word in PERSON_PRONOUNS else types[m.entity]
-            tags[start, end] = f"{form}:{m.entity}"  # overlapping mentions with one head word: the last entity stays
+    for span, word, m in sorted(roots, key=lambda root: root[2].entity):
+        if m.entity in persons:  # overlapping mentions with one head word: the last entity stays
+            tags[span] = f"{word if word in PERSON_PRONOUNS else types[m.entity]}:{m.entity}"
     stops = [((start, start), STOP) for start, _ in sentences(text)]
     placed = sorted([*stops, *tags.items()], key=lambda item: item[0])
-    return PersonChain(Chain(document_id, split, tuple(tag for _, tag in placed)), tuple(span for span, _ in placed))
+    return PersonChain(document_id, split, tuple(tag for _, tag in placed), spans=tuple(span for span, _ in placed))
 
 
 def read_chains(documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False) -> list[PersonChain]:
@@ -150,41 +119,41 @@ def read_chains(documents: Sequence[Document], resolver: CorefResolver, singleto
     return [person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows]
 
 
-def person_chains_to_readout(
-    chains: Sequence[PersonChain], header: Mapping[str, str] | None = None, texts: Sequence[str] | None = None
-) -> Readout:
-    """Chains packed for ``data/inference``, with ``span`` (tokens, 2), where each symbol stands in the text."""
-    packed = chains_to_readout([item.chain for item in chains])
-    arrays = {**packed.arrays, **ragged("span", [item.spans for item in chains], np.int64, 2)}
-    arrays["header_names"] = np.array([f"{key}={value}" for key, value in (header or {}).items()], dtype=np.str_)
-    arrays |= pack(texts) if texts is not None else {}
-    return replace(packed, arrays=arrays)
-
-
 def is_film_paper(document: Document) -> bool:
     """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
     return bool(document.sections) and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
 
 
-FILM_FILTERS = {"released": is_film, "paper": is_film_paper}
+FILM_FILTERS: Mapping[str | None, Callable[[Document], bool]] = {
+    None: lambda _: True, "released": is_film, "paper": is_film_paper,
+}  # fmt: skip
 
 
 def read_with(
     resolver: CorefResolver,
     documents: Sequence[Document],
+    splits: Sequence[str],
     singletons: bool,
     film_filter: str | None,
     keep_text: bool = False,
 ) -> Readout:
-    """Chains of the documents as a readout; one that the film filter leaves out is an invalid chain, so it is counted."""
-    if film_filter is not None and film_filter not in FILM_FILTERS:
-        raise BadInput(f"film_filter is {film_filter!r}, allowed are {sorted(FILM_FILTERS)} or null; fix the entry")
-    keep = FILM_FILTERS[film_filter] if film_filter else lambda _: True
-    kept = {document.id for document in documents if keep(document)}
-    read = iter(read_chains([document for document in documents if document.id in kept], resolver, singletons))
-    chains = [next(read) if d.id in kept else PersonChain(Chain(d.id, d.split, (), valid=False), ()) for d in documents]
-    texts = [document.text.strip() for document in documents] if keep_text else None
-    return person_chains_to_readout(chains, resolver.header(), texts)
+    """Chains of the documents of some splits, with ``span`` (tokens, 2), where each symbol stands in the text.
+
+    A document that the film filter leaves out is an invalid chain, so it is counted.
+    """
+    if film_filter not in FILM_FILTERS:
+        raise BadInput(
+            f"film_filter is {film_filter!r}, allowed are {sorted(filter(None, FILM_FILTERS))} or null; fix the entry"
+        )
+    documents = [document for document in documents if document.split in splits]
+    kept = [document for document in documents if FILM_FILTERS[film_filter](document)]
+    read = {chain.unit_id: chain for chain in read_chains(kept, resolver, singletons)}
+    chains = [read.get(d.id) or PersonChain(d.id, d.split, (), valid=False) for d in documents]
+    packed = chains_to_readout(chains)
+    arrays = {**packed.arrays, **ragged("span", [chain.spans for chain in chains], np.int64, 2)}
+    arrays["header_names"] = np.array([f"{key}={value}" for key, value in resolver.header().items()], dtype=np.str_)
+    arrays |= pack([document.text.strip() for document in documents]) if keep_text else {}
+    return replace(packed, arrays=arrays)
 
 
 CHAIN_ARRAYS = ("mention_chain", "mention_chain_lengths", "mention_symbol_names")
@@ -200,61 +169,47 @@ def read_gold(
     film_filter: str | None = None,
 ) -> Readout:
     """Gold chains of the chosen documents, with the places of their symbols."""
-    mentions = gold_mentions(documents, truth)
-    chosen = [document for document in documents if document.split in splits]
-    return read_with(mentions, chosen, singletons, film_filter)
+    return read_with(gold_mentions(documents, truth), documents, splits, singletons, film_filter)
 
 
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:
-    """Chains of the documents, from ``mention_chain`` (indices into ``mention_symbol_names``) and its lengths.
-
-    Raises BadInput: an array is missing, or there are not as many lengths as documents.
-    """
-    _demand(truth, CHAIN_ARRAYS, len(documents))
+    """Chains of the documents, from ``mention_chain`` (indices into ``mention_symbol_names``) and its lengths."""
+    cuts = _cuts(truth, CHAIN_ARRAYS, len(documents))
     names = truth["mention_symbol_names"].tolist()
-    rows = np.split(truth["mention_chain"], np.cumsum(truth["mention_chain_lengths"])[:-1])
-    pairs = zip(documents, rows, strict=True)
+    pairs = zip(documents, np.split(truth["mention_chain"], cuts), strict=True)
     return [Chain(doc.id, doc.split, tuple(names[i] for i in row.tolist())) for doc, row in pairs]
 
 
 def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
-    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text and persons.
-
-    Raises BadInput: an array is missing, the lengths do not fit, or a span lies outside its text.
-    """
-    _demand(truth, SPAN_ARRAYS, len(documents))
-    spans = np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1)
-    rows = np.split(spans, np.cumsum(truth["mention_start_lengths"])[:-1])
+    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text and persons."""
+    cuts = _cuts(truth, SPAN_ARRAYS, len(documents))
+    rows = np.split(np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1), cuts)
     known = all(name in truth for name in CHAIN_ARRAYS)
     chains = gold_chains(documents, truth) if known else [Chain(doc.id, doc.split, ()) for doc in documents]
-    triples = zip(documents, rows, chains, strict=True)
-    return GivenMentions({doc.text: _mentions(doc, row.tolist(), _genders(chain)) for doc, row, chain in triples})
+    found: dict[str, list[Mention]] = {}
+    for document, row, chain in zip(documents, rows, chains, strict=True):
+        text = document.text
+        forms = (symbol.partition(":") for symbol in chain.symbols)
+        genders = {int(person): form for form, _, person in forms if form in GENDERS.values()}
+        found[text] = []
+        for start, end, person in row.tolist():
+            if not 0 <= start < end <= len(text):
+                raise BadInput(
+                    f"document {document.id!r}: span {[start, end, person]} is outside its {len(text)} characters; "
+                    "check the truth"
+                )
+            named = text[start:end] not in PERSON_PRONOUNS
+            found[text].append(Mention(start, end, person, named, gender=genders.get(person)))
+    return GivenMentions(found)
 
 
-def _genders(chain: Chain) -> dict[int, str]:
-    split = (symbol.partition(":") for symbol in chain.symbols)
-    return {int(person): form for form, _, person in split if form in {MALE, FEMALE, PLURAL}}
-
-
-def _mentions(document: Document, rows: Sequence[tuple[int, int, int]], genders: Mapping[int, str]) -> list[Mention]:
-    text = document.text
-    outside = [row for row in rows if not 0 <= row[0] < row[1] <= len(text)]
-    if outside:
-        raise BadInput(
-            f"document {document.id!r}: span {outside[0]} is outside its {len(text)} characters; check the truth"
-        )
-    return [
-        Mention(start, end, person, text[start:end] not in PERSON_PRONOUNS, gender=genders.get(person))
-        for start, end, person in rows
-    ]
-
-
-def _demand(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int) -> None:
-    missing = [name for name in names if name not in truth]
-    if missing:
+def _cuts(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int) -> np.ndarray:
+    """Where a flat array of the truth is cut into the documents' rows. Raises BadInput: not all there, or of other documents."""
+    if missing := [name for name in names if name not in truth]:
         raise BadInput(f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions")
     lengths = next(name for name in names if name.endswith("_lengths"))
     if len(truth[lengths]) != documents:
         raise BadInput(
             f"truth has {len(truth[lengths])} {lengths}, the corpus {documents} documents; they belong apart"
         )
+    return np.cumsum(truth[lengths])[:-1]

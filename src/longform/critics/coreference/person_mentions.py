@@ -2,9 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from longform.core.artefacts import read_yaml
 from longform.core.text.sentences import sentences
@@ -14,29 +15,19 @@ GENDERS = {"male": MALE, "female": FEMALE, "plural": PLURAL, "neutral": NEITHER}
 _LISTS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split()) for name, words in read_yaml(Path(__file__).with_name("persons.yaml")).items()
 }
-
-
-def _gendered(kind: str) -> dict[str, str]:
-    return {word: gender for name, gender in GENDERS.items() for word in _LISTS.get(f"{name}_{kind}", ())}
-
-
-MALE_PRONOUNS = _LISTS["male_pronouns"]
-PERSON_PRONOUNS = _LISTS["person_pronouns"]
-NO_PERSONS = _LISTS["no_persons"]
-VOTES = _gendered("pronouns")
-ADDRESS = _gendered("address")
-FIRST_NAMES = _gendered("names")
-NOUNS = _gendered("nouns")
+VOTES, ADDRESS, FIRST_NAMES, NOUNS = (
+    {word: gender for name, gender in GENDERS.items() for word in _LISTS.get(f"{name}_{kind}", ())}
+    for kind in ("pronouns", "address", "names", "nouns")
+)
+MALE_PRONOUNS, PERSON_PRONOUNS = _LISTS["male_pronouns"], _LISTS["person_pronouns"]
+NO_PERSONS, NO_NAMES, PLACE_WORDS = _LISTS["no_persons"], _LISTS["no_names"], _LISTS["place_words"]
+ROLES, SAYING, AUXILIARIES, PARTICLES = (_LISTS[name] for name in ("roles", "saying", "auxiliaries", "particles"))
+CLAUSE_WORDS, PREPOSITIONS = _LISTS["clause_words"], _LISTS["prepositions"]
+FUNCTION_WORDS = _LISTS["function_words"] | CLAUSE_WORDS | PREPOSITIONS
 REFLEXIVES = frozenset({"himself", "herself", "themselves"})
 OBJECT_FORMS = frozenset({"him", "her", "them"})
 POSSESSIVES = frozenset({"his", "her", "their", "hers", "theirs"})
 THIRD_PERSON = {word: VOTES[word] for word in {"he", "she", "they"} | REFLEXIVES | OBJECT_FORMS | POSSESSIVES}
-
-ROLES, SAYING, AUXILIARIES, PARTICLES = (_LISTS[name] for name in ("roles", "saying", "auxiliaries", "particles"))
-PLACE_WORDS, NO_NAMES = _LISTS["place_words"], _LISTS["no_names"]
-CLAUSE_WORDS, PREPOSITIONS = _LISTS["clause_words"], _LISTS["prepositions"]
-FUNCTION_WORDS = _LISTS["function_words"] | CLAUSE_WORDS | PREPOSITIONS
-
 
 PRONOUN, NAME, NOUN, GROUP = "pronoun", "name", "noun", "group"
 STRONG, LIKELY, WEAK = 2, 1, 0  # how sure it is that a name is a person's
@@ -44,8 +35,7 @@ _TOKEN = re.compile(r"(?:[OD]['’](?=[A-Z]))?[^\W\d_]+(?:-[^\W\d_]+)*|['’]s\b
 _SUFFIXES = frozenset({"Jr", "Sr", "II", "III", "IV"})
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word or mark with its offsets."""
 
     text: str
@@ -55,30 +45,19 @@ class Token:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A possible mention of a person.
-
-    Attributes:
-        start, end, root: character offsets; ``root`` is where the head word begins.
-        sentence, token: number of its sentence, and of its first token in that sentence.
-        kind: pronoun, name, noun or group (two persons joined by "and").
-        words: the name without title, the noun, or the pronoun, in lower case.
-        gender: male, female, plural, or None where open.
-        sure: for names, how sure it is that a person is named.
-        subject: whether it stands where a clause's subject stands.
-        clause: number of its clause within the sentence.
-    """
+    """A possible mention of a person; ``start``, ``end``, ``root`` are character offsets."""
 
     start: int
     end: int
-    root: int
-    sentence: int
-    token: int
-    kind: str
-    words: tuple[str, ...]
-    gender: str | None
-    sure: int = STRONG
-    subject: bool = False
-    clause: int = 0
+    root: int  # where the head word begins
+    sentence: int  # number in the text
+    token: int  # number of its first token in the sentence
+    kind: str  # pronoun, name, noun or group (two persons joined by "and")
+    words: tuple[str, ...]  # the name without title, the noun, or the pronoun, in lower case
+    gender: str | None  # None where open
+    sure: int = STRONG  # for names, how sure it is that a person is named
+    subject: bool = False  # whether it stands where a clause's subject stands
+    clause: int = 0  # number within the sentence
 
 
 def candidates(text: str, first_names: Mapping[str, str]) -> list[Candidate]:
@@ -97,22 +76,29 @@ def _sentence(
     found: list[Candidate] = []
     clause = i = 0
     while i < len(tokens):
-        word = tokens[i].text
+        token = tokens[i]
+        folded = token.text.lower()
         size = _name_length(tokens, i, first_names, inside)
-        if i and (word in ",;:—–\"'`“”‘’()" or word.lower() in CLAUSE_WORDS):
+        if i and (token.text in ",;:—–\"'`“”‘’()" or folded in CLAUSE_WORDS):
             clause += 1
+        made = None
         if size:
             made = _name(tokens, i, size, number, first_names)
-        elif word.lower() in THIRD_PERSON and word in PERSON_PRONOUNS | {"Himself", "Herself"}:
-            made = _pronoun(tokens, i, number)
-        elif word.lower() in NOUNS:
+        elif folded in THIRD_PERSON and token.text in PERSON_PRONOUNS | {"Himself", "Herself"}:
+            gender = THIRD_PERSON[folded]
+            made = Candidate(token.start, token.end, token.start, number, i, PRONOUN, (folded,), gender)
+        elif folded in NOUNS:
             made = _noun(tokens, i, number)
-        else:
-            made = None
+        size = max(size, 1)
         if made:
-            found.append(replace(made, clause=clause, subject=_is_subject(tokens, made.token, i + max(size, 1))))
-        i += max(size, 1)
-    return sorted([*found, *_groups(found, tokens)], key=lambda c: (c.start, -c.end))
+            found.append(replace(made, clause=clause, subject=_is_subject(tokens, made.token, i + size)))
+        i += size
+    groups = []
+    for first, second in itertools.pairwise(c for c in found if c.kind == NAME and c.gender != PLURAL):
+        if [t.text.lower() for t in tokens if first.end <= t.start < second.start] == ["and"]:
+            words, sure = (*first.words, "and", *second.words), min(first.sure, second.sure)
+            groups.append(replace(first, end=second.end, kind=GROUP, words=words, gender=PLURAL, sure=sure))
+    return sorted([*found, *groups], key=lambda c: (c.start, -c.end))
 
 
 def _capital(token: Token) -> bool:
@@ -124,20 +110,16 @@ def _name_length(tokens: Sequence[Token], i: int, first_names: Mapping[str, str]
         return 0
     end = i + 1
     while end < len(tokens):
-        token = tokens[end]
-        stop = token.text == "." and _takes_stop(tokens[end - 1].text) and end + 1 < len(tokens)
-        capital = _capital(token) and token.text not in PERSON_PRONOUNS and token.text != "I"
-        if stop or capital or token.text in _SUFFIXES:
+        word, before = tokens[end].text, tokens[end - 1].text
+        takes_stop = (len(before) == 1 and before.isupper()) or before.lower() in ADDRESS or before in _SUFFIXES
+        stop = word == "." and takes_stop and end + 1 < len(tokens)
+        if stop or word in _SUFFIXES or (_capital(tokens[end]) and word not in PERSON_PRONOUNS and word != "I"):
             end += 1
-        elif token.text in PARTICLES and end + 1 < len(tokens) and _capital(tokens[end + 1]):
+        elif word in PARTICLES and end + 1 < len(tokens) and _capital(tokens[end + 1]):
             end += 2
         else:
             break
     return end - i
-
-
-def _takes_stop(word: str) -> bool:
-    return (len(word) == 1 and word.isupper()) or word.lower() in ADDRESS or word in _SUFFIXES
 
 
 def _may_begin(tokens: Sequence[Token], i: int, first_names: Mapping[str, str], inside: set[str]) -> bool:
@@ -164,21 +146,15 @@ def _name(tokens: Sequence[Token], i: int, size: int, number: int, first_names: 
     if not words or (len(parts) == 1 and parts[0].text.lower() in ADDRESS and not titles):
         return None
     before = tokens[i - 1].text.lower() if i else ""
+    after = next((t.text.lower() for t in tokens[i + size :] if t.text not in {"(", ",", '"'}), "")
     family = before == "the" and len(words) == 1 and words[0].endswith("s")
-    gender = next((ADDRESS[t] for t in titles if ADDRESS[t] != "NONE"), None) or first_names.get(words[0])
-    sure = STRONG if titles else _evidence(words, before, _following(tokens, i + size), first_names)
+    sure = STRONG if titles else _evidence(words, before, after, first_names)
     if sure is None and not family:
         return None
-    start = tokens[i - 1].start if family else tokens[i].start
-    sure = max(sure or WEAK, LIKELY) if family else sure
-    made = Candidate(start, tokens[i + size - 1].end, parts[-1].start, number, i, NAME, words, gender, sure or WEAK)
-    return replace(made, gender=PLURAL) if family else made
-
-
-def _following(tokens: Sequence[Token], i: int) -> str:
-    while i < len(tokens) and tokens[i].text in {"(", ",", '"'}:
-        i += 1
-    return tokens[i].text.lower() if i < len(tokens) else ""
+    gender = next((ADDRESS[t] for t in titles if ADDRESS[t] != NEITHER), None) or first_names.get(words[0])
+    start, end = tokens[i - 1 if family else i].start, tokens[i + size - 1].end
+    gender, sure = (PLURAL, max(sure or WEAK, LIKELY)) if family else (gender, sure or WEAK)
+    return Candidate(start, end, parts[-1].start, number, i, NAME, words, gender, sure)
 
 
 def _evidence(words: tuple[str, ...], before: str, after: str, first_names: Mapping[str, str]) -> int | None:
@@ -195,23 +171,14 @@ def _evidence(words: tuple[str, ...], before: str, after: str, first_names: Mapp
     return LIKELY if len(words) > 1 and before not in PREPOSITIONS - {"with", "for", "by", "of", "to"} else WEAK
 
 
-def _pronoun(tokens: Sequence[Token], i: int, number: int) -> Candidate:
-    token = tokens[i]
-    folded = token.text.lower()
-    return Candidate(token.start, token.end, token.start, number, i, PRONOUN, (folded,), THIRD_PERSON[folded])
-
-
 def _noun(tokens: Sequence[Token], i: int, number: int) -> Candidate | None:
-    first = i
-    while first > 0 and i - first < 3 and tokens[first - 1].text.isalpha():
-        first -= 1
+    head, noun = tokens[i], tokens[i].text.lower()
+    for first in range(i - 1, max(i - 4, -1), -1):
         word = tokens[first].text.lower()
         if word in {"the", "a", "an", "this", "that"} | POSSESSIVES:
-            head = tokens[i]
-            noun = head.text.lower()
             words = ("a" if word in {"a", "an"} else word, noun)
             return Candidate(tokens[first].start, head.end, head.start, number, first, NOUN, words, NOUNS[noun])
-        if word in FUNCTION_WORDS or _capital(tokens[first]):
+        if not tokens[first].text.isalpha() or word in FUNCTION_WORDS or _capital(tokens[first]):
             return None
     return None
 
@@ -223,24 +190,9 @@ def _is_subject(tokens: Sequence[Token], first: int, after: int) -> bool:
     return opens and not owned and tokens[first].text.lower() not in POSSESSIVES
 
 
-def is_possessive(text: str, candidate: Candidate) -> bool:
-    """Whether a pronoun owns what follows; "her" does so before a word that may be a noun or adjective."""
-    if candidate.words[0] != "her":
-        return candidate.words[0] in POSSESSIVES
-    following = _TOKEN.match(text, candidate.end + 1)
-    return bool(following and following[0][0].isalnum() and following[0].lower() not in FUNCTION_WORDS)
-
-
 def is_object(text: str, candidate: Candidate) -> bool:
-    """Whether a pronoun is the object of its clause."""
-    return candidate.words[0] in OBJECT_FORMS and not is_possessive(text, candidate)
-
-
-def _groups(found: Sequence[Candidate], tokens: Sequence[Token]) -> Iterator[Candidate]:
-    names = [c for c in found if c.kind == NAME and c.gender != PLURAL]
-    for first, second in itertools.pairwise(names):
-        gap = [t for t in tokens if first.end <= t.start < second.start]
-        if len(gap) == 1 and gap[0].text.lower() == "and":
-            words = (*first.words, "and", *second.words)
-            made = replace(first, end=second.end, kind=GROUP, words=words, gender=PLURAL)
-            yield replace(made, sure=min(first.sure, second.sure))
+    """Whether a pronoun is the object of its clause; "her" owns what follows where that may be a noun or adjective."""
+    if candidate.words[0] != "her":
+        return candidate.words[0] in OBJECT_FORMS
+    following = _TOKEN.match(text, candidate.end + 1)
+    return not following or not following[0][0].isalnum() or following[0].lower() in FUNCTION_WORDS

@@ -9,82 +9,75 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Chain, chains_from_readout
+from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.markov_chain import COLUMNS, drawn_at_random
 from longform.core.resampling import perplexity
+from longform.core.text.rendering import unpack
 
 ORDER = 5  # deng2022 section 5
+MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary
 UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts give none (KenLM's --discount_fallback)
-
-
+STOP = "."  # opens each sentence of a chain
 NOBODY = -1  # entity of a token that mentions none
-MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary
+BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
+units_from_readout = chains_from_readout
 
 
 @dataclass(frozen=True)
-class TokenStream:
-    """Tokens of many chains, flat.
+class PersonChain(Chain):
+    """A chain with where in the text each symbol stands (a stop: the first character of its sentence), and maybe the text."""
 
-    Attributes:
-        forms: (tokens,) row of each token's form in the vocabulary, -1 where unknown.
-        entities: (tokens,) an integer per mentioned entity, ``NOBODY`` for none; comparable within a chain only.
-        starts: (tokens,) position where the token's chain begins.
-        lengths: (units,) tokens per chain.
-    """
-
-    forms: np.ndarray
-    entities: np.ndarray
-    starts: np.ndarray
-    lengths: np.ndarray
+    spans: tuple[tuple[int, int], ...] = ()
+    text: str = ""
 
 
-@dataclass(frozen=True)
+def person_chains(readout: Readout) -> list[PersonChain]:
+    """What the readers of chains wrote, with the texts where they kept them."""
+    rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
+    return [PersonChain(**vars(c), spans=tuple(map(tuple, spans.tolist())), text=text) for c, spans, text in rows]
+
+
+class TokenStream(NamedTuple):
+    """Tokens of many chains, flat; an entity is an integer, comparable within a chain only."""
+
+    forms: np.ndarray  # (tokens,) row of each token's form in the vocabulary, -1 where unknown
+    entities: np.ndarray  # (tokens,) mentioned, ``NOBODY`` for none
+    starts: np.ndarray  # (tokens,) position where the token's chain begins
+    lengths: np.ndarray  # (units,) tokens per chain
+
+
 class Packing:
     """How forms and relabelled entities become codes, and codes keys: side by side, the latest lowest."""
 
-    order: int  # symbols in a window
-    forms: int  # number of known forms
-    padding: int  # begin symbols put before a chain; further places stay empty
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.order <= MAX_ORDER or self.bits * self.order > 62:
+    def __init__(self, order: int, forms: int, padding: int) -> None:
+        self.order = order  # symbols in a window
+        self.padding = padding  # begin symbols put before a chain; further places stay empty
+        self.stride = order + 1  # codes per form: no entity, or the first, second, ... entity of the window
+        self.begin = forms * self.stride + 1  # code of the begin symbol, the largest: n-grams with it sort last
+        self.bits = self.begin.bit_length()  # per code
+        if not 2 <= order <= MAX_ORDER or self.bits * order > 62:
             raise BadInput(
-                f"{self.forms} forms at order {self.order} need {self.bits * self.order} bits, 62 are there; "
+                f"{forms} forms at order {order} need {self.bits * order} bits, 62 are there; "
                 f"allowed is an order of 2 to {MAX_ORDER} with fewer forms: check that entity numbers follow a colon"
             )
-
-    @property
-    def stride(self) -> int:
-        """Codes per form: no entity, or the first, second, ... entity of the window."""
-        return self.order + 1
-
-    @property
-    def begin(self) -> int:
-        """Code of the begin symbol, the largest, so that n-grams that begin a chain sort last within their order."""
-        return self.forms * self.stride + 1
-
-    @property
-    def bits(self) -> int:
-        """Bits per code."""
-        return int(self.begin).bit_length()
 
     def mask(self, order: int) -> int:
         """Keeps the last ``order`` codes of a key."""
         return (1 << (self.bits * order)) - 1
 
-    def names(self, key: int, forms: Sequence[str], begin: str, unknown: str) -> tuple[str, ...]:
+    def names(self, key: int, forms: Sequence[str]) -> tuple[str, ...]:
         """The symbols of a key, earliest first."""
         symbols = []
         while key:
             form, label = divmod((key & self.mask(1)) - 1, self.stride)  # code 0: form -1
             entity = f":{label - 1}" if label else ""
-            symbols.append(unknown if form < 0 else begin if form == len(forms) else f"{forms[form]}{entity}")
+            symbols.append(UNKNOWN_NAME if form < 0 else BEGIN_NAME if form == len(forms) else f"{forms[form]}{entity}")
             key >>= self.bits
         return tuple(reversed(symbols))
 
@@ -142,8 +135,7 @@ def window_keys(tokens: TokenStream, packing: Packing) -> np.ndarray:
     return keys
 
 
-@dataclass(frozen=True)
-class NgramOrder:
+class NgramOrder(NamedTuple):
     """Fitted n-grams of one order: ascending keys with log probabilities, and contexts with log back-off weights."""
 
     keys: np.ndarray
@@ -154,47 +146,78 @@ class NgramOrder:
 
 @dataclass(frozen=True)
 class _NgramScores(SumScored):
-    """Scoring shared by both models; the subclasses differ in what they count and how they discount."""
+    """Counting and scoring of both models; the subclasses differ in what they count and how they discount."""
 
     better: ClassVar[Better] = "nearer_real"
     parts: ClassVar[str] = "mentions and sentence ends"
     attributed: ClassVar[tuple[str, ...]] = ("logprob",)
     blame: ClassVar[int] = -1
-    padded: ClassVar[bool]
+    raw: ClassVar[bool]  # raw counts of chains padded to full windows, else counts of distinct predecessors
 
     order: int = ORDER
     forms: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     orders: tuple[NgramOrder, ...] = field(default=(), repr=False, metadata=FITTED)
     log_unknown: float = field(default=-math.inf, repr=False, metadata=FITTED)
     fitted_discounts: tuple[tuple[float, ...], ...] = field(default=(), repr=False, metadata=FITTED)
-    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
-    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
 
     @property
     def packing(self) -> Packing:
-        """How symbols of this critic become keys."""
-        return Packing(self.order, len(self.forms), self.order - 1 if self.padded else 1)
+        return Packing(self.order, len(self.forms), self.order - 1 if self.raw else 1)
+
+    def window(self, key: int) -> tuple[str, ...]:
+        """The symbols of a window, earliest first."""
+        names = self.packing.names(key, self.forms)
+        return (UNKNOWN_NAME,) * (self.order - len(names)) + names
 
     def fit(self, real: Sequence[Chain]) -> Self:
-        """Count the windows of the valid chains of ``real``.
-
-        Raises BadInput: no chain is valid or none has a token, or a chain holds the end symbol.
-        """
-        forms = form_vocabulary([unit for unit in real if unit.valid])
-        blank = replace(self, forms=forms)
-        valid = sum(unit.valid for unit in real)
-        fitted = blank.fit_tokens(blank.read(real))
-        return replace(fitted, fitted_units=valid, fitted_excluded=len(real) - valid)
+        """Count the windows of the valid chains of ``real``. Raises BadInput: none has a token."""
+        blank = replace(self, forms=form_vocabulary([unit for unit in real if unit.valid]))
+        return blank.fit_tokens(blank.read(real))
 
     def fit_tokens(self, tokens: TokenStream) -> Self:
         """As :meth:`fit`, from tokens read with this critic's ``forms``."""
         if not len(tokens.forms):
             raise BadInput(f"{type(self).__name__}: no token in the real chains; check the reader and its filter")
-        orders, log_unknown, discounts = self._estimate(window_keys(tokens, self.packing))
-        return replace(self, orders=orders, log_unknown=log_unknown, fitted_discounts=discounts)
+        counted = self._counted(window_keys(tokens, self.packing))
+        discounts, base, log_unknown = self._discounts([counts for _, counts, _ in counted])
+        orders: list[NgramOrder] = []
+        lower = np.full(1, base)
+        for (keys, counts, suffix), discount in zip(counted, discounts, strict=True):
+            context_keys, context = np.unique(keys >> self.packing.bits, return_inverse=True)
+            total = np.bincount(context, counts)
+            taken = np.array([0.0, *discount])[np.minimum(counts, len(discount))]
+            single = len(discount) == 1  # a product rounds once, a sum for each n-gram
+            weight = (discount[0] * np.bincount(context) if single else np.bincount(context, taken)) / total
+            lower = (counts - taken) / total[context] + weight[context] * lower[suffix]
+            with np.errstate(divide="ignore"):
+                log_probs, log_weights = np.log(lower), np.log(weight)
+            used = slice(0 if orders else 1, None)  # order 1's weight is spent on the unseen symbol
+            orders.append(NgramOrder(keys, log_probs, context_keys[used], log_weights[used]))
+        return replace(self, orders=tuple(orders), log_unknown=log_unknown, fitted_discounts=discounts)
+
+    def _counted(self, keys: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """(keys, counts, row of the suffix one order below) for orders 1 up: each order is the last symbols of the windows."""
+        packing = self.packing
+        windows, met = np.unique(keys, return_counts=True)
+        cuts = np.searchsorted(windows, [1 << (packing.bits * n) for n in range(packing.order)])
+        pieces = [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(windows)], strict=True)]  # windows by their length
+        keys, counts = windows[pieces[-1]], met[pieces[-1]]
+        orders = []
+        for n in range(packing.order - 1, 0, -1):
+            short, suffix = np.unique(keys & packing.mask(n), return_inverse=True)
+            orders.append((keys, counts, suffix))
+            summed = np.bincount(suffix, counts if self.raw else None, len(short)).astype(np.int64)
+            begin = pieces[n - 1]  # n-grams that begin a chain keep their raw counts
+            keys, counts = np.concatenate([short, windows[begin]]), np.concatenate([summed, met[begin]])
+        orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
+        return orders[::-1]
+
+    @abstractmethod
+    def _discounts(self, counts: Sequence[np.ndarray]) -> tuple[tuple[tuple[float, ...], ...], float, float]:
+        """From the counts of each order: discounts per order, probability below order 1, log probability of an unseen symbol."""
 
     def read(self, units: Sequence[Chain]) -> TokenStream:
-        """Tokens of chains under this critic's vocabulary, the end symbol added where it is used."""
+        """Tokens of chains under this critic's vocabulary."""
         return read_tokens(units, {form: i for i, form in enumerate(self.forms)})
 
     def score_tokens(self, tokens: TokenStream) -> np.ndarray:
@@ -215,13 +238,17 @@ class _NgramScores(SumScored):
         scores[left] += self.log_unknown
         return scores
 
+    def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
+        """The chains that are scored: the units themselves, unless a subclass says otherwise."""
+        return units
+
     def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
-        tokens = self.read(units)
+        tokens = self.read(self.judged(units))
         return np.split(self.score_tokens(tokens), np.cumsum(tokens.lengths)[:-1])[: len(units)]
 
     def tally(self, units: Sequence[Chain]) -> Tally:
         """Sum of log probabilities, tokens scored, tokens never seen in training (scored all the same), exclusions."""
-        tokens = self.read(units)
+        tokens = self.read(self.judged(units))
         keys = window_keys(tokens, self.packing)
         unit = np.repeat(np.arange(len(units)), tokens.lengths)
         logprob = np.bincount(unit, self.score_windows(keys), len(units))
@@ -233,9 +260,16 @@ class _NgramScores(SumScored):
         """Latent PPL over chain tokens, sentence stops among them, corpus-level (deng2022, released scorer)."""
         return perplexity(sums.total("logprob"), sums.total("transitions"))
 
-    @abstractmethod
-    def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
-        """Orders from 1 up, log probability of an unseen symbol, and the discounts used."""
+
+def _add(
+    scores: np.ndarray, rows: np.ndarray, known: np.ndarray, values: np.ndarray, keys: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """Add to the wanted rows of ``scores`` the values of those keys that are known; which keys are."""
+    place = np.searchsorted(known, keys)
+    found = np.append(known, -1)[place] == keys
+    chosen = found & wanted
+    scores[rows[chosen]] += values[place[chosen]]
+    return found
 
 
 @dataclass(frozen=True)
@@ -248,20 +282,10 @@ class MentionCritic(_NgramScores):
     Chains are padded with four begin symbols.
     """
 
-    padded: ClassVar[bool] = True
+    raw: ClassVar[bool] = True
 
-    def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
-        counted = _raw_counts(keys, self.packing)
-        discounts = (0.0, *(absolute_discount(counts) for _, counts, _ in counted[1:]))
-        orders: list[NgramOrder] = []
-        lower = np.zeros(1)
-        for (keys_n, counts, suffix), discount in zip(counted, discounts, strict=True):
-            context_keys, context = np.unique(keys_n >> self.packing.bits, return_inverse=True)
-            total = np.bincount(context, counts)
-            weight = discount * np.bincount(context) / total
-            lower = np.maximum(counts - discount, 0.0) / total[context] + weight[context] * lower[suffix]
-            orders.append(_order(keys_n, lower, context_keys, weight))
-        return tuple(orders), math.log(UNSEEN_PROBABILITY), tuple((d,) for d in discounts)
+    def _discounts(self, counts: Sequence[np.ndarray]) -> tuple[tuple[tuple[float, ...], ...], float, float]:
+        return ((0.0,), *((absolute_discount(own),) for own in counts[1:])), 0.0, math.log(UNSEEN_PROBABILITY)
 
 
 @dataclass(frozen=True)
@@ -273,23 +297,13 @@ class KneserNeyCritic(_NgramScores):
     interpolated with the uniform distribution over the seen symbols and one unseen symbol. One begin symbol.
     """
 
-    padded: ClassVar[bool] = False
+    raw: ClassVar[bool] = False
 
-    def _estimate(self, keys: np.ndarray) -> tuple[tuple[NgramOrder, ...], float, tuple[tuple[float, ...], ...]]:
-        counted = _continuation_counts(keys, self.packing)
-        discounts = [modified_discounts(counts) for _, counts, _ in counted]
-        lower = np.full(1, 1.0 / (len(counted[0][0]) + 1))
-        left = np.array([0.0, *discounts[0]])[np.minimum(counted[0][1], 3)].sum() / counted[0][1].sum()
-        orders: list[NgramOrder] = []
-        for (keys_n, counts, suffix), discount in zip(counted, discounts, strict=True):
-            context_keys, context = np.unique(keys_n >> self.packing.bits, return_inverse=True)
-            total = np.bincount(context, counts)
-            taken = np.array([0.0, *discount])[np.minimum(counts, 3)]
-            weight = np.bincount(context, taken) / total
-            lower = (counts - taken) / total[context] + weight[context] * lower[suffix]
-            orders.append(_order(keys_n, lower, context_keys, weight))
-        unknown = float(left) / (len(counted[0][0]) + 1)
-        return tuple(orders), math.log(unknown) if unknown else -math.inf, tuple(discounts)
+    def _discounts(self, counts: Sequence[np.ndarray]) -> tuple[tuple[tuple[float, ...], ...], float, float]:
+        discounts = tuple(modified_discounts(own) for own in counts)
+        left = np.array([0.0, *discounts[0]])[np.minimum(counts[0], 3)].sum() / counts[0].sum()
+        unknown = float(left) / (len(counts[0]) + 1)
+        return discounts, 1.0 / (len(counts[0]) + 1), math.log(unknown) if unknown else -math.inf
 
 
 @dataclass(frozen=True)
@@ -305,17 +319,10 @@ class _RandomMentions(_NgramScores):
     def fit(self, real: Sequence[Chain]) -> Self:
         return replace(super().fit(real), symbols=tuple(s for unit in real if unit.valid for s in unit.symbols))
 
-    def judged(self, units: Sequence[Chain]) -> list[Chain]:
+    def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
         if not self.symbols:
             raise BadInput(f"{type(self).__name__} has no symbols to draw; call fit(real chains), use what it returns")
         return [drawn_at_random(unit, self.symbols, "random mentions") for unit in units]
-
-    def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
-        return super().attribute(self.judged(units))
-
-    def tally(self, units: Sequence[Chain]) -> Tally:
-        """As its parent, of the drawn chains."""
-        return super().tally(self.judged(units))
 
 
 @dataclass(frozen=True)
@@ -326,53 +333,6 @@ class RandomMentionCritic(_RandomMentions, MentionCritic):
 @dataclass(frozen=True)
 class RandomKneserNeyCritic(_RandomMentions, KneserNeyCritic):
     """Chance for :class:`KneserNeyCritic`."""
-
-
-def _add(
-    scores: np.ndarray, rows: np.ndarray, known: np.ndarray, values: np.ndarray, keys: np.ndarray, wanted: np.ndarray
-) -> np.ndarray:
-    """Add to the wanted rows of ``scores`` the values of those keys that are known; which keys are."""
-    place = np.searchsorted(known, keys)
-    found = np.append(known, -1)[place] == keys
-    chosen = found & wanted
-    scores[rows[chosen]] += values[place[chosen]]
-    return found
-
-
-def _order(keys: np.ndarray, probs: np.ndarray, context_keys: np.ndarray, weights: np.ndarray) -> NgramOrder:
-    with np.errstate(divide="ignore"):
-        log_probs, log_weights = np.log(probs), np.log(weights)
-    if context_keys.size == 1 and context_keys[0] == 0:  # order 1: its weight is spent on the unseen symbol
-        context_keys, log_weights = context_keys[:0], log_weights[:0]
-    return NgramOrder(keys, log_probs, context_keys, log_weights)
-
-
-def _raw_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """(keys, counts, row of the suffix one order below) for orders 1 up: each order is the last symbols of the windows."""
-    keys, counts = np.unique(keys, return_counts=True)
-    orders = []
-    for n in range(packing.order - 1, 0, -1):
-        short, suffix = np.unique(keys & packing.mask(n), return_inverse=True)
-        orders.append((keys, counts, suffix))
-        keys, counts = short, np.bincount(suffix, counts).astype(np.int64)
-    orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
-    return orders[::-1]
-
-
-def _continuation_counts(keys: np.ndarray, packing: Packing) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    windows, raw = np.unique(keys, return_counts=True)
-    cuts = np.searchsorted(windows, [1 << (packing.bits * n) for n in range(packing.order)])
-    pieces = [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(windows)], strict=True)]
-    keys, counts = windows[pieces[-1]], raw[pieces[-1]]
-    orders = []
-    for n in range(packing.order - 1, 0, -1):
-        short, suffix = np.unique(keys & packing.mask(n), return_inverse=True)
-        orders.append((keys, counts, suffix))
-        begin = pieces[n - 1]
-        counts = np.concatenate([np.bincount(suffix, minlength=len(short)), raw[begin]])
-        keys = np.concatenate([short, windows[begin]])
-    orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
-    return orders[::-1]
 
 
 def absolute_discount(counts: np.ndarray) -> float:
@@ -389,6 +349,3 @@ def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     y = n[0] / (n[0] + 2 * n[1])
     one, two, three = (j - (j + 1) * y * n[j] / n[j - 1] for j in (1, 2, 3))
     return (one, two, three) if 0 <= one <= 1 and 0 <= two <= 2 and 0 <= three <= 3 else FALLBACK
-
-
-units_from_readout = chains_from_readout

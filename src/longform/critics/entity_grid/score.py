@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +19,6 @@ units_from_readout = grids_from_readout
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
 EDGE = 4
 MAX_HISTORY = 6
-COLUMNS = ("logprob", "cells", "excluded")
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,11 @@ class RoleTransitions(SumScored):
     $P(r|h) = \frac{c(hr) + N_{1+}(h\cdot) P(r|h')}{c(h) + N_{1+}(h\cdot)}$, $h'$ being $h$ without its oldest symbol;
     below the unigram stands the uniform distribution over the five predictable symbols (Witten and Bell 1991, as in
     Chen and Goodman 1999, eq. 16; the paper names the method only).
-
-    Attributes:
-        history: how many earlier sentences a role depends on; the paper tunes it on development texts.
-        log_probs: fitted; float64 (5,) * history + (5,), the context's oldest symbol first.
-        fitted_units, fitted_excluded: fitted; grids counted, empty grids left out.
     """
 
-    history: int = 1
+    history: int = 1  # how many earlier sentences a role depends on; the paper tunes it on development texts
+    # float64 (5,) * history + (5,), the context's oldest symbol first
     log_probs: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
-    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("logprob", "cells")
     parts: ClassVar[str] = "cells"
@@ -57,13 +52,12 @@ class RoleTransitions(SumScored):
         counts = np.zeros(SYMBOLS ** (self.history + 1))
         for grid in full:
             counts += np.bincount(self._codes(grid.cells[None], end=True).ravel(), minlength=len(counts))
-        log_probs = np.log(witten_bell(counts.reshape((SYMBOLS,) * (self.history + 1))))
-        return replace(self, log_probs=log_probs, fitted_units=len(full), fitted_excluded=len(real) - len(full))
+        return replace(self, log_probs=np.log(witten_bell(counts.reshape((SYMBOLS,) * (self.history + 1)))))
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: sum of log probabilities (nats), cells scored, and 1 for an empty grid."""
         rows = [(float(parts.sum()), parts.size, not parts.size) for parts in self.attribute(units)]
-        return Tally.of(units, COLUMNS, rows)
+        return Tally.of(units, ("logprob", "cells", "excluded"), rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
         """$P_{coh}$ of each text, float64 (units,); nan for an empty grid."""
@@ -75,31 +69,29 @@ class RoleTransitions(SumScored):
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an empty grid."""
         if unit.empty:
             return np.full(len(orders), np.nan)
-        logprobs = self._fitted().ravel()[self._codes(unit.cells[orders])]
-        return logprobs.mean(axis=(1, 2))
+        return self._fitted()[self._codes(unit.cells[orders])].mean(axis=(1, 2))
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        flat = self._fitted().ravel()
-        return [np.zeros((0, 0)) if grid.empty else flat[self._codes(grid.cells[None])[0]] for grid in units]
+        fitted = self._fitted()
+        return [np.zeros((0, 0)) if grid.empty else fitted[self._codes(grid.cells[None])[0]] for grid in units]
 
     def _fitted(self) -> np.ndarray:
         if not self.log_probs.size:
             raise BadInput(
                 "role transitions have no probabilities yet; call fit(coherent grids) and use what it returns"
             )
-        return self.log_probs
+        return self.log_probs.ravel()
 
     def _codes(self, cells: np.ndarray, end: bool = False) -> np.ndarray:
         """Index of (history, symbol) for every cell: int64 (texts, sentences [+ 1], entities)."""
-        texts, sentences, entities = cells.shape
-        shape = (texts, self.history + sentences + end, entities)
-        padded = np.full(shape, EDGE, dtype=np.int64)
-        padded[:, self.history : self.history + sentences] = cells
-        steps = sentences + end
-        codes = np.zeros((texts, steps, entities), dtype=np.int64)
-        for back in range(self.history + 1):
-            codes = codes * SYMBOLS + padded[:, back : back + steps]
-        return codes
+        padded = np.pad(cells.astype(np.int64), ((0, 0), (self.history, int(end)), (0, 0)), constant_values=EDGE)
+        return _windows(padded, self.history + 1, SYMBOLS)
+
+
+def _windows(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
+    """Number of each run of ``length`` sentences' cells, the first the highest digit: int64 (texts, runs, entities)."""
+    runs = [cells[:, back : cells.shape[1] - length + 1 + back] for back in range(length)]
+    return reduce(lambda codes, own: codes * symbols + own, runs, np.zeros(runs[0].shape, dtype=np.int64))
 
 
 def witten_bell(counts: np.ndarray) -> np.ndarray:
@@ -114,20 +106,12 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
     return smoothed
 
 
-Pair = tuple[np.ndarray, np.ndarray]  # features of the better and of the worse text
-
-
 @dataclass(frozen=True)
 class TransitionFeatures:
-    """What the ranking grid sees of a text.
+    """What the ranking grid sees of a text."""
 
-    Attributes:
-        lengths: lengths of the transitions counted; the papers tune up to 3 for ordering and 2 for summaries.
-        salience: entities with at least this many mentions are salient; 0 makes one class of all entities.
-    """
-
-    lengths: tuple[int, ...] = (2, 3)
-    salience: int = 2
+    lengths: tuple[int, ...] = (2, 3)  # of transitions; the papers tune up to 3 for ordering and 2 for summaries
+    salience: int = 2  # entities with so many mentions are salient; 0 makes one class of all entities
 
     def __post_init__(self) -> None:
         if not self.lengths or min(self.lengths) < 1 or max(self.lengths) > 6:
@@ -142,7 +126,15 @@ class TransitionFeatures:
         """Features of a text under each order: float64 (orders, size)."""
         salient = (unit.cells != ABSENT).sum(axis=0) >= self.salience
         classes = [salient, ~salient] if self.salience else [np.ones(len(unit.entities), dtype=bool)]
-        blocks = [_frequencies(unit.cells[:, chosen][orders], length) for chosen in classes for length in self.lengths]
+        blocks = []
+        for chosen, length in product(classes, self.lengths):
+            cells, kinds = unit.cells[:, chosen][orders], len(ROLES) ** length
+            block = np.zeros((len(orders), kinds))
+            if cells.shape[1] >= length and cells.shape[2]:
+                codes = _windows(cells, length, len(ROLES)) + np.arange(len(orders))[:, None, None] * kinds
+                counts = np.bincount(codes.ravel(), minlength=block.size).reshape(block.shape)
+                block = counts / (codes.shape[1] * codes.shape[2])
+            blocks.append(block)
         return np.concatenate(blocks, axis=1)
 
     def of_texts(self, units: Sequence[Grid]) -> np.ndarray:
@@ -151,40 +143,20 @@ class TransitionFeatures:
         return np.concatenate(rows) if rows else np.zeros((0, self.size))
 
 
-def _frequencies(cells: np.ndarray, length: int) -> np.ndarray:
-    """Transition frequencies of (orders, sentences, entities) cells: float64 (orders, 4 ** length)."""
-    orders, sentences, entities = cells.shape
-    kinds = len(ROLES) ** length
-    steps = sentences - length + 1
-    if steps < 1 or not entities:
-        return np.zeros((orders, kinds))
-    codes = np.zeros((orders, steps, entities), dtype=np.int64)
-    for back in range(length):
-        codes = codes * len(ROLES) + cells[:, back : back + steps]
-    codes += np.arange(orders)[:, None, None] * kinds
-    return np.bincount(codes.ravel(), minlength=orders * kinds).reshape(orders, kinds) / (steps * entities)
-
-
 @dataclass(frozen=True)
 class GridRanker(SumScored):
     """Linear ranking machine over transition frequencies; ``fit`` shuffles real texts whole, ``fit_pairs`` is told what to rank.
 
-    Attributes:
-        features: what it sees.
-        penalty: C of the machine; 0 takes SVM-light's default, one over the mean squared norm of the differences.
-        shuffles: shuffles per real text that ``fit`` draws, at most 20 as in the papers.
-        name: names the draws.
-        weights: fitted; float64 (features,), a text's value is their product with its features.
-        fitted_units, fitted_excluded: fitted; texts that gave a pair, texts that gave none.
+    A text's value is the product of its features and ``weights``, float64 (features,).
     """
 
     features: TransitionFeatures = TransitionFeatures()
-    penalty: float = 0.0
-    shuffles: int = SHUFFLES
-    name: str = "grid-ranker"
+    penalty: float = (
+        0.0  # C of the machine; 0 takes SVM-light's default, one over the mean squared norm of the differences
+    )
+    shuffles: int = SHUFFLES  # per real text, that ``fit`` draws; at most 20 as in the papers
+    name: str = "grid-ranker"  # of the draws
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
-    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
     divided: ClassVar[tuple[str, str]] = ("value", "texts")
     parts: ClassVar[str] = "kinds of transition"
@@ -197,30 +169,25 @@ class GridRanker(SumScored):
         return [np.zeros(0) if grid.empty else self.features.of_texts([grid])[0] * weights for grid in units]
 
     def fit(self, real: Sequence[Grid]) -> "GridRanker":
-        """Learn from each real text against its own shuffles.
+        """Learn from each real text against its own shuffles. Raises BadInput: no text gives a pair."""
+        pairs = []
+        for grid in real:
+            rng = generator(self.name, grid.unit_id)
+            orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
+            pairs.append(
+                (self.order_features(grid, np.arange(len(grid.cells))[None]), self.order_features(grid, orders))
+            )
+        return self.fit_pairs(pairs)
 
-        Raises BadInput: no text gives a pair.
-        """
-        pairs = [self._pair(grid) for grid in real if not grid.empty]
-        return self.fit_pairs([pair for pair in pairs if len(pair[1])], len(real))
-
-    def fit_pairs(self, pairs: Iterable[Pair], documents: int = 0) -> "GridRanker":
+    def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":
         """Learn from (better, worse) feature rows, one pair of arrays per document; one row may face many."""
         pairs = list(pairs)
         rows = [better - worse for better, worse in pairs]
         differences = np.concatenate(rows) if rows else np.zeros((0, self.features.size))
         if not len(differences) or not differences.any():
-            raise BadInput(
-                f"grid ranker: {documents or len(pairs)} texts gave no pair that differs; give longer texts with nouns"
-            )
+            raise BadInput(f"grid ranker: {len(pairs)} texts gave no pair that differs; give longer texts with nouns")
         penalty = self.penalty or 1 / float(np.mean(np.sum(differences**2, axis=1)))
-        weights = rank_weights(differences, penalty)
-        return replace(self, weights=weights, fitted_units=len(pairs), fitted_excluded=max(documents - len(pairs), 0))
-
-    def _pair(self, grid: Grid) -> Pair:
-        rng = generator(self.name, grid.unit_id)
-        orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
-        return self.features.of_texts([grid]), self.features.of_orders(grid, orders)
+        return replace(self, weights=rank_weights(differences, penalty))
 
     def order_features(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Features of a text under each order, (orders, features); no rows for an empty grid."""
@@ -228,8 +195,7 @@ class GridRanker(SumScored):
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: value of the text, 1 per scored text, 1 for an empty grid."""
-        values = [float(parts.sum()) for parts in self.attribute(units)]
-        rows = [(value, not grid.empty, grid.empty) for value, grid in zip(values, units, strict=True)]
+        rows = [(float(parts.sum()), parts.size > 0, not parts.size) for parts in self.attribute(units)]
         return Tally.of(units, ("value", "texts", "excluded"), rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:

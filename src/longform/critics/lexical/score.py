@@ -7,6 +7,7 @@ word vectors by cosine. Measures over a word net are in :mod:`longform.critics.l
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import ClassVar
 
 import numpy as np
@@ -39,9 +40,9 @@ class AdjacentSimilarity(SumScored):
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,), nan where undefined; empty where there is none."""
-        long = [unit for unit in units if not unit.empty and len(unit.cells) > 1]
-        values = iter(self.neighbours(long))
-        return [np.zeros(0) if unit.empty or len(unit.cells) < 2 else next(values) for unit in units]
+        long = [not unit.empty and len(unit.cells) > 1 for unit in units]
+        values = iter(self.neighbours(list(compress(units, long))))
+        return [next(values) if there else np.zeros(0) for there in long]
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,), of units with nouns and two sentences or more."""
@@ -49,7 +50,12 @@ class AdjacentSimilarity(SumScored):
 
     def tally(self, units: Sequence[Grid]) -> Tally:
         """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities."""
-        rows = [self._row(unit, parts) for unit, parts in zip(units, self.attribute(units), strict=True)]
+        rows: list[tuple[float, ...]] = []
+        for unit, parts in zip(units, self.attribute(units), strict=True):
+            mentioned = np.asarray(present(unit).any(axis=1))
+            bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
+            pairs = int((~np.isnan(parts)).sum())
+            rows.append((float(np.nansum(parts)), pairs, bare, self.unknown(unit), 0) if pairs else (0, 0, 0, 0, 1))
         return Tally.of(units, COLUMNS, rows)
 
     def coherence(self, units: Sequence[Grid]) -> np.ndarray:
@@ -67,14 +73,6 @@ class AdjacentSimilarity(SumScored):
         with np.errstate(invalid="ignore"):
             return np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1)
 
-    def _row(self, unit: Grid, parts: np.ndarray) -> tuple[float, int, int, int, bool]:
-        pairs = int((~np.isnan(parts)).sum())
-        if not pairs:
-            return 0.0, 0, 0, 0, True
-        mentioned = np.asarray(present(unit).any(axis=1))
-        bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
-        return float(np.nansum(parts)), pairs, bare, self.unknown(unit), False
-
 
 def present(unit: Grid) -> np.ndarray:
     """Which entities each sentence mentions: bool (sentences, entities)."""
@@ -91,11 +89,8 @@ class Overlap(AdjacentSimilarity):
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Overlap of every two sentences; 0 where both lack nouns."""
-        found = []
-        for mentions in (present(unit).astype(np.float64) for unit in units):
-            sizes = mentions.sum(axis=1)
-            found.append(_divided(2 * (mentions @ mentions.T), sizes[:, None] + sizes[None, :]))
-        return found
+        tables = [present(unit).astype(np.float64) for unit in units]
+        return [_divided(2 * (table @ table.T), np.add.outer(table.sum(axis=1), table.sum(axis=1))) for table in tables]
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """As the matrices' first diagonals, without the matrices: a book has 10^9 pairs of sentences."""
@@ -111,15 +106,15 @@ class Overlap(AdjacentSimilarity):
 class LatentSemantics(AdjacentSimilarity):
     """Cosine of mean word vectors in a space of latent semantics (Foltz et al. 1998; lapata2005 section 3.2).
 
-    Attributes:
-        dims: dimensions kept of the truncated singular value decomposition, at most one less than the smaller side
-            of the term-document table. The number is lost in the paper; its sibling papers use 100.
-        words, vectors: fitted; the vocabulary and its float64 (words, dims) vectors, U times S.
+    ``dims``: kept of the truncated singular value decomposition, at most one less than the smaller side of the
+    term-document table. The number is lost in the paper; its sibling papers use 100.
     """
 
     dims: int = 100
     words: Mapping[str, int] = field(default_factory=dict, repr=False, metadata=FITTED)
-    vectors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
+    vectors: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
+    )  # (words, dims), U S
 
     def __post_init__(self) -> None:
         if self.dims < 1:
@@ -140,11 +135,9 @@ class LatentSemantics(AdjacentSimilarity):
         return [_cosines(sums, sums.T) for sums in map(self._sums, units)]
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """As the matrices' first diagonals, without the matrices."""
         return [_cosines(sums[:-1, None], sums[1:, :, None])[:, 0, 0] for sums in map(self._sums, units)]
 
     def unknown(self, unit: Grid) -> int:
-        """Entities outside the space."""
         return sum(entity not in self.words for entity in unit.entities)
 
     def _sums(self, unit: Grid) -> np.ndarray:
@@ -163,11 +156,9 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def word_vectors(table: np.ndarray, dims: int) -> np.ndarray:
     r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims)."""
-    texts = table.shape[1]
-    if texts <= table.shape[0]:
-        _, right = eigh(table.T @ table, subset_by_index=[texts - dims, texts - 1])
-        return table @ right
-    words = table.shape[0]
+    words, texts = table.shape
+    if texts <= words:
+        return table @ eigh(table.T @ table, subset_by_index=[texts - dims, texts - 1])[1]
     squared, left = eigh(table @ table.T, subset_by_index=[words - dims, words - 1])
     return left * np.sqrt(np.maximum(squared, 0.0))
 

@@ -7,9 +7,10 @@ nearest senses, lower is better. A noun without an entry adds 0 to a similarity;
 import re
 from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,10 +24,7 @@ from longform.core.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, L
 from longform.critics.lexical.score import AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_readout as units_from_readout
 
-# Pronouns, prepositions, articles, conjunctions.
-FUNCTION_WORDS = tuple(
-    dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
-)
+FUNCTION_WORDS = list(dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text("utf-8").split()))
 FUNCTIONS = len(FUNCTION_WORDS)
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
 RELATION_PAIRS = ((GLOSS, GLOSS), (HYPERNYMS, HYPERNYMS), (HYPONYMS, HYPONYMS), (HYPERNYMS, GLOSS), (GLOSS, HYPERNYMS))
@@ -39,25 +37,21 @@ HSO_LONGEST = 5  # links of a medium-strong path (Hirst and St-Onge 1998)
 
 def compounds(first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether a word of one synset is a compound or phrase that holds a word of the other."""
-    return any(_inside(a, b) or _inside(b, a) for a in first for b in second)
-
-
-def _inside(part: str, whole: str) -> bool:
-    inner, pieces = (text.replace("-", " ").split() for text in (part, whole))
-    starts = range(len(pieces) - len(inner) + 1)
-    return len(pieces) > len(inner) and any(pieces[i : i + len(inner)] == inner for i in starts)
+    pairs = (sorted((text.replace("-", " ").split() for text in pair), key=len) for pair in product(first, second))
+    return any(
+        inner == whole[i : i + len(inner)]
+        for inner, whole in pairs
+        if len(inner) < len(whole)
+        for i in range(len(whole) - len(inner) + 1)
+    )
 
 
 @dataclass(frozen=True)
 class WordnetSimilarity(AdjacentSimilarity):
-    """What the measures share: from synsets to words to sentences.
+    """What the measures share: from synsets to words to sentences; ``taxonomy`` is the same for every measure of one run."""
 
-    Attributes:
-        taxonomy: the word net; the same for every measure of one run.
-        batch_words: distinct nouns whose relatedness table is made at once; time and memory only. A small table holds few
-            pairs that never meet in a text; where a call costs more than its pairs, a large one is faster.
-    """
-
+    # distinct nouns whose relatedness table is made at once; time and memory only: a small table holds few
+    # pairs that never meet in a text; where a call costs more than its pairs, a large one is faster
     batch_words: ClassVar[int] = 150
     taxonomy: Taxonomy = field(default_factory=Taxonomy, repr=False, metadata=FITTED)
 
@@ -80,7 +74,6 @@ class WordnetSimilarity(AdjacentSimilarity):
         return table
 
     def unknown(self, unit: Grid) -> int:
-        """Entities without a noun entry."""
         return sum(not self.taxonomy.senses(entity) for entity in unit.entities)
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
@@ -91,16 +84,14 @@ class WordnetSimilarity(AdjacentSimilarity):
             index, table = {word: i for i, word in enumerate(words)}, self.word_matrix(words)
             for unit in batch:
                 rows = [index[entity] for entity in unit.entities]
-                matrices.append(self._sentences(present(unit).astype(np.float64), table[np.ix_(rows, rows)]))
+                mentions, related = present(unit).astype(np.float64), table[np.ix_(rows, rows)]
+                known = ~np.isnan(related)
+                total = mentions @ np.where(known, related, 0.0) @ mentions.T
+                counted = known if self.better == "lower" else np.ones_like(related)
+                pairs = mentions @ counted.astype(np.float64) @ mentions.T
+                nothing = np.full_like(total, np.nan if self.better == "lower" else 0.0)  # 0 would be the best distance
+                matrices.append(np.divide(total, pairs, out=nothing, where=pairs > 0))
         return matrices
-
-    def _sentences(self, mentions: np.ndarray, table: np.ndarray) -> np.ndarray:
-        known = ~np.isnan(table)
-        total = mentions @ np.where(known, table, 0.0) @ mentions.T
-        counted = known if self.better == "lower" else np.ones_like(table)
-        pairs = mentions @ counted.astype(np.float64) @ mentions.T
-        nothing = np.full_like(total, np.nan if self.better == "lower" else 0.0)  # 0 would be the best distance
-        return np.divide(total, pairs, out=nothing, where=pairs > 0)
 
 
 def batches(units: Sequence[Grid], most: int) -> Iterator[list[Grid]]:
@@ -126,17 +117,39 @@ class HirstStOnge(WordnetSimilarity):
     up-sideways-down; the last is two turns, the others are none or one. A single link is a path too (7), though
     the definition speaks of two to five: by its letter a concept and its hypernym would be unrelated. Strong are the
     same synset, a horizontal link, and any link where a compound of one synset holds a word of the other.
-
     """
 
     batch_words: ClassVar[int] = 1000
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
-        """Strength of every two synsets, the better of both directions."""
         places = {synset: place for place, synset in enumerate(synsets)}
         strength = np.zeros((len(places), len(places)))
-        for rows, columns, values in self._paths(places):
+
+        def walk(synset: int, *kinds: int) -> dict[int, int]:
+            return self.taxonomy.walk(synset, *kinds, limit=HSO_LONGEST)
+
+        def strengthen(rows: Any, columns: Any, lengths: np.ndarray, turns: Any) -> None:
+            allowed = (lengths > 0) & (lengths <= HSO_LONGEST)
+            values = np.where(allowed, CONSTANT - lengths - TURN * turns, 0.0)
             strength[np.ix_(rows, columns)] = np.maximum(strength[np.ix_(rows, columns)], values)
+
+        below = defaultdict(list)  # synset -> (place, links) of the synsets that climb to it
+        for synset, place in places.items():
+            for top, links in walk(synset, HYPERNYM, MERONYM).items():
+                below[top].append((place, links))
+        climbs = {top: np.array(rows, dtype=np.int64).T for top, rows in below.items()}
+        for top, (rows, up) in climbs.items():
+            for beside, across in walk(top, HORIZONTAL).items():  # the synset itself, 0 links across, is among them
+                if beside in climbs:
+                    columns, down = climbs[beside]
+                    both = (up > 0).astype(int)[:, None] + (down > 0)
+                    strengthen(rows, columns, up[:, None] + across + down, both if across else both > 1)
+        for synset, place in places.items():  # down, then sideways
+            for beside, across in walk(synset, HORIZONTAL).items():
+                for top, down in walk(beside, HYPERNYM, MERONYM).items():
+                    if across and down and top in places:
+                        strengthen([places[top]], [place], np.array([[down + across]]), 1)
+
         strength = np.maximum(strength, strength.T)
         np.fill_diagonal(strength, 2 * CONSTANT)
         words = self.taxonomy.lexicon.words
@@ -146,99 +159,57 @@ class HirstStOnge(WordnetSimilarity):
                     strength[place, places[target]] = strength[places[target], place] = 2 * CONSTANT
         return strength
 
-    def _paths(self, places: Mapping[int, int]) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        below = defaultdict(list)  # synset -> (place, links) of the synsets that climb to it
-        for synset, place in places.items():
-            for top, links in self._upward(synset).items():
-                below[top].append((place, links))
-        climbs = {top: np.array(rows, dtype=np.int64).T for top, rows in below.items()}
-        for top, (rows, up) in climbs.items():
-            for beside, across in self._sideways(top).items():  # the synset itself, 0 links across, is among them
-                if beside in climbs:
-                    columns, down = climbs[beside]
-                    both = (up > 0).astype(int)[:, None] + (down > 0)
-                    turns = both if across else both > 1
-                    yield rows, columns, self._strength(up[:, None] + across + down, turns)
-        for synset, place in places.items():  # down, then sideways
-            for beside, across in self._sideways(synset).items():
-                for top, down in self._upward(beside).items():
-                    if across and down and top in places:
-                        yield [places[top]], [place], self._strength(np.array([[down + across]]), 1)
-
-    def _strength(self, lengths: np.ndarray, turns: Any) -> np.ndarray:
-        allowed = (lengths > 0) & (lengths <= HSO_LONGEST)
-        return np.where(allowed, CONSTANT - lengths - TURN * turns, 0.0)
-
-    def _upward(self, synset: int) -> dict[int, int]:
-        return self.taxonomy.walk(synset, HYPERNYM, MERONYM, limit=HSO_LONGEST)
-
-    def _sideways(self, synset: int) -> dict[int, int]:
-        return self.taxonomy.walk(synset, HORIZONTAL, limit=HSO_LONGEST)
-
 
 @dataclass(frozen=True)
-class Glosses:
-    """Definitions as word numbers; function words come first in the numbering.
+class Lesk(WordnetSimilarity):
+    """Distinct content words that two definitions share (Lesk 1986).
 
-    Attributes:
-        lexicon: whose definitions.
+    ``extended``: summed squares of shared phrase lengths over ``RELATION_PAIRS`` (Banerjee and Pedersen 2003).
     """
 
-    lexicon: Lexicon
+    extended: bool = True
 
     @cached_property
     def numbers(self) -> list[np.ndarray]:
-        """(synsets,) int64 word numbers of each definition."""
+        """(synsets,) int64 word numbers of each definition; function words come first in the numbering."""
         index = {word: i for i, word in enumerate(FUNCTION_WORDS)}
-        rows = [_WORD.findall(gloss.lower()) for gloss in self.lexicon.glosses]
+        rows = [_WORD.findall(gloss.lower()) for gloss in self.taxonomy.lexicon.glosses]
         return [np.array([index.setdefault(word, len(index)) for word in row], dtype=np.int64) for row in rows]
 
     @cached_property
     def relatives(self) -> tuple[list[list[int]], ...]:
         """(synsets,) the synset itself, its hypernyms, its hyponyms, by relation number."""
-        itself = [[i] for i in range(len(self.lexicon.synsets))]
-        return itself, self.lexicon.targets(HYPERNYM), self.lexicon.targets(HYPONYM)
+        lexicon = self.taxonomy.lexicon
+        return [[i] for i in range(len(lexicon.synsets))], lexicon.targets(HYPERNYM), lexicon.targets(HYPONYM)
 
     def joined(self, synset: int, relation: int) -> np.ndarray:
         """Definitions of a synset's relatives, one after another, cut at the limit; a break no phrase crosses between them."""
-        parts = []
+        parts = [np.zeros(0, dtype=np.int64)]
         for place, relative in enumerate(self.relatives[relation][synset]):
             parts += ([np.array([-3], dtype=np.int64)] if place else []) + [self.numbers[relative]]
-        return np.concatenate(parts)[:GLOSS_LIMIT] if parts else np.zeros(0, dtype=np.int64)
+        return np.concatenate(parts)[:GLOSS_LIMIT]
 
-
-def plain_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
-    """Distinct content words that two definitions share: float64 (synsets, synsets)."""
-    rows = [np.unique(glosses.numbers[synset]) for synset in synsets]
-    rows = [row[row >= FUNCTIONS] for row in rows]
-    kinds = np.unique(np.concatenate(rows)) if rows else np.zeros(0, dtype=np.int64)
-    table = np.zeros((len(rows), len(kinds)))
-    for place, row in enumerate(rows):
-        table[place, np.searchsorted(kinds, row)] = 1
-    return table @ table.T
-
-
-def extended_lesk(glosses: Glosses, synsets: Sequence[int]) -> np.ndarray:
-    """Summed squares of shared phrase lengths over ``RELATION_PAIRS``: float64 (synsets, synsets), symmetric."""
-    rows = [[glosses.joined(synset, relation) for synset in synsets] for relation in range(3)]
-    fields = [(*_flat(field), signatures(field)) for field in rows]
-    total = np.zeros((len(synsets), len(synsets)))
-    for first, second in RELATION_PAIRS:
-        _add_overlaps(*fields[first], *fields[second], FUNCTIONS, total)
-    return np.maximum(total, total.T)
-
-
-def _flat(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    flat = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
-    return flat, np.cumsum([0] + [len(row) for row in rows]).astype(np.int64)
-
-
-def signatures(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """uint64 (rows, 8): a bit for each content word, by its number modulo 512; rows without a common bit share no word."""
-    bits = np.zeros((len(rows), SIGNATURE), dtype=bool)
-    for place, row in enumerate(rows):
-        bits[place, row[row >= FUNCTIONS] % SIGNATURE] = True
-    return np.packbits(bits, axis=1).view(np.uint64)
+    def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
+        if not self.extended:
+            rows = [row[row >= FUNCTIONS] for row in (np.unique(self.numbers[synset]) for synset in synsets)]
+            kinds = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
+            table = np.zeros((len(rows), len(kinds)))
+            for place, row in enumerate(rows):
+                table[place, np.searchsorted(kinds, row)] = 1
+            return table @ table.T
+        fields = []  # of each relation: the definitions flat, where they end, their words as bits
+        for relation in range(3):
+            rows = [self.joined(synset, relation) for synset in synsets]
+            ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+            bits = np.zeros((len(rows), SIGNATURE), dtype=bool)
+            for place, row in enumerate(rows):
+                bits[place, row[row >= FUNCTIONS] % SIGNATURE] = True  # rows without a common bit share no content word
+            flat = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+            fields.append((flat, ends, np.packbits(bits, axis=1).view(np.uint64)))
+        total = np.zeros((len(synsets), len(synsets)))
+        for first, second in RELATION_PAIRS:
+            _add_overlaps(*fields[first], *fields[second], FUNCTIONS, total)
+        return np.maximum(total, total.T)
 
 
 @numba.njit(cache=True)
@@ -284,28 +255,8 @@ def phrase_overlap(first, second, functions):
 
 
 @dataclass(frozen=True)
-class Lesk(WordnetSimilarity):
-    """Shared words of definitions; ``extended`` adds phrases and the definitions of hypernyms and hyponyms."""
-
-    extended: bool = True
-
-    @cached_property
-    def glosses(self) -> Glosses:
-        """The definitions as numbers."""
-        return Glosses(self.taxonomy.lexicon)
-
-    def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
-        """Overlap of every two definitions."""
-        return (extended_lesk if self.extended else plain_lesk)(self.glosses, synsets)
-
-
-@dataclass(frozen=True)
 class InformationSimilarity(WordnetSimilarity):
-    """Measures on information content, which ``fit`` counts in real texts.
-
-    Attributes:
-        content: fitted; float64 (synsets of the lexicon,), nats.
-    """
+    """Measures on information content, which ``fit`` counts in real texts: ``content``, nats, (synsets of the lexicon,)."""
 
     content: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
@@ -316,7 +267,6 @@ class InformationSimilarity(WordnetSimilarity):
         return replace(self, content=self.taxonomy.information_content(counted))
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
-        """The measure from the content of both synsets and of their most informative common subsumer."""
         if not self.content.size:
             raise BadInput(f"{type(self).__name__} has no information content; call fit(real grids) and use the result")
         own, shared = self.content[list(synsets)], self.taxonomy.shared_content(self.content, synsets)
@@ -329,19 +279,17 @@ class InformationSimilarity(WordnetSimilarity):
 
 @dataclass(frozen=True)
 class Resnik(InformationSimilarity):
-    """Information content of the most informative common subsumer (Resnik 1995)."""
+    """IC(lcs), the information content of the most informative common subsumer (Resnik 1995)."""
 
     def measure(self, summed: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        """IC(lcs)."""
         return shared
 
 
 @dataclass(frozen=True)
 class Lin(InformationSimilarity):
-    """2 IC(lcs) / (IC(c1) + IC(c2)) (Lin 1998)."""
+    """2 IC(lcs) / (IC(c1) + IC(c2)) (Lin 1998); zero where neither concept carries information."""
 
     def measure(self, summed: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        """Zero where neither concept carries information."""
         return np.divide(2 * shared, summed, out=np.zeros_like(shared), where=summed > 0)
 
 
@@ -352,13 +300,10 @@ class JiangConrath(InformationSimilarity):
     better: ClassVar[Better] = "lower"
 
     def measure(self, summed: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        """Zero between a concept and itself."""
         return np.maximum(summed - 2 * shared, 0.0)
 
 
-MEASURES = {
-    "hirst_st_onge": HirstStOnge, "lesk": Lesk, "resnik": Resnik, "lin": Lin, "jiang_conrath": JiangConrath,
-}  # fmt: skip
+MEASURES = {"hirst_st_onge": HirstStOnge, "lesk": Lesk, "resnik": Resnik, "lin": Lin, "jiang_conrath": JiangConrath}
 
 
 def wordnet(*, real: Readout, measure: str, **settings: Any) -> WordnetSimilarity:

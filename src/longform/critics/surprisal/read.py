@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -25,47 +26,26 @@ MARK = re.compile(r"\s*\[SEP\]\s*")
 UNCOUNTED = -1
 
 
-@dataclass(frozen=True)
-class RegionText:
-    """A text and where its regions end; region k is ``text[ends[k - 1] : ends[k]]``, possibly empty.
+def joined(contents: Sequence[str]) -> tuple[str, list[int]]:
+    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between the others.
 
-    Attributes:
-        ends: non-decreasing, the last one is ``len(text)``.
+    Beside the text the ends of the regions: region k is ``text[ends[k - 1] : ends[k]]``, possibly empty.
     """
-
-    text: str
-    ends: tuple[int, ...]
-
-    def regions(self) -> list[str]:
-        """The pieces, blanks included; joined they are the text."""
-        return [self.text[start:end] for start, end in zip((0, *self.ends), self.ends, strict=False)]
-
-
-def joined(contents: Sequence[str]) -> RegionText:
-    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between the others."""
     text, ends = "", []
     for content in contents:
         bare = " ".join(content.split())
         text += f" {bare}" if text and bare else bare
         ends.append(len(text))
-    return RegionText(text, tuple(ends))
+    return text, ends
 
 
-def token_regions(source: RegionText, starts: Sequence[int]) -> np.ndarray:
-    """Region index of each token, int32 of shape (tokens,), from the tokens' start offsets in ``source.text``."""
-    size = len(source.text)
-    blank = np.array([character.isspace() for character in source.text] + [True])
+def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.ndarray:
+    """Region index of each token, int32 of shape (tokens,), from the tokens' start offsets in the text."""
+    size = len(text)
+    blank = np.array([character.isspace() for character in text] + [True])
     visible = np.minimum.accumulate(np.where(blank, size, np.arange(size + 1))[::-1])[::-1]
     places = np.minimum(visible, max(size - 1, 0))[np.minimum(np.asarray(starts, dtype=np.int64), size)]
-    return np.searchsorted(np.asarray(source.ends), places, side="right").astype(np.int32)
-
-
-@dataclass(frozen=True)
-class TokenRow:
-    """Token ids of one text and, for each, the index of its region (``UNCOUNTED`` for a begin token)."""
-
-    ids: tuple[int, ...]
-    regions: np.ndarray
+    return np.searchsorted(np.asarray(ends), places, side="right").astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -95,45 +75,42 @@ class Encoder:
         if self.ends == "bos_eos_2021":
             self._control("eos_token_id")
 
-    def rows(self, conditions: Sequence[Sequence[str]]) -> list[TokenRow]:
-        """Token rows of many conditions, each a list of region texts; all texts are tokenised in one call."""
-        sources = [joined([self._clean(text) for text in contents]) for contents in conditions]
-        cuts = [self._utterances(source.text) for source in sources]
-        texts = [source.text[start:end] for source, spans in zip(sources, cuts, strict=True) for start, end in spans]
+    def rows(self, conditions: Sequence[Sequence[str]]) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        """Token ids of many conditions, each a list of region texts, and the region of each token (``UNCOUNTED``: a begin token).
+
+        All texts are tokenised in one call.
+        """
+        sources, spans = [], []  # of a condition: text and ends of regions, and (start, end) of each utterance
+        for contents in conditions:
+            text, ends = joined([MARK.sub(" ", t) if self.separator == "strip" else t for t in contents])
+            marks = list(MARK.finditer(text)) if self.separator == "eos" else []
+            sources.append((text, ends))
+            spans.append(
+                list(zip([0, *(m.end() for m in marks)], [*(m.start() for m in marks), len(text)], strict=True))
+            )
+        texts = [text[start:end] for (text, _), own in zip(sources, spans, strict=True) for start, end in own]
         if not texts:
             return []
         encoded = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         pairs = zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
-        return [
-            self._row(source, spans, [next(pairs) for _ in spans]) for source, spans in zip(sources, cuts, strict=True)
-        ]
-
-    def _clean(self, text: str) -> str:
-        return MARK.sub(" ", text) if self.separator == "strip" else text
-
-    def _utterances(self, text: str) -> list[tuple[int, int]]:
-        """(start, end) of each utterance: the whole text, where marks are not read as speakers."""
-        marks = list(MARK.finditer(text)) if self.separator == "eos" else []
-        return list(zip([0, *(m.end() for m in marks)], [*(m.start() for m in marks), len(text)], strict=True))
-
-    def _row(
-        self, source: RegionText, spans: list[tuple[int, int]], encoded: list[tuple[list[int], list[tuple[int, int]]]]
-    ) -> TokenRow:
-        ids: list[int] = []
-        starts: list[int] = []
-        for place, ((start, _), (tokens, offsets)) in enumerate(zip(spans, encoded, strict=True)):
-            if place:
-                ids.append(self._control("eos_token_id"))
-                starts.append(source.text.rindex("[SEP]", 0, start))
-            ids += tokens
-            starts += [start + offset for offset, _ in offsets]
-        regions = token_regions(source, starts).tolist()
-        if self.ends == "bos":
-            ids, regions = [self._control("bos_token_id", "eos_token_id"), *ids], [UNCOUNTED, *regions]
-        elif self.ends == "bos_eos_2021":
-            ids = [self._control("bos_token_id", "eos_token_id"), *ids, self._control("eos_token_id")]
-            regions = [0, *regions, len(source.ends) - 1]
-        return TokenRow(tuple(ids), np.array(regions, dtype=np.int32))
+        rows = []
+        for (text, ends), own in zip(sources, spans, strict=True):
+            ids: list[int] = []
+            starts: list[int] = []
+            for place, ((start, _), (tokens, offsets)) in enumerate(zip(own, islice(pairs, len(own)), strict=True)):
+                if place:
+                    ids.append(self._control("eos_token_id"))
+                    starts.append(text.rindex("[SEP]", 0, start))
+                ids += tokens
+                starts += [start + offset for offset, _ in offsets]
+            regions = token_regions(text, ends, starts).tolist()
+            if self.ends == "bos":
+                ids, regions = [self._control("bos_token_id", "eos_token_id"), *ids], [UNCOUNTED, *regions]
+            elif self.ends == "bos_eos_2021":
+                ids = [self._control("bos_token_id", "eos_token_id"), *ids, self._control("eos_token_id")]
+                regions = [0, *regions, len(ends) - 1]
+            rows.append((tuple(ids), np.array(regions, dtype=np.int32)))
+        return rows
 
     def _control(self, *names: str) -> int:
         for name in names:
@@ -143,19 +120,6 @@ class Encoder:
             f"{self.tokenizer.name_or_path or 'the tokenizer'} has no begin or end token, which ends {self.ends!r} and "
             f"separator {self.separator!r} may need; set one, or choose ends 'legacy_none' and separator 'strip'"
         )
-
-
-@dataclass(frozen=True)
-class ConditionBits:
-    """One condition of an item as a model read it: bits and region index of each counted token, and the regions' numbers."""
-
-    bits: np.ndarray
-    regions: np.ndarray
-    numbers: tuple[int, ...]
-
-    def by_region(self) -> list[np.ndarray]:
-        """Bits of the tokens of each region; a region without tokens is empty."""
-        return [self.bits[self.regions == index] for index in range(len(self.numbers))]
 
 
 def read(
@@ -169,36 +133,30 @@ def read(
     budget: int = 1024,
     share: bool = True,
 ) -> Readout:
-    """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays.
+    """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays and :class:`Encoder` for conventions.
 
-    Args:
-        ends, separator: conventions of :class:`Encoder`.
-        budget: padded tokens of a batch; changes no result beyond rounding.
-        share: read common prefixes once; changes no result beyond rounding.
+    ``budget``, padded tokens of a batch, and ``share``, common prefixes read once, change no result beyond rounding.
     """
     encoder = Encoder(load_tokenizer(reader), ends, separator)
-    network = load_reader(reader, AutoModelForCausalLM)
-    return suite_readout(
-        suites_from_documents(documents, truth), encoder, open_reader(network, budget, share, f"infer {name}")
-    )
+    network = open_reader(load_reader(reader, AutoModelForCausalLM), budget, share, f"infer {name}")
+    return suite_readout(suites_from_documents(documents, truth), encoder, network)
 
 
-def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> list[ConditionBits]:
-    """Every condition of every item of every suite, in that order.
+def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> list[list[np.ndarray]]:
+    """Bits of the counted tokens of every condition of every item of every suite, in that order, region by region.
 
     Raises BadInput: an item without tokens or longer than the model's window, by name.
     """
     places = [(s, item, condition) for s in suites for item in s.items for condition in item.conditions]
     rows = encoder.rows([[region.content for region in condition.regions] for _, _, condition in places])
     names = [f"suite {s.name}, item {item.number}, condition {condition.name}" for s, item, condition in places]
-    reader.check([row.ids for row in rows], names)
-    bits = []
-    for row, log_probs, (_, _, condition) in zip(rows, reader.read([row.ids for row in rows]), places, strict=True):
-        every = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])  # nothing precedes the first
-        counted = row.regions >= 0
-        numbers = tuple(region.number for region in condition.regions)
-        bits.append(ConditionBits(every[counted], row.regions[counted], numbers))
-    return bits
+    ids = [own for own, _ in rows]
+    reader.check(ids, names)
+    found = []
+    for (_, regions), log_probs, (_, _, condition) in zip(rows, reader.read(ids), places, strict=True):
+        bits = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])  # nothing precedes the first
+        found.append([bits[regions == index] for index in range(len(condition.regions))])
+    return found
 
 
 def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> Readout:
@@ -215,8 +173,8 @@ def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRead
     items = [(s, item) for s in suites for item in s.items]
     regions = []  # of each item: (condition, number, bits)
     for _, item in items:
-        read_item = [(names.index(c.name), next(read_conditions)) for c in item.conditions]
-        regions.append([(name, *pair) for name, c in read_item for pair in zip(c.numbers, c.by_region(), strict=True)])
+        read_item = [(c, pair) for c in item.conditions for pair in zip(c.regions, next(read_conditions), strict=True)]
+        regions.append([(names.index(c.name), region.number, bits) for c, (region, bits) in read_item])
     arrays = {
         "suite": np.array([index for index, s in enumerate(suites) for _ in s.items], dtype=np.int64),
         "suite_names": np.array([s.name for s in suites], dtype=np.str_),

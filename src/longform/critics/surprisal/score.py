@@ -10,40 +10,26 @@ from scipy.stats import binom
 
 from longform.core.critic import FITTED, Better, SumScored, Tally
 from longform.core.documents import BadInput, Readout, grouped
-from longform.datasets.test_suites.prediction_formulas import (
-    METRICS,
-    Formula,
-    RegionValue,
-    evaluate,
-    parse,
-    region_values,
-)
+from longform.datasets.test_suites import prediction_formulas
+from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, RegionValue, evaluate, parse
 
 COLUMNS = ("items", "correct", "gained", "lost")
 
 
 @dataclass(frozen=True)
 class ReadItem:
-    """One item as a model read it.
-
-    Attributes:
-        unit_id, split: ``suite/item`` and the split of its document.
-        suite, metric, formulas: what its suite says.
-        regions: float64 bits of the tokens, by (condition, region number).
-    """
+    """One item as a model read it, with its suite's metric and formulas; ``regions``: float64 bits of the tokens of each."""
 
     unit_id: str
     split: str
     suite: str
     metric: str
     formulas: tuple[Formula, ...]
-    regions: Mapping[tuple[str, int], np.ndarray]
+    regions: Mapping[tuple[str, int], np.ndarray]  # by (condition, region number)
 
     def bits(self, condition: str, region: int | None) -> np.ndarray:
         """Bits of one region, or of all regions of the condition."""
-        chosen = [
-            bits for (name, number), bits in self.regions.items() if name == condition and region in (None, number)
-        ]
+        chosen = [own for (name, at), own in self.regions.items() if name == condition and region in (None, at)]
         if not chosen:
             known = sorted(self.regions)
             raise BadInput(f"{self.unit_id}: no region {region} of condition {condition!r}; the item has {known}")
@@ -52,7 +38,10 @@ class ReadItem:
 
 def units_from_readout(readout: Readout) -> list[ReadItem]:
     """The items of a surprisal readout."""
-    heads = [_head(text) for text in readout.arrays["suite_head_names"].tolist()]
+    heads = []
+    for head in map(json.loads, readout.arrays["suite_head_names"].tolist()):
+        formulas = tuple(parse(prediction["formula"]) for prediction in head["predictions"])
+        heads.append((head["meta"]["name"], head["meta"]["metric"], formulas))
     conditions = readout.arrays["condition_names"].tolist()
     items = []
     rows = readout.rows("suite", "region_condition", "region_number", "region_tokens", "token_bits")
@@ -61,12 +50,6 @@ def units_from_readout(readout: Readout) -> list[ReadItem]:
         keys = [(conditions[name], int(number)) for name, number in zip(names, numbers, strict=True)]
         items.append(ReadItem(unit, split, *heads[int(suite)], dict(zip(keys, pieces, strict=True))))
     return items
-
-
-def _head(text: str) -> tuple[str, str, tuple[Formula, ...]]:
-    head = json.loads(text)
-    formulas = tuple(parse(prediction["formula"]) for prediction in head["predictions"])
-    return head["meta"]["name"], head["meta"]["metric"], formulas
 
 
 @dataclass(frozen=True)
@@ -85,7 +68,7 @@ class SuiteAccuracy(SumScored):
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def tally(self, units: Sequence[ReadItem]) -> Tally:
-        """Per item ``items, correct, gained, lost``; counts of each suite are in :meth:`describe`."""
+        """Counts of each item; those of each suite are in :meth:`describe`."""
         return Tally.of(units, COLUMNS, [self._counts(item) for item in units])
 
     def succeeds(self, item: ReadItem) -> bool:
@@ -111,13 +94,21 @@ class SuiteAccuracy(SumScored):
         counts = np.array([self._counts(item) for item in items])
         success = counts[:, COLUMNS.index("correct")] > 0
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
-        named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
+        named = dict.fromkeys(
+            place for formula in items[0].formulas for place in prediction_formulas.region_values(formula)
+        )
         tables = {}
         for place in named:
             bits = np.array([item.bits(place.condition, place.region).sum() for item in items])
-            tables[str(place)] = {name: _mean_and_deviation(bits[rows]) for name, rows in groups.items()}
+            chosen = {name: bits[rows] for name, rows in groups.items()}
+            tables[str(place)] = {n: [float(b.mean()), float(b.std())] if len(b) else None for n, b in chosen.items()}
+        means: dict[str, dict[str, float]] = {}
+        for condition, number in dict.fromkeys(place for item in items for place in item.regions):
+            bits = np.concatenate([i.regions[condition, number] for i in items if (condition, number) in i.regions])
+            if len(bits):
+                means.setdefault(condition, {})[str(number)] = float(bits.mean())
         sums_of_counts = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
-        return {"counts": sums_of_counts, "formula_bits": tables, "token_bits": _token_means(items)}
+        return {"counts": sums_of_counts, "formula_bits": tables, "token_bits": means}
 
     def _counts(self, item: ReadItem) -> tuple[float, float, float, float]:
         correct = self.succeeds(item)
@@ -125,23 +116,7 @@ class SuiteAccuracy(SumScored):
         return 1.0, float(correct), float(correct and not before), float(before and not correct)
 
 
-def _mean_and_deviation(values: np.ndarray) -> list[float] | None:
-    return [float(values.mean()), float(values.std())] if len(values) else None
-
-
-def _token_means(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
-    means: dict[str, dict[str, float]] = {}
-    for condition, number in dict.fromkeys(place for item in items for place in item.regions):
-        place = condition, number
-        bits = np.concatenate([item.regions[place] for item in items if place in item.regions])
-        if len(bits):
-            means.setdefault(condition, {})[str(number)] = float(bits.mean())
-    return means
-
-
 def mcnemar(gained: float, lost: float) -> float:
     """Exact two-sided p-value that gains and losses are equally likely (McNemar 1947; binomial form)."""
     changed = int(gained + lost)
-    if not changed:
-        return 1.0
-    return float(min(2 * binom.cdf(min(gained, lost), changed, 0.5), 1.0))
+    return float(min(2 * binom.cdf(min(gained, lost), changed, 0.5), 1.0)) if changed else 1.0

@@ -1,7 +1,7 @@
 """An exact recogniser of the sentences of one domain of the synthetic world, compiled from the frames that write them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from longform.core.artefacts import read_json
-from longform.core.documents import BadInput, Document, Readout, ragged
+from longform.core.documents import BadInput, Document, Readout, grouped, ragged
 from longform.core.text.sentences import sentence_texts
+from longform.critics.world_grammar import slots
 from longform.critics.world_grammar.score import REFUSED
-from longform.critics.world_grammar.slots import LaterYear, Mentioned, Number, Slot, State, Title, Words, mentions
+from longform.critics.world_grammar.slots import Slot, State
 from longform.datasets.synthetic_world import grammar, lexicon
 from longform.datasets.synthetic_world.domains import DOMAINS, Domain, domain
-from longform.datasets.synthetic_world.grammar import CLAUSES, RELATIONS, THIRD, WORD_SLOTS, Frame, Relation, Style
+from longform.datasets.synthetic_world.grammar import CLAUSES, RELATIONS, THIRD, WORD_SLOTS, Style
 from longform.datasets.synthetic_world.lexicon import article, plural
 
-NO_PERSONS: Mapping[int, tuple[Mentioned, ...]] = {}
 NUMBERS = {"small": (3, 60, False), "height": (120, 990, False), "number": (1_000, 99_000, True)}
 FIRST_ERA, LAST_ERA, ERA = 1831, 1940, 45  # of pages on towns, companies and studies: first start, last start, length
 FILM_NOUNS = ("thing", "place", "person", "event")
@@ -39,38 +39,38 @@ class Node:
 
 
 class Derivation(NamedTuple):
-    """What the grammar makes of a sentence.
+    """What the grammar makes of a sentence."""
 
-    Attributes:
-        frame: of its main clause (of its only clause after a connective); None where the world has no such sentence.
-        words: and marks in it.
-        followed: how many of these, from the first on, begin a sentence of the world; a name or phrase in a slot counts whole.
-    """
-
-    frame: str | None
-    words: int
-    followed: int
+    frame: (
+        str | None
+    )  # of its main clause (of its only clause after a connective); None where the world has no such sentence
+    words: int  # and marks in it
+    followed: int  # so many of these, from the first on, begin a sentence of the world; a name or phrase in a slot counts whole
 
 
 class Recogniser:
-    """The sentences of one domain.
-
-    Args:
-        name: one of the domains of articles.
-    """
+    """The sentences of one domain of articles."""
 
     def __init__(self, name: str) -> None:
-        world = domain(name)
-        self.world, self.pages = world, _pages(world)
-        self.topics = (1 << len(world.vocabulary.topics)) - 1
-        self.all = (1 << (len(world.vocabulary.topics) + len(self.pages))) - 1
+        self.world = domain(name)
+        self.vocabulary = self.world.vocabulary.topics
+        self.pages = _pages(self.world)
+        self.styles = {  # of the sections of each kind of page
+            (kind, title): self.world.styles.get(title) or self.world.styles[f"{title}/{kind}"]
+            for kind, title in self.pages
+        }
+        self.topics = (1 << len(self.vocabulary)) - 1
+        self.all = (1 << (len(self.vocabulary) + len(self.pages))) - 1
         self._shared = self._shared_slots()
+        self._roles = {new: slots.mentions(self.all, new) for new in (False, True)}
         self._end, self._start = Node(self.all), Node()
         self._compile()
 
     def read(self, sentence: str) -> Derivation:
         """How the world could have written the sentence, or how far it could have."""
-        tokens = tokens_of(sentence)
+        tokens: list[str] = []  # words and marks; an empty word where a blank or a mark has none before it
+        for piece in sentence.split(" "):
+            tokens += (piece[:-1], piece[-1]) if piece.endswith((",", ".")) else (piece,)
         first, furthest = tokens[0], [0]
         if first[:1] == first[:1].upper():
             lowered = first[:1].lower() + first[1:]  # the world capitalises whatever comes first
@@ -98,9 +98,9 @@ class Recogniser:
             found = self._walk(tokens, at + 1, after_word, mask, state, furthest)
             if found is not None:
                 return found
-        for slots, after in node.slots.values():
-            for slot in slots:
-                for width, allowed, known in slot.fill(tokens, at, state):
+        for fillers, after in node.slots.values():
+            for fill in fillers:
+                for width, allowed, known in fill(tokens, at, state):
                     if self._some(mask & allowed & after.mask):
                         found = self._walk(tokens, at + width, after, mask & allowed, known, furthest)
                         if found is not None:
@@ -112,78 +112,57 @@ class Recogniser:
 
     def _pages_of(self, kind: str = "", style: Style | None = None) -> int:
         bits = self.topics
-        for place, (own, title) in enumerate(self.pages, len(self.world.vocabulary.topics)):
-            if kind in ("", own) and (style is None or style is _style(self.world, own, title)):
+        for place, ((own, _), its) in enumerate(self.styles.items(), len(self.vocabulary)):
+            if kind in ("", own) and (style is None or style is its):
                 bits |= 1 << place
         return bits
 
-    def _by_topic(self, words: Mapping[int, Iterable[str]]) -> dict[str, int]:
+    def _by_topic(self, words: Iterable[Iterable[str]]) -> dict[str, int]:
         masks: dict[str, int] = {}
-        for topic, own in words.items():
+        for topic, own in enumerate(words):
             for word in own:
                 masks[word] = masks.get(word, self.all & ~self.topics) | 1 << topic
         return masks
 
-    def _anywhere(self, words: Iterable[str]) -> dict[str, int]:
-        return dict.fromkeys(words, self.all)
-
     def _shared_slots(self) -> dict[str, tuple[Slot, ...]]:
-        looks, moods = lexicon.GENERIC_ADJECTIVES, lexicon.PERSON_ADJECTIVES
-        masks = {
-            "look": self._anywhere(looks), "a_look": self._anywhere(map(article, looks)),
-            "mood": self._anywhere(moods), "a_mood": self._anywhere(map(article, moods)),
-            "Town": self._anywhere(lexicon.PLACES), "River": self._anywhere(lexicon.RIVERS),
-            "dir": self._anywhere(grammar.DIRECTIONS), "genre": self._anywhere(grammar.GENRES),
-            "settlement": self._anywhere(grammar.SETTLEMENTS),
+        everywhere = {
+            "look": lexicon.GENERIC_ADJECTIVES, "a_look": map(article, lexicon.GENERIC_ADJECTIVES),
+            "mood": lexicon.PERSON_ADJECTIVES, "a_mood": map(article, lexicon.PERSON_ADJECTIVES),
+            "Town": lexicon.PLACES, "River": lexicon.RIVERS, "dir": grammar.DIRECTIONS, "genre": grammar.GENRES,
+            "settlement": grammar.SETTLEMENTS,
         }  # fmt: skip
+        masks = {name: dict.fromkeys(words, self.all) for name, words in everywhere.items()}
         for name, slot in WORD_SLOTS.items():
-            tables = {number: set(topic.tables[slot]) for number, topic in enumerate(self.world.vocabulary.topics)}
             for shown, shape in ((name, str), (f"a_{name}", article), (f"{name}s", plural)):
-                masks[shown] = self._by_topic({number: map(shape, words) for number, words in tables.items()})
+                masks[shown] = self._by_topic(map(shape, set(topic.tables[slot])) for topic in self.vocabulary)
                 masks[f"{shown}2"] = masks[shown]  # the second word of a kind may be the first again
         years: dict[str, int] = {}
         for kind in {kind for kind, _ in self.pages}:
-            for year in _years(kind):
-                years[str(year)] = years.get(str(year), 0) | self._pages_of(kind)
-        slots: dict[str, tuple[Slot, ...]] = {name: _by_length(words) for name, words in masks.items()}
-        slots |= {name: (Number(low, high, self.all, comma),) for name, (low, high, comma) in NUMBERS.items()}
-        return slots | {"year": (Words(years, year=True),), "year2": (LaterYear(self.all),)}
+            for year in map(str, _years(kind)):
+                years[year] = years.get(year, 0) | self._pages_of(kind)
+        made = {name: _by_length(words) for name, words in masks.items()}
+        made |= {name: (slots.number(low, high, self.all, comma),) for name, (low, high, comma) in NUMBERS.items()}
+        return made | {"year": (slots.words(years, year=True),), "year2": (slots.later_year(self.all),)}
 
-    def _fact(self, relation: Relation) -> tuple[Slot, ...]:
-        kind, *limits = relation.value.split()
+    def _fact(self, kind: str, name: str) -> tuple[Slot, ...]:
+        relation = RELATIONS[kind][name]
+        what, *limits = relation.value.split()
         if limits:
             low, high = map(int, limits)
-            return (Number(low, high, self.all, thousands=kind == "number"),)
-        slot = {"trade": "person", "things": "thing"}.get(kind, "")
-        shape = plural if kind == "things" else relation.show
-        values = (
-            {w for topic in self.world.vocabulary.topics for w in topic.tables[slot]} if slot else grammar.NAMES[kind]
-        )
-        return _by_length(self._anywhere(map(shape, values)))
+            return (slots.number(low, high, self.all, thousands=what == "number"),)
+        slot = {"trade": "person", "things": "thing"}.get(what)
+        values = {w for topic in self.vocabulary for w in topic.tables[slot]} if slot else grammar.NAMES[what]
+        return _by_length(dict.fromkeys(map(plural if what == "things" else relation.show, values), self.all))
 
-    def _title(self, kind: str, opening: bool) -> Title:
+    def _title(self, kind: str, opening: bool) -> tuple[Slot, ...]:
         nouns = self._by_topic(
-            {
-                number: {word.capitalize() for slot in FILM_NOUNS for word in topic.tables[slot]}
-                for number, topic in enumerate(self.world.vocabulary.topics)
-            }
+            {word.capitalize() for slot in FILM_NOUNS for word in topic.tables[slot]} for topic in self.vocabulary
         )
-        return Title(kind, nouns if opening else self._anywhere(nouns), self.all)
-
-    def _edge(
-        self, name: str, kind: str, opening: bool, persons: Mapping[int, tuple[Mentioned, ...]]
-    ) -> tuple[object, tuple[Slot, ...]]:
-        if name.isdigit():
-            return persons[int(name)], persons[int(name)]
-        if name == "T":
-            return (name, kind, opening), (self._title(kind, opening),)
-        if name.startswith("F_"):
-            return (name, kind), self._fact(RELATIONS[kind][name[2:]])
-        return name, self._shared[name]
+        return (slots.title(kind, nouns if opening else dict.fromkeys(nouns, self.all), self.all),)
 
     def _add(
-        self, root: Node, source: str, then: Node, mask: int, *, main: str = "", kind: str = "", opening: bool = False,
-        persons: Mapping[int, tuple[Mentioned, ...]] = NO_PERSONS,
+        self, root: Node, source: str, then: Node, mask: int, persons: Mapping[int, tuple[Slot, ...]], main: str = "",
+        kind: str = "", opening: bool = False,
     ) -> None:  # fmt: skip
         node = root
         for piece in source.split():
@@ -192,11 +171,20 @@ class Recogniser:
                 raise ValueError(
                     f"frame {source!r}: {piece!r} is neither a word nor a slot, with a comma behind it or not"
                 )
-            if found[1].startswith("{"):
-                key, slots = self._edge(found[1][1:-1], kind, opening, persons)
-                node = node.slots.setdefault(key, (slots, Node()))[1]
+            name = found[1].strip("{}")
+            if not found[1].startswith("{"):
+                node = node.words.setdefault(name, Node())
+            elif name.isdigit():
+                key = persons[int(name)]
+                node = node.slots.setdefault(key, (key, Node()))[1]
+            elif name == "T" or name.startswith("F_"):
+                edge = (name, kind, opening and name == "T")
+                if edge not in node.slots:
+                    fillers = self._title(kind, opening) if name == "T" else self._fact(kind, name[2:])
+                    node.slots[edge] = fillers, Node()
+                node = node.slots[edge][1]
             else:
-                node = node.words.setdefault(found[1], Node())
+                node = node.slots.setdefault(name, (self._shared[name], Node()))[1]
             node.mask |= mask
             if found[2]:
                 node = node.words.setdefault(",", Node())
@@ -205,81 +193,58 @@ class Recogniser:
 
     def _compile(self) -> None:
         stop, tail, led, undated = Node(), Node(), Node(), Node()
-        third: dict[bool, Node] = {new: Node() for new in (False, True)}
-        roles = {new: mentions(self.all, new) for new in (False, True)}
+        third = {new: Node() for new in (False, True)}
         for node in (stop, tail):
             node.words["."] = self._end
         for sense, (connectives, _) in grammar.INSIDE.items():
+            root = tail.words.setdefault(",", Node(self.all)) if sense in grammar.COMMA_SENSES else tail
             for connective, clause in product(connectives, CLAUSES[sense]):
-                self._add(tail.words.setdefault(",", Node(self.all)) if sense in grammar.COMMA_SENSES else tail,
-                          f"{connective} {clause.source}", stop, self.all)  # fmt: skip
+                self._add(root, f"{connective} {clause.source}", stop, self.all, {})
         for sense, (connectives, _) in grammar.ACROSS.items():
             for connective, clause in product(connectives, CLAUSES["result" if sense == "causal" else sense]):
                 opening = connective if connective == "yet" else f"{connective},"
-                self._add(self._start, f"{opening} {clause.source}", stop, self.all, main=clause.source)
+                self._add(self._start, f"{opening} {clause.source}", stop, self.all, {}, main=clause.source)
         for new, (manner, frames) in product(third, THIRD.items()):
             for frame in frames:
-                self._add(third[new], frame.source, tail, self.all, persons={3: (roles[new][manner],)})
-        for style in _styles(self.world, self.pages):
-            self._compile_style(style, self._pages_of(style=style), tail, third[False], led, undated)
+                self._add(third[new], frame.source, tail, self.all, {3: (self._roles[new][manner],)})
+
+        roles = self._roles[False]
+        for style in {id(style): style for style in self.styles.values()}.values():
+            mask = self._pages_of(style=style)
+            for lead in style.leads:
+                self._add(self._start, lead.source, undated if lead.dated else led, mask, {})
+            for frame in style.plain:
+                for root in (self._start, led) if frame.dated else (self._start, led, undated):
+                    self._add(root, frame.source, tail, mask, {}, main=frame.source)
+            for (mark, many), frames in style.predicates.items():
+                subject, other = roles["many" if many else "one"], roles["own" if mark == "3" else "other"]
+                persons: dict[int, tuple[Slot, ...]] = {1: (subject,), 2: (other,)}
+                for frame, then in product(frames, (tail,) if mark == "1" else (tail, third[False])):
+                    source = f"{{1}} {frame.source}"
+                    for root in (self._start, led) if frame.dated else (self._start, led, undated):
+                        self._add(root, source, then, mask, persons, main=source)
+
+        roles = self._roles[True]
         for kind in sorted({kind for kind, _ in self.pages}):
-            self._compile_kind(kind, tail, third[True], roles[True])
-
-    def _compile_style(self, style: Style, mask: int, tail: Node, third: Node, led: Node, undated: Node) -> None:
-        roles = mentions(self.all, new=False)
-        for lead in style.leads:
-            self._add(self._start, lead.source, undated if lead.dated else led, mask)
-        for frame in style.plain:
-            for root in _roots(frame, self._start, led, undated):
-                self._add(root, frame.source, tail, mask, main=frame.source)
-        for (mark, many), frames in style.predicates.items():
-            persons = {1: (roles["many" if many else "one"],), 2: (roles["own" if mark == "3" else "other"],)}
-            for frame, then in product(frames, (tail,) if mark == "1" else (tail, third)):
-                source = f"{{1}} {frame.source}"
-                for root in _roots(frame, self._start, led, undated):
-                    self._add(root, source, then, mask, main=source, persons=persons)
-
-    def _compile_kind(self, kind: str, tail: Node, third: Node, roles: Mapping[str, Mentioned]) -> None:
-        mask, described = self._pages_of(kind), self.world.kinds[kind]
-        named = described.mentions.opens_with_person
-        first = (roles["one"],) if named else (roles["one"], roles["many"])
-        for number, frame in enumerate(described.openings):
-            persons = {1: first, 2: (roles["own" if number == 3 else "other"],)}
-            if number or not named:
-                for then in (tail, third)[: 1 + (number > 1)]:
-                    self._add(self._start, frame.source, then, mask, main=frame.source, kind=kind, opening=True,
-                              persons=persons)  # fmt: skip
-        for own, title in self.pages:
-            style = _style(self.world, own, title)
-            if own == kind:
+            mask, described = self._pages_of(kind), self.world.kinds[kind]
+            named = described.mentions.opens_with_person
+            first = (roles["one"],) if named else (roles["one"], roles["many"])
+            for number, frame in enumerate(described.openings):
+                persons = {1: first, 2: (roles["own" if number == 3 else "other"],)}
+                for then in (tail, third[True])[: 1 + (number > 1)] if number or not named else ():
+                    self._add(self._start, frame.source, then, mask, persons, frame.source, kind, opening=True)
+            for style in (style for (own, _), style in self.styles.items() if own == kind):
                 for frame in (*style.facts, *style.own_facts):
-                    persons = {1: (roles["one"],)}
-                    self._add(self._start, frame.source, tail, mask & self._pages_of(kind, style), main=frame.source,
-                              kind=kind, persons=persons)  # fmt: skip
+                    own_pages = mask & self._pages_of(kind, style)
+                    self._add(self._start, frame.source, tail, own_pages, {1: (roles["one"],)}, frame.source, kind)
 
 
-@cache
-def recogniser(name: str) -> Recogniser:
-    """The recogniser of a domain, compiled once."""
-    return Recogniser(name)
+recogniser = cache(Recogniser)  # compiled once
 
 
-def tokens_of(sentence: str) -> list[str]:
-    """Words and marks of a sentence whose words one blank parts; an empty word where a blank or a mark has none before it."""
-    tokens: list[str] = []
-    for piece in sentence.split(" "):
-        word = piece[:-1] if piece.endswith((",", ".")) else piece
-        tokens += (word,) if word == piece else (word, piece[-1])
-    return tokens
-
-
-def _by_length(masks: Mapping[str, int]) -> tuple[Words, ...]:
-    lengths = sorted({len(text.split()) for text in masks})
-    return tuple(Words({t: m for t, m in masks.items() if len(t.split()) == length}, length) for length in lengths)
-
-
-def _roots(frame: Frame, start: Node, led: Node, undated: Node) -> Iterator[Node]:
-    yield from (start, led) if frame.dated else (start, led, undated)
+def _by_length(masks: Mapping[str, int]) -> tuple[Slot, ...]:
+    sized = grouped(masks.items(), lambda item: len(item[0].split()))
+    return tuple(slots.words(dict(sized[length]), length) for length in sorted(sized))
 
 
 def _years(kind: str) -> range:
@@ -310,14 +275,6 @@ def _pages(world: Domain) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def _style(world: Domain, kind: str, title: str) -> Style:
-    return world.styles.get(title) or world.styles[f"{title}/{kind}"]
-
-
-def _styles(world: Domain, pages: Iterable[tuple[str, str]]) -> list[Style]:
-    return list({id(style): style for style in (_style(world, *page) for page in pages)}.values())
-
-
 def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Readout:
     """The frame of each sentence's main clause as a place in ``frame_names``, or ``REFUSED``; its words, and how many are followed.
 
@@ -333,7 +290,10 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
     rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]
     names = sorted({one.frame for row in rows for one in row if one.frame is not None})
     places: dict[str | None, int] = {None: REFUSED} | {name: place for place, name in enumerate(names)}
-    arrays = ragged("frame", [[places[one.frame] for one in row] for row in rows], np.int32)
-    arrays |= ragged("words", [[one.words for one in row] for row in rows], np.int32)
-    arrays |= ragged("followed", [[one.followed for one in row] for row in rows], np.int32)
-    return Readout.of(chosen, arrays | {"frame_names": np.array(names, dtype=np.str_)})
+    arrays = {
+        **ragged("frame", [[places[one.frame] for one in row] for row in rows], np.int32),
+        **ragged("words", [[one.words for one in row] for row in rows], np.int32),
+        **ragged("followed", [[one.followed for one in row] for row in rows], np.int32),
+        "frame_names": np.array(names, dtype=np.str_),
+    }
+    return Readout.of(chosen, arrays)

@@ -19,18 +19,13 @@ LISTED = 5  # texts whose refused sentences a record lists
 
 @dataclass(frozen=True)
 class DerivedText:
-    """One text, a number per sentence.
-
-    Attributes:
-        frames: of its main clause, ``REFUSED`` where the grammar does not derive it.
-        words, followed: its words and marks, and how many of them, from the first on, begin a sentence of the world.
-    """
+    """One text, a number per sentence."""
 
     unit_id: str
     split: str
-    frames: np.ndarray
-    words: np.ndarray
-    followed: np.ndarray
+    frames: np.ndarray  # of its main clause, ``REFUSED`` where the grammar does not derive it
+    words: np.ndarray  # and marks
+    followed: np.ndarray  # how many of them, from the first on, begin a sentence of the world
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 """What fills the slots of the world's frames, read instead of written: words, numbers, titles of pages, mentions of persons.
 
-A slot looks at the tokens from a place on and gives every way to fill it: how many tokens it takes, the topics and pages
-that remain possible (a set of bits), and what later slots have to know.
+A slot is a function that looks at the tokens from a place on and gives every way to fill it: how many tokens it takes, the
+topics and pages that remain possible (a set of bits), and what later slots have to know.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from longform.datasets.synthetic_world import lexicon
 from longform.datasets.synthetic_world.mentions import FEMALE, GENDERS, MALE, OBJECT, PLURAL, POSSESSIVE, SUBJECT
@@ -36,174 +35,114 @@ class State(NamedTuple):
 
     def with_person(self, person: Person) -> "State | None":
         """The state after a mention; None where the process of mentions cannot go on so."""
-        named = [name for one in self.persons for name in one.names]
-        if not set(person.names).isdisjoint(named):
+        if not set(person.names).isdisjoint(name for one in self.persons for name in one.names):
             return None
         persons = (*self.persons, person)
         for genders in product(*(one.genders for one in persons)):
-            if not any(
-                one.object and gender in genders[:i]
-                for i, (one, gender) in enumerate(zip(persons, genders, strict=True))
-            ):
+            if not any(one.object and genders[i] in genders[:i] for i, one in enumerate(persons)):
                 return self._replace(persons=persons)
         return None
 
 
-Way = tuple[int, int, State]
+Slot = Callable[[Sequence[str], int, State], Iterator[tuple[int, int, State]]]
 
 
-class Slot(Protocol):
-    """One slot of a frame."""
-
-    def fill(self, tokens: Sequence[str], at: int, state: State) -> Iterator[Way]:
-        """Every way to fill it with the tokens from ``at`` on."""
-
-
-@dataclass(frozen=True)
-class Words:
+def words(masks: Mapping[str, int], width: int = 1, year: bool = False) -> Slot:
     """One of some words or phrases of one length; each with the topics and pages that it goes with."""
 
-    masks: Mapping[str, int]
-    width: int = 1
-    year: bool = False
+    def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
+        text = tokens[at] if width == 1 else " ".join(tokens[at : at + width])
+        if text in masks:
+            yield width, masks[text], state._replace(year=int(text)) if year else state
 
-    def fill(self, tokens: Sequence[str], at: int, state: State) -> Iterator[Way]:
-        """At most one way."""
-        text = tokens[at] if self.width == 1 else " ".join(tokens[at : at + self.width])
-        mask = self.masks.get(text)
-        if mask is not None:
-            yield self.width, mask, state._replace(year=int(text)) if self.year else state
+    return fill
 
 
-@dataclass(frozen=True)
-class Number:
+def number(low: int, high: int, mask: int, thousands: bool = False) -> Slot:
     """A whole number from ``low`` to ``high``, spelt as the world spells it."""
 
-    low: int
-    high: int
-    mask: int
-    thousands: bool = False
-
-    def fill(self, tokens: Sequence[str], at: int, state: State) -> Iterator[Way]:
-        """At most one way."""
-        text = tokens[at]
-        digits = text.replace(",", "")
+    def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
+        digits = tokens[at].replace(",", "")
         if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS:
             value = int(digits)
-            if self.low <= value <= self.high and text == (f"{value:,}" if self.thousands else str(value)):
-                yield 1, self.mask, state
+            if low <= value <= high and tokens[at] == (f"{value:,}" if thousands else str(value)):
+                yield 1, mask, state
+
+    return fill
 
 
-@dataclass(frozen=True)
-class LaterYear:
+def later_year(mask: int) -> Slot:
     """A year from 1 to 12 after the sentence's first."""
-
-    mask: int
-
-    def fill(self, tokens: Sequence[str], at: int, state: State) -> Iterator[Way]:
-        """At most one way."""
-        return Number(state.year + 1, state.year + LATER, self.mask).fill(tokens, at, state)
+    return lambda tokens, at, state: number(state.year + 1, state.year + LATER, mask)(tokens, at, state)
 
 
-@dataclass(frozen=True)
-class Title:
-    """The title of a page: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``; towns and companies have any number.
+def title(kind: str, nouns: Mapping[str, int], mask: int) -> Slot:
+    """The title of a page of a kind, a film's with ``nouns`` of its topics: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``."""
 
-    Attributes:
-        kind: of page.
-        nouns: of a film's title, with their topics.
-        mask: of the others.
-    """
+    def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
+        allowed, ends = mask, []
+        if kind == "city":
+            ends = _place_ends(tokens, at)
+        elif kind == "company" and tokens[at] in COMPANIES:
+            ends = [at + 1, *(_place_ends(tokens, at + 2) if tokens[at + 1 : at + 2] == ["of"] else [])]
+        elif kind == "film" and tokens[at] == "The" and tokens[at + 2 : at + 3] == ["of"]:
+            allowed = nouns.get(tokens[at + 1], 0)
+            ends = _place_ends(tokens, at + 3) if allowed else []
+        yield from ((end - at, allowed, state) for end in ends)
 
-    kind: str
-    nouns: Mapping[str, int]
-    mask: int
-
-    def fill(self, tokens: Sequence[str], at: int, state: State) -> Iterator[Way]:
-        """A way for each end that a name of a place may have."""
-        if self.kind == "city":
-            yield from ((end - at, self.mask, state) for end in _place_ends(tokens, at))
-        elif self.kind == "company" and tokens[at] in COMPANIES:
-            yield 1, self.mask, state
-            if tokens[at + 1 : at + 2] == ["of"]:
-                yield from ((end - at, self.mask, state) for end in _place_ends(tokens, at + 2))
-        elif self.kind == "film" and tokens[at] == "The" and tokens[at + 2 : at + 3] == ["of"]:
-            mask = self.nouns.get(tokens[at + 1], 0)
-            yield from ((end - at, mask, state) for end in _place_ends(tokens, at + 3) if mask)
+    return fill
 
 
-def _place_ends(tokens: Sequence[str], at: int) -> Iterator[int]:
+def _place_ends(tokens: Sequence[str], at: int) -> list[int]:
+    """Each end that the name of a place may have."""
+    ends = []
     while at < len(tokens):
         if tokens[at] in PREFIXES and tokens[at + 1 : at + 2] and tokens[at + 1] in PLACES:
-            yield at + 2
+            ends.append(at + 2)
         if tokens[at] not in PLACES:
-            return
-        yield at + 1
+            break
+        ends.append(at + 1)
         if tokens[at + 1 : at + 2] != ["of"]:
-            return
+            break
         at += 2
+    return ends
 
 
-@dataclass(frozen=True)
-class Mentioned:
-    """A mention of a person.
+def mentions(mask: int, new: bool) -> dict[str, Slot]:
+    """The roles of persons: subjects by number, others, and owners; a person goes with all topics and pages, the ``mask``.
 
-    Attributes:
-        mask: of topics and pages; a person goes with all.
-        genders: whom a name may name.
-        pronouns: form -> gender.
-        new: nobody has been met before the sentence, so that names are in full and pronouns mean persons of the sentence.
-        first: the pronouns are subjects: they open the sentence.
-        object: the pronouns are objects.
+    ``new``: in the first sentence of a document, where names are in full and pronouns mean persons of the sentence.
     """
 
-    mask: int
-    genders: tuple[str, ...] = ()
-    pronouns: tuple[tuple[str, str], ...] = ()
-    new: bool = False
-    first: bool = False
-    object: bool = False
+    def mention(genders: Sequence[str], pronouns: Mapping[str, str], first: bool = False, object: bool = False) -> Slot:
+        """A name of one of some genders, or a pronoun of a gender; as subjects they come ``first``."""
 
-    def fill(self, tokens: Sequence[str], at: int, state: State) -> Iterator[Way]:
-        """A way for each reading as a pronoun, a full name, a surname, a family."""
-        for width, person in self._read(tokens, at, state):
-            after = state.with_person(person)
-            if after is not None:
-                yield width, self.mask, after
+        def read(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, Person]]:
+            token, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
+            for gender, form in pronouns.items():
+                known = not new or any(gender in person.genders for person in state.persons)
+                if token == form and known and not (first and at):
+                    yield 1, Person((gender,), object=object)
+            gender = FIRST_NAMES.get(token, "")
+            if gender in genders and following in SURNAMES:
+                yield 2, Person((gender,), (token, following))
+            if token in SURNAMES and MALE in genders and not new:
+                yield 1, Person(SINGULAR, (token,))
+            if token == "the" and PLURAL in genders and following in FAMILIES:
+                yield 2, Person((PLURAL,), (following,))
 
-    def _read(self, tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, Person]]:
-        token, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
-        for form, gender in self.pronouns:
-            known = not self.new or any(gender in person.genders for person in state.persons)
-            if token == form and known and not (self.first and at):
-                yield 1, Person((gender,), object=self.object)
-        gender = FIRST_NAMES.get(token, "")
-        if gender in self.genders and following in SURNAMES:
-            yield 2, Person((gender,), (token, following))
-        if token in SURNAMES and MALE in self.genders and not self.new:
-            yield 1, Person(SINGULAR, (token,))
-        if token == "the" and PLURAL in self.genders and following in FAMILIES:
-            yield 2, Person((PLURAL,), (following,))
+        def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
+            for width, person in read(tokens, at, state):
+                after = state.with_person(person)
+                if after is not None:
+                    yield width, mask, after
 
+        return fill
 
-def mentions(mask: int, new: bool) -> dict[str, Mentioned]:
-    """The roles of persons: subjects by number, others, and owners.
-
-    Args:
-        mask: of all topics and pages.
-        new: in the first sentence of a document.
-    """
-    subjects = {gender: form for gender, form in SUBJECT.items() if not new}
-    others = () if new else tuple((form, gender) for gender, form in OBJECT.items())
-    owners = tuple((form, gender) for gender, form in POSSESSIVE.items())
-
-    def subject(*genders: str) -> Mentioned:
-        pronouns = tuple((subjects[gender], gender) for gender in genders if gender in subjects)
-        return Mentioned(mask, genders, pronouns, new, first=True)
-
+    subjects = {} if new else SUBJECT
     return {
-        "one": subject(*SINGULAR),
-        "many": subject(PLURAL),
-        "other": Mentioned(mask, GENDERS, others, new, object=True),
-        "own": Mentioned(mask, (), owners, new),
+        "one": mention(SINGULAR, {gender: form for gender, form in subjects.items() if gender in SINGULAR}, first=True),
+        "many": mention([PLURAL], {gender: form for gender, form in subjects.items() if gender == PLURAL}, first=True),
+        "other": mention(GENDERS, {} if new else OBJECT, object=True),
+        "own": mention([], POSSESSIVE),
     }
