@@ -127,7 +127,7 @@ def test_bad_input_is_refused_by_name(model):
     refuses("positive numbers", DirichletCritic().with_prior, np.array([1.0, 0.0]))
     with pytest.raises(BadInput, match="mixes 3 languages, the critic knows 2"):
         DirichletCritic().with_prior(np.ones(2)).tally(sentences(np.array([[1, 1, 1]])))
-    refuses("lacks", units_from_readout, Readout(("u",), ("test",), {}))
+    refuses("no array", units_from_readout, Readout(("u",), ("test",), {}))
     refuses("finite negative", dirichlet_from_logs, np.array([-1.0, 0.0]))
     critic = DirichletCritic().with_prior(ALPHA)
     assert critic.tally([lost]).total("excluded") == 1
