@@ -4,7 +4,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,9 +52,8 @@ class TermCounts:
 
     def take(self, documents: np.ndarray) -> "TermCounts":
         """The numbered documents, in that order."""
-        kept = [slice(self.starts[d], self.starts[d + 1]) for d in documents.tolist()]
-        pairs = [(self.terms[part], self.counts[part]) for part in kept]
-        return from_rows(pairs, self.size)
+        rows = list(self.rows())
+        return from_rows([rows[d] for d in documents.tolist()], self.size)
 
 
 def from_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], size: int) -> TermCounts:
@@ -76,7 +75,6 @@ def build_vocabulary(
     min_count: int = 5,
     max_share: float = 0.5,
     stop_words: Collection[str] = STOP_WORDS,
-    formulas: re.Pattern[str] = FORMULAS,
 ) -> tuple[str, ...]:
     """Terms of a topic model, most frequent first, ties by first occurrence (deng2022, released preprocessing).
 
@@ -84,7 +82,6 @@ def build_vocabulary(
         min_count: occurrences that a word needs in ``documents``.
         max_share: a word in this share of the documents or more is left out.
         stop_words: left out where the lower-cased word is one of these.
-        formulas: left out where this matches inside the word.
     """
     totals: Counter[str] = Counter()
     spread: Counter[str] = Counter()
@@ -95,7 +92,7 @@ def build_vocabulary(
         spread.update(set(found))
         size += 1
     kept = [w for w, n in totals.items() if n >= min_count and spread[w] < max_share * size]
-    kept = [w for w in kept if w.lower() not in stop_words and not formulas.search(w)]
+    kept = [w for w in kept if w.lower() not in stop_words and not FORMULAS.search(w)]
     if len(kept) < 2:
         raise BadInput(
             f"vocabulary: {len(kept)} of {len(totals)} words of {size} documents pass (at least {min_count} times, in "
@@ -121,9 +118,7 @@ def count_terms(
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """How a correlated topic model is fitted and read.
-
-    The defaults are the released preset: the settings file that the original program ships for estimation.
+    """How a topic model is fitted and read; by default as in the settings file that the original program ships for estimation.
 
     Attributes:
         em_iterations: EM iterations at most.
@@ -159,9 +154,10 @@ RELEASED_INFERENCE = TopicSettings(rounds=-1, em_tolerance=1e-5, lag=1)  # the p
 
 @dataclass(frozen=True)
 class Progress:
-    """One EM iteration: bound of the corpus in nats under the parameters that entered it.
+    """One EM iteration.
 
     Attributes:
+        bound: of the corpus in nats, under the parameters that entered the iteration.
         change: relative rise over the bound before; infinite at the first iteration.
         rounds: coordinate rounds per document, on average.
         converged: share of documents whose bound stood still within the allowed rounds.
@@ -204,7 +200,7 @@ class TopicModel:
             raise BadInput(f"topic model: {topics} topics need a Gaussian of {free} dimensions, got shapes {shapes}")
         if self.vocabulary and len(self.vocabulary) != terms:
             raise BadInput(f"topic model: {len(self.vocabulary)} words for {terms} terms; give one word per term")
-        positive_definite(self.precision, "precision")
+        _check_positive_definite(self.precision, "precision")
 
     @property
     def topics(self) -> int:
@@ -213,15 +209,10 @@ class TopicModel:
 
     @property
     def log_det_precision(self) -> float:
-        """Natural logarithm of the precision's determinant."""
         return float(np.linalg.slogdet(self.precision)[1])
 
-    def with_facts(self, **facts: Any) -> "TopicModel":
-        """The same model with statements added."""
-        return replace(self, facts={**self.facts, **facts})
-
     def save(self, folder: Path | str) -> None:
-        """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts); the bytes depend on nothing else."""
+        """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts)."""
         arrays = {name: getattr(self, name) for name in ("beta", "mean", "covariance", "precision")}
         history = [asdict(step) for step in self.history]
         record = {"vocabulary": list(self.vocabulary), "history": history, "facts": dict(self.facts)}
@@ -246,12 +237,11 @@ def check_sizes(topics: int, terms: int) -> None:
         )
 
 
-def positive_definite(matrix: np.ndarray, name: str) -> np.ndarray:
-    """The lower Cholesky factor."""
+def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
     try:
         if not np.all(np.isfinite(matrix)):
             raise np.linalg.LinAlgError
-        return np.linalg.cholesky(matrix)
+        np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         low = np.linalg.eigvalsh(matrix)[0] if np.all(np.isfinite(matrix)) else np.nan
         raise BadInput(
@@ -264,27 +254,23 @@ def gaussian(points: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.
     r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$.
 
     Args:
-        points: (documents, topics - 1) variational means.
-        variances: (documents, topics - 1) variational variances.
+        points, variances: (documents, topics - 1) of the variational posteriors.
     """
     mean = points.mean(axis=0)
     centred = points - mean
-    covariance = scatter(centred) / len(points)
+    total = np.zeros((len(mean), len(mean)))
+    for start in range(
+        0, len(centred), 256
+    ):  # one after another: a BLAS product's last bits depend on memory's alignment
+        part = centred[start : start + 256]
+        total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
+    covariance = total / len(points)
     covariance[np.diag_indices_from(covariance)] += variances.mean(axis=0)
     return mean, covariance, inverse(covariance)
 
 
-def scatter(rows: np.ndarray, block: int = 256) -> np.ndarray:
-    """Sum of outer products of the rows, added one after another: a BLAS product's last bits depend on memory's alignment."""
-    total = np.zeros((rows.shape[1], rows.shape[1]))
-    for start in range(0, len(rows), block):
-        part = rows[start : start + block]
-        total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
-    return total
-
-
 def inverse(covariance: np.ndarray) -> np.ndarray:
     """Symmetric inverse of a covariance in float64; a singular one is refused by name."""
-    positive_definite(covariance, "covariance")
+    _check_positive_definite(covariance, "covariance")
     precision = np.linalg.inv(covariance)
     return (precision + precision.T) / 2
