@@ -26,6 +26,7 @@ from longform.critics.verifiability.checker import (
     _bm25,
     _scores,
     frozen,
+    selector,
     verdict,
     words,
 )
@@ -68,8 +69,8 @@ def stored(folder, pages=PAGES):
 
 
 def checker(folder, answers, pages=PAGES):
-    kept = stored(folder, pages)
-    return Checker(kept, TitlesAndBm25(kept), Bm25Lines(kept), Said(answers))
+    kept, settings = stored(folder, pages), {"retrieval": {}, "selection": {}, "sure": 0.5}
+    return Checker(kept, selector(kept, settings), Said(answers), settings)
 
 
 def test_pages_are_found_by_title_and_lines_by_words(tmp_path):
@@ -159,12 +160,8 @@ def test_conflicts_of_lines_or_pages_decide_nothing(tmp_path):
 
 
 def test_equal_claims_are_judged_once_and_parts_can_be_swapped():
-    class Everything:
-        def pages_for(self, claim):
-            return list(PAGES)
-
     said = Said({"It has many harps.": (0.7, 0.1, 0.2)})
-    made = Checker(PAGES, Everything(), Bm25Lines(PAGES), said)
+    made = Checker(PAGES, lambda claim: Bm25Lines(PAGES).lines_for(claim, list(PAGES)), said, {"sure": 0.5})
     first, again, other = made.check(["many harps", "many harps", "Atlantis sank."])
     assert first == again and first.label == "supported" and other.label == "not_enough_info"
     assert len({(pair.claim, pair.sentence) for pair in said.asked}) == len(said.asked)

@@ -10,7 +10,7 @@ import pytest
 
 from longform.core.documents import BadInput, Document, Section
 from longform.core.text.sentences import PageSimilarity, _grams, conjunctions, entities, link_parser, mean_nats
-from longform.critics.verifiability.checker import SavedChecker, frozen
+from longform.critics.verifiability.checker import Checker, frozen, selector
 from longform.critics.verifiability.read import (
     _SimilarityOfTexts,
     claims_of,
@@ -47,9 +47,8 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("checker")
     vocabulary = Vocabulary({"founded": len(SHAPES)})
     made = TrainedEntailment(DecomposableAttention(len(SHAPES) + 1, 8).eval(), vocabulary)
-    SavedChecker(frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(
-        place
-    )
+    pages, settings = frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}
+    Checker(pages, selector(pages, settings), made, settings).save(place)
     return place
 
 
