@@ -28,16 +28,11 @@ INTERVAL = 10  # sweeps between samples of the average; MALLET 2.0.8's inference
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A fitted mixture of languages.
-
-    Attributes:
-        phi: (languages, terms) word probabilities given the sampled assignments, smoothed by beta.
-        alpha: (languages,) Dirichlet parameters of the mix.
-    """
+    """A fitted mixture of languages."""
 
     vocabulary: tuple[str, ...]
-    phi: np.ndarray
-    alpha: np.ndarray
+    phi: np.ndarray  # (languages, terms) word probabilities given the sampled assignments, smoothed by beta
+    alpha: np.ndarray  # (languages,) Dirichlet parameters of the mix
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -152,13 +147,9 @@ def assign(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Gibbs sweeps over one sentence: $P(t_n = i \mid t_{-n}) \propto \phi_{i w_n} (\alpha_i + \#_{-n} i)$.
 
-    Args:
-        chances: (tokens, languages) probability of each token under each language.
-        uniforms: (sweeps, tokens) random numbers, one per step.
-        schedule: (burn-in, interval) of the average.
-
-    Returns:
-        words per language after the last sweep, and the average of (alpha + words) / sum over kept sweeps.
+    From the probability of each token under each language (tokens, languages), a random number for each step (sweeps,
+    tokens), and burn-in and interval; to the words per language after the last sweep, and the average of (alpha + words)
+    / sum over kept sweeps.
     """
     burn_in, interval = schedule
     tokens, languages = chances.shape

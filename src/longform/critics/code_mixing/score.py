@@ -40,14 +40,9 @@ def units_from_readout(readout: Readout) -> list[MixtureReading]:
 
 @dataclass(frozen=True)
 class DirichletCritic(SumScored):
-    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative).
+    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative)."""
 
-    Attributes:
-        own_prior: fit to real sentences; False keeps the mixture model's alpha, as the paper does.
-        alpha, top_words: fitted; the Dirichlet, and the most probable words of each language of the mixture model.
-    """
-
-    own_prior: bool = True
+    own_prior: bool = True  # fit to real sentences; False keeps the mixture model's alpha, as the paper does
     alpha: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata=FITTED)
     better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)

@@ -138,13 +138,10 @@ class Mauve(SumScored):
 
     The clusters are those of the real texts alone (one k-means per seed), where the published program clusters both
     sides anew for every comparison; :func:`mauve` does that, and ``describe`` reports it beside this score.
-
-    Attributes:
-        buckets: clusters; 0 for a tenth of the real texts.
     """
 
     seeds: tuple[int, ...] = SEEDS
-    buckets: int = 0
+    buckets: int = 0  # clusters; 0 for a tenth of the real texts
     better: ClassVar[Better] = "higher"
     upper_bound: ClassVar[float] = MOST
     real: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)

@@ -22,16 +22,11 @@ def read(
     name: str,
     titles: bool,
     splits: Sequence[str],
-    batch: int = 16,
-    preset: str | None = None,
-    window: int | None = None,
+    batch: int = 16,  # full windows that are read at a time
+    preset: str | None = None,  # "paper" for disjoint blocks of all documents' stream, None for overlapping windows
+    window: int | None = None,  # most tokens that the model sees; None for all its positions
 ) -> Readout:
     """Log-probability of each scored token, ragged over tokens: float32 ``token_logprob``, ``token_logprob_lengths``.
-
-    Args:
-        batch: full windows that are read at a time.
-        preset: "paper" for disjoint blocks of the stream of all documents, or None for overlapping windows of each.
-        window: most tokens that the model sees; None for all its positions.
 
     Raises BadInput: an unknown preset, or a window that the model does not have.
     """

@@ -68,11 +68,7 @@ class RepeatedGrams(SumScored):
 
 @dataclass(frozen=True)
 class GramProportion(SumScored):
-    """Different n-grams of the generations over those of the human texts; generations without a human text are counted out.
-
-    Attributes:
-        reading: ``ratio_of_averages`` gives the printed numbers, ``average_of_ratios`` is the paper's text.
-    """
+    """Different n-grams of the generations over those of the human texts; generations without a human text are counted out."""
 
     reading: Literal["ratio_of_averages", "average_of_ratios"] = "ratio_of_averages"
     n: int = N

@@ -23,19 +23,12 @@ FORMULAS = re.compile(r"xmath|\\[A-Za-z]", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class TermCounts:
-    """A document-term matrix by rows.
+    """A document-term matrix by rows."""
 
-    Attributes:
-        starts: (documents + 1,) int64, where each document's terms start.
-        terms: (nonzeros,) int64 term numbers, each once per document.
-        counts: (nonzeros,) float64 occurrences.
-        size: number of terms in the vocabulary.
-    """
-
-    starts: np.ndarray
-    terms: np.ndarray
-    counts: np.ndarray
-    size: int
+    starts: np.ndarray  # (documents + 1,) int64, where each document's terms start
+    terms: np.ndarray  # (nonzeros,) int64 term numbers, each once per document
+    counts: np.ndarray  # (nonzeros,) float64 occurrences
+    size: int  # number of terms in the vocabulary
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -72,17 +65,11 @@ def words_of(document: Document) -> list[str]:
 def build_vocabulary(
     documents: Iterable[Document],
     *,
-    min_count: int = 5,
-    max_share: float = 0.5,
-    stop_words: Collection[str] = STOP_WORDS,
+    min_count: int = 5,  # occurrences that a word needs in ``documents``
+    max_share: float = 0.5,  # a word in this share of the documents or more is left out
+    stop_words: Collection[str] = STOP_WORDS,  # left out where the lower-cased word is one of these
 ) -> tuple[str, ...]:
-    """Terms of a topic model, most frequent first, ties by first occurrence (deng2022, released preprocessing).
-
-    Args:
-        min_count: occurrences that a word needs in ``documents``.
-        max_share: a word in this share of the documents or more is left out.
-        stop_words: left out where the lower-cased word is one of these.
-    """
+    """Terms of a topic model, most frequent first, ties by first occurrence (deng2022, released preprocessing)."""
     totals: Counter[str] = Counter()
     spread: Counter[str] = Counter()
     size = 0
@@ -120,23 +107,16 @@ def count_terms(
 class TopicSettings:
     """How a topic model is fitted and read; by default as in the settings file that the original program ships for estimation.
 
-    Attributes:
-        em_iterations: EM iterations at most.
-        rounds: coordinate rounds per document and E-step at most; negative means no limit.
-        em_tolerance: relative rise of the bound at which EM stops.
-        tolerance: relative rise of a document's bound at which its rounds stop.
-        lag: iterations between checkpoints.
-        floats: arithmetic of the E-step; sums and the M-step are always float64.
-        threads: the result does not depend on them.
+    ``floats`` is the arithmetic of the E-step; sums and the M-step are always float64.
     """
 
-    em_iterations: int = 1000
-    rounds: int = 20
-    em_tolerance: float = 1e-3
-    tolerance: float = 1e-6
-    lag: int = 10
+    em_iterations: int = 1000  # EM iterations at most
+    rounds: int = 20  # coordinate rounds per document and E-step at most; negative means no limit
+    em_tolerance: float = 1e-3  # relative rise of the bound at which EM stops
+    tolerance: float = 1e-6  # relative rise of a document's bound at which its rounds stop
+    lag: int = 10  # iterations between checkpoints
     floats: Literal["float32", "float64"] = "float32"
-    threads: int = 1
+    threads: int = 1  # the result does not depend on them
 
     def __post_init__(self) -> None:
         if self.floats not in ("float32", "float64"):
@@ -154,42 +134,26 @@ RELEASED_INFERENCE = TopicSettings(rounds=-1, em_tolerance=1e-5, lag=1)  # the p
 
 @dataclass(frozen=True)
 class Progress:
-    """One EM iteration.
-
-    Attributes:
-        bound: of the corpus in nats, under the parameters that entered the iteration.
-        change: relative rise over the bound before; infinite at the first iteration.
-        rounds: coordinate rounds per document, on average.
-        converged: share of documents whose bound stood still within the allowed rounds.
-    """
+    """One EM iteration."""
 
     iteration: int
-    bound: float
-    change: float
-    rounds: float
-    converged: float
+    bound: float  # of the corpus in nats, under the parameters that entered the iteration
+    change: float  # relative rise over the bound before; infinite at the first iteration
+    rounds: float  # coordinate rounds per document, on average
+    converged: float  # share of documents whose bound stood still within the allowed rounds
 
 
 @dataclass(frozen=True)
 class TopicModel:
-    r"""Words from $\beta^\top \mathrm{softmax}([\eta, 0])$ with $\eta \sim N(\mu, \Sigma)$ (Blei and Lafferty 2007).
+    r"""Words from $\beta^\top \mathrm{softmax}([\eta, 0])$ with $\eta \sim N(\mu, \Sigma)$ (Blei and Lafferty 2007)."""
 
-    Attributes:
-        vocabulary: one word per term; empty where a model file names none.
-        beta: (topics, terms) word probabilities, float64.
-        mean: (topics - 1,) of the logits; the last topic's logit is fixed at zero.
-        covariance, precision: (topics - 1, topics - 1), inverse to each other.
-        history: one record per EM iteration so far.
-        facts: JSON-able statements: what was left out of the fit, and how it was fitted.
-    """
-
-    vocabulary: tuple[str, ...]
-    beta: np.ndarray
-    mean: np.ndarray
-    covariance: np.ndarray
-    precision: np.ndarray
-    history: tuple[Progress, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    vocabulary: tuple[str, ...]  # one word per term; empty where a model file names none
+    beta: np.ndarray  # (topics, terms) word probabilities, float64
+    mean: np.ndarray  # (topics - 1,) of the logits; the last topic's logit is fixed at zero
+    covariance: np.ndarray  # (topics - 1, topics - 1)
+    precision: np.ndarray  # its inverse
+    history: tuple[Progress, ...] = ()  # one record per EM iteration so far
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what was left out of the fit; for JSON
 
     def __post_init__(self) -> None:
         topics, terms = self.beta.shape
@@ -251,11 +215,7 @@ def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
 
 
 def gaussian(points: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$.
-
-    Args:
-        points, variances: (documents, topics - 1) of the variational posteriors.
-    """
+    r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$."""
     mean = points.mean(axis=0)
     centred = points - mean
     total = np.zeros((len(mean), len(mean)))

@@ -24,21 +24,13 @@ SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance
 def read(
     documents: Sequence[Document],
     *,
-    reader: TopicModel | Path,
-    reader_truth: Mapping[str, np.ndarray] | None = None,
+    reader: TopicModel | Path,  # or the model's folder, or that of a synthetic corpus, whose own topics then read
+    reader_truth: Mapping[str, np.ndarray] | None = None,  # of that corpus
     splits: Sequence[str] = SPLITS,
     readout: str = "proportions",
-    keep_text: bool = False,
+    keep_text: bool = False,  # beside the readout, for lists of outliers with their documents
 ) -> Readout:
-    """Posterior of the topic logits (deng2022 section 6; released settings).
-
-    Args:
-        reader: a topic model, or the folder of one, or that of a synthetic corpus, whose own topics then read.
-        reader_truth: the synthetic corpus's truth.
-        readout: ``proportions`` (:meth:`TopicReader.proportions`), ``paths`` (:func:`paths`) or ``completion``
-            (:func:`completion`).
-        keep_text: put the documents' text beside their proportions, for those that list outliers with their document.
-    """
+    """Posterior of the topic logits (deng2022 section 6; released settings), as one of the module's three readouts."""
     ways = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
     if readout not in ways:
         raise BadInput(f"topics: readout is {readout!r}, allowed is one of {list(ways)}; fix the entry")
@@ -86,9 +78,8 @@ def open_topics(reader: TopicModel | Path, truth: Mapping[str, np.ndarray] | Non
 
     Those are the true word distributions, averaged over a topic's word slots, and the true Gaussian of the logits.
 
-    Args:
-        truth: of a synthetic corpus: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean``
-            (topics - 1) and ``topic_covariance`` (topics - 1, topics - 1).
+    The truth holds ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean`` (topics - 1) and
+    ``topic_covariance`` (topics - 1, topics - 1).
     """
     if isinstance(reader, TopicModel) or not truth:
         model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)

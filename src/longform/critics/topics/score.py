@@ -23,22 +23,15 @@ COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")
 
 @dataclass(frozen=True)
 class TopicReading:
-    """One document's posterior of topic logits.
-
-    Attributes:
-        logits, variances: (topics - 1,) mean and variance of each logit.
-        tokens: tokens inside the vocabulary.
-        valid: False where the document has no known word; such a document is counted, never scored.
-        text: of the document, where the reader kept it.
-    """
+    """One document's posterior of topic logits."""
 
     unit_id: str
     split: str
-    logits: np.ndarray
-    variances: np.ndarray
-    tokens: int
-    valid: bool = True
-    text: str = ""
+    logits: np.ndarray  # (topics - 1,) means
+    variances: np.ndarray  # (topics - 1,)
+    tokens: int  # tokens inside the vocabulary
+    valid: bool = True  # False where the document has no known word; such a document is counted, never scored
+    text: str = ""  # of the document, where the reader kept it
 
 
 def units_from_readout(readout: Readout) -> list[TopicReading]:
@@ -52,15 +45,10 @@ def units_from_readout(readout: Readout) -> list[TopicReading]:
 
 @dataclass(frozen=True)
 class LogisticNormalCritic(SumScored):
-    """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous.
+    """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous."""
 
-    Attributes:
-        full_expectation: score the expectation over the posterior; False scores its mean, as the released code does.
-        own_prior: fit to real documents; False keeps the topic model's Gaussian, as the released code does.
-    """
-
-    full_expectation: bool = False
-    own_prior: bool = True
+    full_expectation: bool = False  # over the posterior; False scores its mean, as the released code does
+    own_prior: bool = True  # fit to real documents; False keeps the topic model's Gaussian, as the released code does
     mean: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     precision: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
@@ -147,12 +135,9 @@ class RandomTopicCritic(LogisticNormalCritic):
     """The same critic on topic logits drawn at random: each topic's posterior is that of a training document of its own.
 
     The chance row of a table of Latent NLL: every topic keeps its distribution, and no topic goes with another.
-
-    Attributes:
-        logits, variances: (documents, topics - 1) of the valid training documents, from which logits are drawn.
     """
 
-    logits: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+    logits: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)  # (training documents, topics - 1)
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TopicReading]) -> Self:

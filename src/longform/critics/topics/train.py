@@ -42,22 +42,15 @@ Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # where each word starts; d
 def fit(
     documents: Sequence[Document],
     *,
-    seed: int,
+    seed: int,  # of the start; ``RELEASED_SEED`` gives the authors' program's own
     topics: int,
     name: str = "topics",
-    min_count: int = 5,
+    min_count: int = 5,  # as the next of :func:`build_vocabulary`
     max_share: float = 0.5,
-    settings: TopicSettings | Mapping[str, Any] = RELEASED,
-    scratch: Path | None = None,
+    settings: TopicSettings | Mapping[str, Any] = RELEASED,  # a mapping is taken as fields of :class:`TopicSettings`
+    scratch: Path | None = None,  # a folder for a checkpoint every ``lag`` iterations, taken up again if one is there
 ) -> TopicModel:
-    """Fit a correlated topic model to the documents of split train.
-
-    Args:
-        seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.
-        min_count, max_share: of :func:`build_vocabulary`.
-        settings: a mapping is taken as fields of :class:`TopicSettings`.
-        scratch: a folder for a checkpoint every ``settings.lag`` iterations, taken up again if one is there.
-    """
+    """Fit a correlated topic model to the documents of split train."""
     chosen = [document for document in documents if document.split == "train"]
     if not chosen:
         raise BadInput(f"train {name}: got zero documents of split train; the corpus needs some")
@@ -125,20 +118,13 @@ def tausworthe(seed, size):
 
 @dataclass(frozen=True)
 class Expectation:
-    """Variational posteriors of documents.
+    """Variational posteriors of documents."""
 
-    Attributes:
-        logits, variances: (documents, topics - 1) mean and variance of each logit.
-        bounds: (documents,) evidence lower bound, nats.
-        rounds: (documents,) coordinate rounds taken.
-        ratios: (nonzeros,) count over word probability under exp(lambda - its row's largest entry or zero).
-    """
-
-    logits: np.ndarray
-    variances: np.ndarray
-    bounds: np.ndarray
-    rounds: np.ndarray
-    ratios: np.ndarray
+    logits: np.ndarray  # (documents, topics - 1) means
+    variances: np.ndarray  # (documents, topics - 1)
+    bounds: np.ndarray  # (documents,) evidence lower bound, nats
+    rounds: np.ndarray  # (documents,) coordinate rounds taken
+    ratios: np.ndarray  # (nonzeros,) count over word probability under exp(lambda - its row's largest entry or zero)
 
     @property
     def bound(self) -> float:
@@ -149,11 +135,9 @@ class Expectation:
 def expectation(
     counts: TermCounts, model: TopicModel, settings: TopicSettings, start: Expectation | None = None
 ) -> Expectation:
-    """Posteriors of every document under ``model``.
+    """Posteriors of every document under ``model``, from ``start`` on.
 
-    Args:
-        start: where the documents start; by default from zero logits, as the original program does, and from variance
-            10 or the largest that $1 / S_{ii}$ allows.
+    That is by default zero logits, as in the original program, and a variance of 10 or the most that $1 / S_{ii}$ allows.
     """
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):

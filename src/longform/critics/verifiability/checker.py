@@ -266,34 +266,24 @@ def _best(scores: np.ndarray, limit: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A label, the line that it rests on (none for not enough information), and how it came about.
-
-    Attributes:
-        support, refutation: the highest probability over the selected lines.
-        lines: the lines that were judged, best first.
-        conflict: one line supports and another refutes.
-    """
+    """A label, the line that it rests on (none for not enough information), and how it came about."""
 
     label: str = NEI
     evidence: Evidence = frozenset()
-    support: float = 0.0
+    support: float = 0.0  # the highest probability over the selected lines, and likewise
     refutation: float = 0.0
-    lines: tuple[Line, ...] = ()
-    conflict: bool = False
+    lines: tuple[Line, ...] = ()  # the lines that were judged, best first
+    conflict: bool = False  # one line supports and another refutes
 
 
 @dataclass(frozen=True)
 class Checker:
-    """Pages, what finds their lines for a claim, and what judges them; verdicts of equal claims are made once.
-
-    Attributes:
-        settings: of retrieval, selection and verdict (``sure``), which are saved beside the pages and the model.
-    """
+    """Pages, what finds their lines for a claim, and what judges them; verdicts of equal claims are made once."""
 
     pages: PageFile
     lines: Callable[[str], Sequence[Line]]
     entailment: Entailment
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # of ``retrieval``, ``selection``, and the verdict (``sure``)
     _known: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
     def check(self, claims: Sequence[str]) -> list[Verdict]:

@@ -44,17 +44,13 @@ _CLOSED = re.compile(r"[.!?][\"'”’)\]]*$")
 def read(
     *,
     documents: Sequence[Document],
-    truth: Mapping[str, np.ndarray],
+    truth: Mapping[str, np.ndarray],  # of the generations, as ``continuations.py`` writes it
     reader: Path,
     name: str,
-    domain: str | None = None,
+    domain: str | None = None,  # the planted domain of the pages, where exact verdicts are wanted too
     splitter: str = "full_stops",
 ) -> Readout:
     """Verdicts on the first five sentences of every continuation; see :class:`CheckedGeneration`.
-
-    Args:
-        truth: of the generations, as ``continuations.py`` writes it.
-        domain: the planted domain of the pages, where exact verdicts are wanted too.
 
     Raises BadInput: texts that ``continuations.py`` did not write.
     """
@@ -104,23 +100,14 @@ def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifi
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence, ready for a checker.
+    """One sentence, ready for a checker."""
 
-    Attributes:
-        text: what is checked.
-        source: the sentence as it was generated.
-        verifiable: False where the sentence is too long; it counts as not enough information.
-        named: whether the determiner rule put the title in.
-        pronouns: how many pronouns were replaced.
-        cut: the sentence does not end in a closing mark, so the generation ran out inside it.
-    """
-
-    text: str
-    source: str
-    verifiable: bool
-    named: bool
-    pronouns: int
-    cut: bool
+    text: str  # what is checked
+    source: str  # the sentence as it was generated
+    verifiable: bool  # False where the sentence is too long; it counts as not enough information
+    named: bool  # whether the determiner rule put the title in
+    pronouns: int  # how many pronouns were replaced
+    cut: bool  # the sentence does not end in a closing mark, so the generation ran out inside it
 
 
 @dataclass(frozen=True)
@@ -245,11 +232,7 @@ def replace_pronoun(sentence: str, title: str) -> tuple[str, int]:
 def read_claims(
     *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str] = ("test",)
 ) -> Readout:
-    """Verdicts of a trained checker on the claims of the named splits, each a unit of one sentence beside its label.
-
-    Args:
-        documents: pages and claims, see :mod:`longform.datasets.fever`; the checker uses its own pages.
-    """
+    """Verdicts of a trained checker on claims (:mod:`longform.datasets.fever`), each a unit of one sentence, beside their labels."""
     found = [(document.split, claim) for document, claim in known_claims(documents) if document.split in splits]
     if not found:
         raise BadInput(f"infer {name}: no claims in splits {list(splits)}; fix splits, or name a corpus of fever.py")

@@ -32,9 +32,7 @@ def sheet_record(
 ) -> Record:
     """Exact repeats among all first sentences, and the sheet as ``details``: items in an order that tells nothing.
 
-    Args:
-        prefixes: drawn at random, the same ones for every decoder.
-        decoders: whose first continuation of each prefix is judged.
+    Judged is the decoders' first continuation of prefixes that are drawn at random, the same ones for every decoder.
     """
     chosen = [unit for unit in units if unit.setting in decoders and unit.about[2] == 0]
     pages = list(dict.fromkeys(unit.page for unit in chosen))
@@ -95,11 +93,9 @@ def read_answers(path: Path) -> list[dict[str, str]]:
 
 
 def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, Any]:
-    """Table 2 from answers: REP, NAC, UNG and the four measures of each decoder, and how far annotators agree.
+    """Table 2: REP, NAC, UNG and the four measures of each decoder, and how far annotators agree.
 
-    Args:
-        items: of the sheet, with their keys.
-        answers: item, annotator, label (one of ``LABELS``) and the three flags (1 or 0, empty for 0).
+    An answer to one of the sheet's items has item, annotator, label (of ``LABELS``) and the flags (1 or 0, empty for 0).
     """
     keys = {item["item"]: item["key"] for item in items}
     votes: dict[str, list[Mapping[str, Any]]] = {}
@@ -234,9 +230,7 @@ def confusion_of(tally: Tally) -> np.ndarray:
 def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     """Shares (labels,) that explain the observed ones best; nan where labels are confused alike, so that none can be told.
 
-    Args:
-        observed: shares of given labels, (labels,).
-        confusion: counts (true label, given label), at least one in every row.
+    ``confusion`` counts (true label, given label), at least one in every row.
     """
     rates = confusion / confusion.sum(1, keepdims=True)
     if np.linalg.matrix_rank(rates) < len(rates):

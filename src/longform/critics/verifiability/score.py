@@ -35,17 +35,12 @@ UNIT_COLUMNS = ("prefix_perplexity", "tfidf", "repeat")
 
 @dataclass(frozen=True)
 class CheckedText:
-    """The checker's verdicts on the first sentences of one generation, in order.
-
-    Attributes:
-        labels: one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing).
-        evidence: what the verdict rests on, one set per sentence.
-    """
+    """The checker's verdicts on the first sentences of one generation, in order."""
 
     unit_id: str
     split: str
-    labels: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    labels: tuple[str, ...]  # one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing)
+    evidence: tuple[Evidence, ...]  # what the verdict rests on, one set per sentence
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.evidence):
@@ -81,31 +76,19 @@ def units_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]:
 
 @dataclass(frozen=True)
 class CheckedGeneration:
-    """One generation.
-
-    Attributes:
-        setting: which decoder wrote it (or which claims these are).
-        page: the prefix's page; generations of one page are resampled together.
-        checks: the checker's verdicts on its first sentences.
-        truth: what is planted about them; None where nothing is known.
-        tokens: the continuation, and the human text in its place.
-        sentences: float64 (sentences, SENTENCE_COLUMNS).
-        about: float64 (UNIT_COLUMNS,).
-        texts: what was checked, one claim a sentence; for people who check it again.
-        lines: the text of the lines that each was judged on.
-    """
+    """One generation."""
 
     unit_id: str
     split: str
-    setting: str
-    page: str
-    checks: CheckedText
-    truth: CheckedText | None
-    tokens: TokenText
-    sentences: np.ndarray
-    about: np.ndarray
-    texts: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
+    setting: str  # which decoder wrote it (or which claims these are)
+    page: str  # the prefix's page; generations of one page are resampled together
+    checks: CheckedText  # the checker's verdicts on its first sentences
+    truth: CheckedText | None  # what is planted about them; None where nothing is known
+    tokens: TokenText  # the continuation, and the human text in its place
+    sentences: np.ndarray  # float64 (sentences, SENTENCE_COLUMNS)
+    about: np.ndarray  # float64 (UNIT_COLUMNS,)
+    texts: tuple[str, ...] = ()  # what was checked, one claim a sentence; for people who check it again
+    lines: tuple[str, ...] = ()  # the text of the lines that each was judged on
 
     def column(self, name: str) -> np.ndarray:
         """One column of the sentences."""
@@ -175,14 +158,10 @@ class SupportedPerGeneration(SumScored):
 
 @dataclass(frozen=True)
 class SupportedPerVerified(SumScored):
-    """SPV, or USPV with ``unique``: the supported share of what is verified.
-
-    Attributes:
-        pooled: divide the sums over all generations instead of averaging the shares.
-    """
+    """SPV, or USPV with ``unique``: the supported share of what is verified."""
 
     unique: bool = False
-    pooled: bool = False
+    pooled: bool = False  # divide the sums over all generations instead of averaging the shares
     sentences: int = SENTENCES
     better: ClassVar[Better] = "higher"
 

@@ -183,13 +183,9 @@ class _Brought:
 
 @dataclass(frozen=True)
 class ClassifierEntailment(_Brought):
-    """A sequence classifier with three labels, or with two: not supported (0) and supported (1), as MiniCheck's.
+    """A sequence classifier with three labels, or with two: not supported (0) and supported (1), as MiniCheck's."""
 
-    Attributes:
-        columns: for each of ``LABELS`` the model's label, or None where it has none.
-    """
-
-    columns: tuple[int | None, ...] = (0, 1, 2)
+    columns: tuple[int | None, ...] = (0, 1, 2)  # for each of ``LABELS`` the model's label, or None where it has none
     max_length: int = 512
 
     def judged(self, pairs: Sequence[Pair]) -> np.ndarray:
@@ -265,29 +261,23 @@ NEGATIVES = 2  # selected lines a claim that say nothing about it, as pairs of "
 
 def fit(
     *,
-    documents: Sequence[Document],
+    documents: Sequence[Document],  # pages and claims, see :mod:`longform.datasets.fever`
     base: Path,
     name: str,
     seed: int,
     scratch: Path,
-    entailment: str = "trained",
-    size: int = 48,
+    entailment: str = "trained",  # "trained" or "brought"
+    size: int = 48,  # of the trained network
     min_count: int = 3,
     schedule: Mapping[str, Any] | None = None,
-    retrieval: Mapping[str, Any] | None = None,
+    retrieval: Mapping[str, Any] | None = None,  # settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`
     selection: Mapping[str, Any] | None = None,
-    sure: float = SURE,
+    sure: float = SURE,  # see :mod:`longform.critics.verifiability.checker`
 ) -> Checker:
     """Train on the claims of split train, or bring an entailment model, and freeze the pages beside it.
 
-    Args:
-        documents: pages and claims, see :mod:`longform.datasets.fever`.
-        base: a folder that has ``wiki-pages`` in FEVER's format, where the documents hold no pages; for ``entailment: brought``
-            the folder (or pointer) of a classifier or of MiniCheck.
-        entailment: "trained" or "brought".
-        size, min_count, schedule: of the trained network.
-        retrieval, selection: settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`.
-        sure: see :mod:`longform.critics.verifiability.checker`.
+    ``base`` is a folder that has ``wiki-pages`` in FEVER's format, where the documents hold no pages; for ``brought`` the
+    folder (or pointer) of a classifier or of MiniCheck.
     """
     known = pages_of(documents)
     pages = frozen(scratch / "pages", known.items() if known else pages_in(base))
