@@ -15,18 +15,9 @@ from scipy.stats import multivariate_normal
 from topic_cases import simulated, small_model
 
 from longform.core.resampling import generator
+from longform.critics.topics import train as ctm
 from longform.critics.topics.model import RELEASED, TermCounts, TopicModel, TopicSettings, from_rows, gaussian, inverse
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
-from longform.critics.topics.train import (
-    Expectation,
-    columns_of,
-    expectation,
-    m_step,
-    maximise,
-    seeded_model,
-    tausworthe,
-    word_counts,
-)
 
 EXACT = TopicSettings(rounds=-1, tolerance=1e-14, floats="float64")  # rounds until the bound stands still in float64
 
@@ -62,7 +53,7 @@ def direct_bound(row, logits, variances, model, phi=None, zeta=None) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bound_is_the_direct_sum_of_its_terms(seed):
     model, counts = small_model(seed, topics=4), small_counts(seed)
-    found = expectation(counts, model, replace(EXACT, tolerance=1e-9))
+    found = ctm.expectation(counts, model, replace(EXACT, tolerance=1e-9))
     for d, row in enumerate(counts.rows()):
         direct = direct_bound(row, found.logits[d], found.variances[d], model)
         assert found.bounds[d] == pytest.approx(direct, abs=1e-8)
@@ -71,7 +62,7 @@ def test_the_bound_is_the_direct_sum_of_its_terms(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_general_optimiser_finds_no_higher_bound(seed):
     model, counts = small_model(seed), small_counts(seed, documents=2)
-    found = expectation(counts, model, EXACT)
+    found = ctm.expectation(counts, model, EXACT)
     for d, row in enumerate(counts.rows()):
         free = model.topics - 1
 
@@ -106,7 +97,7 @@ def grid_terms(row, logits: float, variance: float, model: TopicModel):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bound_misses_the_evidence_by_exactly_its_three_slacks(seed):
     model, counts = small_model(seed, topics=2), small_counts(seed)
-    found = expectation(counts, model, EXACT)
+    found = ctm.expectation(counts, model, EXACT)
     for d, row in enumerate(counts.rows()):
         evidence, *slacks = grid_terms(row, found.logits[d, 0], found.variances[d, 0], model)
         assert min(slacks) > -1e-9
@@ -123,7 +114,7 @@ def test_a_fit_recovers_topics_and_covariance_blocks_of_the_truth():
     """The blocks, not their height: the variational covariance is known to be smaller than the true one."""
     counts, block, beta, _ = simulated(400)
     settings = TopicSettings(em_tolerance=1e-5, em_iterations=200)
-    fits = [maximise(counts, seeded_model(counts, topics=6, seed=seed), settings=settings) for seed in (1, 2)]
+    fits = [ctm.maximise(counts, ctm.seeded_model(counts, topics=6, seed=seed), settings=settings) for seed in (1, 2)]
     model = max(fits, key=lambda fitted: fitted.history[-1].bound)
     order = np.array([int(np.argmax(model.beta @ row)) for row in beta])
     assert sorted(order) == list(range(6))
@@ -144,7 +135,7 @@ def test_under_the_true_model_the_latent_nll_of_its_documents_is_the_entropy_of_
     contrast = np.hstack([np.eye(5), -np.ones((5, 1))])
     covariance = contrast @ block @ contrast.T
     truth = TopicModel((), beta, np.zeros(5), covariance, inverse(covariance))
-    found = expectation(counts, truth, replace(EXACT, tolerance=1e-8))
+    found = ctm.expectation(counts, truth, replace(EXACT, tolerance=1e-8))
     rows = zip(found.logits, found.variances, strict=True)
     units = [TopicReading(str(i), "test", mean, wide, 1000) for i, (mean, wide) in enumerate(rows)]
     critic = LogisticNormalCritic(full_expectation=True, own_prior=False).with_prior(truth.mean, covariance)
@@ -168,34 +159,36 @@ def test_the_corpus_bound_never_falls_and_the_covariance_stays_proper(floats):
         assert np.array_equal(model.precision, model.precision.T)
 
     settings = TopicSettings(em_iterations=12, em_tolerance=-1, rounds=-1, tolerance=1e-9, floats=floats)
-    maximise(counts, seeded_model(counts, topics=5, seed=2), settings=settings, checkpoint=note)
+    ctm.maximise(counts, ctm.seeded_model(counts, topics=5, seed=2), settings=settings, checkpoint=note)
     assert len(bounds) == 12
     assert np.all(np.diff(bounds) > 0)
 
 
 def test_a_falling_bound_is_raised_by_more_rounds_or_ends_the_fit():
     counts, *_ = simulated(40, seed=2)
-    good = maximise(counts, seeded_model(counts, topics=4, seed=2), settings=replace(RELEASED, em_iterations=1))
+    good = ctm.maximise(counts, ctm.seeded_model(counts, topics=4, seed=2), settings=replace(RELEASED, em_iterations=1))
     hasty = replace(RELEASED, rounds=1, em_iterations=2)
-    after_one = expectation(counts, good, hasty).bound
-    after_many = expectation(counts, good, replace(hasty, rounds=50)).bound
+    after_one = ctm.expectation(counts, good, hasty).bound
+    after_many = ctm.expectation(counts, good, replace(hasty, rounds=50)).bound
     between = replace(good.history[0], bound=(after_one + after_many) / 2)
-    reached = maximise(counts, replace(good, history=(between,)), settings=hasty)
+    reached = ctm.maximise(counts, replace(good, history=(between,)), settings=hasty)
     assert reached.history[1].bound > between.bound > after_one
     counts, *_ = simulated(20, seed=2)
-    good = maximise(counts, seeded_model(counts, topics=3, seed=2), settings=replace(RELEASED, em_iterations=1))
+    good = ctm.maximise(counts, ctm.seeded_model(counts, topics=3, seed=2), settings=replace(RELEASED, em_iterations=1))
     boast = replace(good, history=(replace(good.history[0], bound=good.history[0].bound / 2),))
-    assert maximise(counts, boast, settings=RELEASED) is boast
+    assert ctm.maximise(counts, boast, settings=RELEASED) is boast
 
 
 def test_threads_and_precisions_agree():
     counts, *_ = simulated(70, seed=3)
-    model = maximise(counts, seeded_model(counts, topics=5, seed=1), settings=replace(RELEASED, em_iterations=2))
+    model = ctm.maximise(
+        counts, ctm.seeded_model(counts, topics=5, seed=1), settings=replace(RELEASED, em_iterations=2)
+    )
     settings = TopicSettings(rounds=-1, tolerance=1e-11, floats="float64")
-    one = expectation(counts, model, settings)
-    two = expectation(counts, model, replace(settings, threads=2))
+    one = ctm.expectation(counts, model, settings)
+    two = ctm.expectation(counts, model, replace(settings, threads=2))
     assert np.array_equal(one.logits, two.logits)
-    single = expectation(counts, model, replace(settings, floats="float32", tolerance=1e-6))
+    single = ctm.expectation(counts, model, replace(settings, floats="float32", tolerance=1e-6))
     assert single.bound == pytest.approx(one.bound, rel=1e-4)
 
 
@@ -205,9 +198,9 @@ def expected_bytes() -> str:
     found = b""
     for floats in ("float32", "float64"):
         model = small_model(5, topics=21, terms=counts.size)
-        got = expectation(counts, model, replace(RELEASED, floats=floats))
+        got = ctm.expectation(counts, model, replace(RELEASED, floats=floats))
         found += got.logits.tobytes() + got.variances.tobytes() + got.bounds.tobytes()
-        found += word_counts(got, columns_of(counts), model).tobytes()
+        found += ctm.word_counts(got, ctm.columns_of(counts), model).tobytes()
     return found.hex()
 
 
@@ -223,15 +216,15 @@ def test_an_older_processor_finds_the_same_bits(tmp_path):
 
 def test_expected_word_counts_are_shared_out_and_a_topic_may_lose_all_words():
     model, counts = small_model(2, topics=4), small_counts(2)
-    found = expectation(counts, model, EXACT)
+    found = ctm.expectation(counts, model, EXACT)
     direct = np.zeros((4, 5))
     for d, (terms, number) in enumerate(counts.rows()):
         direct[:, terms] += number * assignments(terms, found.logits[d], model)
-    np.testing.assert_allclose(word_counts(found, columns_of(counts), model), direct, atol=1e-10)
+    np.testing.assert_allclose(ctm.word_counts(found, ctm.columns_of(counts), model), direct, atol=1e-10)
     model, counts = small_model(3), small_counts(3)
-    found = expectation(counts, model, EXACT)
-    nothing = Expectation(found.logits, found.variances, found.bounds, found.rounds, np.zeros_like(found.ratios))
-    moved = m_step(nothing, columns_of(counts), model)
+    found = ctm.expectation(counts, model, EXACT)
+    nothing = ctm.Expectation(found.logits, found.variances, found.bounds, found.rounds, np.zeros_like(found.ratios))
+    moved = ctm.m_step(nothing, ctm.columns_of(counts), model)
     assert np.all(moved.beta == 0)
 
 
@@ -246,5 +239,5 @@ def test_the_m_step_of_the_gaussian_is_the_mean_and_the_covariance_with_the_post
 
 
 def test_uniform_numbers_are_those_of_the_scientific_library():
-    draws = tausworthe(1, 10_000)
+    draws = ctm.tausworthe(1, 10_000)
     assert draws[-1] * 2**32 == 2733957125  # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1

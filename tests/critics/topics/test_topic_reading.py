@@ -14,17 +14,9 @@ from longform.critics.bbscore.score import JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_readout as tokens_from_readout
+from longform.critics.topics import score as critics
 from longform.critics.topics.model import TopicModel, TopicSettings
 from longform.critics.topics.read import read, synthetic_words
-from longform.critics.topics.score import (
-    LogisticNormalCritic,
-    RandomTopicCritic,
-    TopicReading,
-    moments,
-    negative_log_density,
-    released,
-    units_from_readout,
-)
 from longform.critics.topics.train import fit
 from longform.datasets.synthetic_world.corpora import build
 from tests.refusals import refuses
@@ -48,10 +40,10 @@ def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
     assert readout.arrays["valid"].tolist() == [True, False, False, False, True]
     assert readout.arrays["tokens"].tolist() == [2, 0, 0, 0, 1]
     assert readout.arrays["unknown"].tolist() == [1, 0, 3, 2, 1]
-    critic = LogisticNormalCritic().with_prior(
+    critic = critics.LogisticNormalCritic().with_prior(
         readout.arrays["prior_mean_names"], readout.arrays["prior_covariance_names"]
     )
-    assert critic.tally(units_from_readout(readout)).total("excluded") == 3
+    assert critic.tally(critics.units_from_readout(readout)).total("excluded") == 3
 
 
 def test_a_document_reads_the_same_in_any_company_and_from_a_folder(tmp_path):
@@ -67,9 +59,9 @@ def test_a_document_reads_the_same_in_any_company_and_from_a_folder(tmp_path):
 
 def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
     readout = read([document("a", "ash birch"), document("b", "cod eel")], reader=model())
-    critic = released(real=readout).fit(units_from_readout(readout))
+    critic = critics.released(real=readout).fit(critics.units_from_readout(readout))
     assert np.array_equal(critic.precision, np.eye(2))
-    details = critic.describe(units_from_readout(readout))
+    details = critic.describe(critics.units_from_readout(readout))
     assert len(details["outliers"]) == 2 and len(details["covariance_of_means"]) == 2
     rng = generator("topic documents")
     groups = (["oak", "elm", "ash", "fir"], ["cod", "eel", "ray", "bream"], ["iron", "tin", "zinc", "lead"])
@@ -81,7 +73,7 @@ def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
     settings = TopicSettings(rounds=-1, tolerance=1e-9, em_tolerance=1e-7, em_iterations=150)
     fitted = fit(documents, seed=5, topics=3, min_count=1, max_share=1.1, settings=settings)
     readout = read(documents, reader=fitted)
-    critic = LogisticNormalCritic().fit(units_from_readout(readout))
+    critic = critics.LogisticNormalCritic().fit(critics.units_from_readout(readout))
     np.testing.assert_allclose(critic.mean, fitted.mean, atol=5e-3)
     np.testing.assert_allclose(np.linalg.inv(critic.precision), fitted.covariance, rtol=0.03, atol=3e-3)
 
@@ -106,14 +98,14 @@ def test_bad_input_is_named():
     refuses("readout is 'order', allowed is one of", read, [document("a", "ash")], reader=model(), readout="order")
     with pytest.raises(BadInput, match=r"lacks \['word_probabilities'"):
         read([document("a", "ash")], reader=Path("unread"), reader_truth={"topic_mean": np.zeros(2)})
-    lost = TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
-    refuses("none of 1 documents", LogisticNormalCritic().fit, [lost])
-    flat = [TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
-    refuses("singular", LogisticNormalCritic().fit, flat)
-    refuses("not fitted", LogisticNormalCritic().tally, flat)
-    refuses("has 2 logits, the critic was fitted on 3", LogisticNormalCritic().fit(drawn(9)).tally, flat)
-    refuses("no array", units_from_readout, Readout(("u",), ("test",), {}))
-    empty = LogisticNormalCritic().fit(drawn(9))
+    lost = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
+    refuses("none of 1 documents", critics.LogisticNormalCritic().fit, [lost])
+    flat = [critics.TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
+    refuses("singular", critics.LogisticNormalCritic().fit, flat)
+    refuses("not fitted", critics.LogisticNormalCritic().tally, flat)
+    refuses("has 2 logits, the critic was fitted on 3", critics.LogisticNormalCritic().fit(drawn(9)).tally, flat)
+    refuses("no array", critics.units_from_readout, Readout(("u",), ("test",), {}))
+    empty = critics.LogisticNormalCritic().fit(drawn(9))
     assert np.isnan(empty.score(empty.tally([lost])))
 
 
@@ -190,11 +182,11 @@ def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_exclude
     refuses("no document of splits", read, TEXTS, reader=trees_and_fish(), readout="paths", splits=["train"])
 
 
-def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[TopicReading]:
+def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[critics.TopicReading]:
     rng = generator("topic readings", seed)
     root = np.tril(np.ones((dims, dims)))
     rows = rng.normal(size=(documents, dims)) @ root * scale
-    return [TopicReading(f"u{i}", "test", row, rng.uniform(0.05, 0.4, dims), 30) for i, row in enumerate(rows)]
+    return [critics.TopicReading(f"u{i}", "test", row, rng.uniform(0.05, 0.4, dims), 30) for i, row in enumerate(rows)]
 
 
 def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior():
@@ -202,22 +194,22 @@ def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior(
     root = rng.normal(size=(4, 4))
     covariance, mean, point = root @ root.T + np.eye(4), rng.normal(size=4), rng.normal(size=4)
     expected = -multivariate_normal.logpdf(point, mean, covariance)
-    assert negative_log_density(point, mean, np.linalg.inv(covariance)) == pytest.approx(expected, rel=1e-12)
+    assert critics.negative_log_density(point, mean, np.linalg.inv(covariance)) == pytest.approx(expected, rel=1e-12)
     units = drawn(40)
-    critic = LogisticNormalCritic(full_expectation=True).fit(units)
+    critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
     rng = generator("expected density")
     reading = units[0]
     draws = reading.logits + rng.normal(size=(40_000, 3)) * np.sqrt(reading.variances)
     values = -multivariate_normal.logpdf(draws, critic.mean, np.linalg.inv(critic.precision))
     score = critic.score(critic.tally([reading]))
     assert score == pytest.approx(values.mean(), abs=5 * values.std() / 200)
-    at_mean = LogisticNormalCritic(mean=critic.mean, precision=critic.precision)
+    at_mean = critics.LogisticNormalCritic(mean=critic.mean, precision=critic.precision)
     assert at_mean.score(at_mean.tally([reading])) < score
 
 
 def test_the_fit_minimises_the_full_score_of_its_own_documents():
     units = drawn(30, seed=1)
-    critic = LogisticNormalCritic(full_expectation=True).fit(units)
+    critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
     best = critic.score(critic.tally(units))
     dims = 3
     assert best == pytest.approx(
@@ -228,10 +220,12 @@ def test_the_fit_minimises_the_full_score_of_its_own_documents():
 @pytest.mark.parametrize("full", [False, True])
 def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
     real, fresh = drawn(2000), drawn(20_000, seed=4)
-    own, chance = (kind(full_expectation=full).fit(real) for kind in (LogisticNormalCritic, RandomTopicCritic))
+    own, chance = (
+        kind(full_expectation=full).fit(real) for kind in (critics.LogisticNormalCritic, critics.RandomTopicCritic)
+    )
     spreads = np.var([unit.logits for unit in real], axis=0)
     spreads = spreads + np.mean([unit.variances for unit in real], axis=0) if full else spreads
-    constant = negative_log_density(own.mean, own.mean, own.precision)
+    constant = critics.negative_log_density(own.mean, own.mean, own.precision)
     wanted = constant + 0.5 * float(spreads @ np.diag(own.precision))
     found = chance.score(chance.tally(fresh))
     assert found == pytest.approx(wanted, rel=0.01)  # three standard errors
@@ -240,27 +234,27 @@ def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
 
 def test_topics_at_random_are_described_by_what_was_drawn():
     units = [replace(unit, text="words") for unit in drawn(800)]
-    critic = RandomTopicCritic().fit(units)
+    critic = critics.RandomTopicCritic().fit(units)
     described = critic.describe(units)
     covariance = np.array(described["covariance_of_means"])
-    held = moments(units)[1]
+    held = critics.moments(units)[1]
     np.testing.assert_allclose(held, np.cov(np.array([u.logits for u in units]).T, bias=True))
     np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
     assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 0.3 < np.abs(np.tril(held, -1)).max()
     assert "outlier_texts" not in described
-    refuses("call fit", RandomTopicCritic().judged, units)
+    refuses("call fit", critics.RandomTopicCritic().judged, units)
 
 
 def test_documents_without_known_words_are_excluded_and_counted_and_outliers_come_worst_first():
     units = drawn(20)
-    lost = TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
-    critic = LogisticNormalCritic().fit([*units, lost])
-    clean = LogisticNormalCritic().fit(units)
+    lost = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
+    critic = critics.LogisticNormalCritic().fit([*units, lost])
+    clean = critics.LogisticNormalCritic().fit(units)
     assert np.array_equal(critic.precision, clean.precision)
     tally = critic.tally([*units, lost])
     assert tally.total("excluded") == 1
     assert tally.total("documents") == 20
     assert critic.score(tally) == critic.score(critic.tally(units))
-    far = TopicReading("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
+    far = critics.TopicReading("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
     worst = critic.describe([*units, lost, far], 30)["outliers"]
     assert "lost" not in dict(worst) and worst[0][0] == "far" and worst[0][1] > worst[1][1] >= worst[2][1]

@@ -6,15 +6,7 @@ import numpy as np
 from topic_cases import small_model
 
 from longform.core.documents import Document, Section
-from longform.critics.topics.model import (
-    RELEASED,
-    TopicModel,
-    TopicSettings,
-    build_vocabulary,
-    count_terms,
-    from_rows,
-    gaussian,
-)
+from longform.critics.topics import model as models
 from longform.critics.topics.train import RELEASED_SEED, expectation, fit
 from tests.refusals import refuses
 
@@ -30,13 +22,15 @@ CORPUS = [document(0, "the river river\nBridge bridge .", "river lake @xmath0 \\
 
 
 def test_terms_are_frequent_and_specific_and_counts_cover_all_sections():
-    found = build_vocabulary(CORPUS, min_count=2, max_share=0.5)
+    found = models.build_vocabulary(CORPUS, min_count=2, max_share=0.5)
     assert found == ("river", "lake", "common", "bridge", "harbour", "valley")
-    every = build_vocabulary(CORPUS, min_count=1, max_share=0.5)  # case and attached punctuation make other words
+    every = models.build_vocabulary(
+        CORPUS, min_count=1, max_share=0.5
+    )  # case and attached punctuation make other words
     assert {"Bridge", "bridge", "bridge,", "."} <= set(every) and not {"The", "x"} & set(every)
     two = [document(0, "fig date"), document(1, "date plum"), document(2, "plum elm"), document(3, "kiwi")]
-    assert build_vocabulary(two, min_count=1, max_share=0.5) == ("fig", "elm", "kiwi")  # half is too much
-    counts, unknown = count_terms(CORPUS, ("river", "lake"))
+    assert models.build_vocabulary(two, min_count=1, max_share=0.5) == ("fig", "elm", "kiwi")  # half is too much
+    counts, unknown = models.count_terms(CORPUS, ("river", "lake"))
     assert counts.starts.tolist() == [0, 2, 3, 5, 5, 5, 5, 5]
     assert dict(zip(counts.terms[:2].tolist(), counts.counts[:2].tolist(), strict=True)) == {0: 3.0, 1: 1.0}
     assert unknown.tolist() == [6, 6, 4, 3, 1, 1, 1]
@@ -47,10 +41,10 @@ def test_terms_are_frequent_and_specific_and_counts_cover_all_sections():
 def test_saving_twice_gives_the_same_bytes(tmp_path):
     model = replace(small_model(1), vocabulary=tuple("abcde"), facts={"seed": 1})
     model.save(tmp_path / "one")
-    TopicModel.load(tmp_path / "one").save(tmp_path / "two")
+    models.TopicModel.load(tmp_path / "one").save(tmp_path / "two")
     for name in ("topics.npz", "topics.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    refuses(r"no topics\.json", TopicModel.load, tmp_path / "three")
+    refuses(r"no topics\.json", models.TopicModel.load, tmp_path / "three")
 
 
 def documents(*texts: str) -> list[Document]:
@@ -72,7 +66,7 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder(tmp_path, capsys):
     settings = {"em_iterations": 6, "em_tolerance": -1.0, "lag": 2}
     given = {"seed": 2, "topics": 2, "min_count": 1, "max_share": 1.1}
     fit(documents(*texts), settings={**settings, "em_iterations": 4}, scratch=tmp_path, **given)
-    assert len(TopicModel.load(tmp_path).history) == 3  # the fourth iteration came after the last checkpoint
+    assert len(models.TopicModel.load(tmp_path).history) == 3  # the fourth iteration came after the last checkpoint
     again = fit(documents(*texts), settings=settings, scratch=tmp_path, **given)
     whole = fit(documents(*texts), settings=settings, **given)
     assert np.array_equal(again.beta, whole.beta)
@@ -82,7 +76,7 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder(tmp_path, capsys):
 def test_only_training_documents_are_fitted():
     others = [replace(d, split="test", id=f"t{d.id}") for d in documents("fig fig", "fig apple")]
     train = documents("apple pear apple plum", "pear plum pear", "apple plum plum pear")
-    settings = replace(RELEASED, em_iterations=2)
+    settings = replace(models.RELEASED, em_iterations=2)
     both, one = (
         fit(part, seed=2, topics=2, min_count=1, max_share=1.1, settings=settings) for part in (train + others, train)
     )
@@ -91,14 +85,16 @@ def test_only_training_documents_are_fitted():
 
 
 def test_bad_input_is_named():
-    refuses("1 of 15 words", build_vocabulary, CORPUS, min_count=4, max_share=0.3, stop_words=())
-    refuses("0 of 0 words of 0 documents", build_vocabulary, [])
+    refuses("1 of 15 words", models.build_vocabulary, CORPUS, min_count=4, max_share=0.3, stop_words=())
+    refuses("0 of 0 words of 0 documents", models.build_vocabulary, [])
     few = documents("apple pear", "pear apple")
     refuses("1 topic", fit, few, seed=1, topics=1, min_count=1, max_share=1.1)
-    refuses("vocabulary of 1 word", TopicModel, (), np.ones((2, 1)), np.zeros(1), np.eye(1), np.eye(1))
-    refuses("singular", TopicModel, (), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
-    refuses("covariance is singular", gaussian, np.zeros((4, 2)), np.zeros((4, 2)))
-    empty = from_rows([(np.zeros(0, int), np.zeros(0))], 2)
-    refuses("document number 0 has no known word", expectation, empty, small_model(1, topics=2, terms=2), RELEASED)
+    refuses("vocabulary of 1 word", models.TopicModel, (), np.ones((2, 1)), np.zeros(1), np.eye(1), np.eye(1))
+    refuses("singular", models.TopicModel, (), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
+    refuses("covariance is singular", models.gaussian, np.zeros((4, 2)), np.zeros((4, 2)))
+    empty = models.from_rows([(np.zeros(0, int), np.zeros(0))], 2)
+    refuses(
+        "document number 0 has no known word", expectation, empty, small_model(1, topics=2, terms=2), models.RELEASED
+    )
     for wrong in ({"rounds": 0}, {"floats": "float16"}, {"lag": 0}):
-        refuses("topic settings", TopicSettings, **wrong)
+        refuses("topic settings", models.TopicSettings, **wrong)
