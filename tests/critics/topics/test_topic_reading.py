@@ -21,16 +21,17 @@ from longform.critics.topics.train import fit
 from longform.datasets.synthetic_world.corpora import build
 from tests.refusals import refuses
 
-WORDS = ("ash", "birch", "cod", "dace", "eel", "unspoken")
+WORDS = ("ash", "birch", "cod", "eel", "unspoken")
 
 
 def model() -> TopicModel:
-    beta = np.array([[0.5, 0.5, 0, 0, 0, 0], [0, 0, 0.4, 0.4, 0.2, 0], [0.25, 0.25, 0.2, 0.2, 0.1, 0]])
+    """Trees, fish, and both."""
+    beta = np.array([[0.7, 0.3, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0.25, 0.25, 0.25, 0.25, 0]])
     return TopicModel(WORDS, beta, np.zeros(2), np.eye(2), np.eye(2))
 
 
-def document(name: str, text: str) -> Document:
-    return Document(name, "test", (Section("Title", text),))
+def document(name: str, *texts: str) -> Document:
+    return Document(name, "test", tuple(Section("Title", text) for text in texts))
 
 
 def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
@@ -47,8 +48,8 @@ def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
 
 
 def test_a_document_reads_the_same_in_any_company_and_from_a_folder(tmp_path):
-    together = read([document("a", "ash cod"), document("b", "eel eel dace"), document("c", "birch")], reader=model())
-    alone = read([document("b", "eel eel dace")], reader=model())
+    together = read([document("a", "ash cod"), document("b", "eel eel cod"), document("c", "birch")], reader=model())
+    alone = read([document("b", "eel eel cod")], reader=model())
     assert np.array_equal(together.arrays["lambda"][1], alone.arrays["lambda"][0])
     model().save(tmp_path / "m")
     train = replace(document("a", "ash"), split="train")
@@ -109,22 +110,12 @@ def test_bad_input_is_named():
     assert np.isnan(empty.score(empty.tally([lost])))
 
 
-def trees_and_fish() -> TopicModel:
-    words = ("ash", "birch", "cod", "eel", "unspoken")
-    beta = np.array([[0.7, 0.3, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0.25, 0.25, 0.25, 0.25, 0]])
-    return TopicModel(words, beta, np.zeros(2), np.eye(2), np.eye(2))
-
-
-def sections(name: str, *texts: str) -> Document:
-    return Document(name, "test", tuple(Section(None, text) for text in texts))
-
-
 def test_each_word_has_the_probability_that_the_first_half_gives_it():
     text = "We met an ash here. The ash was old. An eel and a birch came."
-    readout = read([document("a", text)], reader=trees_and_fish(), readout="completion")
-    lam = read([document("x", "We met an ash here.")], reader=trees_and_fish()).arrays["lambda"][0]
+    readout = read([document("a", text)], reader=model(), readout="completion")
+    lam = read([document("x", "We met an ash here.")], reader=model()).arrays["lambda"][0]
     weights = np.exp(np.append(lam, 0.0))
-    by_hand = np.log(weights / weights.sum() @ trees_and_fish().beta[:, [0, 3, 1]])
+    by_hand = np.log(weights / weights.sum() @ model().beta[:, [0, 3, 1]])
     np.testing.assert_allclose(readout.arrays["token_logprob"], by_hand, rtol=1e-12)
     assert [text[a:b] for a, b in next(readout.ragged("token_span")).tolist()] == ["ash", "eel", "birch"]
 
@@ -132,14 +123,12 @@ def test_each_word_has_the_probability_that_the_first_half_gives_it():
 def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_words():
     texts = {"nothing begun": "Nobody said more. An eel came.", "nothing ended": "An eel came. Nobody said more.",
              "one sentence": "An eel came.", "empty": "", "unspoken": "An ash stood. The unspoken eel came."}  # fmt: skip
-    readout = read(
-        [document(name, text) for name, text in texts.items()], reader=trees_and_fish(), readout="completion"
-    )
+    readout = read([document(name, text) for name, text in texts.items()], reader=model(), readout="completion")
     tally = Perplexity().tally(tokens_from_readout(readout))
     assert tally.column("excluded").tolist() == [1, 1, 1, 1, 0]
     assert tally.column("tokens").tolist() == [0, 0, 0, 0, 1]
     with pytest.raises(BadInput, match="no document of splits"):
-        read([document("a", "An ash.")], reader=trees_and_fish(), readout="completion", splits=["train"])
+        read([document("a", "An ash.")], reader=model(), readout="completion", splits=["train"])
 
 
 def test_synthetic_drift_and_nothing_like_repetition_moves_it():
@@ -160,26 +149,26 @@ def test_synthetic_drift_and_nothing_like_repetition_moves_it():
 
 
 TEXTS = [
-    sections("a", "We saw ash here. Then cod came up. Nobody said more.", "We saw ash here. The eel and cod swam on."),
+    document("a", "We saw ash here. Then cod came up. Nobody said more.", "We saw ash here. The eel and cod swam on."),
     document("b", "Nobody said more."),
     document("c", "The birch stood there."),
 ]
 
 
 def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_excluded():
-    readout = read(TEXTS, reader=trees_and_fish(), readout="paths")
+    readout = read(TEXTS, reader=model(), readout="paths")
     first, silent, short = paths_from_readout(readout)
     assert [len(first.latents), len(silent.latents), len(short.latents)] == [4, 0, 1]
     assert readout.arrays["silent"].tolist() == [1, 1, 0]
     assert next(readout.ragged("sentence")).tolist() == [0, 1, 3, 4]
     assert first.text_ids[0] == first.text_ids[2] and np.array_equal(first.latents[0], first.latents[2])
-    alone = read([document("x", "The eel and cod swam on.")], reader=trees_and_fish())
+    alone = read([document("x", "The eel and cod swam on.")], reader=model())
     assert np.array_equal(first.latents[3], alone.arrays["lambda"][0])
     assert first.latents[0, 0] > 0 > first.latents[0, 1]
-    units = paths_from_readout(read(TEXTS, reader=trees_and_fish(), readout="paths"))
+    units = paths_from_readout(read(TEXTS, reader=model(), readout="paths"))
     tally = JointBridgeCritic().fit([units[0]]).tally(units)
     assert tally.column("excluded").tolist() == [0, 1, 1]
-    refuses("no document of splits", read, TEXTS, reader=trees_and_fish(), readout="paths", splits=["train"])
+    refuses("no document of splits", read, TEXTS, reader=model(), readout="paths", splits=["train"])
 
 
 def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[critics.TopicReading]:

@@ -1,6 +1,7 @@
 """Measures of a whole run by hand, intervals over pages, correlations, corrected support; the sheet that people fill in and its table."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,10 +155,8 @@ def test_corrected_support_covers_the_truth_where_the_raw_one_does_not_and_needs
 
 def unit(name, decoder, texts, page="p", repeat=0):
     made = generation(name, [N] * len(texts), setting=decoder, page=page, same_as=[texts.index(t) for t in texts])
-    about = np.array([1.0, 1.0, float(repeat)])
-    return type(made)(
-        **{**made.__dict__, "about": about, "texts": tuple(texts), "lines": tuple(f"P: {t}" for t in texts)}
-    )
+    lines = tuple(f"P: {text}" for text in texts)
+    return replace(made, about=np.array([1.0, 1.0, repeat]), texts=tuple(texts), lines=lines)
 
 
 SHEET_UNITS = [unit("a", "beam", ["one", "two", "one"]), unit("b", "top_k", ["one", "three", "four"]),
@@ -178,10 +177,8 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
 
 
 def items(*sentences):
-    return [
-        {"item": f"s{i}", "key": {"decoder": d, "page": "p", "generation": g, "sentence": 0}}
-        for i, (d, g) in enumerate(sentences)
-    ]
+    keys = [{"decoder": d, "page": "p", "generation": g, "sentence": 0} for d, g in sentences]
+    return [{"item": f"s{i}", "key": key} for i, key in enumerate(keys)]
 
 
 def answer(item, annotator, label, **flags):
