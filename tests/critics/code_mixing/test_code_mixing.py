@@ -109,7 +109,6 @@ def test_bad_input_is_refused_by_name(model):
     refuses(r"1 language\(s\)", fit, planted(3, mixed=False), seed=1, languages=1)
     refuses("1 distinct word", fit, [sentence("a", "ba ba"), sentence("b", "")], seed=1)
     refuses("got no document", read, [], reader=model, seed=1)
-    refuses("burn-in", read, planted(1, mixed=False), reader=model, seed=1, sweeps=5)
     refuses("no document of splits", read, planted(1, mixed=False), reader=model, seed=1, splits=["test"])
     refuses("positive", LanguageModel, ("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
     refuses("phi has shape", LanguageModel, ("a", "b"), np.full((2, 3), 0.5), np.ones(2))

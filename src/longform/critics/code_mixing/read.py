@@ -20,10 +20,12 @@ from longform.core.resampling import generator
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)
 TARGET = "target"  # title of the section that holds a translation, where a document also holds its source
-SWEEPS = 100  # of reading; MALLET 2.0.8's inferencer
-BURN_IN = 10  # sweeps before samples enter the average; MALLET 2.0.8's inferencer
+SWEEPS, BURN_IN, INTERVAL = (
+    100,
+    10,
+    10,
+)  # of reading, before and between samples of the average; MALLET 2.0.8's inferencer
 TOP_WORDS = 20  # per language (Table 10)
-INTERVAL = 10  # sweeps between samples of the average; MALLET 2.0.8's inferencer
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,6 @@ def read(
     reader: LanguageModel | Path,
     seed: int,
     splits: Sequence[str] = SPLITS,
-    sweeps: int = SWEEPS,
-    burn_in: int = BURN_IN,
-    interval: int = INTERVAL,
 ) -> Readout:
     """Mix of languages per sentence; a sentence draws the same numbers in any company.
 
@@ -123,16 +122,14 @@ def read(
     """
     model = reader if isinstance(reader, LanguageModel) else LanguageModel.load(reader)
     documents = of_splits(documents, splits, "language mixture")
-    if sweeps <= burn_in:
-        raise BadInput(f"language mixture: {sweeps} sweeps with a burn-in of {burn_in}; take more sweeps than that")
     index = {word: number for number, word in enumerate(model.vocabulary)}
     rows = []
     for document in documents:
         words = words_of(document)
         terms = np.array([index[word] for word in words if word in index], np.int64)
         rng = generator("language mixture", seed, document.id)
-        uniforms = rng.random((sweeps, len(terms)))
-        counts, mean = assign(np.ascontiguousarray(model.phi[:, terms].T), model.alpha, uniforms, (burn_in, interval))
+        chances, uniforms = np.ascontiguousarray(model.phi[:, terms].T), rng.random((SWEEPS, len(terms)))
+        counts, mean = assign(chances, model.alpha, uniforms, (BURN_IN, INTERVAL))
         posterior, known = model.alpha + counts, len(terms)
         rows.append((rng.dirichlet(posterior), posterior, mean, known, len(words) - known, bool(known)))
     names = ("share", "posterior", "mean_share", "tokens", "unknown", "valid")
@@ -142,9 +139,7 @@ def read(
 
 
 @numba.njit(cache=True)
-def assign(
-    chances: np.ndarray, alpha: np.ndarray, uniforms: np.ndarray, schedule: tuple[int, int]
-) -> tuple[np.ndarray, np.ndarray]:
+def assign(chances, alpha, uniforms, schedule):
     r"""Gibbs sweeps over one sentence: $P(t_n = i \mid t_{-n}) \propto \phi_{i w_n} (\alpha_i + \#_{-n} i)$.
 
     From the probability of each token under each language (tokens, languages), a random number for each step (sweeps,
@@ -162,25 +157,18 @@ def assign(
     for sweep in range(len(uniforms)):
         for n in range(tokens):
             counts[state[n]] -= 1
-            state[n] = _draw(chances[n], alpha, counts, weights, uniforms[sweep, n])
-            counts[state[n]] += 1
+            total, drawn = 0.0, languages - 1
+            for i in range(languages):
+                total += chances[n, i] * (alpha[i] + counts[i])
+                weights[i] = total
+            for i in range(languages - 1):
+                if weights[i] > uniforms[sweep, n] * total:
+                    drawn = i
+                    break
+            state[n] = drawn
+            counts[drawn] += 1
         if sweep >= burn_in and (sweep - burn_in) % interval == 0:
             kept += 1
             for i in range(languages):
                 mean[i] += alpha[i] + counts[i]
-    total = kept * (alpha.sum() + tokens)
-    for i in range(languages):
-        mean[i] /= total
-    return counts, mean
-
-
-@numba.njit(cache=True)
-def _draw(chances, alpha, counts, weights, uniform):
-    total = 0.0
-    for i in range(len(weights)):
-        total += chances[i] * (alpha[i] + counts[i])
-        weights[i] = total
-    for i in range(len(weights) - 1):
-        if weights[i] > uniform * total:
-            return i
-    return len(weights) - 1
+    return counts, mean / (kept * (alpha.sum() + tokens))

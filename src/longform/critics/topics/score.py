@@ -65,7 +65,7 @@ class LogisticNormalCritic(SumScored):
         mean, precision = self._prior()
         constant = negative_log_density(mean, mean, precision) / len(mean)
         found = []
-        for unit in units:
+        for unit in self.judged(units):
             apart = unit.logits - mean
             spread = 0.5 * unit.variances * np.diag(precision) if self.full_expectation else 0.0
             nats = 0.5 * apart * (precision @ apart) + constant + spread
@@ -88,7 +88,7 @@ class LogisticNormalCritic(SumScored):
 
     def tally(self, units: Sequence[TopicReading]) -> Tally:
         """Per document: NLL at the mean, what the spread adds, 1, tokens, excluded."""
-        mean, precision = self._prior()
+        units, (mean, precision) = self.judged(units), self._prior()
         rows = np.zeros((len(units), len(COLUMNS)))
         for row, unit in zip(rows, units, strict=True):
             if not unit.valid:
@@ -103,6 +103,10 @@ class LogisticNormalCritic(SumScored):
             row[1] = 0.5 * float(unit.variances @ np.diag(precision))
         return Tally.of(units, COLUMNS, rows)
 
+    def judged(self, units: Sequence[TopicReading]) -> Sequence[TopicReading]:
+        """The units whose logits are scored."""
+        return units
+
     def of_sums(self, sums: Sums) -> Any:
         return ratio(self._nats(sums.total), sums.total("documents"))
 
@@ -115,6 +119,7 @@ class LogisticNormalCritic(SumScored):
         Beside them the covariance of the posterior means, divisor n, which Figures 6, 8 and 9 show (released code); without
         a variance term it is smaller than the model's own.
         """
+        units = self.judged(units)
         shown = [unit for unit in units if unit.valid]
         covariance = moments(shown)[1].round(6).tolist() if len(shown) > 1 else []
         tally = self.tally(units)
@@ -146,7 +151,6 @@ class RandomTopicCritic(LogisticNormalCritic):
         return replace(super().fit(real), logits=logits, variances=variances)
 
     def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
-        """The units with drawn logits, without their texts."""
         if self.logits is None or self.variances is None:
             raise BadInput("random topics: not fitted, so nothing to draw from; call fit on real documents")
         documents, topics = self.logits.shape
@@ -157,15 +161,6 @@ class RandomTopicCritic(LogisticNormalCritic):
             logits, variances = self.logits[rows, columns], self.variances[rows, columns]
             drawn.append(replace(unit, logits=logits, variances=variances, text=""))
         return drawn
-
-    def attribute(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
-        return super().attribute(self.judged(units))
-
-    def tally(self, units: Sequence[TopicReading]) -> Tally:
-        return super().tally(self.judged(units))
-
-    def describe(self, units: Sequence[TopicReading], count: int = 10) -> dict[str, Any]:
-        return super().describe(self.judged(units), count)
 
 
 def released(*, real: Readout, full_expectation: bool = False) -> LogisticNormalCritic:
