@@ -8,18 +8,10 @@ from scipy.special import digamma
 from scipy.stats import dirichlet
 
 from longform.core.critic import estimate
-from longform.core.documents import BadInput, Document, Readout, Section
+from longform.core.documents import Document, Readout, Section
 from longform.core.resampling import generator
+from longform.critics.code_mixing import score as critics
 from longform.critics.code_mixing.read import LanguageModel, assign, fit, read, words_of
-from longform.critics.code_mixing.score import (
-    DirichletCritic,
-    LanguageDispersion,
-    MixtureReading,
-    dirichlet_from_logs,
-    expected_logs,
-    released,
-    units_from_readout,
-)
 from tests.refusals import refuses
 
 TONGUES = ("ba be bi bo bu by", "ka ke ki ko ku ky", "ma me mi mo mu my")
@@ -50,13 +42,11 @@ def test_gibbs_sampling_reaches_the_enumerated_posterior():
     alpha, terms = np.array([0.3, 0.8]), np.array([0, 1, 2, 2])
     weights = np.zeros(5)
     for states in product((0, 1), repeat=4):
-        first, weight = 0.0, 1.0
-        counts = np.zeros(2)
+        weight, counts = 1.0, np.zeros(2)
         for term, state in zip(terms, states, strict=True):
             weight *= phi[state, term] * (alpha[state] + counts[state]) / (alpha.sum() + counts.sum())
             counts[state] += 1
-        first = counts[0]
-        weights[int(first)] += weight
+        weights[int(counts[0])] += weight
     expected = weights @ (alpha[0] + np.arange(5)) / weights.sum() / (alpha.sum() + 4)
     uniforms = generator("gibbs").random((60_000, 4))
     _, mean = assign(np.ascontiguousarray(phi[:, terms].T), alpha, uniforms, (10, 1))
@@ -68,11 +58,10 @@ def test_disjoint_vocabularies_are_languages_and_pure_sentences_lie_in_corners(m
     assert found == {frozenset(tongue.split()) for tongue in TONGUES}
     np.testing.assert_allclose(model.phi.sum(axis=1), 1, atol=1e-5)
     assert model.alpha.max() < 0.3  # sentences are pure, so the prior moved into the corners
-    metric = LanguageDispersion()
-    pure = metric.tally(units_from_readout(read(planted(40, mixed=False, seed=1), reader=model, seed=5)))
-    mixed = metric.tally(units_from_readout(read(planted(40, mixed=True, seed=1), reader=model, seed=5)))
-    assert metric.score(pure) < 0.1
-    assert metric.score(mixed) > 0.4
+    metric = critics.LanguageDispersion()
+    read_off = [read(planted(40, mixed=mixed, seed=1), reader=model, seed=5) for mixed in (False, True)]
+    pure, mixed = (metric.score(metric.tally(critics.units_from_readout(one))) for one in read_off)
+    assert pure < 0.1 and mixed > 0.4
 
 
 def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sentences_are_invalid(model):
@@ -91,7 +80,7 @@ def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sen
     assert readout.arrays["valid"].tolist() == [True, False, False]
     assert readout.arrays["tokens"].tolist() == [1, 0, 0]
     assert readout.arrays["unknown"].tolist() == [1, 2, 0]
-    assert LanguageDispersion().tally(units_from_readout(readout)).total("excluded") == 2
+    assert critics.LanguageDispersion().tally(critics.units_from_readout(readout)).total("excluded") == 2
 
 
 def test_the_target_side_is_read_where_there_is_one():
@@ -102,9 +91,9 @@ def test_the_target_side_is_read_where_there_is_one():
 
 def test_a_model_comes_back_from_its_folder_and_the_papers_critic_keeps_its_alpha(model, tmp_path):
     readout = read(planted(5, mixed=True), reader=model, seed=1)
-    units = units_from_readout(readout)
-    assert np.array_equal(released(real=readout).fit(units).alpha, model.alpha)
-    points = np.array(LanguageDispersion().describe(units)["points"])
+    units = critics.units_from_readout(readout)
+    assert np.array_equal(critics.released(real=readout).fit(units).alpha, model.alpha)
+    points = np.array(critics.LanguageDispersion().describe(units)["points"])
     np.testing.assert_allclose(points, readout.arrays["share"], atol=1e-4)
     model.save(tmp_path / "m")
     again = LanguageModel.load(tmp_path / "m")
@@ -117,35 +106,33 @@ def test_bad_input_is_refused_by_name(model):
     refuses(r"1 language\(s\)", fit, planted(3, mixed=False), seed=1, languages=1)
     refuses("1 distinct word", fit, [sentence("a", "ba ba"), sentence("b", "")], seed=1)
     refuses("got no document", read, [], reader=model, seed=1)
-    refuses("burn-in", read, planted(1, mixed=False), reader=model, seed=1, sweeps=5)
     refuses("no document of splits", read, planted(1, mixed=False), reader=model, seed=1, splits=["test"])
     refuses("positive", LanguageModel, ("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
     refuses("phi has shape", LanguageModel, ("a", "b"), np.full((2, 3), 0.5), np.ones(2))
-    lost = MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
-    refuses("none of 1 sentences", DirichletCritic().fit, [lost])
-    refuses("not fitted", DirichletCritic().tally, [lost])
-    refuses("positive numbers", DirichletCritic().with_prior, np.array([1.0, 0.0]))
-    with pytest.raises(BadInput, match="mixes 3 languages, the critic knows 2"):
-        DirichletCritic().with_prior(np.ones(2)).tally(sentences(np.array([[1, 1, 1]])))
-    refuses("lacks", units_from_readout, Readout(("u",), ("test",), {}))
-    refuses("finite negative", dirichlet_from_logs, np.array([-1.0, 0.0]))
-    critic = DirichletCritic().with_prior(ALPHA)
-    assert critic.tally([lost]).total("excluded") == 1
-    assert np.isnan(critic.score(critic.tally([lost])))
+    lost = critics.MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
+    refuses("none of 1 sentences", critics.DirichletCritic().fit, [lost])
+    refuses("not fitted", critics.DirichletCritic().tally, [lost])
+    refuses("positive numbers", critics.DirichletCritic().with_prior, np.array([1.0, 0.0]))
+    two, three = critics.DirichletCritic().with_prior(np.ones(2)), sentences(np.array([[1, 1, 1]]))
+    refuses("mixes 3 languages, the critic knows 2", two.tally, three)
+    refuses("no array", critics.units_from_readout, Readout(("u",), ("test",), {}))
+    refuses("finite negative", critics.dirichlet_from_logs, np.array([-1.0, 0.0]))
+    critic = critics.DirichletCritic().with_prior(ALPHA)
+    assert critic.tally([lost]).total("excluded") == 1 and np.isnan(critic.score(critic.tally([lost])))
 
 
 ALPHA = np.array([0.4, 0.7, 1.5])
 
 
-def sentences(counts: np.ndarray, alpha: np.ndarray = ALPHA) -> list[MixtureReading]:
+def sentences(counts: np.ndarray, alpha: np.ndarray = ALPHA) -> list[critics.MixtureReading]:
     rng = generator("mixtures", len(counts))
     rows = alpha + np.asarray(counts, float)
-    return [MixtureReading(f"u{i}", "test", rng.dirichlet(row), row) for i, row in enumerate(rows)]
+    return [critics.MixtureReading(f"u{i}", "test", rng.dirichlet(row), row) for i, row in enumerate(rows)]
 
 
 def test_the_score_is_the_expectation_of_the_dirichlet_density():
     unit = sentences(np.array([[3, 1, 6]]))[0]
-    critic = DirichletCritic().with_prior(ALPHA)
+    critic = critics.DirichletCritic().with_prior(ALPHA)
     draws = generator("draws of a mix").dirichlet(unit.posterior, 20_000)
     values = -dirichlet.logpdf(draws.T, ALPHA)
     score = critic.score(critic.tally([unit]))
@@ -155,8 +142,8 @@ def test_the_score_is_the_expectation_of_the_dirichlet_density():
 def test_the_fit_has_the_expected_logs_of_real_sentences_and_is_best():
     counts = generator("counts of languages").multinomial(8, [0.8, 0.1, 0.1], size=40)
     real = sentences(counts)
-    critic = DirichletCritic().fit(real)
-    means = expected_logs(np.array([unit.posterior for unit in real])).mean(axis=0)
+    critic = critics.DirichletCritic().fit(real)
+    means = critics.expected_logs(np.array([unit.posterior for unit in real])).mean(axis=0)
     np.testing.assert_allclose(digamma(critic.alpha) - digamma(critic.alpha.sum()), means, atol=1e-8)
     best = critic.score(critic.tally(real))
     for factor in ([1.1, 1, 1], [1, 0.9, 1], [1, 1, 1.05]):
@@ -165,13 +152,13 @@ def test_the_fit_has_the_expected_logs_of_real_sentences_and_is_best():
 
 
 def test_dispersion_is_zero_in_corners_and_two_thirds_at_the_centre():
-    corner = MixtureReading("a", "test", np.array([1.0, 0, 0]), ALPHA)
-    centre = MixtureReading("b", "test", np.full(3, 1 / 3), ALPHA)
-    lost = MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
-    metric = LanguageDispersion()
+    corner = critics.MixtureReading("a", "test", np.array([1.0, 0, 0]), ALPHA)
+    centre = critics.MixtureReading("b", "test", np.full(3, 1 / 3), ALPHA)
+    lost = critics.MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
+    metric = critics.LanguageDispersion()
     tally = metric.tally([corner, centre, lost])
     np.testing.assert_allclose(tally.column("dispersion"), [0, 2 / 3, 0])
     assert metric.score(tally) == pytest.approx(1 / 3)
-    assert LanguageDispersion(corners=True).score(tally) == 0.5
+    assert critics.LanguageDispersion(corners=True).score(tally) == 0.5
     assert estimate(metric, tally, generator("dispersion"), 20).excluded == 1
     assert metric.fit([corner]) is metric

@@ -8,37 +8,30 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from longform.core.critic import compare
-from longform.core.documents import BadInput, Document, Readout, Section
+from longform.core.documents import Document, Readout, Section
 from longform.core.resampling import generator
 from longform.critics.bbscore.score import JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_readout as tokens_from_readout
+from longform.critics.topics import score as critics
 from longform.critics.topics.model import TopicModel, TopicSettings
 from longform.critics.topics.read import read, synthetic_words
-from longform.critics.topics.score import (
-    LogisticNormalCritic,
-    RandomTopicCritic,
-    TopicReading,
-    covariance_of_means,
-    negative_log_density,
-    released,
-    units_from_readout,
-)
 from longform.critics.topics.train import fit
 from longform.datasets.synthetic_world.corpora import build
 from tests.refusals import refuses
 
-WORDS = ("ash", "birch", "cod", "dace", "eel", "unspoken")
+WORDS = ("ash", "birch", "cod", "eel", "unspoken")
 
 
 def model() -> TopicModel:
-    beta = np.array([[0.5, 0.5, 0, 0, 0, 0], [0, 0, 0.4, 0.4, 0.2, 0], [0.25, 0.25, 0.2, 0.2, 0.1, 0]])
+    """Trees, fish, and both."""
+    beta = np.array([[0.7, 0.3, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0.25, 0.25, 0.25, 0.25, 0]])
     return TopicModel(WORDS, beta, np.zeros(2), np.eye(2), np.eye(2))
 
 
-def document(name: str, text: str) -> Document:
-    return Document(name, "test", (Section("Title", text),))
+def document(name: str, *texts: str) -> Document:
+    return Document(name, "test", tuple(Section("Title", text) for text in texts))
 
 
 def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
@@ -48,15 +41,15 @@ def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
     assert readout.arrays["valid"].tolist() == [True, False, False, False, True]
     assert readout.arrays["tokens"].tolist() == [2, 0, 0, 0, 1]
     assert readout.arrays["unknown"].tolist() == [1, 0, 3, 2, 1]
-    critic = LogisticNormalCritic().with_prior(
+    critic = critics.LogisticNormalCritic().with_prior(
         readout.arrays["prior_mean_names"], readout.arrays["prior_covariance_names"]
     )
-    assert critic.tally(units_from_readout(readout)).total("excluded") == 3
+    assert critic.tally(critics.units_from_readout(readout)).total("excluded") == 3
 
 
 def test_a_document_reads_the_same_in_any_company_and_from_a_folder(tmp_path):
-    together = read([document("a", "ash cod"), document("b", "eel eel dace"), document("c", "birch")], reader=model())
-    alone = read([document("b", "eel eel dace")], reader=model())
+    together = read([document("a", "ash cod"), document("b", "eel eel cod"), document("c", "birch")], reader=model())
+    alone = read([document("b", "eel eel cod")], reader=model())
     assert np.array_equal(together.arrays["lambda"][1], alone.arrays["lambda"][0])
     model().save(tmp_path / "m")
     train = replace(document("a", "ash"), split="train")
@@ -67,9 +60,9 @@ def test_a_document_reads_the_same_in_any_company_and_from_a_folder(tmp_path):
 
 def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
     readout = read([document("a", "ash birch"), document("b", "cod eel")], reader=model())
-    critic = released(real=readout).fit(units_from_readout(readout))
+    critic = critics.released(real=readout).fit(critics.units_from_readout(readout))
     assert np.array_equal(critic.precision, np.eye(2))
-    details = critic.describe(units_from_readout(readout))
+    details = critic.describe(critics.units_from_readout(readout))
     assert len(details["outliers"]) == 2 and len(details["covariance_of_means"]) == 2
     rng = generator("topic documents")
     groups = (["oak", "elm", "ash", "fir"], ["cod", "eel", "ray", "bream"], ["iron", "tin", "zinc", "lead"])
@@ -78,11 +71,10 @@ def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
         shares = rng.dirichlet(np.full(3, 0.5))
         texts.append(" ".join(groups[k][rng.integers(4)] for k in rng.choice(3, 40, p=shares)))
     documents = [replace(document(f"d{i}", text), split="train") for i, text in enumerate(texts)]
-    words = [word for group in groups for word in group]
     settings = TopicSettings(rounds=-1, tolerance=1e-9, em_tolerance=1e-7, em_iterations=150)
-    fitted = fit(documents, seed=5, topics=3, vocabulary=words, settings=settings)
-    readout = read(documents, reader=fitted, settings=settings)
-    critic = LogisticNormalCritic().fit(units_from_readout(readout))
+    fitted = fit(documents, seed=5, topics=3, min_count=1, max_share=1.1, settings=settings)
+    readout = read(documents, reader=fitted)
+    critic = critics.LogisticNormalCritic().fit(critics.units_from_readout(readout))
     np.testing.assert_allclose(critic.mean, fitted.mean, atol=5e-3)
     np.testing.assert_allclose(np.linalg.inv(critic.precision), fitted.covariance, rtol=0.03, atol=3e-3)
 
@@ -102,39 +94,29 @@ def test_synthetic_words_are_met_in_any_shape_and_their_proportions_found():
 
 def test_bad_input_is_named():
     refuses("got no document", read, [], reader=model())
+    refuses("no document of splits", read, [document("a", "ash")], reader=model(), splits=["train"])
     nameless = TopicModel((), model().beta, np.zeros(2), np.eye(2), np.eye(2))
     refuses("names no words", read, [document("a", "ash")], reader=nameless)
     refuses("readout is 'order', allowed is one of", read, [document("a", "ash")], reader=model(), readout="order")
-    with pytest.raises(BadInput, match=r"lacks \['word_probabilities'"):
-        read([document("a", "ash")], reader=Path("unread"), reader_truth={"topic_mean": np.zeros(2)})
-    lost = TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
-    refuses("none of 1 documents", LogisticNormalCritic().fit, [lost])
-    flat = [TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
-    refuses("singular", LogisticNormalCritic().fit, flat)
-    refuses("not fitted", LogisticNormalCritic().tally, flat)
-    refuses("has 2 logits, the critic was fitted on 3", LogisticNormalCritic().fit(drawn(9)).tally, flat)
-    refuses("lacks", units_from_readout, Readout(("u",), ("test",), {}))
-    refuses("2 or more", covariance_of_means, flat[:1])
-    empty = LogisticNormalCritic().fit(drawn(9))
+    truth = {"topic_mean": np.zeros(2)}
+    refuses(r"lacks \['word_probabilities'", read, [document("a", "ash")], reader=Path("unread"), reader_truth=truth)
+    lost = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
+    refuses("none of 1 documents", critics.LogisticNormalCritic().fit, [lost])
+    flat = [critics.TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
+    refuses("singular", critics.LogisticNormalCritic().fit, flat)
+    refuses("not fitted", critics.LogisticNormalCritic().tally, flat)
+    refuses("has 2 logits, the critic was fitted on 3", critics.LogisticNormalCritic().fit(drawn(9)).tally, flat)
+    refuses("no array", critics.units_from_readout, Readout(("u",), ("test",), {}))
+    empty = critics.LogisticNormalCritic().fit(drawn(9))
     assert np.isnan(empty.score(empty.tally([lost])))
-
-
-def trees_and_fish() -> TopicModel:
-    words = ("ash", "birch", "cod", "eel", "unspoken")
-    beta = np.array([[0.7, 0.3, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0.25, 0.25, 0.25, 0.25, 0]])
-    return TopicModel(words, beta, np.zeros(2), np.eye(2), np.eye(2))
-
-
-def sections(name: str, *texts: str) -> Document:
-    return Document(name, "test", tuple(Section(None, text) for text in texts))
 
 
 def test_each_word_has_the_probability_that_the_first_half_gives_it():
     text = "We met an ash here. The ash was old. An eel and a birch came."
-    readout = read([document("a", text)], reader=trees_and_fish(), readout="completion")
-    lam = read([document("x", "We met an ash here.")], reader=trees_and_fish()).arrays["lambda"][0]
+    readout = read([document("a", text)], reader=model(), readout="completion")
+    lam = read([document("x", "We met an ash here.")], reader=model()).arrays["lambda"][0]
     weights = np.exp(np.append(lam, 0.0))
-    by_hand = np.log(weights / weights.sum() @ trees_and_fish().beta[:, [0, 3, 1]])
+    by_hand = np.log(weights / weights.sum() @ model().beta[:, [0, 3, 1]])
     np.testing.assert_allclose(readout.arrays["token_logprob"], by_hand, rtol=1e-12)
     assert [text[a:b] for a, b in next(readout.ragged("token_span")).tolist()] == ["ash", "eel", "birch"]
 
@@ -142,14 +124,10 @@ def test_each_word_has_the_probability_that_the_first_half_gives_it():
 def test_halves_without_a_known_word_are_excluded_and_unspoken_words_are_no_words():
     texts = {"nothing begun": "Nobody said more. An eel came.", "nothing ended": "An eel came. Nobody said more.",
              "one sentence": "An eel came.", "empty": "", "unspoken": "An ash stood. The unspoken eel came."}  # fmt: skip
-    readout = read(
-        [document(name, text) for name, text in texts.items()], reader=trees_and_fish(), readout="completion"
-    )
+    readout = read([document(name, text) for name, text in texts.items()], reader=model(), readout="completion")
     tally = Perplexity().tally(tokens_from_readout(readout))
     assert tally.column("excluded").tolist() == [1, 1, 1, 1, 0]
     assert tally.column("tokens").tolist() == [0, 0, 0, 0, 1]
-    with pytest.raises(BadInput, match="no document of splits"):
-        read([document("a", "An ash.")], reader=trees_and_fish(), readout="completion", splits=["train"])
 
 
 def test_synthetic_drift_and_nothing_like_repetition_moves_it():
@@ -169,34 +147,27 @@ def test_synthetic_drift_and_nothing_like_repetition_moves_it():
     assert abs(repeated.difference) < drift[0].difference
 
 
-TEXTS = [
-    sections("a", "We saw ash here. Then cod came up. Nobody said more.", "We saw ash here. The eel and cod swam on."),
-    document("b", "Nobody said more."),
-    document("c", "The birch stood there."),
-]
-
-
 def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_excluded():
-    readout = read(TEXTS, reader=trees_and_fish(), readout="paths")
+    texts = ("We saw ash here. Then cod came up. Nobody said more.", "We saw ash here. The eel and cod swam on.")
+    others = [document("b", "Nobody said more."), document("c", "The birch stood there.")]
+    readout = read([document("a", *texts), *others], reader=model(), readout="paths")
     first, silent, short = paths_from_readout(readout)
     assert [len(first.latents), len(silent.latents), len(short.latents)] == [4, 0, 1]
     assert readout.arrays["silent"].tolist() == [1, 1, 0]
     assert next(readout.ragged("sentence")).tolist() == [0, 1, 3, 4]
     assert first.text_ids[0] == first.text_ids[2] and np.array_equal(first.latents[0], first.latents[2])
-    alone = read([document("x", "The eel and cod swam on.")], reader=trees_and_fish())
+    alone = read([document("x", "The eel and cod swam on.")], reader=model())
     assert np.array_equal(first.latents[3], alone.arrays["lambda"][0])
     assert first.latents[0, 0] > 0 > first.latents[0, 1]
-    units = paths_from_readout(read(TEXTS, reader=trees_and_fish(), readout="paths"))
-    tally = JointBridgeCritic().fit([units[0]]).tally(units)
+    tally = JointBridgeCritic().fit([first]).tally([first, silent, short])
     assert tally.column("excluded").tolist() == [0, 1, 1]
-    refuses("no document of splits", read, TEXTS, reader=trees_and_fish(), readout="paths", splits=["train"])
 
 
-def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[TopicReading]:
+def drawn(documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0) -> list[critics.TopicReading]:
     rng = generator("topic readings", seed)
     root = np.tril(np.ones((dims, dims)))
     rows = rng.normal(size=(documents, dims)) @ root * scale
-    return [TopicReading(f"u{i}", "test", row, rng.uniform(0.05, 0.4, dims), 30) for i, row in enumerate(rows)]
+    return [critics.TopicReading(f"u{i}", "test", row, rng.uniform(0.05, 0.4, dims), 30) for i, row in enumerate(rows)]
 
 
 def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior():
@@ -204,22 +175,22 @@ def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior(
     root = rng.normal(size=(4, 4))
     covariance, mean, point = root @ root.T + np.eye(4), rng.normal(size=4), rng.normal(size=4)
     expected = -multivariate_normal.logpdf(point, mean, covariance)
-    assert negative_log_density(point, mean, np.linalg.inv(covariance)) == pytest.approx(expected, rel=1e-12)
+    assert critics.negative_log_density(point, mean, np.linalg.inv(covariance)) == pytest.approx(expected, rel=1e-12)
     units = drawn(40)
-    critic = LogisticNormalCritic(full_expectation=True).fit(units)
+    critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
     rng = generator("expected density")
     reading = units[0]
     draws = reading.logits + rng.normal(size=(40_000, 3)) * np.sqrt(reading.variances)
     values = -multivariate_normal.logpdf(draws, critic.mean, np.linalg.inv(critic.precision))
     score = critic.score(critic.tally([reading]))
     assert score == pytest.approx(values.mean(), abs=5 * values.std() / 200)
-    at_mean = LogisticNormalCritic(mean=critic.mean, precision=critic.precision)
+    at_mean = critics.LogisticNormalCritic(mean=critic.mean, precision=critic.precision)
     assert at_mean.score(at_mean.tally([reading])) < score
 
 
 def test_the_fit_minimises_the_full_score_of_its_own_documents():
     units = drawn(30, seed=1)
-    critic = LogisticNormalCritic(full_expectation=True).fit(units)
+    critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
     best = critic.score(critic.tally(units))
     dims = 3
     assert best == pytest.approx(
@@ -230,10 +201,12 @@ def test_the_fit_minimises_the_full_score_of_its_own_documents():
 @pytest.mark.parametrize("full", [False, True])
 def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
     real, fresh = drawn(2000), drawn(20_000, seed=4)
-    own, chance = (kind(full_expectation=full).fit(real) for kind in (LogisticNormalCritic, RandomTopicCritic))
+    own, chance = (
+        kind(full_expectation=full).fit(real) for kind in (critics.LogisticNormalCritic, critics.RandomTopicCritic)
+    )
     spreads = np.var([unit.logits for unit in real], axis=0)
     spreads = spreads + np.mean([unit.variances for unit in real], axis=0) if full else spreads
-    constant = negative_log_density(own.mean, own.mean, own.precision)
+    constant = critics.negative_log_density(own.mean, own.mean, own.precision)
     wanted = constant + 0.5 * float(spreads @ np.diag(own.precision))
     found = chance.score(chance.tally(fresh))
     assert found == pytest.approx(wanted, rel=0.01)  # three standard errors
@@ -242,27 +215,27 @@ def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
 
 def test_topics_at_random_are_described_by_what_was_drawn():
     units = [replace(unit, text="words") for unit in drawn(800)]
-    critic = RandomTopicCritic().fit(units)
+    critic = critics.RandomTopicCritic().fit(units)
     described = critic.describe(units)
     covariance = np.array(described["covariance_of_means"])
-    held = covariance_of_means(units)
+    held = critics.moments(units)[1]
     np.testing.assert_allclose(held, np.cov(np.array([u.logits for u in units]).T, bias=True))
     np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
     assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 0.3 < np.abs(np.tril(held, -1)).max()
     assert "outlier_texts" not in described
-    refuses("call fit", RandomTopicCritic().judged, units)
+    refuses("call fit", critics.RandomTopicCritic().judged, units)
 
 
 def test_documents_without_known_words_are_excluded_and_counted_and_outliers_come_worst_first():
     units = drawn(20)
-    lost = TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
-    critic = LogisticNormalCritic().fit([*units, lost])
-    clean = LogisticNormalCritic().fit(units)
+    lost = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
+    critic = critics.LogisticNormalCritic().fit([*units, lost])
+    clean = critics.LogisticNormalCritic().fit(units)
     assert np.array_equal(critic.precision, clean.precision)
     tally = critic.tally([*units, lost])
     assert tally.total("excluded") == 1
     assert tally.total("documents") == 20
     assert critic.score(tally) == critic.score(critic.tally(units))
-    far = TopicReading("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
-    worst = critic.outliers(critic.tally([*units, lost, far]), 30)
+    far = critics.TopicReading("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
+    worst = critic.describe([*units, lost, far], 30)["outliers"]
     assert "lost" not in dict(worst) and worst[0][0] == "far" and worst[0][1] > worst[1][1] >= worst[2][1]

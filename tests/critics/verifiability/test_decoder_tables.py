@@ -1,6 +1,7 @@
 """Measures of a whole run by hand, intervals over pages, correlations, corrected support; the sheet that people fill in and its table."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,45 +10,25 @@ from longform.core.critic import clustered
 from longform.core.resampling import generator
 from longform.core.results import Results
 from longform.core.text.rendering import TokenText
-from longform.critics.verifiability.reliability import (
-    CheckerAccuracy,
-    accuracy_records,
-    agreement,
-    cohen,
-    confusion_of,
-    corrected_records,
-    corrected_spg,
-    judged,
-    sheet_record,
-    true_shares,
-)
-from longform.critics.verifiability.score import (
-    LABELS,
-    SENTENCE_COLUMNS,
-    UNIT_COLUMNS,
-    CheckedGeneration,
-    CheckedText,
-    SupportedPerGeneration,
-    generations_from_readout,
-    generations_to_readout,
-)
+from longform.critics.verifiability import reliability
+from longform.critics.verifiability import score as measures
 from longform.evaluation.verified_texts import MEASURES, correlations, decoder_records
 from tests.refusals import refuses
 
-S, R, N = LABELS
+S, R, N = measures.LABELS
 
 
 def generation(name, labels, true=None, setting="beam", page=None, tokens=(1, 2, 3, 4, 5), **columns):
     lines = [frozenset({("p", i)}) if label != N else frozenset() for i, label in enumerate(labels)]
-    table = np.zeros((len(labels), len(SENTENCE_COLUMNS)))
-    table[:, SENTENCE_COLUMNS.index("same_as")] = range(len(labels))
+    table = np.zeros((len(labels), len(measures.SENTENCE_COLUMNS)))
+    table[:, measures.SENTENCE_COLUMNS.index("same_as")] = range(len(labels))
     for column, values in columns.items():
-        table[:, SENTENCE_COLUMNS.index(column)] = values
+        table[:, measures.SENTENCE_COLUMNS.index(column)] = values
     text = TokenText(name, "generated", np.array(tokens), np.array([1, 2, 3, 4, 5]))
-    truth = None if true is None else CheckedText(name, "generated", tuple(true), tuple(lines))
-    checks = CheckedText(name, "generated", tuple(labels), tuple(lines))
-    about = np.arange(len(UNIT_COLUMNS), dtype=float)
-    return CheckedGeneration(name, "generated", setting, page or name, checks, truth, text, table, about)
+    truth = None if true is None else measures.CheckedText(name, "generated", tuple(true), tuple(lines))
+    checks = measures.CheckedText(name, "generated", tuple(labels), tuple(lines))
+    about = np.arange(len(measures.UNIT_COLUMNS), dtype=float)
+    return measures.CheckedGeneration(name, "generated", setting, page or name, checks, truth, text, table, about)
 
 
 UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4, 5]), generation("b", [], []),
@@ -55,14 +36,14 @@ UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4,
 
 
 def test_generations_come_back_from_their_arrays():
-    found = generations_from_readout(generations_to_readout(UNITS))
+    found = measures.generations_from_readout(measures.generations_to_readout(UNITS))
     for wanted, made in zip(UNITS, found, strict=True):
         assert (made.unit_id, made.setting, made.page) == (wanted.unit_id, wanted.setting, wanted.page)
         assert made.checks == wanted.checks and made.truth == wanted.truth
         assert np.array_equal(made.sentences, wanted.sentences, equal_nan=True)
         assert made.tokens.tokens.tolist() == list(wanted.tokens.tokens)
     untold = [generation("a", [S], None)]
-    assert generations_from_readout(generations_to_readout(untold))[0].truth is None
+    assert measures.generations_from_readout(measures.generations_to_readout(untold))[0].truth is None
 
 
 def table(units, **settings):
@@ -95,7 +76,7 @@ def test_seeds_of_a_page_are_one_cluster():
     one, three = (table(units)[0]["beam", "SPG"] for units in (once, thrice))
     assert (one.value, one.low, one.high) == pytest.approx((three.value, three.low, three.high))
     assert (one.units, three.units, three.details["pages"]) == (12, 36, 12)
-    tally = SupportedPerGeneration().tally([unit.checks for unit in UNITS])
+    tally = measures.SupportedPerGeneration().tally([unit.checks for unit in UNITS])
     made = clustered(tally, ["x", "y", "x"])
     assert made.unit_ids == ("x", "y") and made.values.sum(0).tolist() == tally.values.sum(0).tolist()
 
@@ -118,16 +99,21 @@ def test_correlations_are_those_of_numpy_and_of_pages():
 
 def test_accuracy_precision_and_recall_by_hand():
     units = [generation("a", [S, S, R, N], [S, R, R, S]), generation("b", [N], [N])]
-    tally = CheckerAccuracy().tally(units)
-    assert confusion_of(tally).tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 1]]
-    values = {name: CheckerAccuracy(name).score(tally) for name in ("accuracy", f"precision of {S}", f"recall of {R}")}
+    tally = reliability.CheckerAccuracy().tally(units)
+    assert reliability.confusion_of(tally).tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 1]]
+    values = {
+        name: reliability.CheckerAccuracy(name).score(tally)
+        for name in ("accuracy", f"precision of {S}", f"recall of {R}")
+    }
     assert values == {"accuracy": 3 / 5, f"precision of {S}": 1 / 2, f"recall of {R}": 1 / 2}
-    records = Results(accuracy_records(units))
+    records = Results(reliability.accuracy_records(units))
     about = records.one(metric="checker_accuracy")
     assert about.value == 3 / 5 and records.one(metric="checker_recall", task=R).value == 1 / 2
     assert about.details["confusion"]["refuted as supported"] == 1 and about.details["majority"] == 2 / 5
-    assert math.isnan(CheckerAccuracy(f"precision of {S}").score(CheckerAccuracy().tally(units[1:])))
-    refuses("allowed are", CheckerAccuracy, "recall")
+    assert math.isnan(
+        reliability.CheckerAccuracy(f"precision of {S}").score(reliability.CheckerAccuracy().tally(units[1:]))
+    )
+    refuses("allowed are", reliability.CheckerAccuracy, "recall")
 
 
 def test_shares_explain_what_a_known_checker_says():
@@ -135,12 +121,12 @@ def test_shares_explain_what_a_known_checker_says():
     for _ in range(50):
         confusion, shares = rng.random((3, 3)) + np.eye(3), rng.dirichlet(np.ones(3))
         observed = shares @ (confusion / confusion.sum(1, keepdims=True))
-        assert true_shares(observed, confusion) == pytest.approx(shares, abs=1e-4)
-    assert true_shares(np.array([1.0, 0, 0]), np.eye(3)).tolist() == [1, 0, 0]
-    outside = true_shares(np.array([0.9, 0.05, 0.05]), np.array([[5, 1, 4], [1, 5, 4], [1, 1, 8.0]]))
+        assert reliability.true_shares(observed, confusion) == pytest.approx(shares, abs=1e-4)
+    assert reliability.true_shares(np.array([1.0, 0, 0]), np.eye(3)).tolist() == [1, 0, 0]
+    outside = reliability.true_shares(np.array([0.9, 0.05, 0.05]), np.array([[5, 1, 4], [1, 5, 4], [1, 1, 8.0]]))
     assert outside.min() >= 0 and outside.sum() == pytest.approx(1)
     alike = np.array([[8.0, 1, 1], [8, 1, 1], [1, 1, 8]])
-    assert np.isnan(true_shares(np.array([0.5, 0.3, 0.2]), alike)).all()
+    assert np.isnan(reliability.true_shares(np.array([0.5, 0.3, 0.2]), alike)).all()
 
 
 def noisy(count, true_rate, name):
@@ -150,29 +136,27 @@ def noisy(count, true_rate, name):
     for i in range(count):
         true = [int(rng.choice(3, p=true_rate)) for _ in range(5)]
         said = [int(rng.choice(3, p=matrix[t])) for t in true]
-        units.append(generation(f"{name}{i}", [LABELS[s] for s in said], [LABELS[t] for t in true]))
+        units.append(generation(f"{name}{i}", [measures.LABELS[s] for s in said], [measures.LABELS[t] for t in true]))
     return units
 
 
 def test_corrected_support_covers_the_truth_where_the_raw_one_does_not_and_needs_every_label():
     known = noisy(300, [0.3, 0.3, 0.4], "known")
     units = noisy(300, [0.1, 0.2, 0.7], "new")
-    (made,) = corrected_records(units, known, "corrected_by_claims", resamples=200)
+    (made,) = reliability.corrected_records(units, known, "corrected_by_claims", resamples=200)
     true, given = made.details["true"], made.details["given"]
     assert made.low < true < made.high and made.low < made.value < made.high
     assert abs(made.value - true) < abs(given - true) and given > made.high
     assert (made.system, made.variant) == ("beam", "corrected_by_claims")
-    made, _ = corrected_records(UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10)
+    made, _ = reliability.corrected_records(UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10)
     assert math.isnan(made.value) and made.details["unknown_labels"] == [R] and made.details["given"] == 0.3
-    assert math.isnan(corrected_spg(np.array([0.0, 0, 0, 1]), np.ones(9)))
+    assert math.isnan(reliability.corrected_spg(np.array([0.0, 0, 0, 1]), np.ones(9)))
 
 
 def unit(name, decoder, texts, page="p", repeat=0):
     made = generation(name, [N] * len(texts), setting=decoder, page=page, same_as=[texts.index(t) for t in texts])
-    about = np.array([1.0, 1.0, float(repeat)])
-    return type(made)(
-        **{**made.__dict__, "about": about, "texts": tuple(texts), "lines": tuple(f"P: {t}" for t in texts)}
-    )
+    lines = tuple(f"P: {text}" for text in texts)
+    return replace(made, about=np.array([1.0, 1.0, repeat]), texts=tuple(texts), lines=lines)
 
 
 SHEET_UNITS = [unit("a", "beam", ["one", "two", "one"]), unit("b", "top_k", ["one", "three", "four"]),
@@ -180,7 +164,7 @@ SHEET_UNITS = [unit("a", "beam", ["one", "two", "one"]), unit("b", "top_k", ["on
 
 
 def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
-    record = sheet_record(SHEET_UNITS)
+    record = reliability.sheet_record(SHEET_UNITS)
     made = record.details
     assert len(made["items"]) == 6 and made["prefixes"] == 1  # the first generation of two decoders of the table
     assert sorted(i["key"]["decoder"] for i in made["items"]) == ["beam"] * 3 + ["top_k"] * 3
@@ -188,15 +172,13 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
     assert (third["claim"], third["before"], third["evidence"]) == ("four", "one three", "P: four")
     assert made["exact_repeats"]["beam"] == pytest.approx(1 / 3) and made["exact_repeats"]["top_k"] == 0
     assert len({i["item"] for i in made["items"]}) == 6
-    assert sheet_record(SHEET_UNITS, 0, ("beam",)).details["items"] == []
+    assert reliability.sheet_record(SHEET_UNITS, 0, ("beam",)).details["items"] == []
     assert (record.value, record.units) == (pytest.approx(1 / 8), 4)
 
 
 def items(*sentences):
-    return [
-        {"item": f"s{i}", "key": {"decoder": d, "page": "p", "generation": g, "sentence": 0}}
-        for i, (d, g) in enumerate(sentences)
-    ]
+    keys = [{"decoder": d, "page": "p", "generation": g, "sentence": 0} for d, g in sentences]
+    return [{"item": f"s{i}", "key": key} for i, key in enumerate(keys)]
 
 
 def answer(item, annotator, label, **flags):
@@ -210,7 +192,7 @@ def test_the_table_is_the_majority_by_hand():
     answers += [answer("s2", "x", R), answer("s2", "y", R, ungrammatical="yes"),
                 answer("s2", "z", R, ungrammatical="0")]  # fmt: skip
     answers += [answer("s3", "x", S), answer("s3", "y", N)]  # a tie is not enough information
-    made = judged(sheet, answers)
+    made = reliability.judged(sheet, answers)
     beam = made["decoders"]["beam"]
     assert beam["REP"] == pytest.approx(100 / 3) and beam["UNG"] == 0 == beam["NAC"]
     assert (beam["SPG"], beam["USPG"]) == pytest.approx((100 * (2 / 5 + 0) / 2, 100 * (1 / 5 + 0) / 2))
@@ -227,13 +209,16 @@ def test_kappa_is_scikit_learns():
     second = {"1": S, "2": R, "3": R, "4": N, "6": S}
     common = sorted(first.keys() & second.keys())
     wanted = cohen_kappa_score([first[i] for i in common], [second[i] for i in common])
-    assert cohen(first, second) == pytest.approx(wanted)
-    assert math.isnan(cohen({"1": S}, {"1": S}))
+    assert reliability.cohen(first, second) == pytest.approx(wanted)
+    assert math.isnan(reliability.cohen({"1": S}, {"1": S}))
     votes = {i: [answer(i, "x", first[i]), answer(i, "y", second[i])] for i in common}
-    assert agreement(votes)["cohen_kappa"] == pytest.approx(wanted) and agreement(votes)["annotators"] == 2
+    assert (
+        reliability.agreement(votes)["cohen_kappa"] == pytest.approx(wanted)
+        and reliability.agreement(votes)["annotators"] == 2
+    )
 
 
 @pytest.mark.parametrize("wrong", [answer("s9", "x", S), answer("s0", "x", "true"), {}])
 def test_answers_to_nothing_are_named(wrong):
-    refuses("answer 1", judged, items(("beam", "g")), [wrong])
-    refuses("no line", judged, items(("beam", "g")), [])
+    refuses("answer 1", reliability.judged, items(("beam", "g")), [wrong])
+    refuses("no line", reliability.judged, items(("beam", "g")), [])

@@ -11,35 +11,10 @@ import torch
 from tiny import bpe_folder
 from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
 
-from longform.core.documents import BadInput
-from longform.critics.verifiability import checker as checker_module
+from longform.critics.verifiability import checker as checking
 from longform.critics.verifiability import train
-from longform.critics.verifiability.checker import (
-    K1,
-    B,
-    Bm25Lines,
-    Checker,
-    PageIndex,
-    Pair,
-    TitlesAndBm25,
-    _best,
-    _bm25,
-    _scores,
-    frozen,
-    verdict,
-    words,
-)
 from longform.critics.verifiability.read import open_checker
 from longform.critics.verifiability.score import LABELS
-from longform.critics.verifiability.train import (
-    DecomposableAttention,
-    MiniCheckEntailment,
-    Vocabulary,
-    brought_entailment,
-    collate,
-    columns_of,
-    encoded,
-)
 from longform.datasets.fever import PageFile, claims_of, pages_of
 from longform.datasets.synthetic_world.fever_corpus import build
 from tests.refusals import refuses
@@ -64,29 +39,29 @@ class Said:
 
 
 def stored(folder, pages=PAGES):
-    return frozen(folder / "pages", pages.items())
+    return checking.frozen(folder / "pages", pages.items())
 
 
 def checker(folder, answers, pages=PAGES):
-    kept = stored(folder, pages)
-    return Checker(kept, TitlesAndBm25(kept), Bm25Lines(kept), Said(answers))
+    kept, settings = stored(folder, pages), {"retrieval": {}, "selection": {}, "sure": 0.5}
+    return checking.Checker(kept, checking.selector(kept, settings), Said(answers), settings)
 
 
 def test_pages_are_found_by_title_and_lines_by_words(tmp_path):
-    retrieval = TitlesAndBm25(stored(tmp_path))
+    retrieval = checking.TitlesAndBm25(stored(tmp_path))
     assert retrieval.pages_for("Ulm was founded in 1456.")[0] == "Ulm"
     assert retrieval.pages_for("Ulm of the West runs long.")[:2] == ["Ulm of the West", "Ulm"]  # the second by BM25
     assert retrieval.pages_for("Mercury is hot.") == ["Mercury (planet)"]
     assert retrieval.pages_for("Nowhere was founded.") == [] == retrieval.pages_for("")
     assert retrieval.pages_for("a company with 3,512 employees") == []  # what BM25 brings needs a title in the claim
-    selection = Bm25Lines(PAGES, limit=1)
+    selection = checking.Bm25Lines(PAGES, limit=1)
     assert selection.lines_for("Ulm was founded in 1457.", ["Ulm"]) == [("Ulm", 1)]
     assert selection.lines_for("zebras", ["Ulm"]) == [] == selection.lines_for("Ulm", ["Atlantis"])
 
 
 def test_bm25_is_its_formula():
     """Lucene's: idf = log(1 + (N - n + 0.5) / (n + 0.5)), tf / (tf + k1 (1 - b + b length / mean length))."""
-    texts = [words(" ".join(lines)) for lines in PAGES.values()]
+    texts = [checking.words(" ".join(lines)) for lines in PAGES.values()]
     mean = sum(map(len, texts)) / len(texts)
     query = ["ulm", "founded", "is"]
     wanted = []
@@ -95,9 +70,9 @@ def test_bm25_is_its_formula():
         for word in query:
             n, tf = sum(word in other for other in texts), text.count(word)
             idf = math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
-            total += idf * tf / (tf + K1 * (1 - B + B * len(text) / mean))
+            total += idf * tf / (tf + checking.K1 * (1 - checking.B + checking.B * len(text) / mean))
         wanted.append(total)
-    assert _scores(_bm25(texts), query, len(texts)) == pytest.approx(wanted, rel=1e-5)
+    assert checking._scores(checking._bm25(texts), query, len(texts)) == pytest.approx(wanted, rel=1e-5)
 
 
 def drawn(count, seed, most=400):
@@ -115,11 +90,14 @@ def drawn(count, seed, most=400):
 def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_all_of_them_finds(
     tmp_path, monkeypatch, count, part
 ):
-    monkeypatch.setattr(checker_module, "PART", part)
-    monkeypatch.setattr(checker_module, "FEW", part)
+    monkeypatch.setattr(checking, "PART", part)
+    monkeypatch.setattr(checking, "FEW", part)
     pages, claims = drawn(count, seed=count)
-    index, texts = PageIndex(stored(tmp_path, pages).folder), [words(f"{t} {' '.join(ls)}") for t, ls in pages.items()]
-    whole = _bm25(texts)
+    index, texts = (
+        checking.PageIndex(stored(tmp_path, pages).folder),
+        [checking.words(f"{t} {' '.join(ls)}") for t, ls in pages.items()],
+    )
+    whole = checking._bm25(texts)
     for word in {word for text in texts for word in text}:
         column, other = index.words.get(word), whole.vocab_dict[word]
         here = slice(index.starts[column], index.starts[column + 1])
@@ -128,7 +106,9 @@ def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_al
         assert np.array_equal(index.weights[here], whole.scores["data"][there])  # bit by bit
     for claim in [*claims, "", "nowhere", " ".join(["w1"] * 9)]:
         for limit in (1, 7, 1000):
-            assert index.best(words(claim), limit) == _best(_scores(whole, words(claim), len(texts)), limit)
+            assert index.best(checking.words(claim), limit) == checking._best(
+                checking._scores(whole, checking.words(claim), len(texts)), limit
+            )
 
 
 def test_pages_on_disk_are_a_mapping_and_of_one_title_the_first_page_stands(tmp_path):
@@ -138,20 +118,20 @@ def test_pages_on_disk_are_a_mapping_and_of_one_title_the_first_page_stands(tmp_
         dict(kept) == {"Ulm": ("A b.", "", "C\u2028d."), "Örm": ()} and len(kept) == 2 and list(kept) == ["Ulm", "Örm"]
     )
     assert "Ulm" in kept and "Alm" not in kept and kept.get("Alm") is None and 3 not in kept
-    assert len(frozen(tmp_path / "none", [])) == 0
-    assert TitlesAndBm25(frozen(tmp_path / "empty", [("...", ("?!",))])).pages_for("Ulm ...") == []
+    assert len(checking.frozen(tmp_path / "none", [])) == 0
+    assert checking.TitlesAndBm25(checking.frozen(tmp_path / "empty", [("...", ("?!",))])).pages_for("Ulm ...") == []
 
 
 def test_conflicts_of_lines_or_pages_decide_nothing(tmp_path):
     lines = [("a", 0), ("a", 1), ("b", 0)]
     rows = np.array([[0.6, 0.1, 0.3], [0.9, 0.05, 0.05], [0.1, 0.3, 0.6]])
-    found = verdict(lines, rows)
+    found = checking.verdict(lines, rows)
     assert (found.label, found.evidence, found.conflict) == ("supported", frozenset({("a", 1)}), False)
     rows[2] = [0.1, 0.8, 0.1]
-    found = verdict(lines, rows)
+    found = checking.verdict(lines, rows)
     assert (found.label, found.evidence, found.conflict) == ("not_enough_info", frozenset(), True)
-    assert verdict(lines, np.array([[0.4, 0.3, 0.3]] * 3)).label == "not_enough_info"
-    assert verdict([], np.zeros((0, 3))).label == "not_enough_info"
+    assert checking.verdict(lines, np.array([[0.4, 0.3, 0.3]] * 3)).label == "not_enough_info"
+    assert checking.verdict([], np.zeros((0, 3))).label == "not_enough_info"
     pages = {**PAGES, "Founded Ulm": ("Ulm was founded in 1900.",)}
     answers = {"Ulm was founded in 1456.": (0.9, 0, 0.1), "Ulm was founded in 1900.": (0, 0.9, 0.1)}
     (found,) = checker(tmp_path, answers, pages).check(["Ulm was founded in 1456."])
@@ -159,12 +139,10 @@ def test_conflicts_of_lines_or_pages_decide_nothing(tmp_path):
 
 
 def test_equal_claims_are_judged_once_and_parts_can_be_swapped():
-    class Everything:
-        def pages_for(self, claim):
-            return list(PAGES)
-
     said = Said({"It has many harps.": (0.7, 0.1, 0.2)})
-    made = Checker(PAGES, Everything(), Bm25Lines(PAGES), said)
+    made = checking.Checker(
+        PAGES, lambda claim: checking.Bm25Lines(PAGES).lines_for(claim, list(PAGES)), said, {"sure": 0.5}
+    )
     first, again, other = made.check(["many harps", "many harps", "Atlantis sank."])
     assert first == again and first.label == "supported" and other.label == "not_enough_info"
     assert len({(pair.claim, pair.sentence) for pair in said.asked}) == len(said.asked)
@@ -202,18 +180,20 @@ def test_a_trained_checker_beats_the_most_frequent_label_and_opens_no_socket(tra
 
 def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     folder, corpus, made = trained
-    pairs = [Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
+    pairs = [checking.Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
     assert np.array_equal(open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs))
     assert open_checker(folder).pages == pages_of(corpus.documents)
     made = trained[2].entailment
-    pairs = [Pair("Ulm was founded in 1456 by many people of the old town.", "Ulm", line) for line in PAGES["Ulm"]]
+    pairs = [
+        checking.Pair("Ulm was founded in 1456 by many people of the old town.", "Ulm", line) for line in PAGES["Ulm"]
+    ]
     alone = np.concatenate([made.probabilities([pair]) for pair in pairs])
     assert made.probabilities(pairs) == pytest.approx(alone, abs=1e-5)
-    assert made.probabilities([Pair("...", "Ulm", "Ulm is.")]).tolist() == [[0, 0, 1]]
+    assert made.probabilities([checking.Pair("...", "Ulm", "Ulm is.")]).tolist() == [[0, 0, 1]]
     assert alone.sum(1) == pytest.approx(1)
     record = json.loads((trained[0] / "checker.json").read_text())
     assert sorted(record) == ["retrieval", "selection", "size", "sure", "words"]
-    kept = {"checker.json", "entailment.safetensors", *PageFile.FILES, *PageIndex.FILES}
+    kept = {"checker.json", "entailment.safetensors", *PageFile.FILES, *checking.PageIndex.FILES}
     assert {path.name for path in trained[0].iterdir()} == kept
 
 
@@ -239,14 +219,14 @@ def test_a_checker_trained_on_pages_in_files_is_the_one_trained_on_pages_among_t
 
 
 def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
-    vocabulary = Vocabulary({"was": 5, "founded": 6})
-    claim, sentence, equal = encoded(
-        Pair("Ulm was founded in 1456.", "Ulm", "Ulm was founded by Ann in 1457."), vocabulary
+    vocabulary = train.Vocabulary({"was": 5, "founded": 6})
+    claim, sentence, equal = train.encoded(
+        checking.Pair("Ulm was founded in 1456.", "Ulm", "Ulm was founded by Ann in 1457."), vocabulary
     )
     assert claim == [4, 5, 6, 3, 1] and sentence == [4, 5, 6, 3, 2, 3, 1]
     assert equal == [(0, 0), (1, 1), (2, 2), (3, 5)]
-    batch = collate([((claim, sentence, equal), 2)])
-    assert DecomposableAttention(7, 8)(batch["claim"], batch["sentence"], batch["equal"]).shape == (1, 3)
+    batch = train.collate([((claim, sentence, equal), 2)])
+    assert train.DecomposableAttention(7, 8)(batch["claim"], batch["sentence"], batch["equal"]).shape == (1, 3)
 
 
 def sequence_classifier(folder: Path, labels) -> Path:
@@ -261,8 +241,8 @@ def sequence_classifier(folder: Path, labels) -> Path:
 
 def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
     folder = sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
-    made = brought_entailment(folder)
-    pairs = [Pair("the town lies", "Ulm", "the old town"), Pair("its people", "", "many hills")]
+    made = train.brought_entailment(folder)
+    pairs = [checking.Pair("the town lies", "Ulm", "the old town"), checking.Pair("its people", "", "many hills")]
     feed = made.tokenizer("Ulm: the old town", "the town lies", return_tensors="pt")
     wanted = made.network(**feed).logits.softmax(-1)[0].tolist()
     assert made.probabilities(pairs)[0] == pytest.approx([wanted[1], wanted[0], wanted[2]], abs=1e-5)
@@ -277,18 +257,18 @@ def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
 
 
 def test_minichecks_have_two_labels_or_a_first_answer_token(tmp_path):
-    two = brought_entailment(sequence_classifier(tmp_path / "two", ["LABEL_0", "LABEL_1"]))
-    found = two.probabilities([Pair("the town", "", "the town lies")])
+    two = train.brought_entailment(sequence_classifier(tmp_path / "two", ["LABEL_0", "LABEL_1"]))
+    found = two.probabilities([checking.Pair("the town", "", "the town lies")])
     assert found[0, 1] == 0 and found.sum() == pytest.approx(1) and two.columns == (1, None, 0)
-    with pytest.raises(BadInput, match="labels are"):
-        columns_of(BertConfig(id2label={0: "a", 1: "b", 2: "c"}, label2id={"a": 0, "b": 1, "c": 2}), tmp_path)
+    other = BertConfig(id2label=dict(enumerate("abc")), label2id={"a": 0, "b": 1, "c": 2})
+    refuses("labels are", train.columns_of, other, tmp_path)
     folder = bpe_folder(tmp_path / "t5")
     torch.manual_seed(0)
     config = T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0)
     T5ForConditionalGeneration(config).save_pretrained(folder)
-    made = brought_entailment(folder)
-    assert isinstance(made, MiniCheckEntailment)
-    pair = Pair("the town lies", "Ulm", "the old town")
+    made = train.brought_entailment(folder)
+    assert isinstance(made, train.MiniCheckEntailment)
+    pair = checking.Pair("the town lies", "Ulm", "the old town")
     feed = made.tokenizer("predict: Ulm: the old town</s>the town lies", return_tensors="pt")
     logits = made.network(feed["input_ids"], decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
     yes = float(logits[[3, 209]].detach().softmax(-1)[1])
@@ -309,5 +289,5 @@ def test_models_move_to_the_chosen_device(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.nn.Module, "to", lambda self, device: (moved.append(str(device)), plain(self, "cpu"))[1])
     monkeypatch.setenv("LONGFORM_DEVICE", "cuda:1")
     open_checker(trained[0])
-    brought_entailment(sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"]))
+    train.brought_entailment(sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"]))
     assert moved == ["cuda:1", "cuda:1"]

@@ -8,28 +8,11 @@ import types
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.text.sentences import PageSimilarity, _grams, conjunctions, entities, link_parser, mean_nats
-from longform.critics.verifiability.checker import SavedChecker, frozen
-from longform.critics.verifiability.read import (
-    _SimilarityOfTexts,
-    claims_of,
-    read,
-    read_claims,
-    read_facts,
-    replace_determiner,
-    replace_pronoun,
-    verifier_of,
-    verifier_of_lines,
-)
-from longform.critics.verifiability.score import (
-    CheckedText,
-    SupportedPerGeneration,
-    SupportedPerVerified,
-    checks_to_readout,
-    generations_from_readout,
-    units_from_readout,
-)
+from longform.critics.verifiability import read as reading
+from longform.critics.verifiability import score as measures
+from longform.critics.verifiability.checker import Checker, frozen, selector
 from longform.critics.verifiability.train import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
 from longform.datasets.synthetic_world import corpora
 from longform.datasets.synthetic_world.fever_corpus import build
@@ -47,9 +30,8 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("checker")
     vocabulary = Vocabulary({"founded": len(SHAPES)})
     made = TrainedEntailment(DecomposableAttention(len(SHAPES) + 1, 8).eval(), vocabulary)
-    SavedChecker(frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}, made).save(
-        place
-    )
+    pages, settings = frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}
+    Checker(pages, selector(pages, settings), made, settings).save(place)
     return place
 
 
@@ -74,7 +56,8 @@ def generated(*texts, setting="beam", title="Inghaven"):
 
 def units(folder, *texts, domain="encyclopedia", **given):
     documents, truth = generated(*texts, **given)
-    return generations_from_readout(read(documents=documents, truth=truth, reader=folder, name="row", domain=domain))
+    found = reading.read(documents=documents, truth=truth, reader=folder, name="row", domain=domain)
+    return measures.generations_from_readout(found)
 
 
 def test_the_planted_truth_stands_beside_the_verdicts(folder, monkeypatch):
@@ -110,13 +93,12 @@ def test_empty_endless_and_foreign_generations(folder):
     assert units(folder, "It lies.", title="Atlantis")[0].column("tfidf").tolist() == [0]
 
 
-def test_claims_with_known_labels_are_units_of_one_sentence(folder, tmp_path):
+def test_claims_with_known_labels_are_units_of_one_sentence(folder):
     corpus = build(name="c", seed=1, pages={"train": 10})
-    found = generations_from_readout(
-        read_claims(documents=corpus.documents, reader=folder, name="row", splits=["test"])
-    )
+    claims = reading.read_claims(documents=corpus.documents, reader=folder, name="row", splits=["test"])
+    found = measures.generations_from_readout(claims)
     assert found and all(len(unit.checks.labels) == 1 == len(unit.truth.labels) for unit in found)
-    refuses("no claims in splits", read_claims, documents=corpus.documents[:3], reader=folder, name="row")
+    refuses("no claims in splits", reading.read_claims, documents=corpus.documents[:3], reader=folder, name="row")
 
 
 def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
@@ -128,18 +110,16 @@ def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
     assert math.isnan(mean_nats(["a.", "b."], [-1.0], [2])[1])
 
 
-def test_similarity_counts_over_the_pages_only_what_the_texts_have(tmp_path):
+def test_similarity_is_its_formula_and_counts_over_the_pages_only_what_the_texts_have(tmp_path):
     pages = {"a": ("red harps are old",), "b": ("red towns",), "c": ("blue towns",), "d": ("towns",)}
     texts = ["Red harps.", "blue and red harps are new"]
-    made = _SimilarityOfTexts(frozen(tmp_path, pages.items()), {gram for text in texts for gram in _grams(text)})
+    grams = {gram for text in texts for gram in _grams(text)}
+    made = reading._SimilarityOfTexts(frozen(tmp_path, pages.items()), grams)
     for text in texts:
         for title in (*pages, "nowhere"):
             assert made.score(text, title) == PageSimilarity(pages).score(text, title)
     assert made.score(texts[0], "a") > 0 and "towns" not in made._frequency
-
-
-def test_similarity_is_its_formula():
-    made = PageSimilarity({"a": ("red harps",), "b": ("red towns",), "c": ("blue towns",), "d": ("towns",)})
+    made = PageSimilarity({**pages, "a": ("red harps",)})
     idf = math.log((4 - 1 + 0.5) / 1.5)  # of "harps" and of "red harps"; "red" is in two of four, so it weighs nothing
     assert made.score("red harps harps", "a") == pytest.approx(idf**2 * (math.log(2) * math.log(3) + math.log(2) ** 2))
     assert made.score("red harps", "nowhere") == 0 == made.score("", "a")
@@ -151,9 +131,7 @@ def test_link_grammar_is_asked_where_it_is_installed(monkeypatch):
     fake.__spec__ = types.SimpleNamespace(name="linkgrammar")
     fake.ParseOptions = lambda **given: given
     fake.Dictionary = lambda name: name
-    fake.Sentence = lambda text, dictionary, options: types.SimpleNamespace(
-        parse=lambda: ["one"] if "slept" in text else []
-    )
+    fake.Sentence = lambda text, *given: types.SimpleNamespace(parse=lambda: ["one"] if "slept" in text else [])
     monkeypatch.setitem(sys.modules, "linkgrammar", fake)
     parse = link_parser()
     assert (parse("Ulm slept."), parse("Ulm the.")) == (1.0, 0.0)
@@ -164,7 +142,7 @@ def split(text):
 
 
 def texts(text):
-    return [claim.text for claim in claims_of(text, "Ulm", split)]
+    return [claim.text for claim in reading.claims_of(text, "Ulm", split)]
 
 
 def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pronouns():
@@ -172,13 +150,14 @@ def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pro
     assert made == ["A is.", "B is.", "C is.", "D is.", "E is."]
     assert len(texts("A is. B is.")) == 2
     assert texts("The town lies on a river. The war ended.") == ["Ulm lies on a river.", "Ulm ended."]
-    assert replace_pronoun("Her mayor saw him.", "Ada") == ("Ada's mayor saw him.", 1)
-    assert replace_pronoun("Her, he saw.", "Ada")[0] == "Ada, he saw." and replace_pronoun("Rain fell.", "Ada")[1] == 0
-    made = claims_of("It lies. Rain fell on it. Its town is old.", "Ulm", split)
+    assert reading.replace_pronoun("Her mayor saw him.", "Ada") == ("Ada's mayor saw him.", 1)
+    assert reading.replace_pronoun("Her, he saw.", "Ada")[0] == "Ada, he saw."
+    assert reading.replace_pronoun("Rain fell.", "Ada")[1] == 0
+    made = reading.claims_of("It lies. Rain fell on it. Its town is old.", "Ulm", split)
     assert [claim.text for claim in made] == ["Ulm lies.", "Rain fell on it.", "Ulm's town is old."]
     assert [claim.pronouns for claim in made] == [1, 0, 1] and not any(claim.named for claim in made)
     fifty = " ".join(["word"] * 49) + "."
-    made = claims_of(f"{fifty} more {fifty}", "Ulm", split)
+    made = reading.claims_of(f"{fifty} more {fifty}", "Ulm", split)
     assert [claim.verifiable for claim in made] == [True, False]
 
 
@@ -186,37 +165,35 @@ def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pro
                          ["The United States won.", "A town lies here.", "In the town he fell.",
                           "The famous town lies.", "The", "The Town x."])  # fmt: skip
 def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone(sentence):
-    assert replace_determiner(sentence, "Ulm") is None
+    assert reading.replace_determiner(sentence, "Ulm") is None
 
 
 def test_false_facts_are_refuted_and_sound_ones_supported():
     corpus = corpora.corrupted(
         name="m", seed=3, domain="wiki", documents={"test": 12}, severities=[1.0], corruptions=["false_fact"]
     )
-    labels = {
-        unit.unit_id: unit.labels
-        for unit in units_from_readout(read_facts(documents=corpus.documents, name="x", domain="wiki"))
-    }
-    sound = [label for key, row in labels.items() if key.startswith("sound") for label in row]
-    false = [label for key, row in labels.items() if key.startswith("false") for label in row]
+    found = measures.units_from_readout(reading.read_facts(documents=corpus.documents, name="x", domain="wiki"))
+    sound, false = (
+        [label for unit in found if unit.unit_id.startswith(kind) for label in unit.labels]
+        for kind in ("sound", "false")
+    )
     assert sound.count("refuted") == 0 < sound.count("supported")
     assert false.count("refuted") > 0.8 * sound.count("supported")
-    with pytest.raises(BadInput, match="0 sound articles"):
-        read_facts(documents=[d for d in corpus.documents if d.id.startswith("false")], name="x", domain="wiki")
+    damaged = [d for d in corpus.documents if d.id.startswith("false")]
+    refuses("0 sound articles", reading.read_facts, documents=damaged, name="x", domain="wiki")
 
 
 def test_facts_read_back_are_those_written_and_of_pages_in_conflict_the_first_counts():
     corpus = corpora.build(name="pages", seed=1, domain="encyclopedia", documents=40)
-    found = verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
+    found = reading.verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
     truth = {page["title"]: page["facts"] for page in corpus.facts["pages"].values()}
     assert len(found) > 100
     assert all(truth[title][relation] == value for (title, relation), (value, _) in found.items())
-    town = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1456.")]
-    other = [Section("place", "Ulm is a town in Quenovia. Ulm was founded in 1900.")]
-    both = [Document("a", "test", tuple(town)), Document("b", "test", tuple(other))]
-    found = verifier_of(both, "encyclopedia", "full_stops", "definition")
+    texts = [f"Ulm is a town in Quenovia. Ulm was founded in {year}." for year in (1456, 1900)]
+    both = [Document(text, "test", (Section("place", text),)) for text in texts]
+    found = reading.verifier_of(both, "encyclopedia", "full_stops", "definition")
     assert found.stated["Ulm", "founded"] == ("1456", ("Ulm", 1))
-    stated = verifier_of_lines(PAGES, "encyclopedia").stated
+    stated = reading.verifier_of_lines(PAGES, "encyclopedia").stated
     assert stated["Inghaven", "founded"] == ("1456", ("Inghaven", 1))
 
 
@@ -225,12 +202,12 @@ S, R, N = "supported", "refuted", "not_enough_info"
 
 
 def unit(*pairs, name="g"):
-    return CheckedText(name, "generated", tuple(label for label, _ in pairs), tuple(e for _, e in pairs))
+    return measures.CheckedText.of(name, "generated", pairs)
 
 
 def scores(*units):
-    critics = [SupportedPerGeneration(), SupportedPerVerified(), SupportedPerGeneration(unique=True),
-               SupportedPerVerified(unique=True)]  # fmt: skip
+    kinds = measures.SupportedPerGeneration, measures.SupportedPerVerified
+    critics = [kind(unique=unique) for unique in (False, True) for kind in kinds]
     return [critic.score(critic.tally(units)) for critic in critics]
 
 
@@ -240,36 +217,32 @@ def scores(*units):
         ([(S, A), (S, A), (S, B), (R, A), (N, A)], [3 / 5, 3 / 4, 2 / 5, 2 / 3]),
         ([(S, A), (R, A), (R, A), (S, A)], [2 / 5, 2 / 4, 1 / 5, 1 / 2]),  # another label is another class
         ([(N, A), (N, A), (S, A)], [1 / 5, 1, 1 / 5, 1]),  # not enough information is no class
+        ([(S, A)] * 9, [1, 1, 1 / 5, 1]),
     ],
 )
 def test_the_four_numbers_by_hand(pairs, numbers):
     assert scores(unit(*pairs)) == pytest.approx(numbers)
 
 
-def test_missing_empty_unverified_and_pooled_generations_count_as_the_paper_says():
-    assert scores(unit((S, A)))[0] == pytest.approx(1 / 5)
-    assert scores(unit(*[(S, A)] * 9))[0] == 1
+def test_missing_unverified_and_pooled_generations_count_as_the_paper_says_and_survive_the_readout():
     nothing, half = unit((N, A), name="n"), unit((S, A), (R, B), name="h")
     assert scores(nothing, half) == pytest.approx([1 / 10, 1 / 2, 1 / 10, 1 / 2])
-    assert SupportedPerVerified().tally([nothing, half]).total("excluded") == 1
+    assert measures.SupportedPerVerified().tally([nothing, half]).total("excluded") == 1
     assert all(math.isnan(scores(nothing)[i]) for i in (1, 3))
     assert scores(unit(), unit((S, A)))[:2] == pytest.approx([1 / 10, 1])
     units = unit((S, A), name="a"), unit((R, A), (R, B), (S, B), name="b")
-    pooled, averaged = SupportedPerVerified(pooled=True), SupportedPerVerified()
+    pooled, averaged = measures.SupportedPerVerified(pooled=True), measures.SupportedPerVerified()
     assert pooled.score(pooled.tally(units)) == pytest.approx(2 / 4)
     assert averaged.score(averaged.tally(units)) == pytest.approx((1 + 1 / 3) / 2)
-
-
-def test_verdicts_survive_the_readout():
     units = [unit((S, B), (N, frozenset()), name="a"), unit(name="b"), unit((R, frozenset({("A\tb", 2)})), name="c")]
-    assert units_from_readout(checks_to_readout(units)) == units
+    assert measures.units_from_readout(measures.checks_to_readout(units)) == units
 
 
 def test_bad_input_is_named(folder):
     documents, truth = generated("Inghaven lies.")
-    refuses("come from continuations", read, documents=documents, truth={}, reader=folder, name="row")
-    refuses("truth of 1", read, documents=documents * 2, truth=truth, reader=folder, name="row")
+    refuses("come from continuations", reading.read, documents=documents, truth={}, reader=folder, name="row")
+    refuses("truth of 1", reading.read, documents=documents * 2, truth=truth, reader=folder, name="row")
     plain = [Document("g", "generated", (Section(None, "Text."),))]
-    refuses("no continuation", read, documents=plain, truth=truth, reader=folder, name="row")
-    refuses("SUPPORTS", CheckedText, "g", "generated", ("SUPPORTS",), (A,))
-    refuses("2 labels and 1", CheckedText, "g", "generated", (S, S), (A,))
+    refuses("no continuation", reading.read, documents=plain, truth=truth, reader=folder, name="row")
+    refuses("SUPPORTS", measures.CheckedText, "g", "generated", ("SUPPORTS",), (A,))
+    refuses("2 labels and 1", measures.CheckedText, "g", "generated", (S, S), (A,))

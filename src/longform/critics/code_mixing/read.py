@@ -20,34 +20,27 @@ from longform.core.resampling import generator
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)
 TARGET = "target"  # title of the section that holds a translation, where a document also holds its source
-SWEEPS = 100  # of reading; MALLET 2.0.8's inferencer
-BURN_IN = 10  # sweeps before samples enter the average; MALLET 2.0.8's inferencer
+SWEEPS, BURN_IN, INTERVAL = (
+    100,
+    10,
+    10,
+)  # of reading, before and between samples of the average; MALLET 2.0.8's inferencer
 TOP_WORDS = 20  # per language (Table 10)
-INTERVAL = 10  # sweeps between samples of the average; MALLET 2.0.8's inferencer
 
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A fitted mixture of languages.
-
-    Attributes:
-        vocabulary: one word per term.
-        phi: (languages, terms) word probabilities given the sampled assignments, smoothed by beta.
-        alpha: (languages,) Dirichlet parameters of the mix.
-        facts: JSON-able statements about the fit.
-    """
+    """A fitted mixture of languages."""
 
     vocabulary: tuple[str, ...]
-    phi: np.ndarray
-    alpha: np.ndarray
+    phi: np.ndarray  # (languages, terms) word probabilities given the sampled assignments, smoothed by beta
+    alpha: np.ndarray  # (languages,) Dirichlet parameters of the mix
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.phi.shape != (len(self.alpha), len(self.vocabulary)):
-            raise BadInput(
-                f"language model: phi has shape {self.phi.shape}, languages x words is "
-                f"{(len(self.alpha), len(self.vocabulary))}"
-            )
+        wanted = len(self.alpha), len(self.vocabulary)
+        if self.phi.shape != wanted:
+            raise BadInput(f"language model: phi has shape {self.phi.shape}, languages x words is {wanted}")
         if not np.all(self.alpha > 0):
             raise BadInput(f"language model: alpha is {self.alpha.tolist()}, allowed are positive numbers")
 
@@ -92,8 +85,14 @@ def fit(
         raise BadInput(
             f"language model: {len(sentences)} training documents hold {distinct} distinct word(s); 2 or more are needed"
         )
-    schedule = (sweeps, burn_in, optimise_every)
-    chains = [_chain(kept, languages, (seed + start) % 2**32, schedule) for start in range(max(1, restarts))]
+    chains = []
+    for start in range(max(1, restarts)):
+        chain = tomotopy.LDAModel(k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=(seed + start) % 2**32)
+        for sentence in kept:
+            chain.add_doc(sentence)
+        chain.burn_in, chain.optim_interval = burn_in, optimise_every
+        chain.train(sweeps, workers=1)
+        chains.append(chain)
     model = max(chains, key=lambda chain: chain.ll_per_word)
     phi = np.array([model.get_topic_word_dist(k) for k in range(languages)], np.float64)
     facts = {
@@ -107,71 +106,45 @@ def fit(
     return LanguageModel(tuple(model.used_vocabs), phi, np.array(model.alpha, np.float64), facts)
 
 
-def _chain(sentences: list[list[str]], languages: int, seed: int, schedule: tuple[int, int, int]) -> tomotopy.LDAModel:
-    model = tomotopy.LDAModel(k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=seed)
-    for sentence in sentences:
-        model.add_doc(sentence)
-    sweeps, model.burn_in, model.optim_interval = schedule
-    model.train(sweeps, workers=1)
-    return model
-
-
 def read(
     documents: Sequence[Document],
     *,
     reader: LanguageModel | Path,
     seed: int,
     splits: Sequence[str] = SPLITS,
-    sweeps: int = SWEEPS,
-    burn_in: int = BURN_IN,
-    interval: int = INTERVAL,
 ) -> Readout:
     """Mix of languages per sentence; a sentence draws the same numbers in any company.
 
     Returns:
-        arrays, one row per unit: ``share`` (languages) a draw of the mix; ``posterior`` (languages) the parameters it
-        was drawn from, alpha plus assigned words; ``mean_share`` (languages) the average mix, MALLET's own output;
-        ``tokens``, ``unknown``, ``valid``; and of the model ``alpha_names`` (languages) and ``top_word_names``
-        (languages, TOP_WORDS or as many as there are), the most probable words of each language, best first.
+        one row per unit: ``share`` (languages) a draw of the mix; ``posterior`` (languages) the parameters it was drawn
+        from, alpha plus assigned words; ``mean_share`` (languages) the average mix, MALLET's own output; ``tokens``,
+        ``unknown``, ``valid``; and of the model ``alpha_names`` (languages) and ``top_word_names`` (languages, words).
     """
     model = reader if isinstance(reader, LanguageModel) else LanguageModel.load(reader)
     documents = of_splits(documents, splits, "language mixture")
-    if sweeps <= burn_in:
-        raise BadInput(f"language mixture: {sweeps} sweeps with a burn-in of {burn_in}; take more sweeps than that")
     index = {word: number for number, word in enumerate(model.vocabulary)}
-    rows = [_read_one(document, index, model, seed, (sweeps, burn_in, interval)) for document in documents]
+    rows = []
+    for document in documents:
+        words = words_of(document)
+        terms = np.array([index[word] for word in words if word in index], np.int64)
+        rng = generator("language mixture", seed, document.id)
+        chances, uniforms = np.ascontiguousarray(model.phi[:, terms].T), rng.random((SWEEPS, len(terms)))
+        counts, mean = assign(chances, model.alpha, uniforms, (BURN_IN, INTERVAL))
+        posterior, known = model.alpha + counts, len(terms)
+        rows.append((rng.dirichlet(posterior), posterior, mean, known, len(words) - known, bool(known)))
     names = ("share", "posterior", "mean_share", "tokens", "unknown", "valid")
     arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-    arrays["alpha_names"] = model.alpha
-    arrays["top_word_names"] = np.array(model.top_words(), dtype=np.str_)
-    return Readout.of(documents, arrays)
-
-
-def _read_one(
-    document: Document, index: dict[str, int], model: LanguageModel, seed: int, schedule: tuple[int, int, int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int, bool]:
-    words = words_of(document)
-    terms = np.array([index[word] for word in words if word in index], np.int64)
-    rng = generator("language mixture", seed, document.id)
-    uniforms = rng.random((schedule[0], len(terms)))
-    counts, mean = assign(np.ascontiguousarray(model.phi[:, terms].T), model.alpha, uniforms, schedule[1:])
-    posterior = model.alpha + counts
-    return rng.dirichlet(posterior), posterior, mean, len(terms), len(words) - len(terms), bool(len(terms))
+    top_words = np.array(model.top_words(), dtype=np.str_)
+    return Readout.of(documents, {**arrays, "alpha_names": model.alpha, "top_word_names": top_words})
 
 
 @numba.njit(cache=True)
-def assign(
-    chances: np.ndarray, alpha: np.ndarray, uniforms: np.ndarray, schedule: tuple[int, int]
-) -> tuple[np.ndarray, np.ndarray]:
+def assign(chances, alpha, uniforms, schedule):
     r"""Gibbs sweeps over one sentence: $P(t_n = i \mid t_{-n}) \propto \phi_{i w_n} (\alpha_i + \#_{-n} i)$.
 
-    Args:
-        chances: (tokens, languages) probability of each token under each language.
-        uniforms: (sweeps, tokens) random numbers, one per step.
-        schedule: (burn-in, interval) of the average.
-
-    Returns:
-        words per language after the last sweep, and the average of (alpha + words) / sum over kept sweeps.
+    From the probability of each token under each language (tokens, languages), a random number for each step (sweeps,
+    tokens), and burn-in and interval; to the words per language after the last sweep, and the average of (alpha + words)
+    / sum over kept sweeps.
     """
     burn_in, interval = schedule
     tokens, languages = chances.shape
@@ -184,25 +157,18 @@ def assign(
     for sweep in range(len(uniforms)):
         for n in range(tokens):
             counts[state[n]] -= 1
-            state[n] = _draw(chances[n], alpha, counts, weights, uniforms[sweep, n])
-            counts[state[n]] += 1
+            total, drawn = 0.0, languages - 1
+            for i in range(languages):
+                total += chances[n, i] * (alpha[i] + counts[i])
+                weights[i] = total
+            for i in range(languages - 1):
+                if weights[i] > uniforms[sweep, n] * total:
+                    drawn = i
+                    break
+            state[n] = drawn
+            counts[drawn] += 1
         if sweep >= burn_in and (sweep - burn_in) % interval == 0:
             kept += 1
             for i in range(languages):
                 mean[i] += alpha[i] + counts[i]
-    total = kept * (alpha.sum() + tokens)
-    for i in range(languages):
-        mean[i] /= total
-    return counts, mean
-
-
-@numba.njit(cache=True)
-def _draw(chances, alpha, counts, weights, uniform):
-    total = 0.0
-    for i in range(len(weights)):
-        total += chances[i] * (alpha[i] + counts[i])
-        weights[i] = total
-    for i in range(len(weights) - 1):
-        if weights[i] > uniform * total:
-            return i
-    return len(weights) - 1
+    return counts, mean / (kept * (alpha.sum() + tokens))

@@ -20,13 +20,9 @@ CORNER = 0.9  # a mix with this share of one language or more lies in a corner o
 
 @dataclass(frozen=True)
 class MixtureReading:
-    """One sentence's mix of languages.
+    """One sentence's mix of languages: ``share`` (languages,), a draw from the Dirichlet of ``posterior`` (languages,).
 
-    Attributes:
-        unit_id, split: of the sentence.
-        share: (languages,) a draw of the mix.
-        posterior: (languages,) Dirichlet parameters that it was drawn from.
-        valid: False where no word of the sentence is known; such a sentence is counted, never scored.
+    Not ``valid`` is a sentence without a known word, which is counted, never scored.
     """
 
     unit_id: str
@@ -38,27 +34,15 @@ class MixtureReading:
 
 def units_from_readout(readout: Readout) -> list[MixtureReading]:
     """One reading per unit of what :mod:`longform.critics.code_mixing.read` wrote."""
-    names = ("share", "posterior", "valid")
-    missing = [name for name in names if name not in readout.arrays]
-    if missing:
-        raise BadInput(
-            f"language critic: the readout lacks {missing}; read the sentences with critics/code_mixing/read.py first"
-        )
-    return [
-        MixtureReading(unit, split, share, after, bool(ok)) for unit, split, share, after, ok in readout.rows(*names)
-    ]
+    rows = readout.rows("share", "posterior", "valid")
+    return [MixtureReading(unit, split, share, after, bool(ok)) for unit, split, share, after, ok in rows]
 
 
 @dataclass(frozen=True)
 class DirichletCritic(SumScored):
-    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative).
+    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative)."""
 
-    Attributes:
-        own_prior: fit to real sentences; False keeps the mixture model's alpha, as the paper does.
-        alpha, top_words: fitted; the Dirichlet, and the most probable words of each language of the mixture model.
-    """
-
-    own_prior: bool = True
+    own_prior: bool = True  # fit to real sentences; False keeps the mixture model's alpha, as the paper does
     alpha: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata=FITTED)
     better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
@@ -88,15 +72,16 @@ class DirichletCritic(SumScored):
         return replace(self, alpha=alpha)
 
     def tally(self, units: Sequence[MixtureReading]) -> Tally:
-        """Per sentence: nats, 1, excluded."""
-        alpha, rows = self._alpha(), np.zeros((len(units), 3))
-        for row, unit in zip(rows, units, strict=True):
+        alpha, rows = self._alpha(), []
+        log_normaliser = gammaln(alpha).sum() - gammaln(alpha.sum())
+        for unit in units:
             if unit.valid and len(unit.posterior) != len(alpha):
                 raise BadInput(
                     f"language critic: sentence {unit.unit_id!r} mixes {len(unit.posterior)} languages, the critic knows "
                     f"{len(alpha)}; read it with the same model"
                 )
-            row[:] = (self._nats(unit.posterior), 1, 0) if unit.valid else (0, 0, 1)
+            nats = log_normaliser - (alpha - 1) @ expected_logs(unit.posterior) if unit.valid else 0
+            rows.append((nats, unit.valid, not unit.valid))
         return Tally.of(units, ("nats", "documents", "excluded"), rows)
 
     def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
@@ -107,11 +92,6 @@ class DirichletCritic(SumScored):
         if self.alpha is None:
             raise BadInput("language critic: not fitted; call fit on real sentences or with_prior on a model's alpha")
         return np.asarray(self.alpha)
-
-    def _nats(self, posterior: np.ndarray) -> float:
-        alpha = self._alpha()
-        log_normaliser = gammaln(alpha).sum() - gammaln(alpha.sum())
-        return float(log_normaliser - (alpha - 1) @ expected_logs(posterior))
 
 
 def released(*, real: Readout) -> DirichletCritic:
@@ -138,13 +118,10 @@ class LanguageDispersion(SumScored):
         return [unit.share * (1 - unit.share) if unit.valid else np.zeros(0) for unit in units]
 
     def tally(self, units: Sequence[MixtureReading]) -> Tally:
-        """Per sentence: dispersion, 1 if in a corner, 1, excluded."""
-        rows = [
-            (1 - float(unit.share @ unit.share), float(unit.share.max() >= CORNER), 1.0, 0.0)
-            if unit.valid
-            else (0.0, 0.0, 0.0, 1.0)
-            for unit in units
-        ]
+        rows = []
+        for unit in units:
+            found = 1 - float(unit.share @ unit.share), float(unit.share.max() >= CORNER), 1.0, 0.0
+            rows.append(found if unit.valid else (0.0, 0.0, 0.0, 1.0))
         return Tally.of(units, ("dispersion", "corner", "documents", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:

@@ -39,35 +39,23 @@ class TextFeature:
 
 
 def units_from_readout(readout: Readout) -> list[TextFeature]:
-    """One unit per text of ``inference.text_features``."""
+    """One unit per text."""
     rows = readout.rows("features", "valid")
     return [TextFeature(unit, split, values, bool(valid)) for unit, split, values, valid in rows]
 
 
-@dataclass(frozen=True)
-class Quantised:
-    """Both sides' clusters, int (real,) and (generated,), of ``buckets``."""
-
-    real: np.ndarray
-    generated: np.ndarray
-    buckets: int
-
-    def histograms(self, smoothing: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Shares of the clusters, real and generated."""
-        return self.shares(self.real, smoothing), self.shares(self.generated, smoothing)
-
-    def shares(self, labels: np.ndarray, smoothing: float = 0.0) -> np.ndarray:
-        """Shares of the clusters among labels."""
-        counts = np.bincount(labels, minlength=self.buckets) + smoothing
-        return counts / counts.sum()
+def shares(labels: np.ndarray, buckets: int, smoothing: float = 0.0) -> np.ndarray:
+    """Shares of the clusters (buckets,) among labels."""
+    counts = np.bincount(labels, minlength=buckets) + smoothing
+    return counts / counts.sum()
 
 
-def quantise(real: np.ndarray, generated: np.ndarray, seed: int, buckets: int | None = None) -> Quantised:
-    """Cluster both sides' features together: unit length, principal components to 90 % of the variance, k-means.
+def quantise(
+    real: np.ndarray, generated: np.ndarray, seed: int, buckets: int | None = None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Cluster both sides' features (texts, dims) together: unit length, principal components to 90 % of the variance, k-means.
 
-    Args:
-        real, generated: (texts, dims).
-        buckets: clusters; a tenth of the smaller side by default, 2 at least.
+    ``buckets`` is a tenth of the smaller side by default, 2 at least. Returns both sides' clusters, and how many there are.
     """
     import faiss
 
@@ -86,7 +74,7 @@ def quantise(real: np.ndarray, generated: np.ndarray, seed: int, buckets: int | 
     means = faiss.Kmeans(kept, buckets, niter=500, nredo=5, update_index=True, seed=seed + 2, min_points_per_centroid=1)
     means.train(points)
     labels = means.index.search(points, 1)[1].ravel()
-    return Quantised(labels[len(generated) :], labels[: len(generated)], buckets)
+    return labels[len(generated) :], labels[: len(generated)], buckets
 
 
 def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
@@ -128,22 +116,20 @@ def mauve(
     resample is rougher than its sample, so every draw lies below it.
     """
     found = [quantise(real, generated, seed, buckets) for seed in seeds]
-    plain, smoothed = ([float(area(*one.histograms(s))) for one in found] for s in (0.0, SMOOTHING))
-
+    plain, smoothed = (
+        [float(area(shares(own, size, s), shares(other, size, s))) for own, other, size in found]
+        for s in (0.0, SMOOTHING)
+    )
     index = [[rng.integers(0, len(side), len(side)) for side in (real, generated)] for _ in range(resamples)]
     drawn = [
-        area(
-            np.array([one.shares(one.real[first]) for first, _ in index]),
-            np.array([one.shares(one.generated[second]) for _, second in index]),
-        )
-        for one in found
+        area(*(np.array([shares(side[rows[k]], size) for rows in index]) for k, side in enumerate(sides)))
+        for *sides, size in found
     ]
     draws = np.mean(drawn, axis=0)
     low, high = percentile_interval(np.minimum(draws + (np.mean(plain) - draws.mean()), MOST))
-    return {
-        "mauve": float(np.mean(plain)), "spread": float(np.std(plain, ddof=1)) if len(plain) > 1 else 0.0,
-        "low": low, "high": high, "per_seed": plain, "smoothed": float(np.mean(smoothed)), "buckets": found[0].buckets,
-    }  # fmt: skip
+    spread = float(np.std(plain, ddof=1)) if len(plain) > 1 else 0.0
+    made = {"mauve": float(np.mean(plain)), "spread": spread, "low": low, "high": high, "per_seed": plain}
+    return {**made, "smoothed": float(np.mean(smoothed)), "buckets": found[0][2]}
 
 
 @dataclass(frozen=True)
@@ -151,16 +137,11 @@ class Mauve(SumScored):
     """MAUVE with clusters held fixed, so that it can be resampled and tested as every other metric.
 
     The clusters are those of the real texts alone (one k-means per seed), where the published program clusters both
-    sides anew for every comparison; :func:`mauve` does that, and ``describe`` reports it beside this score. Its interval is
-    centred on the value, because a resample is rougher than its sample.
-
-    Attributes:
-        seeds: of the clusterings.
-        buckets: clusters; a tenth of the real texts by default.
+    sides anew for every comparison; :func:`mauve` does that, and ``describe`` reports it beside this score.
     """
 
     seeds: tuple[int, ...] = SEEDS
-    buckets: int = 0
+    buckets: int = 0  # clusters; 0 for a tenth of the real texts
     better: ClassVar[Better] = "higher"
     upper_bound: ClassVar[float] = MOST
     real: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
@@ -171,47 +152,38 @@ class Mauve(SumScored):
         points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
         if len(points) < 2:
             raise BadInput(f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed")
-        centres, shares = [], []
+        unit, centres, parts = normalize(points), [], []
         for seed in self.seeds:
-            found = quantise(points, points, seed, self.buckets or max(2, round(len(points) / 10)))
-            kept = [k for k in range(found.buckets) if np.any(found.real == k)]
-            unit = normalize(points)
-            centres.append(np.array([unit[found.real == k].mean(axis=0) for k in kept]))
-            shares.append(np.array([np.mean(found.real == k) for k in kept]))
-        return replace(self, real=points, centres=tuple(centres), shares=tuple(shares))
+            labels, _, buckets = quantise(points, points, seed, self.buckets or max(2, round(len(points) / 10)))
+            held = shares(labels, buckets)
+            kept = np.flatnonzero(held)
+            centres.append(np.array([unit[labels == k].mean(axis=0) for k in kept]))
+            parts.append(held[kept])
+        return replace(self, real=points, centres=tuple(centres), shares=tuple(parts))
 
     def tally(self, units: Sequence[TextFeature]) -> Tally:
         """A column per seed and cluster, 1 where the text lies in it; and excluded (no feature)."""
         if not self.centres:
             raise BadInput("MAUVE has no clusters yet; call fit(real texts) and use what it returns")
-        columns = [
-            f"seed_{s}_cluster_{k}" for s, c in zip(self.seeds, self.centres, strict=True) for k in range(len(c))
-        ]
+        sizes = [len(centres) for centres in self.centres]
+        columns = [f"seed_{s}_cluster_{k}" for s, size in zip(self.seeds, sizes, strict=True) for k in range(size)]
         values = np.zeros((len(units), len(columns) + 1))
         for row, unit in zip(values, units, strict=True):
             row[-1] = not unit.valid
             if unit.valid:
-                row[self._places(unit.values)] = 1
+                point = unit.values / max(float(np.linalg.norm(unit.values)), 1e-300)
+                nearest = [np.argmin(((centres - point) ** 2).sum(axis=1)) for centres in self.centres]
+                row[np.cumsum([0, *sizes[:-1]]) + nearest] = 1
         return Tally.of(units, (*columns, "excluded"), values)
-
-    def _places(self, values: np.ndarray) -> list[int]:
-        point, found, start = values / max(float(np.linalg.norm(values)), 1e-300), [], 0
-        for centres in self.centres:
-            found.append(start + int(np.argmin(((centres - point) ** 2).sum(axis=1))))
-            start += len(centres)
-        return found
 
     def of_sums(self, sums: Sums) -> Any:
         """Mean area over seeds, a number or one per resample; nan without a text."""
-        counts, start, areas = sums.values[..., :-1], 0, []
-        for shares in self.shares:
-            part = counts[..., start : start + len(shares)]
-            start += len(shares)
-            rows = part.reshape(-1, len(shares))
-            found = []
+        ends, areas = np.cumsum([len(real) for real in self.shares])[:-1], []
+        for real, part in zip(self.shares, np.split(sums.values[..., :-1], ends, axis=-1), strict=True):
+            rows, found = part.reshape(-1, len(real)), []
             for chunk in np.array_split(rows, range(AT_ONCE, len(rows), AT_ONCE)):
                 texts = chunk.sum(axis=1)
-                found.append(np.where(texts > 0, area(shares, chunk / np.maximum(texts, 1)[:, None]), np.nan))
+                found.append(np.where(texts > 0, area(real, chunk / np.maximum(texts, 1)[:, None]), np.nan))
             areas.append(np.concatenate(found).reshape(part.shape[:-1]))
         return np.mean(areas, axis=0)[()]
 

@@ -1,8 +1,8 @@
 """What a language model says of each document's tokens: log-probabilities in nats, document by document."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from transformers import AutoModelForCausalLM
@@ -22,34 +22,40 @@ def read(
     name: str,
     titles: bool,
     splits: Sequence[str],
-    batch: int = 16,
-    preset: str | None = None,
-    window: int | None = None,
+    batch: int = 16,  # full windows that are read at a time
+    preset: str | None = None,  # "paper" for disjoint blocks of all documents' stream, None for overlapping windows
+    window: int | None = None,  # most tokens that the model sees; None for all its positions
 ) -> Readout:
     """Log-probability of each scored token, ragged over tokens: float32 ``token_logprob``, ``token_logprob_lengths``.
-
-    Args:
-        batch: full windows that are read at a time.
-        preset: "paper", or None for overlapping windows.
-        window: most tokens that the model sees; None for all its positions.
 
     Raises BadInput: an unknown preset, or a window that the model does not have.
     """
     if preset not in (None, "paper"):
         raise BadInput(f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the entry")
-    tokenizer = load_tokenizer(reader)
-    network = load_reader(reader, AutoModelForCausalLM)
+    tokenizer, network = load_tokenizer(reader), load_reader(reader, AutoModelForCausalLM)
     positions = network.config.max_position_embeddings
     size = positions if window is None else window
     if not 2 <= size <= positions:
         raise BadInput(f"infer {name}: window is {size!r}, allowed is 2 to {positions}; fix the entry")
     chosen = [document for document in documents if document.split in splits]
+    log_probs = open_reader(network, batch * size, share=False, label=f"infer {name}").read
     if preset == "paper":
-        articles = [article_ids(document, tokenizer, titles) for document in chosen]
-        log_probs = score_stream(network, articles, batch, size, name)
+        rows = [article_ids(document, tokenizer, titles) for document in chosen]
+        stream = list(chain.from_iterable(rows))
+        blocks = [tuple(stream[start : start + size]) for start in range(0, len(stream) - size + 1, size)]
+        places = np.arange(len(stream))
+        counted = (places % size > 0) & (places < len(blocks) * size)  # nothing predicts a block's first token
+        values = np.zeros(len(stream), dtype=np.float32)
+        values[counted] = np.concatenate([values[:0], *log_probs(blocks)])
+        ends = np.cumsum([len(ids) for ids in rows])[:-1]
+        scored = [part[kept] for part, kept in zip(np.split(values, ends), np.split(counted, ends), strict=True)]
     else:
-        log_probs = score_rows(network, document_rows(chosen, tokenizer, titles, 10**9), batch, size, name)
-    return Readout.of(chosen, ragged("token_logprob", log_probs, np.float32))
+        rows = document_rows(chosen, tokenizer, titles, 10**9)
+        cuts = [windows(len(row), size) for row in rows]
+        pieces = [tuple(row[start:stop]) for row, own in zip(rows, cuts, strict=True) for start, stop, _ in own]
+        found = iter(log_probs(pieces))
+        scored = [np.concatenate([next(found)[first - start - 1 :] for start, _, first in own]) for own in cuts]
+    return Readout.of(chosen, ragged("token_logprob", scored, np.float32))
 
 
 def windows(length: int, size: int) -> list[tuple[int, int, int]]:
@@ -63,28 +69,6 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
         cuts.append((start, stop, scored))
         scored = stop
     return cuts
-
-
-def score_rows(network: Any, rows: Sequence[list[int]], batch: int, size: int, name: str) -> list[np.ndarray]:
-    """Float32 log-probabilities of each row's tokens from the second on, by :func:`windows` of a size."""
-    cuts = [windows(len(row), size) for row in rows]
-    pieces = [tuple(row[start:stop]) for row, places in zip(rows, cuts, strict=True) for start, stop, _ in places]
-    scored = iter(open_reader(network, batch * size, share=False, label=f"infer {name}").read(pieces))
-    return [np.concatenate([next(scored)[first - start - 1 :] for start, _, first in places]) for places in cuts]
-
-
-def score_stream(network: Any, articles: Sequence[list[int]], batch: int, size: int, name: str) -> list[np.ndarray]:
-    """Float32 log-probabilities of each article's tokens, in disjoint blocks of the stream of all; unscored ones left out."""
-    stream = [token for ids in articles for token in ids]
-    blocks = [tuple(stream[start : start + size]) for start in range(0, len(stream) - size + 1, size)]
-    values, scored = np.zeros(len(stream), dtype=np.float32), np.zeros(len(stream), dtype=bool)
-    for block, log_probs in enumerate(
-        open_reader(network, batch * size, share=False, label=f"infer {name}").read(blocks)
-    ):
-        places = slice(block * size + 1, (block + 1) * size)
-        values[places], scored[places] = log_probs, True
-    ends = np.cumsum([len(ids) for ids in articles])[:-1]
-    return [part[counted] for part, counted in zip(np.split(values, ends), np.split(scored, ends), strict=True)]
 
 
 def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequence[str]) -> Readout:
@@ -108,20 +92,18 @@ def read_true(
     A subsequence is one draw: $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter, zero at its
     letters, so sums over texts and token counts are exact.
     """
-    if len(truth.get("emitted", ())) != len(documents):
-        raise BadInput(
-            f"true log-probs: {len(truth.get('emitted', ()))} rows of truth for {len(documents)} documents; read the corpus itself"
-        )
+    known = len(truth.get("emitted", ()))
+    if known != len(documents):
+        raise BadInput(f"true log-probs: {known} rows of truth for {len(documents)} documents; read the corpus itself")
     language = language_from_truth(dict(reader_truth))
     lengths = np.array([len(text.split()) for text in language.subsequences])
-    rows = [row for row, document in enumerate(documents) if document.split in splits]
-    values = [_log_probs(language, truth["states"][row], truth["emitted"][row], lengths) for row in rows]
-    return Readout.of([documents[row] for row in rows], ragged("token_logprob", values, np.float32))
-
-
-def _log_probs(language: Any, states: np.ndarray, emitted: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    previous = np.concatenate([[0], states[:-1]])
-    values = np.zeros(lengths[emitted].sum())
-    draws = language.transitions[previous, states] * language.emissions[states, emitted]
-    values[np.cumsum(lengths[emitted]) - 1] = np.log(draws)
-    return values
+    chosen, rows = [], []
+    for document, states, emitted in zip(documents, truth["states"], truth["emitted"], strict=True):
+        if document.split in splits:
+            previous = np.concatenate([[0], states[:-1]])
+            values = np.zeros(lengths[emitted].sum())
+            draws = language.transitions[previous, states] * language.emissions[states, emitted]
+            values[np.cumsum(lengths[emitted]) - 1] = np.log(draws)
+            chosen.append(document)
+            rows.append(values)
+    return Readout.of(chosen, ragged("token_logprob", rows, np.float32))

@@ -23,11 +23,7 @@ class LogProbs:
 
 @dataclass(frozen=True)
 class Perplexity(SumScored):
-    """Word PPL of a language model on given texts.
-
-    Attributes:
-        count_end: whether the closing end token counts (deng2022's transformer counts it, its HSMM has none).
-    """
+    """Word PPL; ``count_end``: with the closing end token (deng2022's transformer counts it, its HSMM has none)."""
 
     count_end: bool = True
     better: ClassVar[Better] = "lower"
@@ -39,7 +35,6 @@ class Perplexity(SumScored):
         return [np.asarray(unit.values if self.count_end else unit.values[:-1], np.float64) for unit in units]
 
     def tally(self, units: Sequence[LogProbs]) -> Tally:
-        """Columns logprob (nats), tokens, excluded (no token at all)."""
         rows = [(values.sum(), len(values), not len(values)) for values in self.attribute(units)]
         return Tally.of(units, ("logprob", "tokens", "excluded"), rows)
 
@@ -71,12 +66,8 @@ def ratio(*, train: Readout, texts: Readout, seed: int, name: str, count_end: bo
         raise BadInput(f"{name}: a ratio of perplexities wants readings of the same documents; read them again")
     above, below = critic.tally(own), critic.tally(other)
     draws = resampled_difference((critic, above), (critic, below), generator(seed, name, "bootstrap"))
-    low, high = np.exp(percentile_interval(draws))
-    value = np.exp(critic.score(above) - critic.score(below))
-    excluded = int(above.total("excluded"))
-    return [
-        Record(
-            "", "word_ppl_ratio", value=float(value), low=float(low), high=float(high), units=len(own) - excluded,
-            excluded=excluded, better="lower", signature=signature(Perplexity(count_end)),
-        )
-    ]  # fmt: skip
+    low, high = np.exp(percentile_interval(draws)).tolist()
+    value, excluded = float(np.exp(critic.score(above) - critic.score(below))), int(above.total("excluded"))
+    fields: dict[str, Any] = {"value": value, "low": low, "high": high, "better": "lower", "excluded": excluded}
+    fields |= {"units": len(own) - excluded, "signature": signature(Perplexity(count_end))}
+    return [Record("", "word_ppl_ratio", **fields)]

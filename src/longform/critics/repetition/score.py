@@ -18,13 +18,8 @@ from longform.core.text.rendering import TokenText, texts_to_readout
 N = 4  # massarelli2020, section 5
 
 
-def distinct_grams(tokens: np.ndarray, n: int) -> int:
-    """Number of different n-grams; a text shorter than n has none."""
-    return int(first_grams(tokens, n).sum())
-
-
 def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
-    """Per n-gram in reading order 1 where it has not been met before, else 0."""
+    """Per n-gram in reading order 1 where it has not been met before, else 0; a text shorter than n has none."""
     if len(tokens) < n:
         return np.zeros(0)
     windows = np.lib.stride_tricks.sliding_window_view(tokens, n)
@@ -48,8 +43,7 @@ class DistinctGrams(SumScored):
         return [first_grams(unit.tokens, self.n) for unit in units]
 
     def tally(self, units: Sequence[TokenText]) -> Tally:
-        """Columns distinct, generations, excluded (never)."""
-        rows = [(distinct_grams(unit.tokens, self.n), 1, 0) for unit in units]
+        rows = [(part.sum(), 1, 0) for part in self.attribute(units)]
         return Tally.of(units, ("distinct", "generations", "excluded"), rows)
 
 
@@ -68,34 +62,24 @@ class RepeatedGrams(SumScored):
         return [1 - first_grams(unit.tokens, self.n) for unit in units]
 
     def tally(self, units: Sequence[TokenText]) -> Tally:
-        """Columns repeated, grams, excluded (shorter than n)."""
         rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
         return Tally.of(units, ("repeated", "grams", "excluded"), rows)
 
 
 @dataclass(frozen=True)
 class GramProportion(SumScored):
-    """Different n-grams of the generations over those of the human texts; generations without a human text are counted out.
-
-    Attributes:
-        reading: ``ratio_of_averages`` gives the printed numbers, ``average_of_ratios`` is the paper's text.
-    """
+    """Different n-grams of the generations over those of the human texts; generations without a human text are counted out."""
 
     reading: Literal["ratio_of_averages", "average_of_ratios"] = "ratio_of_averages"
     n: int = N
     better: ClassVar[Better] = "higher"
 
     def tally(self, units: Sequence[TokenText]) -> Tally:
-        """Columns distinct, reference, ratio, generations, excluded (the human text has no n-gram)."""
-        columns = ("distinct", "reference", "ratio", "generations", "excluded")
-        return Tally.of(units, columns, [self._row(unit) for unit in units])
-
-    def _row(self, unit: TokenText) -> tuple[float, ...]:
-        human = distinct_grams(unit.reference, self.n)
-        if not human:
-            return 0, 0, 0, 0, 1
-        machine = distinct_grams(unit.tokens, self.n)
-        return machine, human, machine / human, 1, 0
+        rows = []
+        for unit in units:
+            machine, human = (first_grams(text, self.n).sum() for text in (unit.tokens, unit.reference))
+            rows.append((machine, human, machine / human, 1, 0) if human else (0, 0, 0, 0, 1))
+        return Tally.of(units, ("distinct", "reference", "ratio", "generations", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
         average = self.reading == "average_of_ratios"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -20,20 +21,19 @@ def read(
     """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains."""
     made = language_from_truth(dict(reader_truth))
     owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
-    rules = {
-        "released": lambda text: released_states(text, owner, made.steps),
-        "strict": lambda text: strict_states(text, owner, max_chunks),
-    }
+    rules = {"released": (released_states, made.steps), "strict": (strict_states, max_chunks)}
     if rule not in rules:
         raise BadInput(f"states: rule {rule!r}; allowed are {sorted(rules)}")
-    read_out = chains_to_readout([_chain(d, rules[rule](d.text)) for d in documents if d.split in splits])
+    states_of, limit = rules[rule]
+    chains = []
+    for document in documents:
+        if document.split in splits:
+            states = states_of(document.text, owner, limit)
+            symbols = tuple(map(str, states or ()))
+            chains.append(Chain(document.id, document.split, symbols, valid=states is not None))
+    found = chains_to_readout(chains)
     names = np.array([str(state) for state in range(len(made.transitions))])
-    return replace(read_out, arrays={**read_out.arrays, "state_transitions": made.transitions, "state_names": names})
-
-
-def _chain(document: Document, states: list[int] | None) -> Chain:
-    symbols = tuple(map(str, states or ()))
-    return Chain(document.id, document.split, symbols, valid=states is not None)
+    return replace(found, arrays={**found.arrays, "state_transitions": made.transitions, "state_names": names})
 
 
 def _chunks(text: str) -> list[str]:
@@ -42,11 +42,7 @@ def _chunks(text: str) -> list[str]:
 
 def released_states(text: str, owner: Mapping[str, int], steps: int) -> list[int] | None:
     """States of a text under the released rule; None where it is dropped."""
-    states = []
-    for chunk in _chunks(text)[:-1]:
-        if chunk not in owner:
-            break
-        states.append(owner[chunk])
+    states = [owner[chunk] for chunk in takewhile(owner.__contains__, _chunks(text)[:-1])]
     return states if len(states) == steps else None
 
 

@@ -303,12 +303,9 @@ def ascend_documents(corpus, model, limits, points, found):
 def expected_words(columns, weights, ratios, beta, out):
     r"""Expected word counts $\sum_d c_{dw} \phi_{dwk}$ for the words of one span, by columns: one write per row.
 
-    Args:
-        columns: (starts, documents, entries, (first, last)): the document-term matrix by words, and which to do.
-        weights: (documents, topics) exp(lambda), each row up to the factor that its ratios carry.
-        ratios: (nonzeros,) count over word probability, by rows of the document-term matrix.
-        beta: (terms, topics) float64.
-        out: (terms, topics) float64; overwritten.
+    ``columns`` is (starts, documents, entries, (first, last)), the document-term matrix by words, and which to do;
+    ``weights`` (documents, topics) exp(lambda), each row up to the factor that its ``ratios`` carry; these (nonzeros,) are
+    counts over word probabilities, by rows of that matrix. ``out`` (terms, topics) is overwritten.
     """
     starts, documents, entries, (first, last) = columns
     total = np.empty(beta.shape[1], np.float64)

@@ -4,7 +4,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,19 +23,12 @@ FORMULAS = re.compile(r"xmath|\\[A-Za-z]", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class TermCounts:
-    """A document-term matrix by rows.
+    """A document-term matrix by rows."""
 
-    Attributes:
-        starts: (documents + 1,) int64, where each document's terms start.
-        terms: (nonzeros,) int64 term numbers, each once per document.
-        counts: (nonzeros,) float64 occurrences.
-        size: number of terms in the vocabulary.
-    """
-
-    starts: np.ndarray
-    terms: np.ndarray
-    counts: np.ndarray
-    size: int
+    starts: np.ndarray  # (documents + 1,) int64, where each document's terms start
+    terms: np.ndarray  # (nonzeros,) int64 term numbers, each once per document
+    counts: np.ndarray  # (nonzeros,) float64 occurrences
+    size: int  # number of terms in the vocabulary
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -52,9 +45,8 @@ class TermCounts:
 
     def take(self, documents: np.ndarray) -> "TermCounts":
         """The numbered documents, in that order."""
-        kept = [slice(self.starts[d], self.starts[d + 1]) for d in documents.tolist()]
-        pairs = [(self.terms[part], self.counts[part]) for part in kept]
-        return from_rows(pairs, self.size)
+        rows = list(self.rows())
+        return from_rows([rows[d] for d in documents.tolist()], self.size)
 
 
 def from_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], size: int) -> TermCounts:
@@ -73,19 +65,11 @@ def words_of(document: Document) -> list[str]:
 def build_vocabulary(
     documents: Iterable[Document],
     *,
-    min_count: int = 5,
-    max_share: float = 0.5,
-    stop_words: Collection[str] = STOP_WORDS,
-    formulas: re.Pattern[str] = FORMULAS,
+    min_count: int = 5,  # occurrences that a word needs in ``documents``
+    max_share: float = 0.5,  # a word in this share of the documents or more is left out
+    stop_words: Collection[str] = STOP_WORDS,  # left out where the lower-cased word is one of these
 ) -> tuple[str, ...]:
-    """Terms of a topic model, most frequent first, ties by first occurrence (deng2022, released preprocessing).
-
-    Args:
-        min_count: occurrences that a word needs in ``documents``.
-        max_share: a word in this share of the documents or more is left out.
-        stop_words: left out where the lower-cased word is one of these.
-        formulas: left out where this matches inside the word.
-    """
+    """Terms of a topic model, most frequent first, ties by first occurrence (deng2022, released preprocessing)."""
     totals: Counter[str] = Counter()
     spread: Counter[str] = Counter()
     size = 0
@@ -95,7 +79,7 @@ def build_vocabulary(
         spread.update(set(found))
         size += 1
     kept = [w for w, n in totals.items() if n >= min_count and spread[w] < max_share * size]
-    kept = [w for w in kept if w.lower() not in stop_words and not formulas.search(w)]
+    kept = [w for w in kept if w.lower() not in stop_words and not FORMULAS.search(w)]
     if len(kept) < 2:
         raise BadInput(
             f"vocabulary: {len(kept)} of {len(totals)} words of {size} documents pass (at least {min_count} times, in "
@@ -121,27 +105,18 @@ def count_terms(
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """How a correlated topic model is fitted and read.
+    """How a topic model is fitted and read; by default as in the settings file that the original program ships for estimation.
 
-    The defaults are the released preset: the settings file that the original program ships for estimation.
-
-    Attributes:
-        em_iterations: EM iterations at most.
-        rounds: coordinate rounds per document and E-step at most; negative means no limit.
-        em_tolerance: relative rise of the bound at which EM stops.
-        tolerance: relative rise of a document's bound at which its rounds stop.
-        lag: iterations between checkpoints.
-        floats: arithmetic of the E-step; sums and the M-step are always float64.
-        threads: the result does not depend on them.
+    ``floats`` is the arithmetic of the E-step; sums and the M-step are always float64.
     """
 
-    em_iterations: int = 1000
-    rounds: int = 20
-    em_tolerance: float = 1e-3
-    tolerance: float = 1e-6
-    lag: int = 10
+    em_iterations: int = 1000  # EM iterations at most
+    rounds: int = 20  # coordinate rounds per document and E-step at most; negative means no limit
+    em_tolerance: float = 1e-3  # relative rise of the bound at which EM stops
+    tolerance: float = 1e-6  # relative rise of a document's bound at which its rounds stop
+    lag: int = 10  # iterations between checkpoints
     floats: Literal["float32", "float64"] = "float32"
-    threads: int = 1
+    threads: int = 1  # the result does not depend on them
 
     def __post_init__(self) -> None:
         if self.floats not in ("float32", "float64"):
@@ -159,41 +134,26 @@ RELEASED_INFERENCE = TopicSettings(rounds=-1, em_tolerance=1e-5, lag=1)  # the p
 
 @dataclass(frozen=True)
 class Progress:
-    """One EM iteration: bound of the corpus in nats under the parameters that entered it.
-
-    Attributes:
-        change: relative rise over the bound before; infinite at the first iteration.
-        rounds: coordinate rounds per document, on average.
-        converged: share of documents whose bound stood still within the allowed rounds.
-    """
+    """One EM iteration."""
 
     iteration: int
-    bound: float
-    change: float
-    rounds: float
-    converged: float
+    bound: float  # of the corpus in nats, under the parameters that entered the iteration
+    change: float  # relative rise over the bound before; infinite at the first iteration
+    rounds: float  # coordinate rounds per document, on average
+    converged: float  # share of documents whose bound stood still within the allowed rounds
 
 
 @dataclass(frozen=True)
 class TopicModel:
-    r"""Words from $\beta^\top \mathrm{softmax}([\eta, 0])$ with $\eta \sim N(\mu, \Sigma)$ (Blei and Lafferty 2007).
+    r"""Words from $\beta^\top \mathrm{softmax}([\eta, 0])$ with $\eta \sim N(\mu, \Sigma)$ (Blei and Lafferty 2007)."""
 
-    Attributes:
-        vocabulary: one word per term; empty where a model file names none.
-        beta: (topics, terms) word probabilities, float64.
-        mean: (topics - 1,) of the logits; the last topic's logit is fixed at zero.
-        covariance, precision: (topics - 1, topics - 1), inverse to each other.
-        history: one record per EM iteration so far.
-        facts: JSON-able statements: what was left out of the fit, and how it was fitted.
-    """
-
-    vocabulary: tuple[str, ...]
-    beta: np.ndarray
-    mean: np.ndarray
-    covariance: np.ndarray
-    precision: np.ndarray
-    history: tuple[Progress, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    vocabulary: tuple[str, ...]  # one word per term; empty where a model file names none
+    beta: np.ndarray  # (topics, terms) word probabilities, float64
+    mean: np.ndarray  # (topics - 1,) of the logits; the last topic's logit is fixed at zero
+    covariance: np.ndarray  # (topics - 1, topics - 1)
+    precision: np.ndarray  # its inverse
+    history: tuple[Progress, ...] = ()  # one record per EM iteration so far
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what was left out of the fit; for JSON
 
     def __post_init__(self) -> None:
         topics, terms = self.beta.shape
@@ -204,7 +164,7 @@ class TopicModel:
             raise BadInput(f"topic model: {topics} topics need a Gaussian of {free} dimensions, got shapes {shapes}")
         if self.vocabulary and len(self.vocabulary) != terms:
             raise BadInput(f"topic model: {len(self.vocabulary)} words for {terms} terms; give one word per term")
-        positive_definite(self.precision, "precision")
+        _check_positive_definite(self.precision, "precision")
 
     @property
     def topics(self) -> int:
@@ -213,15 +173,10 @@ class TopicModel:
 
     @property
     def log_det_precision(self) -> float:
-        """Natural logarithm of the precision's determinant."""
         return float(np.linalg.slogdet(self.precision)[1])
 
-    def with_facts(self, **facts: Any) -> "TopicModel":
-        """The same model with statements added."""
-        return replace(self, facts={**self.facts, **facts})
-
     def save(self, folder: Path | str) -> None:
-        """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts); the bytes depend on nothing else."""
+        """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts)."""
         arrays = {name: getattr(self, name) for name in ("beta", "mean", "covariance", "precision")}
         history = [asdict(step) for step in self.history]
         record = {"vocabulary": list(self.vocabulary), "history": history, "facts": dict(self.facts)}
@@ -246,12 +201,11 @@ def check_sizes(topics: int, terms: int) -> None:
         )
 
 
-def positive_definite(matrix: np.ndarray, name: str) -> np.ndarray:
-    """The lower Cholesky factor."""
+def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
     try:
         if not np.all(np.isfinite(matrix)):
             raise np.linalg.LinAlgError
-        return np.linalg.cholesky(matrix)
+        np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         low = np.linalg.eigvalsh(matrix)[0] if np.all(np.isfinite(matrix)) else np.nan
         raise BadInput(
@@ -261,30 +215,22 @@ def positive_definite(matrix: np.ndarray, name: str) -> np.ndarray:
 
 
 def gaussian(points: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$.
-
-    Args:
-        points: (documents, topics - 1) variational means.
-        variances: (documents, topics - 1) variational variances.
-    """
+    r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$."""
     mean = points.mean(axis=0)
     centred = points - mean
-    covariance = scatter(centred) / len(points)
+    total = np.zeros((len(mean), len(mean)))
+    for start in range(
+        0, len(centred), 256
+    ):  # one after another: a BLAS product's last bits depend on memory's alignment
+        part = centred[start : start + 256]
+        total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
+    covariance = total / len(points)
     covariance[np.diag_indices_from(covariance)] += variances.mean(axis=0)
     return mean, covariance, inverse(covariance)
 
 
-def scatter(rows: np.ndarray, block: int = 256) -> np.ndarray:
-    """Sum of outer products of the rows, added one after another: a BLAS product's last bits depend on memory's alignment."""
-    total = np.zeros((rows.shape[1], rows.shape[1]))
-    for start in range(0, len(rows), block):
-        part = rows[start : start + block]
-        total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
-    return total
-
-
 def inverse(covariance: np.ndarray) -> np.ndarray:
     """Symmetric inverse of a covariance in float64; a singular one is refused by name."""
-    positive_definite(covariance, "covariance")
+    _check_positive_definite(covariance, "covariance")
     precision = np.linalg.inv(covariance)
     return (precision + precision.T) / 2

@@ -8,64 +8,43 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from longform.core.documents import SPLITS, BadInput, Document, Readout, Section, of_splits, ragged
 from longform.core.text.rendering import pack
 from longform.core.text.sentences import sentence_texts, sentences
-from longform.critics.topics.model import (
-    RELEASED_INFERENCE,
-    TermCounts,
-    TopicModel,
-    TopicSettings,
-    count_terms,
-    inverse,
-    words_of,
-)
+from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, count_terms, inverse, words_of
 from longform.critics.topics.train import Expectation, expectation
 from longform.datasets.synthetic_world.lexicon import plural
 
-TOKEN = re.compile(r"\S+")
 SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")  # of the truth of a synthetic corpus
 
 
 def read(
     documents: Sequence[Document],
     *,
-    reader: TopicModel | Path,
-    reader_truth: Mapping[str, np.ndarray] | None = None,
+    reader: TopicModel | Path,  # or the model's folder, or that of a synthetic corpus, whose own topics then read
+    reader_truth: Mapping[str, np.ndarray] | None = None,  # of that corpus
     splits: Sequence[str] = SPLITS,
     readout: str = "proportions",
-    settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
-    keep_text: bool = False,
+    keep_text: bool = False,  # beside the readout, for lists of outliers with their documents
 ) -> Readout:
-    """Posterior of the topic logits (deng2022 section 6; released settings by default).
-
-    Args:
-        reader: a topic model, or the folder of one, or that of a synthetic corpus, whose own topics then read.
-        reader_truth: the synthetic corpus's truth.
-        readout: ``proportions`` (:meth:`TopicReader.proportions`), ``paths`` (:func:`paths`) or ``completion``
-            (:func:`completion`).
-        settings: a mapping is taken as changes to the released inference settings.
-        keep_text: put the documents' text beside their proportions, for those that list outliers with their document.
-    """
+    """Posterior of the topic logits (deng2022 section 6; released settings), as one of the module's three readouts."""
     ways = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
     if readout not in ways:
         raise BadInput(f"topics: readout is {readout!r}, allowed is one of {list(ways)}; fix the entry")
     chosen = of_splits(documents, splits, "topics")
-    arrays = ways[readout](open_topics(reader, reader_truth, settings), chosen)
+    arrays = ways[readout](open_topics(reader, reader_truth), chosen)
     arrays |= pack([document.text for document in chosen]) if keep_text else {}
     return Readout.of(chosen, arrays)
 
 
 @dataclass(frozen=True)
 class TopicReader:
-    """A topic model with its way of taking words from text and of reading their topics."""
+    """A topic model with its way of taking words from text."""
 
     model: TopicModel
-    settings: TopicSettings
     words: Callable[[Document], list[str]]
 
     def proportions(self, documents: Sequence[Document]) -> dict[str, np.ndarray]:
@@ -77,71 +56,44 @@ class TopicReader:
             model ``prior_mean_names`` (topics - 1) and ``prior_covariance_names`` (topics - 1, topics - 1).
         """
         counts, unknown = count_terms(documents, self.model.vocabulary, self.words)
-        known, unspoken = _spoken(counts, self.model)
+        spoken = self.model.beta.max(axis=0)[counts.terms] > 0  # words that no topic gives any probability are unknown
+        owner, size = np.repeat(np.arange(len(counts)), np.diff(counts.starts)), len(documents)
+        unknown = unknown + np.bincount(owner[~spoken], counts.counts[~spoken], size).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(owner[spoken], minlength=size))]).astype(np.int64)
+        known = replace(counts, starts=starts, terms=counts.terms[spoken], counts=counts.counts[spoken])
         valid = np.diff(known.starts) > 0
-        rows = np.flatnonzero(valid)
         found = Expectation(*np.zeros((2, 0, self.model.topics - 1)), *np.zeros((3, 0)))
-        if len(rows):
-            found = expectation(known.take(rows), self.model, self.settings)
-
-        def spread(values: np.ndarray) -> np.ndarray:
-            out = np.zeros((len(documents), *values.shape[1:]))
-            out[rows] = values
-            return out
-
-        return {
-            "lambda": spread(found.logits),
-            "nu": spread(found.variances),
-            "bound": spread(found.bounds),
-            "tokens": known.tokens,
-            "unknown": unknown + unspoken,
-            "valid": valid,
-            "prior_mean_names": self.model.mean,
-            "prior_covariance_names": self.model.covariance,
-        }
+        if valid.any():
+            found = expectation(known.take(np.flatnonzero(valid)), self.model, RELEASED_INFERENCE)
+        arrays = {}
+        for name, values in (("lambda", found.logits), ("nu", found.variances), ("bound", found.bounds)):
+            arrays[name] = np.zeros((size, *values.shape[1:]))
+            arrays[name][valid] = values
+        model = {"prior_mean_names": self.model.mean, "prior_covariance_names": self.model.covariance}
+        return {**arrays, "tokens": known.tokens, "unknown": unknown, "valid": valid, **model}
 
 
-def open_topics(
-    reader: TopicModel | Path,
-    truth: Mapping[str, np.ndarray] | None,
-    settings: TopicSettings | Mapping[str, Any] = RELEASED_INFERENCE,
-) -> TopicReader:
-    """A topic model, the folder of one, or a synthetic corpus's own topics, which read words without their endings."""
-    plan = settings if isinstance(settings, TopicSettings) else replace(RELEASED_INFERENCE, **settings)
-    if truth and not isinstance(reader, TopicModel):
-        model = synthetic_model(truth)
-        return TopicReader(model, plan, synthetic_words(model.vocabulary))
-    model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
-    if not model.vocabulary:
-        raise BadInput("topic proportions: the model names no words; train it on documents")
-    return TopicReader(model, plan, words_of)
+def open_topics(reader: TopicModel | Path, truth: Mapping[str, np.ndarray] | None) -> TopicReader:
+    """A topic model, the folder of one, or a synthetic corpus's own topics, which read words without their endings.
 
+    Those are the true word distributions, averaged over a topic's word slots, and the true Gaussian of the logits.
 
-def _spoken(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np.ndarray]:
-    lost = ~(model.beta.max(axis=0)[counts.terms] > 0)
-    owner = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
-    dropped = np.bincount(owner[lost], counts.counts[lost], len(counts)).astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(owner[~lost], minlength=len(counts)))]).astype(np.int64)
-    return replace(counts, starts=starts, terms=counts.terms[~lost], counts=counts.counts[~lost]), dropped
-
-
-def synthetic_model(truth: Mapping[str, np.ndarray]) -> TopicModel:
-    """The true word distributions, averaged over a topic's word slots, and the true Gaussian of its logits.
-
-    Args:
-        truth: of a synthetic corpus: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean``
-            (topics - 1) and ``topic_covariance`` (topics - 1, topics - 1).
+    The truth holds ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean`` (topics - 1) and
+    ``topic_covariance`` (topics - 1, topics - 1).
     """
-    missing = [name for name in SYNTHETIC if name not in truth]
-    if missing:
+    if isinstance(reader, TopicModel) or not truth:
+        model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
+        if not model.vocabulary:
+            raise BadInput("topic proportions: the model names no words; train it on documents")
+        return TopicReader(model, words_of)
+    if missing := [name for name in SYNTHETIC if name not in truth]:
         raise BadInput(f"synthetic topics: the corpus's truth lacks {missing}; name a synthetic corpus that has topics")
     words = truth["word_probabilities"].mean(axis=1)
     spoken = words.sum(axis=0) > 0
     beta = words[:, spoken] / words[:, spoken].sum(axis=1, keepdims=True)
     vocabulary = tuple(str(word) for word in truth["word_names"][spoken])
-    covariance = np.asarray(truth["topic_covariance"], dtype=np.float64)
-    mean = np.asarray(truth["topic_mean"], dtype=np.float64)
-    return TopicModel(vocabulary, beta, mean, covariance, inverse(covariance), facts={"synthetic": True})
+    mean, covariance = (np.asarray(truth[name], dtype=np.float64) for name in SYNTHETIC[2:])
+    return TopicReader(TopicModel(vocabulary, beta, mean, covariance, inverse(covariance)), synthetic_words(vocabulary))
 
 
 def synthetic_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:
@@ -189,28 +141,28 @@ def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, 
         ragged ``token_logprob``, nats, and ``token_span`` (words, 2), characters, in the layout of a language model's
         readout, so that perplexity judges it; nothing where the first half has no known word.
     """
-    halves = [_halves(document) for document in documents]
-    found = reader.proportions([begun for begun, _, _ in halves])
-    logits = np.append(found["lambda"], np.zeros((len(documents), 1)), axis=1)
+    begun, rests, spans = [], [], []
+    for document in documents:
+        text, found = document.text, sentences(document.text)
+        middle = len(found) // 2
+        first, rest = (
+            replace(document, sections=(Section(None, " ".join(text[a:b] for a, b in part)),))
+            for part in (found[:middle], found[middle:])
+        )
+        begun.append(first)
+        rests.append(rest)
+        words = [(a, word) for a, b in found[middle:] for word in re.finditer(r"\S+", text[a:b])]
+        spans.append([(a + word.start(), a + word.end()) for a, word in words])
+    read_off, beta = reader.proportions(begun), reader.model.beta
+    logits = np.append(read_off["lambda"], np.zeros((len(documents), 1)), axis=1)
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
-    spoken = reader.model.beta.max(axis=0) > 0
+    spoken = beta.max(axis=0) > 0
     known = {word: i for i, word in enumerate(reader.model.vocabulary) if spoken[i]}
     values, places = [], []
-    for (_, ended, spans), shares, valid in zip(halves, weights, found["valid"], strict=True):
-        pairs = zip(reader.words(ended), spans, strict=True)
+    for rest, own, shares, valid in zip(rests, spans, weights, read_off["valid"], strict=True):
+        pairs = zip(reader.words(rest), own, strict=True)
         kept = [(known[word], span) for word, span in pairs if valid and word in known]
-        values.append(np.log((shares[:, None] * reader.model.beta[:, [term for term, _ in kept]]).sum(axis=0)))
+        values.append(np.log((shares[:, None] * beta[:, [term for term, _ in kept]]).sum(axis=0)))
         places.append([span for _, span in kept])
     return ragged("token_logprob", values, np.float64) | ragged("token_span", places, np.int64, 2)
-
-
-def _halves(document: Document) -> tuple[Document, Document, list[tuple[int, int]]]:
-    text, found = document.text, sentences(document.text)
-    middle = len(found) // 2
-    first, second = (
-        replace(document, sections=(Section(None, " ".join(text[a:b] for a, b in part)),))
-        for part in (found[:middle], found[middle:])
-    )
-    spans = [(a + token.start(), a + token.end()) for a, b in found[middle:] for token in TOKEN.finditer(text[a:b])]
-    return first, second, spans

@@ -5,7 +5,7 @@ model's variational posterior $q = \prod_i N(\lambda_i, \nu_i)$. The released co
 definition's expectation adds $\tfrac12 \sum_i \nu_i S_{ii}$ with $S = \Sigma^{-1}$. Both are kept per document.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.resampling import generator, ratio
 from longform.core.text.rendering import unpack
+from longform.critics.topics.model import inverse
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
 COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")
@@ -22,50 +23,32 @@ COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")
 
 @dataclass(frozen=True)
 class TopicReading:
-    """One document's posterior of topic logits.
-
-    Attributes:
-        unit_id, split: of the document.
-        logits, variances: (topics - 1,) mean and variance of each logit.
-        tokens: tokens inside the vocabulary.
-        valid: False where the document has no known word; such a document is counted, never scored.
-        text: of the document, where the reader kept it.
-    """
+    """One document's posterior of topic logits."""
 
     unit_id: str
     split: str
-    logits: np.ndarray
-    variances: np.ndarray
-    tokens: int
-    valid: bool = True
-    text: str = ""
+    logits: np.ndarray  # (topics - 1,) means
+    variances: np.ndarray  # (topics - 1,)
+    tokens: int  # tokens inside the vocabulary
+    valid: bool = True  # False where the document has no known word; such a document is counted, never scored
+    text: str = ""  # of the document, where the reader kept it
 
 
 def units_from_readout(readout: Readout) -> list[TopicReading]:
     """One reading per unit of what :func:`longform.critics.topics.read.read` wrote."""
-    names = ("lambda", "nu", "tokens", "valid")
-    missing = [name for name in names if name not in readout.arrays]
-    if missing:
-        raise BadInput(
-            f"topic critic: the readout lacks {missing}; read the documents with critics/topics/read.py first"
-        )
+    rows = readout.rows("lambda", "nu", "tokens", "valid")
     return [
         TopicReading(unit, split, mean, wide, int(tokens), bool(valid), text)
-        for (unit, split, mean, wide, tokens, valid), text in zip(readout.rows(*names), unpack(readout), strict=True)
+        for (unit, split, mean, wide, tokens, valid), text in zip(rows, unpack(readout), strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class LogisticNormalCritic(SumScored):
-    """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous.
+    """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous."""
 
-    Attributes:
-        full_expectation: score the expectation over the posterior; False scores its mean, as the released code does.
-        own_prior: fit to real documents; False keeps the topic model's Gaussian, as the released code does.
-    """
-
-    full_expectation: bool = False
-    own_prior: bool = True
+    full_expectation: bool = False  # over the posterior; False scores its mean, as the released code does
+    own_prior: bool = True  # fit to real documents; False keeps the topic model's Gaussian, as the released code does
     mean: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     precision: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
@@ -82,7 +65,7 @@ class LogisticNormalCritic(SumScored):
         mean, precision = self._prior()
         constant = negative_log_density(mean, mean, precision) / len(mean)
         found = []
-        for unit in units:
+        for unit in self.judged(units):
             apart = unit.logits - mean
             spread = 0.5 * unit.variances * np.diag(precision) if self.full_expectation else 0.0
             nats = 0.5 * apart * (precision @ apart) + constant + spread
@@ -96,25 +79,16 @@ class LogisticNormalCritic(SumScored):
         kept = [reading for reading in real if reading.valid]
         if not kept:
             raise BadInput(f"topic critic: none of {len(real)} documents has a known word; fit on other documents")
-        points = np.array([reading.logits for reading in kept], np.float64)
-        spread = np.mean([reading.variances for reading in kept], axis=0)
-        centred = points - points.mean(axis=0)
-        return self.with_prior(points.mean(axis=0), centred.T @ centred / len(kept) + np.diag(spread))
+        mean, covariance = moments(kept)
+        return self.with_prior(mean, covariance + np.diag(np.mean([reading.variances for reading in kept], axis=0)))
 
     def with_prior(self, mean: np.ndarray, covariance: np.ndarray) -> Self:
         """The critic with a topic model's own Gaussian (released: the model's final mean and covariance)."""
-        low = np.linalg.eigvalsh(covariance)[0]
-        if not low > 0:
-            raise BadInput(
-                f"topic critic: the covariance is singular (smallest eigenvalue {low:.3g}); use fewer topics or more "
-                "documents"
-            )
-        precision = np.linalg.inv(covariance)
-        return replace(self, mean=np.asarray(mean, np.float64), precision=(precision + precision.T) / 2)
+        return replace(self, mean=np.asarray(mean, np.float64), precision=inverse(covariance))
 
     def tally(self, units: Sequence[TopicReading]) -> Tally:
         """Per document: NLL at the mean, what the spread adds, 1, tokens, excluded."""
-        mean, precision = self._prior()
+        units, (mean, precision) = self.judged(units), self._prior()
         rows = np.zeros((len(units), len(COLUMNS)))
         for row, unit in zip(rows, units, strict=True):
             if not unit.valid:
@@ -129,25 +103,31 @@ class LogisticNormalCritic(SumScored):
             row[1] = 0.5 * float(unit.variances @ np.diag(precision))
         return Tally.of(units, COLUMNS, rows)
 
-    def of_sums(self, sums: Sums) -> Any:
-        spread = sums.total("nats_of_spread") if self.full_expectation else 0.0
-        return ratio(sums.total("nats_at_mean") + spread, sums.total("documents"))
+    def judged(self, units: Sequence[TopicReading]) -> Sequence[TopicReading]:
+        """The units whose logits are scored."""
+        return units
 
-    def outliers(self, tally: Tally, count: int = 10) -> list[tuple[str, float]]:
-        """The documents with the largest T(x), worst first (deng2022, Table 14's kind); excluded ones are left out."""
-        nats = tally.column("nats_at_mean") + (tally.column("nats_of_spread") if self.full_expectation else 0.0)
-        kept = np.flatnonzero(tally.column("excluded") == 0)
-        order = kept[np.argsort(-nats[kept], kind="stable")][:count]
-        return [(tally.unit_ids[i], float(nats[i])) for i in order]
+    def of_sums(self, sums: Sums) -> Any:
+        return ratio(self._nats(sums.total), sums.total("documents"))
+
+    def _nats(self, column: Callable[[str], Any]) -> Any:
+        return column("nats_at_mean") + (column("nats_of_spread") if self.full_expectation else 0.0)
 
     def describe(self, units: Sequence[TopicReading], count: int = 10) -> dict[str, Any]:
-        """The outliers, their texts where kept, and the covariance of the posterior means that Figures 6, 8, 9 show."""
+        """The documents with the largest T(x), worst first (deng2022, Table 14's kind), with their texts where kept.
+
+        Beside them the covariance of the posterior means, divisor n, which Figures 6, 8 and 9 show (released code); without
+        a variance term it is smaller than the model's own.
+        """
+        units = self.judged(units)
         shown = [unit for unit in units if unit.valid]
-        covariance = covariance_of_means(shown).round(6).tolist() if len(shown) > 1 else []
-        found = self.outliers(self.tally(units), count)
-        texts = {unit.unit_id: unit.text for unit in units if unit.text}
-        kept = {"outlier_texts": [texts[name][:EXCERPT] for name, _ in found if name in texts]} if texts else {}
-        return {"outliers": found, "covariance_of_means": covariance, **kept}
+        covariance = moments(shown)[1].round(6).tolist() if len(shown) > 1 else []
+        tally = self.tally(units)
+        nats, kept = self._nats(tally.column), np.flatnonzero(tally.column("excluded") == 0)
+        worst = kept[np.argsort(-nats[kept], kind="stable")][:count]
+        found = {"outliers": [(units[i].unit_id, float(nats[i])) for i in worst], "covariance_of_means": covariance}
+        texts = [units[i].text[:EXCERPT] for i in worst if units[i].text]
+        return {**found, "outlier_texts": texts} if any(unit.text for unit in units) else found
 
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
         if self.mean is None or self.precision is None:
@@ -160,12 +140,9 @@ class RandomTopicCritic(LogisticNormalCritic):
     """The same critic on topic logits drawn at random: each topic's posterior is that of a training document of its own.
 
     The chance row of a table of Latent NLL: every topic keeps its distribution, and no topic goes with another.
-
-    Attributes:
-        logits, variances: (documents, topics - 1) of the valid training documents, from which logits are drawn.
     """
 
-    logits: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
+    logits: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)  # (training documents, topics - 1)
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TopicReading]) -> Self:
@@ -185,17 +162,6 @@ class RandomTopicCritic(LogisticNormalCritic):
             drawn.append(replace(unit, logits=logits, variances=variances, text=""))
         return drawn
 
-    def attribute(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
-        return super().attribute(self.judged(units))
-
-    def tally(self, units: Sequence[TopicReading]) -> Tally:
-        """As its parent, of the drawn logits."""
-        return super().tally(self.judged(units))
-
-    def describe(self, units: Sequence[TopicReading], count: int = 10) -> dict[str, Any]:
-        """As its parent, of the drawn logits."""
-        return super().describe(self.judged(units), count)
-
 
 def released(*, real: Readout, full_expectation: bool = False) -> LogisticNormalCritic:
     """The released critic: the topic model's own Gaussian, as the readout carries it; fitting changes nothing."""
@@ -210,13 +176,9 @@ def negative_log_density(point: np.ndarray, mean: np.ndarray, precision: np.ndar
     return float(0.5 * apart @ precision @ apart + constant)
 
 
-def covariance_of_means(units: Sequence[TopicReading]) -> np.ndarray:
-    r"""(topics - 1, topics - 1) covariance of the posterior means over valid documents, divisor n, no variance term.
-
-    Figures 6, 8 and 9 show this matrix (released code); it is smaller than the model's $\Sigma$.
-    """
-    points = np.array([unit.logits for unit in units if unit.valid], np.float64)
-    if len(points) < 2:
-        raise BadInput(f"topic covariance: {len(points)} valid document(s), 2 or more are needed")
-    centred = points - points.mean(axis=0)
-    return centred.T @ centred / len(points)
+def moments(units: Sequence[TopicReading]) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (topics - 1,) and covariance (topics - 1, topics - 1), divisor n, of the posterior means."""
+    points = np.array([unit.logits for unit in units], np.float64)
+    mean = points.mean(axis=0)
+    centred = points - mean
+    return mean, centred.T @ centred / len(points)

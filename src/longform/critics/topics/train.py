@@ -36,67 +36,46 @@ SPAN = 256  # documents (or words) that one thread takes at a time
 WIDEST = 10.0  # variance that a document starts from, if the prior allows it (authors' program)
 
 Checkpoint = Callable[[TopicModel, Progress], None]
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # where each word starts; document and entry number of each nonzero
 
 
 def fit(
     documents: Sequence[Document],
     *,
-    seed: int,
+    seed: int,  # of the start; ``RELEASED_SEED`` gives the authors' program's own
     topics: int,
     name: str = "topics",
-    min_count: int = 5,
+    min_count: int = 5,  # as the next of :func:`build_vocabulary`
     max_share: float = 0.5,
-    vocabulary: Sequence[str] | None = None,
-    settings: TopicSettings | Mapping[str, Any] = RELEASED,
-    scratch: Path | None = None,
-    checkpoint: Checkpoint | None = None,
+    settings: TopicSettings | Mapping[str, Any] = RELEASED,  # a mapping is taken as fields of :class:`TopicSettings`
+    scratch: Path | None = None,  # a folder for a checkpoint every ``lag`` iterations, taken up again if one is there
 ) -> TopicModel:
-    """Fit a correlated topic model to the documents of split train.
-
-    Args:
-        seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.
-        topics: number of topics, 2 or more.
-        min_count, max_share: of :func:`build_vocabulary`, used where ``vocabulary`` is not given.
-        settings: of the fit; a mapping is taken as fields of :class:`TopicSettings`.
-        scratch: a folder for a checkpoint every ``settings.lag`` iterations, taken up again if one is there.
-        checkpoint: called after every EM iteration with the model and the bound that it reached.
-    """
+    """Fit a correlated topic model to the documents of split train."""
     chosen = [document for document in documents if document.split == "train"]
     if not chosen:
         raise BadInput(f"train {name}: got zero documents of split train; the corpus needs some")
-    names = tuple(vocabulary or build_vocabulary(chosen, min_count=min_count, max_share=max_share))
-    check_sizes(topics, len(names))
+    vocabulary = build_vocabulary(chosen, min_count=min_count, max_share=max_share)
     plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
-    used, start = _start(chosen, names, topics, seed)
+    counts, unknown = count_terms(chosen, vocabulary)
+    used = counts.take(np.flatnonzero(np.diff(counts.starts)))
+    facts = {
+        "documents": len(used),
+        "documents_without_terms": len(chosen) - len(used),
+        "tokens": int(used.tokens.sum()),
+        "tokens_outside_vocabulary": int(unknown.sum()),
+        "seed": seed,
+    }
+    start = replace(seeded_model(used, topics=topics, seed=seed), vocabulary=vocabulary, facts=facts)
 
     def keep(model: TopicModel, step: Progress) -> None:
         text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
         print(f"train {name}: iteration {step.iteration}, {text}", flush=True)
         if scratch is not None and step.iteration % plan.lag == 0:
             model.save(scratch)
-        if checkpoint is not None:
-            checkpoint(model, step)
 
-    begun = scratch is not None and (scratch / "topics.json").is_file()
-    return maximise(used, TopicModel.load(scratch) if begun and scratch else start, settings=plan, checkpoint=keep)
-
-
-def _start(
-    documents: Sequence[Document], names: tuple[str, ...], topics: int, seed: int
-) -> tuple[TermCounts, TopicModel]:
-    counts, unknown = count_terms(documents, names)
-    kept = np.flatnonzero(np.diff(counts.starts))
-    if not len(kept):
-        raise BadInput(f"topic model: none of {len(documents)} documents has a known word; check the vocabulary")
-    used = counts.take(kept)
-    facts = {
-        "documents": len(kept),
-        "documents_without_terms": len(documents) - len(kept),
-        "tokens": int(used.tokens.sum()),
-        "tokens_outside_vocabulary": int(unknown.sum()),
-        "seed": seed,
-    }
-    return used, replace(seeded_model(used, topics=topics, seed=seed), vocabulary=names).with_facts(**facts)
+    if scratch is not None and (scratch / "topics.json").is_file():
+        start = TopicModel.load(scratch)
+    return maximise(used, start, settings=plan, checkpoint=keep)
 
 
 def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:
@@ -139,20 +118,13 @@ def tausworthe(seed, size):
 
 @dataclass(frozen=True)
 class Expectation:
-    """Variational posteriors of documents.
+    """Variational posteriors of documents."""
 
-    Attributes:
-        logits, variances: (documents, topics - 1) mean and variance of each logit.
-        bounds: (documents,) evidence lower bound, nats.
-        rounds: (documents,) coordinate rounds taken.
-        ratios: (nonzeros,) count over word probability under exp(lambda - its row's largest entry or zero).
-    """
-
-    logits: np.ndarray
-    variances: np.ndarray
-    bounds: np.ndarray
-    rounds: np.ndarray
-    ratios: np.ndarray
+    logits: np.ndarray  # (documents, topics - 1) means
+    variances: np.ndarray  # (documents, topics - 1)
+    bounds: np.ndarray  # (documents,) evidence lower bound, nats
+    rounds: np.ndarray  # (documents,) coordinate rounds taken
+    ratios: np.ndarray  # (nonzeros,) count over word probability under exp(lambda - its row's largest entry or zero)
 
     @property
     def bound(self) -> float:
@@ -163,11 +135,9 @@ class Expectation:
 def expectation(
     counts: TermCounts, model: TopicModel, settings: TopicSettings, start: Expectation | None = None
 ) -> Expectation:
-    """Posteriors of every document under ``model``.
+    """Posteriors of every document under ``model``, from ``start`` on.
 
-    Args:
-        start: where the documents start; by default from zero logits, as the original program does, and from variance
-            10 or the largest that $1 / S_{ii}$ allows.
+    That is by default zero logits, as in the original program, and a variance of 10 or the most that $1 / S_{ii}$ allows.
     """
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):
@@ -178,15 +148,14 @@ def expectation(
     if len(lost):
         term = counts.terms[lost[0]]
         raise BadInput(f"topic model: no topic gives term {term} any probability; drop the term from the documents")
+    size, free = len(counts), model.topics - 1
     if start is None:
-        points = np.zeros((len(counts), model.topics - 1)), np.minimum(WIDEST, 1 / np.diag(model.precision))
-        points = points[0], np.tile(points[1], (len(counts), 1))
+        widths = np.minimum(WIDEST, 1 / np.diag(model.precision))
+        points = np.zeros((size, free)), np.tile(widths, (size, 1))
     else:
         points = start.logits, start.variances
     constant = 0.5 * (model.log_det_precision + model.topics - 1)
-    # arrays are padded to whole vector registers: a padded topic has no mass
-    floats, size, free = np.dtype(settings.floats), len(counts), model.topics - 1
-    width = -(-model.topics // LANES) * LANES
+    floats, width = np.dtype(settings.floats), -(-model.topics // LANES) * LANES  # a padded topic has no mass
 
     def padded(values: np.ndarray, fill: float) -> np.ndarray:
         out = np.full((*values.shape[:-1], width), fill, floats)
@@ -210,30 +179,16 @@ def expectation(
 
 
 def _in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
-    spans = [(first, min(first + SPAN, size)) for first in range(0, size, SPAN)]
-    if threads == 1:
-        for span in spans:
-            work(span)
-        return
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, spans))
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The document-term matrix by words: where each word starts, and document and entry number of each nonzero."""
-
-    starts: np.ndarray
-    documents: np.ndarray
-    entries: np.ndarray
+        list(pool.map(work, ((first, min(first + SPAN, size)) for first in range(0, size, SPAN))))
 
 
 def columns_of(counts: TermCounts) -> Columns:
-    """Sort the entries of a document-term matrix by word; documents stay in order within a word."""
+    """The document-term matrix by words; documents stay in order within a word."""
     entries = np.argsort(counts.terms, kind="stable")
     documents = np.repeat(np.arange(len(counts)), np.diff(counts.starts))[entries]
     starts = np.searchsorted(counts.terms[entries], np.arange(counts.size + 1))
-    return Columns(starts.astype(np.int64), documents, entries)
+    return starts.astype(np.int64), documents, entries
 
 
 def word_counts(found: Expectation, columns: Columns, model: TopicModel, threads: int = 1) -> np.ndarray:
@@ -244,7 +199,7 @@ def word_counts(found: Expectation, columns: Columns, model: TopicModel, threads
     out = np.empty_like(beta)
 
     def work(span: tuple[int, int]) -> None:
-        expected_words((columns.starts, columns.documents, columns.entries, span), weights, found.ratios, beta, out)
+        expected_words((*columns, span), weights, found.ratios, beta, out)
 
     _in_spans(work, len(beta), threads)
     return out.T
@@ -256,15 +211,24 @@ def maximise(
     """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends."""
     columns = columns_of(counts)
     model, found, grants = start, None, 0
-    while not _finished(model.history, settings) and grants <= PATIENCE:
+    while grants <= PATIENCE:
+        done = len(model.history)
+        if done and (done >= settings.em_iterations or model.history[-1].change <= settings.em_tolerance):
+            break
         found = expectation(counts, model, settings, found)
-        step = _progress(model.history, found, settings)
-        if step.change < 0:
-            settings, grants = _more_patient(settings), grants + 1
+        bound, old = found.bound, model.history[-1].bound if done else 0.0
+        change = (old - bound) / old if old else math.inf
+        if change < 0:
+            grants += 1
+            if settings.rounds > 0:
+                settings = replace(settings, rounds=settings.rounds + MORE_ROUNDS)
+            else:
+                settings = replace(settings, tolerance=settings.tolerance / 10)
             continue
-        grants = 0
+        within = found.rounds < settings.rounds if settings.rounds > 0 else np.ones(len(found.rounds), bool)
+        step = Progress(done, bound, change, float(found.rounds.mean()), float(within.mean()))
         model = replace(m_step(found, columns, model, settings.threads), history=(*model.history, step))
-        found = None
+        found, grants = None, 0
         if checkpoint is not None:
             checkpoint(model, step)
     return model
@@ -277,22 +241,3 @@ def m_step(found: Expectation, columns: Columns, model: TopicModel, threads: int
     beta = np.divide(expected, totals, out=np.zeros_like(expected), where=totals > 0)
     mean, covariance, precision = gaussian(found.logits, found.variances)
     return replace(model, beta=beta, mean=mean, covariance=covariance, precision=precision)
-
-
-def _progress(history: tuple[Progress, ...], found: Expectation, settings: TopicSettings) -> Progress:
-    old = history[-1].bound if history else 0.0
-    change = (old - found.bound) / old if old else math.inf
-    within = found.rounds < settings.rounds if settings.rounds > 0 else np.ones(len(found.rounds), bool)
-    return Progress(len(history), found.bound, change, float(found.rounds.mean()), float(within.mean()))
-
-
-def _finished(history: tuple[Progress, ...], settings: TopicSettings) -> bool:
-    if not history:
-        return False
-    return len(history) >= settings.em_iterations or history[-1].change <= settings.em_tolerance
-
-
-def _more_patient(settings: TopicSettings) -> TopicSettings:
-    if settings.rounds > 0:
-        return replace(settings, rounds=settings.rounds + MORE_ROUNDS)
-    return replace(settings, tolerance=settings.tolerance / 10)

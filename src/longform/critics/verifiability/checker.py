@@ -10,7 +10,7 @@ import re
 import shutil
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +20,10 @@ import bm25s
 import numpy as np
 
 from longform.core.documents import BadInput
-from longform.critics.verifiability.score import LABELS
-from longform.datasets.fever import Keys, PageFile, mapped
+from longform.critics.verifiability.score import NEI, REFUTED, SUPPORTED, Evidence
+from longform.datasets.fever import Keys, Line, PageFile, mapped
 
-_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
+WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _BRACKET = re.compile(r" \([^)]*\)$")
 K1, B = 1.2, 0.75  # Lucene's defaults, which bm25s's method "lucene" is an implementation of
 PAGES = 7  # Hanselowski et al. 2018, section 3.1
@@ -35,9 +35,7 @@ ROUNDING = 1e-4  # far above what a sum of float32 loses
 KEPT = 1000  # indices of the lines of some pages that are kept
 
 Pages = Mapping[str, Sequence[str]]  # title -> lines
-Line = tuple[str, int]
 SURE = 0.5  # a label that is more probable than all others together
-SUPPORTED, REFUTED, NEITHER = range(3)
 
 
 @dataclass(frozen=True)
@@ -56,12 +54,12 @@ class Entailment(Protocol):
         """float64 (pairs, 3), rows sum to one."""
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the model's files; the settings that opening it needs."""
+        """Write the model's files, and return the settings that opening it needs."""
 
 
 def words(text: str) -> list[str]:
     """Lower-case words and numbers, a number with its points and commas in one."""
-    return _WORD.findall(text.lower())
+    return WORD.findall(text.lower())
 
 
 class PageIndex:
@@ -186,14 +184,10 @@ def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile
 
 @dataclass(frozen=True)
 class TitlesAndBm25:
-    """Pages whose title stands in the claim, then the best of BM25 whose title's words all do.
+    """At most ``limit`` pages: those whose title stands in the claim, then the best of BM25 whose title's words all do.
 
     The title filter is Hanselowski et al.'s (a bracket at a title's end is left out); they ask the live search of
     Wikipedia where this asks BM25 over the pages' titles and texts.
-
-    Attributes:
-        pages: a folder's pages, with their index.
-        limit: the most pages of a claim.
     """
 
     pages: PageFile
@@ -206,13 +200,7 @@ class TitlesAndBm25:
     def pages_for(self, claim: str) -> list[str]:
         """Titles in the claim, longest first, a title inside a longer one left out; then BM25's."""
         tokens = words(claim)
-        found = self._named(tokens)
-        if len(found) < self.limit and len(self.pages):
-            found += [title for title in self._searched(tokens) if title not in found]
-        return found[: self.limit]
-
-    def _named(self, tokens: Sequence[str]) -> list[str]:
-        taken, found = [False] * len(tokens), []
+        taken, found = [False] * len(tokens), dict[str, None]()
         for size in range(min(len(tokens), LONGEST_TITLE), 0, -1):
             for start in range(len(tokens) - size + 1):
                 if any(taken[start : start + size]):
@@ -220,21 +208,16 @@ class TitlesAndBm25:
                 number = self._index.names.get(" ".join(tokens[start : start + size]))
                 if number is not None:
                     taken[start : start + size] = [True] * size
-                    found.append(self.pages.row(number)[0])
-        return list(dict.fromkeys(found))
-
-    def _searched(self, tokens: Sequence[str]) -> list[str]:
-        best = [self.pages.row(number)[0] for number in self._index.best(tokens, self.limit)]
-        return [t for t in best if set(words(_BRACKET.sub("", t))) <= set(tokens)]
+                    found[self.pages.row(number)[0]] = None
+        if len(found) < self.limit and len(self.pages):
+            best = [self.pages.row(number)[0] for number in self._index.best(tokens, self.limit)]
+            found |= dict.fromkeys(t for t in best if set(words(_BRACKET.sub("", t))) <= set(tokens))
+        return list(found)[: self.limit]
 
 
 @dataclass(frozen=True)
 class Bm25Lines:
-    """The best lines of the pages by BM25 among those lines, each read as ``title line``; lines without overlap are left.
-
-    Attributes:
-        limit: the most lines of a claim.
-    """
+    """At most ``limit`` lines of pages, by BM25 among their lines, each read as ``title line``; no line without overlap."""
 
     pages: Pages
     limit: int = LINES
@@ -250,8 +233,16 @@ class Bm25Lines:
                 self._indices.clear()
             self._indices[known] = rows, index
         rows, index = self._indices[known]
-        scores = _scores(index, words(claim), len(rows))
-        return [rows[i] for i in _best(scores, self.limit)]
+        return [rows[i] for i in _best(_scores(index, words(claim), len(rows)), self.limit)]
+
+
+def selector(pages: PageFile, settings: Mapping[str, Any]) -> Callable[[str], list[Line]]:
+    """What finds the lines on which a claim is judged, by an entry's settings of ``retrieval`` and ``selection``."""
+    try:
+        retrieval, selection = TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])
+    except TypeError as error:
+        raise BadInput(f"fact checker: {error}; see TitlesAndBm25 and Bm25Lines for their settings") from None
+    return lambda claim: selection.lines_for(claim, retrieval.pages_for(claim))
 
 
 def _bm25(texts: Sequence[Sequence[str]]) -> Any:
@@ -275,31 +266,24 @@ def _best(scores: np.ndarray, limit: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A label, the line that it rests on (none for not enough information), and how it came about.
+    """A label, the line that it rests on (none for not enough information), and how it came about."""
 
-    Attributes:
-        support, refutation: the highest probability over the selected lines.
-        lines: the lines that were judged, best first.
-        conflict: one line supports and another refutes.
-    """
-
-    label: str
-    evidence: frozenset[Line]
-    support: float = 0.0
+    label: str = NEI
+    evidence: Evidence = frozenset()
+    support: float = 0.0  # the highest probability over the selected lines, and likewise
     refutation: float = 0.0
-    lines: tuple[Line, ...] = ()
-    conflict: bool = False
+    lines: tuple[Line, ...] = ()  # the lines that were judged, best first
+    conflict: bool = False  # one line supports and another refutes
 
 
 @dataclass(frozen=True)
 class Checker:
-    """Any three parts; verdicts of equal claims are made once."""
+    """Pages, what finds their lines for a claim, and what judges them; verdicts of equal claims are made once."""
 
-    pages: Pages
-    retrieval: TitlesAndBm25
-    selection: Bm25Lines
+    pages: PageFile
+    lines: Callable[[str], Sequence[Line]]
     entailment: Entailment
-    sure: float = SURE
+    settings: Mapping[str, Any]  # of ``retrieval``, ``selection``, and the verdict (``sure``)
     _known: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
     def check(self, claims: Sequence[str]) -> list[Verdict]:
@@ -310,47 +294,25 @@ class Checker:
         probabilities = self.entailment.probabilities(pairs) if pairs else np.zeros((0, 3))
         ends = np.cumsum([len(lines[claim]) for claim in new])
         for claim, rows in zip(new, np.split(probabilities, ends[:-1]) if new else [], strict=True):
-            self._known[claim] = verdict(lines[claim], rows, self.sure)
+            self._known[claim] = verdict(lines[claim], rows, self.settings["sure"])
         return [self._known[claim] for claim in claims]
 
-    def lines(self, claim: str) -> tuple[Line, ...]:
-        """The lines on which a claim is judged."""
-        return tuple(self.selection.lines_for(claim, self.retrieval.pages_for(claim)))
-
-
-def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE) -> Verdict:
-    """One verdict from (lines, 3) probabilities; see the module's text."""
-    if not len(lines):
-        return Verdict(LABELS[NEITHER], frozenset())
-    best = probabilities.argmax(0)
-    support, refutation = float(probabilities[best[0], 0]), float(probabilities[best[1], 1])
-    judged = tuple(lines)
-    if min(support, refutation) >= sure:
-        return Verdict(LABELS[NEITHER], frozenset(), support, refutation, judged, conflict=True)
-    if max(support, refutation) < sure:
-        return Verdict(LABELS[NEITHER], frozenset(), support, refutation, judged)
-    side = SUPPORTED if support >= refutation else REFUTED
-    return Verdict(LABELS[side], frozenset([judged[best[side]]]), support, refutation, judged)
-
-
-@dataclass(frozen=True)
-class SavedChecker:
-    """What a train stage saves; ``settings`` are those of retrieval, selection and verdict."""
-
-    pages: PageFile
-    settings: Mapping[str, Any]
-    entailment: Entailment
-
     def save(self, folder: Path) -> None:
+        """Pages on disk, their index, the model and ``checker.json``, in one folder that needs nothing else."""
         for name in (*PageFile.FILES, *PageIndex.FILES):
             shutil.copyfile(self.pages.folder / name, folder / name)
         record = {**self.settings, **self.entailment.save(folder)}
         (folder / "checker.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n", encoding="utf-8")
 
 
-def retrieval_and_selection(pages: PageFile, settings: Mapping[str, Any]) -> tuple[TitlesAndBm25, Bm25Lines]:
-    """The first two parts from an entry's settings."""
-    try:
-        return TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])
-    except TypeError as error:
-        raise BadInput(f"fact checker: {error}; see TitlesAndBm25 and Bm25Lines for their settings") from None
+def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE) -> Verdict:
+    """One verdict from (lines, 3) probabilities; see the module's text."""
+    if not len(lines):
+        return Verdict()
+    best = probabilities.argmax(0)
+    support, refutation = float(probabilities[best[0], 0]), float(probabilities[best[1], 1])
+    about = support, refutation, tuple(lines)
+    if min(support, refutation) >= sure or max(support, refutation) < sure:
+        return Verdict(NEI, frozenset(), *about, conflict=min(support, refutation) >= sure)
+    label, line = (SUPPORTED, lines[best[0]]) if support >= refutation else (REFUTED, lines[best[1]])
+    return Verdict(label, frozenset([line]), *about)

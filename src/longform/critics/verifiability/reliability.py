@@ -18,14 +18,13 @@ from scipy.optimize import nnls
 
 from longform.core.critic import Better, Tally, clustered, estimate
 from longform.core.documents import BadInput, grouped
-from longform.core.resampling import generator, percentile_interval
+from longform.core.resampling import generator, percentile_interval, ratio
 from longform.core.results import Record
-from longform.critics.verifiability.score import LABELS, SENTENCES, CheckedGeneration
+from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SENTENCES, SUPPORTED, CheckedGeneration
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6
 FLAGS = ("repetition", "not_a_claim", "ungrammatical")
-NEI = LABELS[2]
 
 
 def sheet_record(
@@ -33,14 +32,17 @@ def sheet_record(
 ) -> Record:
     """Exact repeats among all first sentences, and the sheet as ``details``: items in an order that tells nothing.
 
-    Args:
-        prefixes: drawn at random, the same ones for every decoder.
-        decoders: whose first continuation of each prefix is judged.
+    Judged is the decoders' first continuation of prefixes that are drawn at random, the same ones for every decoder.
     """
     chosen = [unit for unit in units if unit.setting in decoders and unit.about[2] == 0]
     pages = list(dict.fromkeys(unit.page for unit in chosen))
     kept = {pages[place] for place in generator("annotation sheet").permutation(len(pages))[:prefixes]}
-    items = [item for unit in chosen if unit.page in kept for item in _items(unit)]
+    items: list[dict[str, Any]] = []
+    for unit in (unit for unit in chosen if unit.page in kept):
+        key = {"decoder": unit.setting, "page": unit.page, "generation": unit.unit_id}
+        for n, (claim, lines) in enumerate(zip(unit.texts, unit.lines, strict=True)):
+            seen = {"claim": claim, "before": " ".join(unit.texts[:n]), "evidence": lines}
+            items.append({**seen, "key": {**key, "sentence": n}})  # the key is not for annotators
     order = generator("annotation sheet", "order").permutation(len(items))
     details = {
         "items": [{"item": f"s{number:05d}", **items[place]} for number, place in enumerate(order)],
@@ -55,28 +57,17 @@ def sheet_record(
 def _repeated(units: Sequence[CheckedGeneration]) -> float:
     """The share of sentences that stand word for word earlier in their text."""
     repeats = sum(int((unit.column("same_as") < np.arange(len(unit.sentences))).sum()) for unit in units)
-    return _ratio(repeats, sum(len(unit.sentences) for unit in units))
-
-
-def _items(unit: CheckedGeneration) -> list[dict[str, Any]]:
-    """What annotators see of each sentence and, apart, its ``key``."""
-    keys = {"decoder": unit.setting, "page": unit.page, "generation": unit.unit_id}
-    return [
-        {"claim": claim, "before": " ".join(unit.texts[:place]), "evidence": lines, "key": {**keys, "sentence": place}}
-        for place, (claim, lines) in enumerate(zip(unit.texts, unit.lines, strict=True))
-    ]
+    return float(ratio(repeats, sum(len(unit.sentences) for unit in units)))
 
 
 Answers = Sequence[Mapping[str, Any]]
-
-
 CHOICES = {  # what the study app offers, one choice an item: a flag alone says nothing of support
-    "supported": {"label": LABELS[0]},
-    "refuted": {"label": LABELS[1]},
-    "not enough information": {"label": LABELS[2]},
-    "repetition": {"label": LABELS[2], "repetition": "1"},
-    "not a claim": {"label": LABELS[2], "not_a_claim": "1"},
-    "ungrammatical": {"label": LABELS[2], "ungrammatical": "1"},
+    "supported": {"label": SUPPORTED},
+    "refuted": {"label": REFUTED},
+    "not enough information": {"label": NEI},
+    "repetition": {"label": NEI, "repetition": "1"},
+    "not a claim": {"label": NEI, "not_a_claim": "1"},
+    "ungrammatical": {"label": NEI, "ungrammatical": "1"},
 }
 
 
@@ -90,25 +81,21 @@ def read_answers(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         columns, rows = set(reader.fieldnames or ()), list(reader)
-    if {"item", "annotator", "answer"} <= columns:
-        return [_chosen(row, path) for row in rows if row.get("last", "True") == "True"]
-    if missing := {"item", "label"} - columns:
-        raise BadInput(f"{path}: columns {sorted(missing)} are missing; it has {sorted(columns)}")
-    return rows
-
-
-def _chosen(row: Mapping[str, str], path: Path) -> dict[str, str]:
-    if row["answer"] not in CHOICES:
-        raise BadInput(f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}")
-    return {"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]}
+    if not {"item", "annotator", "answer"} <= columns:
+        if missing := {"item", "label"} - columns:
+            raise BadInput(f"{path}: columns {sorted(missing)} are missing; it has {sorted(columns)}")
+        return rows
+    rows = [row for row in rows if row.get("last", "True") == "True"]
+    for row in rows:
+        if row["answer"] not in CHOICES:
+            raise BadInput(f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}")
+    return [{"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]} for row in rows]
 
 
 def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, Any]:
-    """Table 2 from answers: REP, NAC, UNG and the four measures of each decoder, and how far annotators agree.
+    """Table 2: REP, NAC, UNG and the four measures of each decoder, and how far annotators agree.
 
-    Args:
-        items: of the sheet, with their keys.
-        answers: item, annotator, label (one of ``LABELS``) and the three flags (1 or 0, empty for 0).
+    An answer to one of the sheet's items has item, annotator, label (of ``LABELS``) and the flags (1 or 0, empty for 0).
     """
     keys = {item["item"]: item["key"] for item in items}
     votes: dict[str, list[Mapping[str, Any]]] = {}
@@ -128,12 +115,9 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
 def _majority(given: Answers) -> dict[str, Any]:
     counts = Counter(answer["label"] for answer in given).most_common()
     tied = len(counts) > 1 and counts[0][1] == counts[1][1]
-    flags = {flag: 2 * sum(_set(answer.get(flag)) for answer in given) > len(given) for flag in FLAGS}
+    said = {flag: [str(answer.get(flag) or "0").strip().lower() for answer in given] for flag in FLAGS}
+    flags = {flag: 2 * sum(word in ("1", "true", "yes") for word in said[flag]) > len(given) for flag in FLAGS}
     return {"label": NEI if tied else counts[0][0], **flags}
-
-
-def _set(value: Any) -> bool:
-    return str(value or "0").strip().lower() in ("1", "true", "yes")
 
 
 def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -143,7 +127,7 @@ def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         shares, recalls = [], []
         for text in grouped(rows, lambda row: row["generation"]).values():
             labels = [row["label"] for row in text if not (unique and row["repetition"])]
-            supported, refuted = labels.count(LABELS[0]), labels.count(LABELS[1])
+            supported, refuted = labels.count(SUPPORTED), labels.count(REFUTED)
             recalls.append(supported / SENTENCES)
             shares += [supported / (supported + refuted)] if supported + refuted else []
         made[f"{prefix}SPG"] = 100 * float(np.mean(recalls))
@@ -164,11 +148,8 @@ def agreement(votes: Mapping[str, Answers]) -> dict[str, Any]:
         label = _majority(given)["label"]
         shares[label].append(sum(answer["label"] == label for answer in given) / len(given))
     means = {label: 100 * float(np.mean(found)) if found else math.nan for label, found in shares.items()}
-    return {
-        "cohen_kappa": float(np.mean(known)) if known else math.nan,
-        "annotators": len(by_person),
-        "majority_share": means,
-    }
+    kappa = float(np.mean(known)) if known else math.nan
+    return {"cohen_kappa": kappa, "annotators": len(by_person), "majority_share": means}
 
 
 def cohen(first: Mapping[str, str], second: Mapping[str, str]) -> float:
@@ -201,25 +182,26 @@ class CheckerAccuracy:
 
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
         """One column for each true and given label, then how often evidence was found and missing, then excluded."""
-        return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), map(self._row, units))
-
-    def _row(self, unit: CheckedGeneration) -> tuple[float, ...]:
-        if unit.truth is None or not unit.checks.labels:
-            return (0.0,) * (len(PAIRS) + 2) + (1.0,)
-        counts = Counter(zip(unit.truth.labels, unit.checks.labels, strict=True))
-        found = unit.column("found")
-        known = found[~np.isnan(found)]
-        return (*(counts[true, said] for true in LABELS for said in LABELS), known.sum(), len(known), 0.0)
+        rows = []
+        for unit in units:
+            if unit.truth is None or not unit.checks.labels:
+                rows.append([0] * (len(PAIRS) + 2) + [1])
+                continue
+            counts = Counter(zip(unit.truth.labels, unit.checks.labels, strict=True))
+            known = unit.column("found")[~np.isnan(unit.column("found"))]
+            confusion = [counts[true, said] for true in LABELS for said in LABELS]
+            rows.append([*confusion, known.sum(), len(known), 0])
+        return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows)
 
     def score(self, tally: Tally) -> float:
         """The measure; nan where nothing has (precision: was given) the label."""
         matrix = confusion_of(tally)
         if self.measure == "accuracy":
-            return _ratio(float(np.trace(matrix)), float(matrix.sum()))
+            return float(ratio(np.trace(matrix), matrix.sum()))
         kind, _, label = self.measure.split(" ", 2)
         place = LABELS.index(label)
         whole = matrix[:, place] if kind == "precision" else matrix[place]
-        return _ratio(float(matrix[place, place]), float(whole.sum()))
+        return float(ratio(matrix[place, place], whole.sum()))
 
 
 def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
@@ -227,8 +209,8 @@ def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
     tally = clustered(CheckerAccuracy().tally(units), [unit.page for unit in units])
     matrix = confusion_of(tally)
     about = {
-        "retrieved": _ratio(tally.total("evidence_found"), tally.total("evidence_known")),
-        "majority": _ratio(float(matrix.sum(1).max()), float(matrix.sum())),
+        "retrieved": ratio(tally.total("evidence_found"), tally.total("evidence_known")),
+        "majority": ratio(matrix.sum(1).max(), matrix.sum()),
         "confusion": {name: int(n) for name, n in zip(PAIRS, matrix.flatten(), strict=True)},
     }
     records = []
@@ -245,16 +227,10 @@ def confusion_of(tally: Tally) -> np.ndarray:
     return np.array([tally.total(name) for name in PAIRS]).reshape(len(LABELS), len(LABELS))
 
 
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else math.nan
-
-
 def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     """Shares (labels,) that explain the observed ones best; nan where labels are confused alike, so that none can be told.
 
-    Args:
-        observed: shares of given labels, (labels,).
-        confusion: counts (true label, given label), at least one in every row.
+    ``confusion`` counts (true label, given label), at least one in every row.
     """
     rates = confusion / confusion.sum(1, keepdims=True)
     if np.linalg.matrix_rank(rates) < len(rates):
@@ -279,31 +255,28 @@ def corrected_records(
     resampled alike. ``details``: SPG as given, true SPG where truth is planted, and the labels that no known sentence has.
     """
     told = [unit for unit in known if unit.setting != "human"]
-    rows = clustered(CheckerAccuracy().tally(told), [unit.page for unit in told]).values[:, : len(PAIRS)]
-    groups = grouped(units, lambda unit: unit.setting)
-    return [_corrected(name, own, rows, variant, resamples) for name, own in groups.items()]
-
-
-def _corrected(
-    name: str, units: Sequence[CheckedGeneration], known: np.ndarray, variant: str, resamples: int
-) -> Record:
-    counts = [[*(unit.checks.labels[:SENTENCES].count(label) for label in LABELS), 1] for unit in units]
-    rows = clustered(Tally.of(units, (*LABELS, "generations"), counts), [unit.page for unit in units]).values
-    rng, draws = generator("corrected", name), []
-    for _ in range(resamples):
-        drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
-        draws.append(corrected_spg(drawn, known[rng.integers(0, len(known), len(known))].sum(0)))
-    low, high = percentile_interval(np.array(draws))
-    truths = [unit.truth.labels[:SENTENCES].count(LABELS[0]) for unit in units if unit.truth is not None]
-    details = {
-        "given": float(rows[:, 0].sum() / (rows[:, -1].sum() * SENTENCES)),
-        "true": sum(truths) / (len(units) * SENTENCES) if len(truths) == len(units) else None,
-        "unknown_labels": missing_labels(known.sum(0)),
-    }
-    value = corrected_spg(rows.sum(0), known.sum(0))
-    fields: dict[str, Any] = {"variant": variant, "better": "higher", "signature": "CorrectedSupports"}
-    fields |= {"value": value, "low": low, "high": high, "units": len(units), "details": details}
-    return Record("verifiability", "SPG", system=name, **fields)
+    known_rows = clustered(CheckerAccuracy().tally(told), [unit.page for unit in told]).values[:, : len(PAIRS)]
+    records = []
+    for name, own in grouped(units, lambda unit: unit.setting).items():
+        counts = [[*(unit.checks.labels[:SENTENCES].count(label) for label in LABELS), 1] for unit in own]
+        rows = clustered(Tally.of(own, (*LABELS, "generations"), counts), [unit.page for unit in own]).values
+        rng, draws = generator("corrected", name), []
+        for _ in range(resamples):
+            drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
+            rates = known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)
+            draws.append(corrected_spg(drawn, rates))
+        low, high = percentile_interval(np.array(draws))
+        truths = [unit.truth.labels[:SENTENCES].count(SUPPORTED) for unit in own if unit.truth is not None]
+        details = {
+            "given": float(rows[:, 0].sum() / (rows[:, -1].sum() * SENTENCES)),
+            "true": sum(truths) / (len(own) * SENTENCES) if len(truths) == len(own) else None,
+            "unknown_labels": missing_labels(known_rows.sum(0)),
+        }
+        value = corrected_spg(rows.sum(0), known_rows.sum(0))
+        fields: dict[str, Any] = {"variant": variant, "better": "higher", "signature": "CorrectedSupports"}
+        fields |= {"value": value, "low": low, "high": high, "units": len(own), "details": details}
+        records.append(Record("verifiability", "SPG", system=name, **fields))
+    return records
 
 
 def corrected_spg(counts: np.ndarray, known: np.ndarray) -> float:

@@ -11,7 +11,7 @@ from longform.core.documents import BadInput, Readout, ragged
 from longform.core.resampling import ratio
 from longform.core.text.rendering import TokenText, texts_to_readout
 
-LABELS = ("supported", "refuted", "not_enough_info")
+LABELS = SUPPORTED, REFUTED, NEI = ("supported", "refuted", "not_enough_info")
 Evidence = frozenset[tuple[str, int]]  # (page, line)
 SENTENCES = 5  # k, massarelli2020 section 3
 SENTENCE_COLUMNS = (
@@ -35,17 +35,12 @@ UNIT_COLUMNS = ("prefix_perplexity", "tfidf", "repeat")
 
 @dataclass(frozen=True)
 class CheckedText:
-    """The checker's verdicts on the first sentences of one generation, in order.
-
-    Attributes:
-        labels: one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing).
-        evidence: what the verdict rests on, one set per sentence.
-    """
+    """The checker's verdicts on the first sentences of one generation, in order."""
 
     unit_id: str
     split: str
-    labels: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    labels: tuple[str, ...]  # one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing)
+    evidence: tuple[Evidence, ...]  # what the verdict rests on, one set per sentence
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.evidence):
@@ -54,6 +49,11 @@ class CheckedText:
             )
         if wrong := set(self.labels) - set(LABELS):
             raise BadInput(f"{self.unit_id}: labels {sorted(wrong)}, allowed are {LABELS}; rename them")
+
+    @classmethod
+    def of(cls, unit: str, split: str, rows: Sequence[tuple[str, Evidence]]) -> "CheckedText":
+        """From a label with its evidence for each sentence."""
+        return cls(unit, split, tuple(label for label, _ in rows), tuple(evidence for _, evidence in rows))
 
 
 def checks_to_readout(units: Sequence[CheckedText]) -> Readout:
@@ -64,33 +64,31 @@ def checks_to_readout(units: Sequence[CheckedText]) -> Readout:
     return Readout.of(units, arrays | {"label_names": np.array(LABELS, dtype=np.str_)})
 
 
+def units_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]:
+    """Inverse of :func:`checks_to_readout`; under the prefix ``true_`` stand the known labels."""
+    units = []
+    for unit, split, labels, evidence in readout.rows(f"{prefix}label", f"{prefix}evidence"):
+        lines = [[line.split("\t", 1) for line in text.split("\n") if line] for text in evidence.tolist()]
+        sets = tuple(frozenset((page, int(number)) for number, page in own) for own in lines)
+        units.append(CheckedText(unit, split, tuple(LABELS[i] for i in labels.tolist()), sets))
+    return units
+
+
 @dataclass(frozen=True)
 class CheckedGeneration:
-    """One generation.
-
-    Attributes:
-        setting: which decoder wrote it (or which claims these are).
-        page: the prefix's page; generations of one page are resampled together.
-        checks: the checker's verdicts on its first sentences.
-        truth: what is planted about them; None where nothing is known.
-        tokens: the continuation, and the human text in its place.
-        sentences: float64 (sentences, SENTENCE_COLUMNS).
-        about: float64 (UNIT_COLUMNS,).
-        texts: what was checked, one claim a sentence; for people who check it again.
-        lines: the text of the lines that each was judged on.
-    """
+    """One generation."""
 
     unit_id: str
     split: str
-    setting: str
-    page: str
-    checks: CheckedText
-    truth: CheckedText | None
-    tokens: TokenText
-    sentences: np.ndarray
-    about: np.ndarray
-    texts: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
+    setting: str  # which decoder wrote it (or which claims these are)
+    page: str  # the prefix's page; generations of one page are resampled together
+    checks: CheckedText  # the checker's verdicts on its first sentences
+    truth: CheckedText | None  # what is planted about them; None where nothing is known
+    tokens: TokenText  # the continuation, and the human text in its place
+    sentences: np.ndarray  # float64 (sentences, SENTENCE_COLUMNS)
+    about: np.ndarray  # float64 (UNIT_COLUMNS,)
+    texts: tuple[str, ...] = ()  # what was checked, one claim a sentence; for people who check it again
+    lines: tuple[str, ...] = ()  # the text of the lines that each was judged on
 
     def column(self, name: str) -> np.ndarray:
         """One column of the sentences."""
@@ -117,48 +115,22 @@ def generations_to_readout(units: Sequence[CheckedGeneration]) -> Readout:
 
 def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
     """Inverse of :func:`generations_to_readout`."""
-    checks = checks_from_readout(readout)
-    truths: Sequence[CheckedText | None] = (
-        checks_from_readout(readout, "true_") if "true_label" in readout.arrays else [None] * len(checks)
-    )
-    tokens = [TokenText(*row) for row in readout.rows("token", "reference")]
-    read = zip(checks, truths, tokens, strict=True)
-    told = zip(readout.rows("setting", "page", "sentence", "about", "claim", "line"), read, strict=True)
-    return [
-        CheckedGeneration(
-            unit, split, str(setting), str(page), *own, table, about, tuple(claims.tolist()), tuple(lines.tolist())
-        )
-        for (unit, split, setting, page, table, about, claims, lines), own in told
-    ]
+    checks, tokens = units_from_readout(readout), [TokenText(*row) for row in readout.rows("token", "reference")]
+    known = "true_label" in readout.arrays
+    truths: Sequence[CheckedText | None] = units_from_readout(readout, "true_") if known else [None] * len(checks)
+    rows = readout.rows("setting", "page", "sentence", "about", "claim", "line")
+    units = []
+    for row, check, true, text in zip(rows, checks, truths, tokens, strict=True):
+        unit, split, setting, page, table, about, claims, lines = row
+        said = tuple(claims.tolist()), tuple(lines.tolist())
+        units.append(CheckedGeneration(unit, split, str(setting), str(page), check, true, text, table, about, *said))
+    return units
 
 
-def checks_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]:
-    """Inverse of :func:`checks_to_readout`; under ``true_`` stand the known labels."""
-    return [
-        CheckedText(unit, split, tuple(LABELS[i] for i in labels.tolist()), tuple(map(_evidence, lines.tolist())))
-        for unit, split, labels, lines in readout.rows(f"{prefix}label", f"{prefix}evidence")
-    ]
-
-
-def _evidence(text: str) -> Evidence:
-    pairs = (line.split("\t", 1) for line in text.split("\n") if line)
-    return frozenset((page, int(number)) for number, page in pairs)
-
-
-def verified(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
-    """Labels of the verified sentences among the first so many, repeats left out on request."""
+def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
+    """Labels of the first so many sentences; with ``unique``, what repeats an earlier label and its evidence says nothing."""
     pairs = list(zip(unit.labels, unit.evidence, strict=True))[:sentences]
-    kept = [pair for pair in pairs if pair[0] != "not_enough_info"]
-    return [label for label, _ in (dict.fromkeys(kept) if unique else kept)]
-
-
-def supported(unit: CheckedText, sentences: int, unique: bool) -> np.ndarray:
-    """Per sentence among the first so many 1 where it is supported, and with ``unique`` not said before; else 0."""
-    seen, found = set(), []
-    for pair in list(zip(unit.labels, unit.evidence, strict=True))[:sentences]:
-        found.append(pair[0] == "supported" and not (unique and pair in seen))
-        seen.add(pair)
-    return np.array(found, dtype=np.float64)
+    return [NEI if unique and pair in pairs[:place] else pair[0] for place, pair in enumerate(pairs)]
 
 
 @dataclass(frozen=True)
@@ -173,12 +145,12 @@ class SupportedPerGeneration(SumScored):
     blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[CheckedText]) -> list[np.ndarray]:
-        return [supported(unit, self.sentences, self.unique) for unit in units]
+        rows = [labels_of(unit, self.sentences, self.unique) for unit in units]
+        return [np.array([label == SUPPORTED for label in row], dtype=np.float64) for row in rows]
 
     def tally(self, units: Sequence[CheckedText]) -> Tally:
-        """Columns supported, generations, excluded (never)."""
-        found = [verified(unit, self.sentences, self.unique).count("supported") for unit in units]
-        return Tally.of(units, ("supported", "generations", "excluded"), [(n, 1, 0) for n in found])
+        rows = [(part.sum(), 1, 0) for part in self.attribute(units)]
+        return Tally.of(units, ("supported", "generations", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
         return ratio(sums.total("supported"), self.sentences * sums.total("generations"))
@@ -186,35 +158,22 @@ class SupportedPerGeneration(SumScored):
 
 @dataclass(frozen=True)
 class SupportedPerVerified(SumScored):
-    """SPV, or USPV with ``unique``: the supported share of what is verified.
-
-    Attributes:
-        pooled: divide the sums over all generations instead of averaging the shares.
-    """
+    """SPV, or USPV with ``unique``: the supported share of what is verified."""
 
     unique: bool = False
-    pooled: bool = False
+    pooled: bool = False  # divide the sums over all generations instead of averaging the shares
     sentences: int = SENTENCES
     better: ClassVar[Better] = "higher"
 
     def tally(self, units: Sequence[CheckedText]) -> Tally:
-        """Columns supported, verified, share, generations, excluded (nothing verified)."""
-        columns = ("supported", "verified", "share", "generations", "excluded")
-        return Tally.of(units, columns, [self._row(unit) for unit in units])
-
-    def _row(self, unit: CheckedText) -> tuple[float, ...]:
-        found = verified(unit, self.sentences, self.unique)
-        if not found:
-            return 0, 0, 0, 0, 1
-        supported = found.count("supported")
-        return supported, len(found), supported / len(found), 1, 0
+        rows = []
+        for unit in units:
+            labels = labels_of(unit, self.sentences, self.unique)
+            supported, verified = labels.count(SUPPORTED), len(labels) - labels.count(NEI)
+            rows.append((supported, verified, supported / verified, 1, 0) if verified else (0, 0, 0, 0, 1))
+        return Tally.of(units, ("supported", "verified", "share", "generations", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
         """In [0, 1]; nan where no generation has a verified sentence."""
         top, bottom = ("supported", "verified") if self.pooled else ("share", "generations")
         return ratio(sums.total(top), sums.total(bottom))
-
-
-def units_from_readout(readout: Readout) -> list[CheckedText]:
-    """Verdicts as they were read."""
-    return checks_from_readout(readout)

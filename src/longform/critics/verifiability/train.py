@@ -4,9 +4,8 @@ Ours is a decomposable attention network (Parikh et al. 2016) that also sees whi
 shape and compared, $e_{ij} = F(a_i) \cdot F(b_j) + u m_{ij}$. Brought are Hugging Face sequence classifiers and MiniCheck's model.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,32 +18,21 @@ from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassificati
 
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed
-from longform.critics.verifiability.checker import (
-    SURE,
-    Bm25Lines,
-    Entailment,
-    Pages,
-    Pair,
-    SavedChecker,
-    TitlesAndBm25,
-    frozen,
-    retrieval_and_selection,
-)
-from longform.critics.verifiability.score import LABELS
-from longform.datasets.fever import FeverClaim, claims_of, pages_in, pages_of
+from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailment, Pages, Pair, frozen, selector
+from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
+from longform.datasets.fever import FeverClaim, Line, claims_of, pages_in, pages_of
 from longform.language_models.checkpoints import chosen_device, load_config, load_model, load_tokenizer
 from longform.language_models.lightning import Items, Learner, Schedule, fit_module
 
 TRAINED, BROUGHT = "entailment.safetensors", "entailment"  # file or folder of a checker's folder
 SHAPES = ("<nothing>", "<number>", "<name>", "<word>", "<title>")
 MOST_WORDS = 64  # of a claim or sentence; sentences of more than 50 are not checked (massarelli2020, section 5)
-_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 BATCH = 256  # pairs at a time of our own network
 BROUGHT_BATCH = 16  # of a brought model
 WORDINGS: Mapping[str, tuple[str, ...]] = {  # what published models call the three labels
-    "supported": ("supported", "supports", "entailment", "support"),
-    "refuted": ("refuted", "refutes", "contradiction", "refute"),
-    "not_enough_info": ("not_enough_info", "not enough info", "neutral", "nei"),
+    SUPPORTED: ("supported", "supports", "entailment", "support"),
+    REFUTED: ("refuted", "refutes", "contradiction", "refute"),
+    NEI: ("not_enough_info", "not enough info", "neutral", "nei"),
 }
 MINICHECK_PROMPT = "predict: {premise}</s>{claim}"  # Tang, Laban and Durrett 2024, released code
 MINICHECK_ANSWERS = (3, 209)  # T5's tokens of "0" (it begins with the word mark) and "1", the same code
@@ -57,26 +45,23 @@ class Vocabulary:
     words: Mapping[str, int]
 
     @classmethod
-    def of(cls, texts: Sequence[str], min_count: int) -> "Vocabulary":
-        """Lower-case words that occur ``min_count`` times or more."""
-        counts = Counter(word for text in texts for word in _WORD.findall(text) if word.islower())
-        kept = sorted(word for word, count in counts.items() if count >= min_count)
-        return cls({word: len(SHAPES) + i for i, word in enumerate(kept)})
+    def of(cls, words: Sequence[str]) -> "Vocabulary":
+        return cls({word: len(SHAPES) + i for i, word in enumerate(words)})
 
     def read(self, text: str, title: frozenset[str]) -> tuple[list[int], list[str]]:
         """Ids and lower-case words of a text, cut at ``MOST_WORDS``; words of the title have an id of their own."""
-        found = _WORD.findall(text)[:MOST_WORDS]
-        return [self._id(word, place, title) for place, word in enumerate(found)], [word.lower() for word in found]
-
-    def _id(self, word: str, place: int, title: frozenset[str]) -> int:
-        lower = word.lower()
-        if lower in title:
-            return SHAPES.index("<title>")
-        if word[0].isdigit():
-            return SHAPES.index("<number>")
-        if word[0].isupper() and (place or lower not in self.words):
-            return SHAPES.index("<name>")
-        return self.words.get(lower, SHAPES.index("<word>"))
+        found = WORD.findall(text)[:MOST_WORDS]
+        lowered, ids = [word.lower() for word in found], []
+        for place, (word, lower) in enumerate(zip(found, lowered, strict=True)):
+            if lower in title:
+                ids.append(SHAPES.index("<title>"))
+            elif word[0].isdigit():
+                ids.append(SHAPES.index("<number>"))
+            elif word[0].isupper() and (place or lower not in self.words):
+                ids.append(SHAPES.index("<name>"))
+            else:
+                ids.append(self.words.get(lower, SHAPES.index("<word>")))
+        return ids, lowered
 
 
 class DecomposableAttention(nn.Module):
@@ -112,8 +97,7 @@ class DecomposableAttention(nn.Module):
 
 
 def _weights(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
-    masked = scores.masked_fill(~kept, -1e9).softmax(-1)
-    return masked * kept
+    return scores.masked_fill(~kept, -1e9).softmax(-1) * kept
 
 
 @dataclass(frozen=True)
@@ -127,7 +111,7 @@ class TrainedEntailment:
         """See :class:`Entailment`; a claim or sentence without words is not enough information for certain."""
         rows = [encoded(pair, self.vocabulary) for pair in pairs]
         made = np.zeros((len(rows), len(LABELS)))
-        made[:, LABELS.index("not_enough_info")] = 1.0
+        made[:, LABELS.index(NEI)] = 1.0
         order = sorted((i for i, row in enumerate(rows) if row[0] and row[1]), key=lambda i: len(rows[i][1]))
         self.network.eval()
         device = self.network.embed.weight.device
@@ -149,7 +133,7 @@ Encoded = tuple[list[int], list[int], list[tuple[int, int]]]
 
 def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
     """Ids of the claim, ids of the sentence, and places of equal words; both sides know the page's title."""
-    title = frozenset(word.lower() for word in _WORD.findall(pair.title))
+    title = frozenset(word.lower() for word in WORD.findall(pair.title))
     claim, left = vocabulary.read(pair.claim, title)
     sentence, right = vocabulary.read(pair.sentence, title)
     places: dict[str, list[int]] = {}
@@ -178,6 +162,19 @@ class _Brought:
     network: Any
     tokenizer: Any
 
+    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """See :class:`Entailment`."""
+        made = np.zeros((len(pairs), len(LABELS)))
+        for start in range(0, len(pairs), BROUGHT_BATCH):
+            part = slice(start, start + BROUGHT_BATCH)
+            with torch.inference_mode():
+                made[part] = self.judged(pairs[part])
+        return made
+
+    def judged(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """Probabilities for one batch of pairs."""
+        raise NotImplementedError
+
     def save(self, folder: Path) -> dict[str, Any]:
         self.network.save_pretrained(folder / BROUGHT)
         self.tokenizer.save_pretrained(folder / BROUGHT)
@@ -186,58 +183,33 @@ class _Brought:
 
 @dataclass(frozen=True)
 class ClassifierEntailment(_Brought):
-    """A sequence classifier with three labels, or with two: not supported (0) and supported (1), as MiniCheck's.
+    """A sequence classifier with three labels, or with two: not supported (0) and supported (1), as MiniCheck's."""
 
-    Attributes:
-        columns: for each of ``LABELS`` the model's label, or None where it has none.
-    """
-
-    columns: tuple[int | None, ...] = (0, 1, 2)
+    columns: tuple[int | None, ...] = (0, 1, 2)  # for each of ``LABELS`` the model's label, or None where it has none
     max_length: int = 512
 
-    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """See :class:`Entailment`."""
-        made = np.zeros((len(pairs), len(LABELS)))
-        for start in range(0, len(pairs), BROUGHT_BATCH):
-            part = pairs[start : start + BROUGHT_BATCH]
-            feed = self.tokenizer(
-                [premise(pair) for pair in part],
-                [pair.claim for pair in part],
-                truncation="only_first",
-                max_length=self.max_length,
-                padding=True,
-                return_tensors="pt",
-            )
-            with torch.inference_mode():
-                found = self.network(**feed.to(self.network.device)).logits.double().softmax(-1).cpu().numpy()
-            for label, column in enumerate(self.columns):
-                if column is not None:
-                    made[start : start + len(part), label] = found[:, column]
-        return made
+    def judged(self, pairs: Sequence[Pair]) -> np.ndarray:
+        texts = [premise(pair) for pair in pairs], [pair.claim for pair in pairs]
+        how = {"max_length": self.max_length, "padding": True, "return_tensors": "pt"}
+        feed = self.tokenizer(*texts, truncation="only_first", **how).to(self.network.device)
+        found = self.network(**feed).logits.double().softmax(-1).cpu().numpy()
+        return np.stack([np.zeros(len(pairs)) if c is None else found[:, c] for c in self.columns], axis=1)
 
 
 @dataclass(frozen=True)
 class MiniCheckEntailment(_Brought):
-    """MiniCheck's Flan-T5: whether the first token of its answer is 1 rather than 0; it never refutes."""
+    """MiniCheck's Flan-T5: whether the first token of its answer is 1 rather than 0; what it does not support is not enough."""
 
     max_length: int = 2048
-    answers: tuple[int, int] = MINICHECK_ANSWERS
 
-    def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """See :class:`Entailment`; what is not supported is not enough information."""
-        made = np.zeros((len(pairs), len(LABELS)))
-        for start in range(0, len(pairs), BROUGHT_BATCH):
-            part = pairs[start : start + BROUGHT_BATCH]
-            texts = [MINICHECK_PROMPT.format(premise=premise(pair), claim=pair.claim) for pair in part]
-            feed = self.tokenizer(texts, truncation=True, max_length=self.max_length, padding=True, return_tensors="pt")
-            device = self.network.device
-            begin = torch.full((len(part), 1), self.network.config.decoder_start_token_id, device=device)
-            inputs = {key: feed[key].to(device) for key in ("input_ids", "attention_mask")}
-            with torch.inference_mode():
-                logits = self.network(**inputs, decoder_input_ids=begin).logits[:, 0, list(self.answers)]
-            yes = logits.double().softmax(-1)[:, 1].cpu().numpy()
-            made[start : start + len(part), 0], made[start : start + len(part), 2] = yes, 1 - yes
-        return made
+    def judged(self, pairs: Sequence[Pair]) -> np.ndarray:
+        texts, device = [MINICHECK_PROMPT.format(premise=premise(p), claim=p.claim) for p in pairs], self.network.device
+        feed = self.tokenizer(texts, truncation=True, max_length=self.max_length, padding=True, return_tensors="pt")
+        begin = torch.full((len(pairs), 1), self.network.config.decoder_start_token_id, device=device)
+        inputs = {key: feed[key].to(device) for key in ("input_ids", "attention_mask")}
+        logits = self.network(**inputs, decoder_input_ids=begin).logits[:, 0, list(MINICHECK_ANSWERS)]
+        yes = logits.double().softmax(-1)[:, 1].cpu().numpy()
+        return np.stack([yes, np.zeros(len(pairs)), 1 - yes], axis=1)
 
 
 def premise(pair: Pair) -> str:
@@ -277,7 +249,7 @@ def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
     """The model of a checker's folder, on the chosen device; ``record`` is what :meth:`Entailment.save` gave."""
     if (folder / BROUGHT).is_dir():
         return brought_entailment(folder / BROUGHT)
-    vocabulary = Vocabulary({word: len(SHAPES) + i for i, word in enumerate(record["words"])})
+    vocabulary = Vocabulary.of(record["words"])
     network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
     network.load_state_dict(load_file(folder / TRAINED))
     return TrainedEntailment(network.to(chosen_device()).eval(), vocabulary)
@@ -289,29 +261,23 @@ NEGATIVES = 2  # selected lines a claim that say nothing about it, as pairs of "
 
 def fit(
     *,
-    documents: Sequence[Document],
+    documents: Sequence[Document],  # pages and claims, see :mod:`longform.datasets.fever`
     base: Path,
     name: str,
     seed: int,
     scratch: Path,
-    entailment: str = "trained",
-    size: int = 48,
+    entailment: str = "trained",  # "trained" or "brought"
+    size: int = 48,  # of the trained network
     min_count: int = 3,
     schedule: Mapping[str, Any] | None = None,
-    retrieval: Mapping[str, Any] | None = None,
+    retrieval: Mapping[str, Any] | None = None,  # settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`
     selection: Mapping[str, Any] | None = None,
-    sure: float = SURE,
-) -> SavedChecker:
+    sure: float = SURE,  # see :mod:`longform.critics.verifiability.checker`
+) -> Checker:
     """Train on the claims of split train, or bring an entailment model, and freeze the pages beside it.
 
-    Args:
-        documents: pages and claims, see :mod:`longform.datasets.fever`.
-        base: a folder that has ``wiki-pages`` in FEVER's format, where the documents hold no pages; for ``entailment: brought``
-            the folder (or pointer) of a classifier or of MiniCheck.
-        entailment: "trained" or "brought".
-        size, min_count, schedule: of the trained network.
-        retrieval, selection: settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`.
-        sure: see :mod:`longform.critics.verifiability.checker`.
+    ``base`` is a folder that has ``wiki-pages`` in FEVER's format, where the documents hold no pages; for ``brought`` the
+    folder (or pointer) of a classifier or of MiniCheck.
     """
     known = pages_of(documents)
     pages = frozen(scratch / "pages", known.items() if known else pages_in(base))
@@ -320,33 +286,27 @@ def fit(
         got = f"{len(pages)} pages, {len(claims)} claims, entailment {entailment!r}"
         raise BadInput(f"train {name}: {got}; needed are pages, claims, and 'trained' or 'brought'; fix the entry")
     settings = {"retrieval": dict(retrieval or {}), "selection": dict(selection or {}), "sure": sure}
+    lines = selector(pages, settings)
     if entailment == "brought":
-        return SavedChecker(pages, settings, brought_entailment(base))
+        return Checker(pages, lines, brought_entailment(base), settings)
     if schedule is None:
         raise BadInput(f"train {name}: entailment 'trained' needs a schedule; add one, as other trainings have")
-    parts = retrieval_and_selection(pages, settings)
     pairs = {
-        split: [pair for at, claim in claims if at == split for pair in labelled_pairs(claim, pages, *parts)]
+        split: [pair for at, claim in claims if at == split for pair in labelled_pairs(claim, pages, lines)]
         for split in ("train", "validation")
     }
-    made = train_entailment(
-        pairs, size=size, min_count=min_count, schedule=schedule, seed=seed, name=name, scratch=scratch
-    )
-    return SavedChecker(pages, settings, made)
+    given: dict[str, Any] = {"schedule": schedule, "seed": seed, "name": name, "scratch": scratch}
+    return Checker(pages, lines, train_entailment(pairs, size=size, min_count=min_count, **given), settings)
 
 
-def labelled_pairs(
-    claim: FeverClaim, pages: Pages, retrieval: TitlesAndBm25, selection: Bm25Lines, negatives: int = NEGATIVES
-) -> Iterator[Labelled]:
+def labelled_pairs(claim: FeverClaim, pages: Pages, lines: Callable[[str], Sequence[Line]]) -> Iterator[Labelled]:
     """The claim with its evidence, and with selected lines that are no evidence, which are not enough information."""
     found = [(page, line) for page, line in claim.evidence if line < len(pages.get(page, ()))]
-    if found and claim.label != "not_enough_info":
-        text = " ".join(pages[page][line] for page, line in found)
-        yield Pair(claim.text, found[0][0], text), claim.label
-    lines = [line for line in selection.lines_for(claim.text, retrieval.pages_for(claim.text)) if line not in found]
-    wanted = negatives + (claim.label == "not_enough_info")
-    for page, line in lines[:wanted]:
-        yield Pair(claim.text, page, pages[page][line]), "not_enough_info"
+    if found and claim.label != NEI:
+        yield Pair(claim.text, found[0][0], " ".join(pages[page][line] for page, line in found)), claim.label
+    others = [line for line in lines(claim.text) if line not in found]
+    for page, line in others[: NEGATIVES + (claim.label == NEI)]:
+        yield Pair(claim.text, page, pages[page][line]), NEI
 
 
 class EntailmentLearner(Learner):
@@ -369,9 +329,7 @@ def train_entailment(
 ) -> TrainedEntailment:
     """Train on ``pairs["train"]``, keeping the round with the best loss on ``pairs["validation"]``.
 
-    Args:
-        size: width of the network.
-        min_count: words that occur less often in training have no state of their own.
+    Lower-case words that occur in training ``min_count`` times or more have a state of their own.
     """
     counts = Counter(label for _, label in pairs["train"])
     if missing := [label for label in LABELS if not counts[label]]:
@@ -379,16 +337,16 @@ def train_entailment(
     if len(counts) < 2:
         raise BadInput(f"train {name}: training pairs have labels {dict(counts)}; at least two labels are needed")
     texts = [text for pair, _ in pairs["train"] for text in (pair.claim, pair.sentence)]
-    vocabulary = Vocabulary.of(texts, min_count)
+    said = Counter(word for text in texts for word in WORD.findall(text) if word.islower())
+    vocabulary = Vocabulary.of(sorted(word for word, count in said.items() if count >= min_count))
     torch.manual_seed(derived_seed(seed, "initial weights"))
     network = DecomposableAttention(len(SHAPES) + len(vocabulary.words), size)
     items = {
-        split: [(encoded(pair, vocabulary), LABELS.index(label)) for pair, label in rows]
-        for split, rows in pairs.items()
+        split: [(encoded(pair, vocabulary), LABELS.index(label)) for pair, label in pairs[split]] for split in pairs
     }
     items = {split: [item for item in rows if item[0][0] and item[0][1]] for split, rows in items.items()}
     plan = Schedule.from_settings(schedule)
     module = EntailmentLearner(network, plan, plan.updates(len(items["train"])))
-    data = Items(items["train"], items["validation"], lambda rows: collate(rows))
+    data = Items(items["train"], items["validation"], collate)
     fit_module(module, data, plan, seed=seed, name=name, scratch=scratch)
     return TrainedEntailment(network, vocabulary)

@@ -1,4 +1,4 @@
-"""Log-probabilities equal a plain forward pass, whatever the batch and the window; disjoint blocks are a training script's."""
+"""Log-probabilities equal a plain forward pass, whatever the batch and the window; a ratio of perplexities is paired by document."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from longform.core.documents import Readout
 from longform.critics.perplexity import read as token_readout
 from longform.critics.perplexity.read import windows
-from longform.critics.perplexity.score import Perplexity, units_from_readout
+from longform.critics.perplexity.score import Perplexity, ratio, units_from_readout
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
 from longform.language_models.tokenizers import document_rows, stream_blocks
@@ -63,3 +64,23 @@ def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(t
     units, score = units_from_readout(out), Perplexity()
     assert score.score(score.tally(units)) == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
     assert len(units) == 3 and sum(len(unit.values) for unit in units) == len(blocks) * (window - 1)
+
+
+def reading(per_document, tokens=20):
+    ids = tuple(f"d{i}" for i in range(len(per_document)))
+    arrays = {
+        "token_logprob": np.repeat(-np.asarray(per_document, float), tokens),
+        "token_logprob_lengths": np.full(len(ids), tokens),
+    }
+    return Readout(ids, ("train",) + ("test",) * (len(ids) - 1), arrays)
+
+
+def test_a_constant_factor_is_certain_however_much_documents_differ():
+    nats = np.random.default_rng(0).uniform(1, 6, 60)
+    noise = np.random.default_rng(1).normal(0, 0.01, 60)
+    (certain,) = ratio(train=reading(nats), texts=reading(nats + np.log(1.1)), seed=1, name="t")
+    np.testing.assert_allclose([certain.value, certain.low, certain.high], 1.1)
+    (near,) = ratio(train=reading(nats), texts=reading(nats + np.log(1.1) + noise), seed=1, name="t")
+    assert 1.09 < near.low < near.value < near.high < 1.11 and near.high - near.low > 0.002
+    assert (near.units, near.metric) == (59, "word_ppl_ratio")
+    refuses("the same documents", ratio, train=reading(nats), texts=reading(nats[1:]), seed=1, name="t")
