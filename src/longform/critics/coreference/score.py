@@ -228,6 +228,7 @@ class _NgramScores(SumScored):
         """(windows,) log probability of each window's last symbol."""
         if not self.orders:
             raise BadInput(f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns")
+        keys, place = np.unique(keys, return_inverse=True)  # sorted, so that neighbours are looked up near each other
         scores, left = np.zeros(len(keys)), np.arange(len(keys))
         for n in range(self.order, 0, -1):
             own, fitted = keys[left] & self.packing.mask(n), self.orders[n - 1]
@@ -236,7 +237,7 @@ class _NgramScores(SumScored):
             _add(scores, left, fitted.context_keys, fitted.log_weights, own >> self.packing.bits, whole & ~met)
             left = left[~met]
         scores[left] += self.log_unknown
-        return scores
+        return scores[place]
 
     def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
         """The chains that are scored: the units themselves, unless a subclass says otherwise."""
