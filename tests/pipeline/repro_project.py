@@ -7,7 +7,7 @@ import yaml
 from dvc.repo import Repo
 
 from longform.pipeline.dvc_stages import opened
-from longform.pipeline.repro import Run, Times
+from longform.pipeline.repro import Run
 from longform.pipeline.workers import run_commands
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def run(workers=None):
     """Counts, lines and the names that were started."""
     workers, said = workers or InTurn(), []
     with opened(Path("."), ["dvc.yaml"]) as pipeline:
-        counts = Run(pipeline, workers, Times(), said.append).all()
+        counts = Run(pipeline, workers, said.append).all()
     return {how: count for how, count in counts.items() if count}, said, workers.started
 
 

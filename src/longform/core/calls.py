@@ -17,10 +17,7 @@ PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "
 def module(place: str, code: Any) -> Any:
     """A module of the package that settings name: the file system is the registry.
 
-    Args:
-        place: where in ``params.yaml`` the name stands.
-        code: the path below ``src/longform``, dots or slashes between its parts, without ``.py``.
-
+    ``code`` is the path below ``src/longform``, dots or slashes between its parts; ``place`` in ``params.yaml`` names it.
     Raises BadInput: no such module.
     """
     if not isinstance(code, str) or not code:
@@ -74,8 +71,13 @@ def arguments(
     if missing:
         name = getattr(wanted, "__name__", str(wanted))
         raise BadInput(f"{place} lacks {missing}, which {name} needs; add them to params.yaml")
-    for name, value in ((name, value) for name, value in settings.items() if name in known):
-        _check_type(f"{place}: {name}", value, known[name].annotation)
+    for name in filter(known.__contains__, settings):
+        value, annotation = settings[name], known[name].annotation
+        allowed = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
+        accepted = {int, float} if float in allowed and type(value) is int else {type(value)}
+        if allowed <= PLAIN.keys() and not accepted & allowed:  # what is annotated with more is the function's to check
+            names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in allowed)
+            raise BadInput(f"{place}: {name} is {value!r:.60}, allowed is {names}; fix params.yaml")
     return {**settings, **{key: value for key, value in given.items() if key in known}}
 
 
@@ -85,14 +87,3 @@ def _parameters(wanted: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(wanted, eval_str=True).parameters
     except NameError:
         return inspect.signature(wanted).parameters
-
-
-def _check_type(place: str, value: Any, annotation: Any) -> None:
-    """Refuse a plain value of another plain type; what is annotated with more than that is the function's own to check."""
-    allowed = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
-    if not allowed <= PLAIN.keys():
-        return
-    accepted = {int, float} if float in allowed and type(value) is int else {type(value)}
-    if not accepted & allowed:
-        names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in allowed)
-        raise BadInput(f"{place} is {value!r:.60}, allowed is {names}; fix params.yaml")
