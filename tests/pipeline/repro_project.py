@@ -1,5 +1,7 @@
-"""A small DVC project of seven stages, and a run of it by the parallel runner without Dask."""
+"""A small DVC project of seven stages, and a run of it by the parallel runner without Dask; git, and waiting for processes."""
 
+import subprocess
+import time
 from collections import deque
 from pathlib import Path
 
@@ -75,3 +77,15 @@ def run(workers=None):
 def status():
     with Repo() as repo:
         return repo.status()
+
+
+def git(folder, *words):
+    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+
+
+def until(condition, seconds=100):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)

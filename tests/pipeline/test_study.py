@@ -59,6 +59,10 @@ PARAMS = {
 }  # fmt: skip
 
 
+FACTS = {"decoders": "lists", "sampling": {"prefixes": "corpora/synthetic/synthetic"},
+         "runs": {"sweep": {"model": "news/tiny", "decoders": "grids"}}}  # fmt: skip
+
+
 def home(folder: Path, **changed) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "params.yaml").write_text(yaml.safe_dump({**PARAMS, **changed}, sort_keys=False))
@@ -165,34 +169,24 @@ def test_what_is_asked_of_a_critic_is_checked_before_any_file_is_read(tmp_path, 
         (["corpus files"], {"corpora": {"files": {"study": "synthetic", "dataset": "text_files", "source": "raw/x"}}}, "corpora.files has a source"),
         (["language_model synthetic synthetic large"], {}, "params.yaml has no models.large"),
         (["read synthetic perplexity"], {}, "documents.jsonl"),
+        (["decode facts sweep"], {"facts": FACTS}, "no list of decoders 'grids' (near: grid); allowed are ['grid'], the files of lists"),
     ],
 )  # fmt: skip
 def test_bad_settings_are_one_sentence(tmp_path, capsys, stages, changed, sentence):
     folder = home(tmp_path / "bad", **changed)
+    (folder / "lists").mkdir()
+    (folder / "lists" / "grid.yaml").write_text("greedy: {kind: greedy}\n")
     assert run(folder, *stages)[-1] == 2
     said = capsys.readouterr().err
     assert sentence in said and "Traceback" not in said
     assert not list((folder / "data").glob("*/synthetic/*"))
 
 
-def test_a_run_names_a_list_of_decoders_that_is_a_file(tmp_path, capsys):
-    facts = {"decoders": "lists", "sampling": {"prefixes": "corpora/synthetic/synthetic"},
-             "runs": {"sweep": {"model": "news/tiny", "decoders": "grids"}}}  # fmt: skip
-    folder = home(tmp_path / "bad", facts=facts)
-    (folder / "lists").mkdir()
-    (folder / "lists" / "grid.yaml").write_text("greedy: {kind: greedy}\n")
-    assert run(folder, "decode facts sweep") == [2]
-    assert (
-        "no list of decoders 'grids' (near: grid); allowed are ['grid'], the files of lists" in capsys.readouterr().err
-    )
-
-
-def test_a_parameter_file_that_is_missing_or_no_mapping_is_explained(tmp_path, capsys):
-    assert main(["corpus", "synthetic", "--home", str(tmp_path)]) == 2
-    assert "no such file" in capsys.readouterr().err
-    (tmp_path / "params.yaml").write_text("- a\n")
-    assert main(["corpus", "synthetic", "--home", str(tmp_path)]) == 2
-    assert "not a mapping" in capsys.readouterr().err
+@pytest.mark.parametrize(("text", "sentence"), [(None, "no such file"), ("- a\n", "not a mapping")])
+def test_a_parameter_file_that_is_missing_or_no_mapping_is_explained(tmp_path, capsys, text, sentence):
+    if text:
+        (tmp_path / "params.yaml").write_text(text)
+    assert run(tmp_path, "corpus synthetic") == [2] and sentence in capsys.readouterr().err
 
 
 def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():

@@ -73,10 +73,10 @@ def arguments(
         raise BadInput(f"{place} lacks {missing}, which {name} needs; add them to params.yaml")
     for name in filter(known.__contains__, settings):
         value, annotation = settings[name], known[name].annotation
-        allowed = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
-        accepted = {int, float} if float in allowed and type(value) is int else {type(value)}
-        if allowed <= PLAIN.keys() and not accepted & allowed:  # what is annotated with more is the function's to check
-            names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in allowed)
+        kinds = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
+        accepted = {int, float} if float in kinds and type(value) is int else {type(value)}
+        if kinds <= PLAIN.keys() and not accepted & kinds:  # what is annotated with more is the function's to check
+            names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in kinds)
             raise BadInput(f"{place}: {name} is {value!r:.60}, allowed is {names}; fix params.yaml")
     return {**settings, **{key: value for key, value in given.items() if key in known}}
 

@@ -113,7 +113,7 @@ class BigramCritic(_MarkovScores):
         totals = weights.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore"):  # a row without any weight has probability zero everywhere
             log_transitions = np.log(weights / np.where(totals > 0, totals, 1.0))
-        counted = {"fitted_units": len(valid), "fitted_excluded": len(real) - len(valid)}
+        counted: dict[str, Any] = {"fitted_units": len(valid), "fitted_excluded": len(real) - len(valid)}
         return replace(self, names=names, log_transitions=log_transitions, **counted)
 
 

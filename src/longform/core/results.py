@@ -1,6 +1,6 @@
 """Results as records: one number with its interval, its test, and the fields by which tables, figures and claims pivot it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -46,20 +46,8 @@ class Record:
 NAMES = tuple(one.name for one in fields(Record))
 
 
-class Results(Sequence[Record]):
+class Results(tuple[Record, ...]):
     """Records in the order in which they were written."""
-
-    def __init__(self, records: Iterable[Record]) -> None:
-        self._records = tuple(records)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self._records)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._records[index]
 
     def where(self, **wanted: Any) -> "Results":
         """Records whose fields equal the wanted values (any of a list or tuple). Raises BadInput: no such field."""

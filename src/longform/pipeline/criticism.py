@@ -34,13 +34,8 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
             start = experiment.data / base.format(corpus=corpus)
             inputs = (experiment.data / real.texts, start)
             with resumable(experiment, place, {**entry, "code": code}, *inputs) as scratch:
-                given = {
-                    "name": f"{corpus}-{critic}",
-                    "seed": experiment.seed,
-                    "base": start,
-                    "scratch": scratch,
-                    "documents": experiment.documents(real),
-                }
+                given = {"name": f"{corpus}-{critic}", "seed": experiment.seed, "base": start, "scratch": scratch}
+                given["documents"] = experiment.documents(real)
                 trained = call(place, function(place, code, "fit"), entry, **given)
                 if first_process():
                     (folder / corpus).mkdir()
@@ -53,13 +48,10 @@ def read(experiment: Experiment, study: str, critic: str) -> None:
     with whole(experiment.data / "readings" / study / critic) as folder, ExitStack() as finished:
         for name in entry["readings"]:
             settings = experiment.settings(study, "critics", critic, "readings", name)
-            systems = [
-                system
-                for corpus in settings.get("corpora", experiment.corpora_of(study, critic))
-                for system in chosen_systems(
-                    settings.get("of", "all"), [System(study, corpus), *experiment.systems(study, corpus)]
-                )
-            ]
+            systems: list[System] = []
+            for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
+                known = [System(study, corpus), *experiment.systems(study, corpus)]
+                systems += chosen_systems(settings.get("of", "all"), known)
             places = [place for system in systems for place in _inputs(experiment, critic, settings, system)]
             code = source_of(critic, str(settings.get("code", "read")).partition(".")[0])
             work = resumable(
@@ -101,16 +93,15 @@ def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str,
         raise BadInput(f"{place}: splits is {splits!r}, allowed is a list out of {list(SPLITS)}")
     truth = reader / "truth.npz"
     code, _, wanted = str(settings.get("code", "read")).partition(".")
-    given = {
+    given: dict[str, Any] = {
         "documents": list(text.documents),
         "truth": text.truth,
         "reader": reader,
-        "reader_truth": read_arrays(truth) if truth.is_file() else {},
         "seed": experiment.seed,
-        "name": f"{critic} {name} {system.corpus} {system.folder}",
-        "splits": splits,
-        "titles": bool(settings.get("titles", system.titles)),
     }
+    given["reader_truth"] = read_arrays(truth) if truth.is_file() else {}
+    given |= {"splits": splits, "titles": bool(settings.get("titles", system.titles))}
+    given["name"] = f"{critic} {name} {system.corpus} {system.folder}"
     own = {key: value for key, value in settings.items() if key not in READING}
     reads = function(place, source_of(critic, code), wanted or "read")
     readout: Readout = call(place, reads, own, **given)

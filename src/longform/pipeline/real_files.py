@@ -94,7 +94,14 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
             wrong = f"SHA-256 is not {entry['sha256']}"
             raise BadInput(f"{source}: {wrong}; fetch it again, another file gives other numbers")
         if entry.get("shards"):
-            _parse(source, target)
+            from longform.pipeline.repro import cores  # which loads DVC
+
+            partial = target.with_name(f".{target.name}.shards")  # keeps what a killed run had finished
+            counts = extract(source, partial, workers=cores())["counts"]
+            if not counts.get("article"):
+                told = f"no article in it ({counts})"
+                raise BadInput(f"{source}: {told}; it must be a dump of pages with their text (pages-articles)")
+            os.replace(partial, target)
         else:
             with whole(target) as partial:
                 _copied(source, partial)
@@ -123,9 +130,8 @@ class _Download(pooch.HTTPDownloader):
 def fetch(url: str, sha256: str, target: Path, *, retries: int = 4, seconds: float = 60.0) -> Path:
     """The file, fetched if it is not there with the right hash; a cut or wrong download leaves nothing behind.
 
-    Args:
-        retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ... seconds.
-        seconds: without a byte before a try counts as cut.
+    A cut, a busy server or a wrong hash is followed by further tries, ``retries`` at most, after 1, 2, 3 ... seconds; a try counts
+    as cut after so many ``seconds`` without a byte.
 
     Raises BadInput: a wrong hash, a refusal of the server, or too many cuts.
     """
@@ -174,19 +180,6 @@ def _linked(source: str | Path, target: str | Path) -> None:
         os.link(os.path.realpath(source), target)
     except OSError:
         shutil.copy(source, target)
-
-
-def _parse(dump: Path, target: Path) -> None:
-    """Articles of a dump, shard by shard; what a killed run had finished is kept beside the target. Raises BadInput: no dump."""
-    from longform.pipeline.repro import cores  # which loads DVC
-
-    partial = target.with_name(f".{target.name}.shards")
-    counts = extract(dump, partial, workers=cores())["counts"]
-    if not counts.get("article"):
-        raise BadInput(
-            f"{dump}: no article in it ({counts}); it must be a dump of pages with their text (pages-articles)"
-        )
-    os.replace(partial, target)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

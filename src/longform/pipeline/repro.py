@@ -59,9 +59,9 @@ class Run:
         typical = median(known) if known else 1.0
         height: dict[Any, tuple[float, int]] = {}
         for index, stage in reversed(list(enumerate(self.pipeline.stages))):
-            own = typical if last[stage] is None else last[stage]
+            seconds = last[stage]
             behind = max((height[user][0] for user in self.pipeline.users[stage]), default=0.0)
-            height[stage] = (own + behind, -index)
+            height[stage] = ((typical if seconds is None else seconds) + behind, -index)
         return height
 
     def all(self) -> dict[str, int]:

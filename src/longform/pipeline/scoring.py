@@ -188,7 +188,7 @@ def _measured(
             reference = tally
         elif reference is not None:
             test = compare(fitted, tally, reference, generator(*draw, "permutation"))
-            tested = {"difference": test.difference, "p_value": test.p_value, "paired": test.paired}
+            tested: dict[str, Any] = {"difference": test.difference, "p_value": test.p_value, "paired": test.paired}
             record = replace(record, reference=fitted.score(reference), **tested)
         records.append(replace(record, system=settings.get("system", system.model)))
         print(f"score {critic} {name}: {system.corpus} {system.folder} {found.value:.4f}", flush=True)
@@ -242,7 +242,7 @@ def _answer(
         question == "human_ratings"
     ):  # a value of every text, for the stage that holds all critics against people's marks
         originals = [unit for unit in learnt if written(unit.unit_id)[0] == unit.unit_id]
-        fitted, units = scorer.fit(originals) if originals else scorer, units_of(texts)
+        fitted, units = scorer.fit(originals) if originals else scorer, list(units_of(texts))
         shown = [float(value) if np.isfinite(value) else None for value in unit_scores(fitted, units)]
         lost = sum(value is None for value in shown)
         records = [Record(

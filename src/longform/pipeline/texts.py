@@ -64,10 +64,10 @@ def tokenizer(experiment: Experiment, study: str) -> None:
 def language_model(experiment: Experiment, study: str, corpus: str, model: str) -> None:
     """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``.
 
-    An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where
-    the study names them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and ``file``), finetuned
-    as the study says; or another kind of model (``code``: a module with ``fit``, or with another function behind a dot) with its own
-    settings.
+    An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where the study names
+    them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and
+    ``file``), finetuned as the study says; or another kind of model (``code``: a module with ``fit``, or with another function behind
+    a dot) with its own settings.
     """
     own, base = experiment.settings("models", model), experiment.data / "tokenizers" / study
     own.pop("sampling", None)
@@ -88,10 +88,9 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     for system in experiment.of_model(study, corpus, model):
         given = _given(system) | {"base": base, "bases": bases, "documents": experiment.documents(real)}
         given["seed"] = experiment.training_seed(system)
-        place, inputs = f"language_model {study} {corpus} {system.folder}", filter(None, (base, bases))
-        with _made(
-            experiment, place, code, wanted or "fit", settings, experiment.data / real.texts, *inputs, **given
-        ) as trained:
+        place = f"language_model {study} {corpus} {system.folder}"
+        read = (experiment.data / real.texts, *filter(None, (base, bases)))
+        with _made(experiment, place, code, wanted or "fit", settings, *read, **given) as trained:
             if trained is not None:
                 _save(trained, experiment.data / system.checkpoint)
 
