@@ -60,7 +60,11 @@ def arguments(
 ) -> dict[str, Any]:
     """The settings, and what the function takes of ``given``. What training sets is no setting."""
     trained = {f.name for f in fields(wanted) if f.metadata.get("fitted")} if is_dataclass(wanted) else set()
-    declared = {name: parameter for name, parameter in _parameters(wanted).items() if name not in trained}
+    try:
+        parameters = inspect.signature(wanted, eval_str=True).parameters
+    except NameError:  # a type that is known to type checkers only stays text
+        parameters = inspect.signature(wanted).parameters
+    declared = {name: parameter for name, parameter in parameters.items() if name not in trained}
     known = {name: parameter for name, parameter in declared.items() if parameter.kind is not parameter.VAR_KEYWORD}
     unknown = sorted(settings.keys() - known) if known == declared else []
     if unknown:
@@ -79,11 +83,3 @@ def arguments(
             names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in kinds)
             raise BadInput(f"{place}: {name} is {value!r:.60}, allowed is {names}; fix params.yaml")
     return {**settings, **{key: value for key, value in given.items() if key in known}}
-
-
-def _parameters(wanted: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Parameters with their types, as text where a type is known to type checkers only."""
-    try:
-        return inspect.signature(wanted, eval_str=True).parameters
-    except NameError:
-        return inspect.signature(wanted).parameters
