@@ -5,16 +5,25 @@ search (Su et al. 2022, equation 5): $\arg\max_{v \in V^{(k)}} (1 - \alpha)\, p(
 search (massarelli2020 section 4): sampled tokens, shared by the beams, then a beam to the sentence's end, where one is committed; again and again.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 
 from longform.core.documents import BadInput
-from longform.decoding.sampling import PAD, Sampled, SentenceEnds, TokenStream, check_room, sample, sibling_ranks
+from longform.decoding.sampling import (
+    PAD,
+    Rngs,
+    Row,
+    Rows,
+    Sampled,
+    SentenceEnds,
+    TokenStream,
+    check_room,
+    sample,
+    sibling_ranks,
+)
 
 
 @dataclass(frozen=True)
@@ -44,12 +53,7 @@ class Hypothesis:
 
 
 def beam_search(
-    network: Any,
-    prompts: Sequence[Sequence[int]],
-    settings: Beam,
-    limits: Sequence[int],
-    banned: Sequence[int] = (),
-    ends: SentenceEnds | None = None,
+    network: Any, prompts: Rows, settings: Beam, limits: Row, banned: Row = (), ends: SentenceEnds | None = None
 ) -> list[Hypothesis]:
     """Continue every prompt by ``limits`` tokens (1 or more), or, where ``ends`` is given, to the end of the sentence.
 
@@ -89,7 +93,7 @@ def beam_search(
 class _Search:
     """State of one batch: N prompts still searched, G groups each, K hypotheses a group."""
 
-    def __init__(self, network: Any, prompts: Sequence[Sequence[int]], settings: Beam, banned: Any, ends: Any) -> None:
+    def __init__(self, network: Any, prompts: Rows, settings: Beam, banned: Any, ends: Any) -> None:
         self.settings, self.ends, self.size = settings, ends, settings.beams // settings.groups
         self.stream = TokenStream(network, prompts)
         self.width = self.stream.ids.shape[1]
@@ -148,7 +152,7 @@ class Contrastive:
 
 
 def contrastive_search(
-    network: Any, prompts: Sequence[Sequence[int]], settings: Contrastive, new_tokens: int, banned: Sequence[int] = ()
+    network: Any, prompts: Rows, settings: Contrastive, new_tokens: int, banned: Row = ()
 ) -> list[list[int]]:
     """``new_tokens`` tokens after each prompt; fewer where blocking leaves none. Raises BadInput: as :func:`check_room`."""
     check_room(network, prompts, [new_tokens] * len(prompts))
@@ -179,7 +183,7 @@ def contrastive_search(
 
 @dataclass(frozen=True)
 class Delayed:
-    """Settings of delayed beam search: L sampled tokens from the best k, then a beam (Table 3: k 100, b 6, L 1)."""
+    """L sampled tokens from the best k, then a beam (Table 3: k 100, b 6, L 1)."""
 
     sampled: Sampled
     beam: Beam
@@ -191,13 +195,7 @@ class Delayed:
 
 
 def delayed(
-    network: Any,
-    prompts: Sequence[Sequence[int]],
-    settings: Delayed,
-    new_tokens: int,
-    rngs: Sequence[np.random.Generator],
-    ends: SentenceEnds,
-    banned: Sequence[int] = (),
+    network: Any, prompts: Rows, settings: Delayed, new_tokens: int, rngs: Rngs, ends: SentenceEnds, banned: Row = ()
 ) -> list[list[int]]:
     """``new_tokens`` more tokens per prompt, in rounds of one sentence for all prompts that are not full; a round reads its contexts
     anew, and a row that blocking leaves without any token ends early."""
@@ -212,10 +210,8 @@ def delayed(
         for row, (tokens, _) in zip(rows, drawn, strict=True):
             made[row] += tokens
         going = [row for row, (_, ended) in zip(rows, drawn, strict=True) if not ended and len(made[row]) < new_tokens]
-        contexts, limits = (
-            [[*prompts[row], *made[row]] for row in going],
-            [new_tokens - len(made[row]) for row in going],
-        )
+        contexts = [[*prompts[row], *made[row]] for row in going]
+        limits = [new_tokens - len(made[row]) for row in going]
         for row, best in zip(going, beam_search(network, contexts, settings.beam, limits, banned, ends), strict=True):
             made[row] += best.tokens
         rows = [row for row in rows if before[row] < len(made[row]) < new_tokens]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from numba import njit
+from torch import Tensor
 
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
@@ -46,12 +47,12 @@ class Referee:
     largest: float = 0.0  # difference between the passes that it saw
 
     @torch.no_grad()
-    def logits(self, context: torch.Tensor, positions: int = 1) -> torch.Tensor:
+    def logits(self, context: Tensor, positions: int = 1) -> Tensor:
         """Float64 logits after the last ``positions`` tokens of one context (token,); (positions, vocabulary)."""
         with in_double(self.network):
             return self.network(input_ids=context[None], use_cache=False, logits_to_keep=positions).logits[0]
 
-    def decide(self, context: torch.Tensor, seen: torch.Tensor, words: torch.Tensor, rule: Truncation) -> int:
+    def decide(self, context: Tensor, seen: Tensor, words: Tensor, rule: Truncation) -> int:
         """The draw that defines the text; what float32 had ``seen`` (vocabulary,) is checked against the margin."""
         exact = self.logits(context)
         self.called, self.largest = self.called + 1, max(self.largest, spread(seen - exact))
@@ -60,9 +61,7 @@ class Referee:
         return int((scores + gumbel(words[None], scores.shape[1], torch.float64)).argmax())
 
 
-def certain_draws(
-    logits: torch.Tensor, words: torch.Tensor, rule: Truncation, margin: float
-) -> tuple[torch.Tensor, torch.Tensor]:
+def certain_draws(logits: Tensor, words: Tensor, rule: Truncation, margin: float) -> tuple[Tensor, Tensor]:
     """Gumbel-max draws (draft,) of float32 logits (draft, vocabulary), and which of them no error below the margin changes."""
     slack = margin / rule.temperature + ARITHMETIC
     scaled = (logits - logits.amax(1, keepdim=True)) / rule.temperature
@@ -120,7 +119,7 @@ def _mixed_word(bits):  # pragma: no cover - compiled
     return np.uint32(bits ^ (bits >> 16))
 
 
-def kept(scaled: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
+def kept(scaled: Tensor, top_k: int, slack: float) -> Tensor:
     """Minus infinity outside the k most probable tokens of each row; tokens within ``slack`` of the k-th stay."""
     if not 0 < top_k < scaled.shape[1]:
         return scaled
@@ -128,7 +127,7 @@ def kept(scaled: torch.Tensor, top_k: int, slack: float) -> torch.Tensor:
     return scaled.masked_fill(scaled < threshold, -torch.inf)
 
 
-def spread(difference: torch.Tensor) -> float:
+def spread(difference: Tensor) -> float:
     """Largest error that a difference of two logits of one row can have, given the errors of the logits."""
     return float((difference.amax(-1) - difference.amin(-1)).max())
 
@@ -177,14 +176,13 @@ def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
             tensor.data = tensor.data.to(dtype)
 
 
-def keys(draft_keys: Sequence[int], position: int, device: torch.device | str = "cpu") -> torch.Tensor:
+def keys(draft_keys: Sequence[int], position: int, device: torch.device | str = "cpu") -> Tensor:
     """Two 32-bit words for each draft at a position; int32 (draft, 2)."""
-    seeds = [derived_seed(key, position) for key in draft_keys]
-    words = [[seed & 0xFFFFFFFF, seed >> 32] for seed in seeds]
+    words = [[(seed := derived_seed(key, position)) & 0xFFFFFFFF, seed >> 32] for key in draft_keys]
     return torch.tensor(words, dtype=torch.int64).to(torch.int32).to(device)
 
 
-def gumbel(position_keys: torch.Tensor, vocabulary: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """Standard Gumbel numbers (draft, vocabulary); float32 and float64 differ by rounding alone."""
     rows = ROWS_ON_CPU if position_keys.device.type == "cpu" else max(1, len(position_keys))
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=position_keys.device) * STEP
@@ -198,7 +196,7 @@ def gumbel(position_keys: torch.Tensor, vocabulary: int, dtype: torch.dtype = to
     return torch.cat(made)
 
 
-def _mixed(bits: torch.Tensor) -> torch.Tensor:
+def _mixed(bits: Tensor) -> Tensor:
     """Mix 32-bit words in place; the masks make arithmetic shifts logical."""
     bits ^= (bits >> 16) & 0xFFFF
     bits *= FIRST

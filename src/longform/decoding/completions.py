@@ -19,18 +19,13 @@ from longform.core.documents import BadInput, Corpus, Document, grouped
 from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import Sampled, sample
-from longform.language_models.checkpoints import chosen_device, load_model, load_tokenizer
+from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.tokenizers import encode
 
 HUMAN = "-human"
 REPORT_EVERY = 10.0  # seconds between lines of progress
 SOURCE = re.compile(r"[a-z0-9_]+")
-DECODERS: Mapping[str, Sampled] = {
-    "ancestral": Sampled(),
-    "top_k": Sampled(top_k=40),
-    "nucleus": Sampled(top_p=0.95),
-    "greedy": Sampled(top_k=1),
-}
+DECODERS = {"ancestral": Sampled(), "top_k": Sampled(40), "nucleus": Sampled(top_p=0.95), "greedy": Sampled(1)}
 
 
 def generate(
@@ -52,18 +47,16 @@ def generate(
         sources: what a source is called, and which of ``DECODERS`` makes it.
         documents: how many articles of each split; all by default.
         prompt_sentences: human sentences at the start of each section; a section without more is kept as it is.
-        batch: sections that are written at once.
-        scratch: a folder that keeps finished batches, so that a killed run goes on.
+        batch: sections that are written at once; finished ones are kept in ``scratch``, so that a killed run goes on.
 
     Returns: all sides, article by article; facts count sections completed and kept.
     Raises BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
     """
     bad = [s for s, d in sources.items() if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN]
     if not sources or bad or splitter not in SPLITTERS:
-        raise BadInput(
-            f"generate {name}: sources {dict(sources)}, splitter {splitter!r}; allowed are names of [a-z0-9_]+ but 'human', "
-            f"decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}; fix the entry"
-        )
+        allowed = f"names of [a-z0-9_]+ but 'human', decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}"
+        got = f"sources {dict(sources)}, splitter {splitter!r}"
+        raise BadInput(f"generate {name}: {got}; allowed are {allowed}; fix the entry")
     humans = [d for d in prefixes if d.id.endswith(HUMAN)]
     others = grouped((d for d in prefixes if humans and not d.id.endswith(HUMAN)), lambda d: d.id.rpartition("-")[0])
     articles = plain = [replace(d, id=d.id.removesuffix(HUMAN)) for d in humans or prefixes]
@@ -71,7 +64,7 @@ def generate(
         articles = [d for split, count in documents.items() for d in [p for p in plain if p.split == split][:count]]
     sides = {article.id: [replace(article, id=article.id + HUMAN), *others.get(article.id, ())] for article in articles}
     tokenizer = load_tokenizer(model)
-    network = load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
+    network = load_reader(model, AutoModelForCausalLM)
     counts = {"sections_completed": 0, "sections_kept": 0}
     for source, decoder in sources.items():
         jobs = []
@@ -86,8 +79,7 @@ def generate(
         _complete(jobs, network, DECODERS[decoder], tokenizer.eos_token_id, batch, kept)
         texts = {}
         for job in jobs:
-            text = str(tokenizer.decode(job.ids[1:], skip_special_tokens=True))
-            text = " ".join(text.split())
+            text = " ".join(str(tokenizer.decode(job.ids[1:], skip_special_tokens=True)).split())
             end = text.rfind(". ", len(job.prompt))  # of the last whole sentence
             texts[job.key] = text if text.endswith(".") else text[: end + 1] if end >= 0 else f"{text}."
         for article in articles:

@@ -5,9 +5,8 @@ A killed run goes on and ends with the same bytes: batches are formed before any
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,8 +18,8 @@ from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, decode, is_random, settings_of
-from longform.language_models.checkpoints import chosen_device, load_model, load_tokenizer
-from longform.language_models.tokenizers import encode
+from longform.language_models.checkpoints import load_reader, load_tokenizer
+from longform.language_models.tokenizers import encode, padded
 
 CONTINUATION, REFERENCE = "continuation", "reference"
 NEW_TOKENS = 256  # massarelli2020, section 5
@@ -42,8 +41,7 @@ def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, 
     return TITLES[title_from](document, first), first, text[text.find(first) + len(first) :].strip()
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     """One continuation to write."""
 
     setting: str
@@ -74,7 +72,6 @@ def generate(
     """Continue the prefix of every article of ``split``: its title, a point, and the first sentence of its text.
 
     Args:
-        scratch: where finished batches are kept, so that a killed run goes on; nowhere by default.
         decoders: by name; see :mod:`longform.decoding.strategies`.
         repeats: continuations per prefix; by default three where the decoder draws, else one.
         documents: how many articles; all by default.
@@ -93,7 +90,7 @@ def generate(
     if splitter not in SPLITTERS or title_from not in TITLES:
         allowed = f"{sorted(SPLITTERS)} and {sorted(TITLES)}"
         raise BadInput(f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}")
-    tokenizer, network = load_tokenizer(model), load_model(model, AutoModelForCausalLM).to(chosen_device()).eval()
+    tokenizer, network = load_tokenizer(model), load_reader(model, AutoModelForCausalLM)
     chosen = [d for d in prefixes if split is None or d.split == split][:documents]
     window = getattr(network.config, "max_position_embeddings", None)
     counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
@@ -108,16 +105,14 @@ def generate(
             found.append((document, title, first, ids, encode(f" {rest}", tokenizer)[:new_tokens] if rest else []))
     if not found:
         raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens")
-    times = {
-        key: 1 if isinstance(one, Human) else repeats if repeats is not None else SEEDS if is_random(one) else 1
-        for key, one in settings.items()
-    }
+    usual = {key: SEEDS if is_random(one) else 1 for key, one in settings.items()}
+    times = {key: n if repeats is None or isinstance(settings[key], Human) else repeats for key, n in usual.items()}
     rows = [_Row(key, *prefix, n) for key in settings for prefix in found for n in range(times[key])]
     ends = None
     if any(isinstance(one, Delayed) for one in settings.values()):
         ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size)
 
-    def make(rows: Sequence[_Row]) -> list[dict[str, Any]]:
+    def make(rows: Sequence[_Row]) -> Drafts:
         one, prompts = settings[rows[0].setting], [row.prompt for row in rows]
         if isinstance(one, Human):
             written = [row.reference for row in rows]
@@ -131,32 +126,25 @@ def generate(
     texts = [str(tokenizer.decode(one["ids"])) for one in kept]
     by_models = [d["ids"] for row, d in zip(rows, kept, strict=True) if not isinstance(settings[row.setting], Human)]
     delayed = [d["ids"] for row, d in zip(rows, kept, strict=True) if isinstance(settings[row.setting], Delayed)]
-    facts = {
-        "corpus": name,
-        "decoders": {key: dict(one) for key, one in decoders.items()},
-        "repeats": times,
-        "new_tokens": new_tokens,
-        **counts,
-        "empty": sum(not text.strip() for text in texts),
-        "cut_short": sum(len(ids) < new_tokens for ids in by_models),
-        "tokens": sum(map(len, by_models)),
-        "guarded_points": sum(ends.guarded(ids) for ids in delayed) if ends is not None else 0,
-    }
+    told = {"decoders": {key: dict(one) for key, one in decoders.items()}, "repeats": times, "new_tokens": new_tokens}
+    counts["empty"] = sum(not text.strip() for text in texts)
+    counts["cut_short"] = sum(len(ids) < new_tokens for ids in by_models)
+    counts["tokens"] = sum(map(len, by_models))
+    counts["guarded_points"] = sum(ends.guarded(ids) for ids in delayed) if ends is not None else 0
     made = []
     for row, text in zip(rows, texts, strict=True):
         reference = str(tokenizer.decode(row.reference)).strip() if row.reference else ""
         sections = Section(row.title, row.first), Section(CONTINUATION, text), Section(REFERENCE, reference)
         made.append(Document(f"{name}-{row.setting}-{row.document.id}-{row.repeat}", "generated", sections))
-    return Corpus(made, _truth(rows, kept, tokenizer), facts)
+    return Corpus(made, _truth(rows, kept, tokenizer), {"corpus": name, **told, **counts})
+
+
+Drafts = list[dict[str, Any]]
 
 
 def _in_batches(
-    rows: Sequence[_Row],
-    batch: int,
-    make: Callable[[Sequence[_Row]], list[dict[str, Any]]],
-    scratch: Path | None,
-    name: str,
-) -> list[dict[str, Any]]:
+    rows: Sequence[_Row], batch: int, make: Callable[[Sequence[_Row]], Drafts], scratch: Path | None, name: str
+) -> Drafts:
     """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder, and is read from ``scratch``
     where an earlier run has finished it."""
     path = None if scratch is None else scratch / "batches.jsonl"
@@ -186,8 +174,7 @@ def token_log_probs(
     for start in range(0, len(prompts), ROWS):
         part = range(start, min(start + ROWS, len(prompts)))
         rows = [[*prompts[i], *written[i]] for i in part]
-        width = max(map(len, rows))
-        ids = torch.tensor([row + [0] * (width - len(row)) for row in rows], device=network.device)
+        ids = padded(rows).to(network.device)
         log_probs = network(input_ids=ids).logits.float().log_softmax(-1)  # padding is on the right: nobody looks there
         found = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0].double().cpu().numpy()
         for place, i in enumerate(part):

@@ -23,7 +23,7 @@ from longform.core.text.rendering import parse, render
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
 from longform.decoding.sampling import growing_cache
 from longform.language_models.checkpoints import load_model, load_tokenizer
-from longform.language_models.schedule import Launch, predict
+from longform.language_models.schedule import predict
 from longform.language_models.tokenizers import STARTS, encode
 
 REPORT_EVERY = 10.0  # seconds between lines of progress
@@ -63,8 +63,7 @@ def generate(
         prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
         packing: how the model met documents in training, which says what stands before one: "stream" or "documents".
         batch: documents at a time and process.
-        context_overlap: None is the paper's protocol, slide by one; n re-encodes n tokens of a full window.
-        window: most tokens that a draw sees; None for all positions of the network.
+        context_overlap, window: see :func:`context_start`; by default the paper's protocol, all positions of the network.
         top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
 
     Returns: the corpus, in the order of indices; facts count documents, redraws, cut and failed ones, and tokens.
@@ -95,14 +94,14 @@ def generate(
     ids = itertools.chain.from_iterable([tokenizer.eos_token_id, *encode(text, tokenizer)] for text in rendered)
     text = list(itertools.islice(ids, window)) or [tokenizer.eos_token_id]
     settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
-    job = Job(tokenizer, text, STARTS[packing](tokenizer), titles, (seed, name), documents, scratch)
-    sampler = Sampler(network, settings, job)
+    start, names = STARTS[packing](tokenizer), (seed, name)
+    sampler = Sampler(network, settings, tokenizer, text, start, titles, names, documents, scratch)
     for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
         done = finished(scratch)
         tried = {i: done[i]["attempt"] + 1 if i in done else 0 for i in range(documents)}
         left = [(i, n) for i, n in tried.items() if n <= redraws and (i not in done or done[i]["sections"] is None)]
         if left:
-            predict(sampler, left, batch, Launch.here())
+            predict(sampler, left, batch)
     rows = list(map(finished(scratch).__getitem__, range(documents)))
     kept = [row for row in rows if row["sections"]]
     facts = {
@@ -114,7 +113,7 @@ def generate(
     }
     parts = [tuple(itertools.starmap(Section, row["sections"])) for row in kept]
     made = [Document(f"{name}-{row['index']}", "generated", one) for row, one in zip(kept, parts, strict=True)]
-    return Corpus(made, {}, facts)
+    return Corpus(made, facts=facts)
 
 
 @dataclass
@@ -127,25 +126,28 @@ class Draft:
     ids: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Job:
-    """What is to be written."""
-
-    tokenizer: Any
-    text: Sequence[int]  # tokens on which float32 is compared with float64
-    start: Sequence[int]  # tokens before each document
-    titles: bool
-    names: tuple[int, str]  # seed and stage, which name the drafts' noise
-    documents: int
-    scratch: Path
-
-
 class Sampler(pl.LightningModule):
-    """One process's share: takes batches of (index, attempt), writes finished drafts."""
+    """One process's share: takes batches of (index, attempt), writes finished drafts.
 
-    def __init__(self, network: Any, settings: Sampling, job: Job) -> None:
+    ``text``: tokens on which float32 is compared with float64. ``start``: tokens before each document. ``names``: seed and
+    stage, which name the drafts' noise.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        settings: Sampling,
+        tokenizer: Any,
+        text: Sequence[int],
+        start: list[int],
+        titles: bool,
+        names: tuple[int, str],
+        documents: int,
+        scratch: Path,
+    ) -> None:
         super().__init__()
-        self.network, self.settings, self.job = network, settings, job
+        self.network, self.settings, self.tokenizer, self.text, self.start = network, settings, tokenizer, text, start
+        self.titles, self.names, self.documents, self.scratch = titles, names, documents, scratch
         self.referee: Referee | None = None
         self.drawn, self.started, self.reported = 0, time.monotonic(), time.monotonic()
 
@@ -155,34 +157,30 @@ class Sampler(pl.LightningModule):
             return
         if self.referee is None:
             self.started = time.monotonic()
-            self.referee = calibrated(self.network, self.job.text, self.settings.window)
-        end = self.job.tokenizer.eos_token_id
-        drafts = [Draft(i, n, derived_seed(*self.job.names, i, n), list(self.job.start)) for i, n in batch]
+            self.referee = calibrated(self.network, self.text, self.settings.window)
+        end = self.tokenizer.eos_token_id
+        drafts = [Draft(i, n, derived_seed(*self.names, i, n), list(self.start)) for i, n in batch]
         sample(self.referee, drafts, self.settings, end, self._tick)
         lines = []
         for draft in drafts:
-            body = draft.ids[len(self.job.start) :]
-            sections = parse(self.job.tokenizer.decode(body, skip_special_tokens=True), self.job.titles)
-            parts = (
-                None if sections is None else [[section.title, section.text] for section in sections]
-            )  # None: malformed
+            body = draft.ids[len(self.start) :]
+            sections = parse(self.tokenizer.decode(body, skip_special_tokens=True), self.titles)  # None: malformed
+            parts = sections and [[section.title, section.text] for section in sections]
             cut = len(draft.ids) >= self.settings.max_tokens and draft.ids[-1] != end
             line = {"index": draft.index, "attempt": draft.attempt, "cut": cut, "tokens": len(body), "sections": parts}
             lines.append(line)
-        append_lines(self.job.scratch / f"drafts-{self.global_rank}.jsonl", lines)
+        append_lines(self.scratch / f"drafts-{self.global_rank}.jsonl", lines)
 
     def _tick(self, tokens: int) -> None:
         self.drawn += tokens
         if self.referee is None or time.monotonic() - self.reported < REPORT_EVERY:
             return
         self.reported = time.monotonic()
-        done = sum(row["sections"] is not None for row in finished(self.job.scratch).values())
+        done = sum(row["sections"] is not None for row in finished(self.scratch).values())
         speed, where = self.drawn / (self.reported - self.started), f"{self.global_rank + 1}/{self.trainer.world_size}"
-        print(
-            f"generate {self.job.names[1]}: {done}/{self.job.documents} documents; process {where}: {self.drawn:,} tokens,"
-            f" {speed:,.0f} tokens/s, margin {self.referee.margin:.1e}, {self.referee.called} draws in float64",
-            flush=True,
-        )
+        share = f"process {where}: {self.drawn:,} tokens, {speed:,.0f} tokens/s"
+        exact = f"margin {self.referee.margin:.1e}, {self.referee.called} draws in float64"
+        print(f"generate {self.names[1]}: {done}/{self.documents} documents; {share}, {exact}", flush=True)
 
 
 def finished(scratch: Path) -> dict[int, dict[str, Any]]:

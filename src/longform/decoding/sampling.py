@@ -15,24 +15,27 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from longform.core.documents import BadInput
+from longform.language_models.tokenizers import padded
 
 PAD = -1  # stands left of a short row in ``ids``; no vocabulary has it, so no rule can take it for a token
+Row = Sequence[int]  # token ids, or a number for each row
+Rows = Sequence[Row]
+Rngs = Sequence[np.random.Generator]
 
 
-def check_room(network: Any, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> None:
+def check_room(network: Any, prompts: Rows, limits: Row) -> None:
     """Raises BadInput: a prompt has no token, or does not fit the model's window together with what is to be written."""
     window = getattr(network.config, "max_position_embeddings", None)
     for row, (prompt, new_tokens) in enumerate(zip(prompts, limits, strict=True)):
         if not len(prompt):
             raise BadInput(f"prompt {row} has no token; at least one is needed, begin it with the end token")
         if window is not None and len(prompt) + new_tokens > window:
-            raise BadInput(
-                f"prompt {row} has {len(prompt)} tokens and {new_tokens} are to follow, the model's window is {window}; "
-                "shorten the prefix or write less"
-            )
+            told = f"prompt {row} has {len(prompt)} tokens and {new_tokens} are to follow"
+            raise BadInput(f"{told}, the model's window is {window}; shorten the prefix or write less")
 
 
 class GrowingLayer(DynamicLayer):
@@ -42,9 +45,7 @@ class GrowingLayer(DynamicLayer):
         super().__init__()
         self._rooms: dict[str, torch.Tensor] = {}
 
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Append states (rows, heads, new tokens, dims); returns all so far."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
@@ -74,15 +75,13 @@ class TokenStream:
     """A batch of growing rows: ``ids`` int64 (rows, tokens so far), ``PAD`` on the left; ``logits`` (rows, vocabulary) of the next
     token, at least float32; ``states`` (rows, tokens so far, dims), the last hidden ones, where they are kept."""
 
-    def __init__(self, network: Any, prompts: Sequence[Sequence[int]], keep_states: bool = False) -> None:
+    def __init__(self, network: Any, prompts: Rows, keep_states: bool = False) -> None:
         self.network, self.keep_states = network, keep_states
-        width = max(map(len, prompts))
-        rows = [[PAD] * (width - len(prompt)) + list(prompt) for prompt in prompts]
-        self.ids: Any = torch.tensor(rows, dtype=torch.long, device=network.device)
+        self.ids: Any = padded(prompts, PAD, "left").to(network.device)
         last_only = "logits_to_keep" in inspect.signature(network.forward).parameters
         self._extra = {"logits_to_keep": 1} if last_only else {}
         self._cache: Any = growing_cache(network)
-        self.states: Any = torch.zeros(len(rows), 0, 1, device=network.device)
+        self.states: Any = torch.zeros(len(prompts), 0, 1, device=network.device)
         self._forward(self.ids.clamp(min=0))
 
     @torch.no_grad()
@@ -107,9 +106,8 @@ class TokenStream:
         """Every row becomes ``times`` rows, side by side."""
         if times > 1:
             self._cache.batch_repeat_interleave(times)
-            self.ids, self.logits, self.states = (
-                rows.repeat_interleave(times, 0) for rows in (self.ids, self.logits, self.states)
-            )
+            held = (self.ids, self.logits, self.states)
+            self.ids, self.logits, self.states = (rows.repeat_interleave(times, 0) for rows in held)
 
     def take(self, rows: torch.Tensor) -> None:
         """Keep the named rows, in order; nothing is copied where they are all rows in order."""
@@ -138,13 +136,9 @@ def block_repeats(n: int, pad: int, input_ids: torch.Tensor, scores: torch.Tenso
     return scores
 
 
-def sibling_ranks(
-    penalty: float, kept: int, prompt_tokens: int, input_ids: torch.Tensor, scores: torch.Tensor
-) -> torch.Tensor:
+def sibling_ranks(penalty: float, kept: int, prompt_tokens: int, input_ids: Tensor, scores: Tensor) -> Tensor:
     """Rule: children of one parent pay ``penalty`` times their rank among their siblings (Li, Monroe and Jurafsky 2016, equation 2).
-
-    As in fairseq: only the best ``kept`` children count, the first token is free, and the penalty stays in the score.
-    """
+    As in fairseq: only the best ``kept`` children count, the first token is free, and the penalty stays in the score."""
     if input_ids.shape[1] == prompt_tokens:
         return scores
     best, tokens = scores.topk(min(kept, scores.shape[1]), dim=1)
@@ -242,7 +236,7 @@ class Sampled:
         return made
 
 
-def draws(scores: torch.Tensor, rngs: Sequence[np.random.Generator]) -> np.ndarray:
+def draws(scores: torch.Tensor, rngs: Rngs) -> np.ndarray:
     """A token (rows,) in proportion to exp(score), by inversion in float64; a row takes one number from its generator, and one without
     a finite score takes none and has no token: -1."""
     values = scores.double().cpu().numpy()
@@ -258,13 +252,7 @@ def draws(scores: torch.Tensor, rngs: Sequence[np.random.Generator]) -> np.ndarr
 
 
 def sample(
-    network: Any,
-    prompts: Sequence[Sequence[int]],
-    settings: Sampled,
-    limits: Sequence[int],
-    rngs: Sequence[np.random.Generator],
-    banned: Sequence[int] = (),
-    ends: SentenceEnds | None = None,
+    network: Any, prompts: Rows, settings: Sampled, limits: Row, rngs: Rngs, banned: Row = (), ends: Any = None
 ) -> list[tuple[list[int], bool]]:
     """Up to ``limits`` sampled tokens per prompt, and whether the last one ended a sentence, where the row then stops."""
     check_room(network, prompts, limits)

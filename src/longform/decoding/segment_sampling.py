@@ -15,4 +15,4 @@ def generate(*, model: Path, name: str, seed: int, documents: int, segments: int
     drawn = fitted.draw(segments, [generator(seed, name, index) for index in range(documents)])
     texts = [" ".join(fitted.tokens_of(rows)) for _, rows in drawn]
     made = [Document(f"{name}-{i}", "generated", (Section(None, text),)) for i, text in enumerate(texts)]
-    return Corpus(made, {}, {"documents": documents, "segments": segments})
+    return Corpus(made, facts={"documents": documents, "segments": segments})

@@ -4,18 +4,18 @@ Any takes ``blocking``; ``human`` is what people wrote. ``generate`` of transfor
 what it does not have: group beams, delayed beams and contrastive search.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from transformers import GenerationConfig
 
 from longform.core.documents import BadInput
 from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
-from longform.decoding.sampling import Sampled, SentenceEnds, check_room, draws, sibling_ranks
+from longform.decoding.sampling import Rngs, Rows, Sampled, check_room, draws, sibling_ranks
+from longform.language_models.tokenizers import masked
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,6 @@ class Human:
 
 
 Settings = Sampled | Beam | Delayed | Contrastive | Human
-
-
-def _delayed(top_k: int = 100, beams: int = 6, delay: int = 1, blocking: int = 0) -> Delayed:
-    return Delayed(Sampled(top_k, blocking=blocking), Beam(beams, blocking=blocking), delay)
-
-
 KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam sizes it leaves out as in deviations.md
     "human": Human,
     "greedy": lambda blocking=0: Beam(1, blocking=blocking),
@@ -38,7 +32,9 @@ KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam size
     "beam": lambda beams=15, blocking=0: Beam(beams, blocking=blocking),
     "group_beam": lambda beams=6, groups=2, penalty=0.2, blocking=0: Beam(beams, groups, penalty, blocking=blocking),
     "sibling_beam": lambda beams=15, penalty=0.1, blocking=0: Beam(beams, sibling_penalty=penalty, blocking=blocking),
-    "delayed_beam": _delayed,
+    "delayed_beam": lambda top_k=100, beams=6, delay=1, blocking=0: Delayed(
+        Sampled(top_k, blocking=blocking), Beam(beams, blocking=blocking), delay
+    ),
     "min_p": lambda p=0.1, blocking=0: Sampled(min_p=p, blocking=blocking),  # Nguyen et al. 2024: 0.05 to 0.1
     "typical": lambda mass=0.2, blocking=0: Sampled(typical=mass, blocking=blocking),  # Meister et al. 2023: stories
     "contrastive": lambda k=5, alpha=0.6, blocking=0: Contrastive(k, alpha, blocking),  # Su et al. 2022, section 4
@@ -63,13 +59,7 @@ def is_random(settings: Settings) -> bool:
 
 
 def decode(
-    network: Any,
-    prompts: Sequence[Sequence[int]],
-    settings: Settings,
-    new_tokens: int,
-    rngs: Sequence[np.random.Generator],
-    end: int,
-    ends: SentenceEnds | None = None,
+    network: Any, prompts: Rows, settings: Settings, new_tokens: int, rngs: Rngs, end: int, ends: Any = None
 ) -> list[list[int]]:
     """``new_tokens`` tokens after each prompt, fewer where blocking leaves none; the model's own generation settings are not asked.
 
@@ -96,18 +86,14 @@ def decode(
         rules.append(partial(_draw, rngs))
     elif settings.sibling_penalty:
         rules.append(partial(sibling_ranks, settings.sibling_penalty, 2 * settings.beams, width))
-    network.generation_config = GenerationConfig(
-        max_new_tokens=new_tokens,
-        num_beams=settings.beams if isinstance(settings, Beam) else 1,
-        do_sample=False,  # a sampler's draws are made by its last rule
-        early_stopping=True,
-        length_penalty=1.0,
-        eos_token_id=end,
-        pad_token_id=end,
-    )
-    ids = torch.tensor([[end] * (width - len(prompt)) + list(prompt) for prompt in prompts]).to(network.device)
-    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]).to(network.device)
-    made = network.generate(ids, attention_mask=mask, logits_processor=rules)[:, width:].tolist()
+    given: dict[str, Any] = {
+        "max_new_tokens": new_tokens,
+        "num_beams": settings.beams if isinstance(settings, Beam) else 1,
+    }
+    given |= {"do_sample": False, "early_stopping": True, "length_penalty": 1.0}  # a sampler draws by its last rule
+    network.generation_config = GenerationConfig(**given, eos_token_id=end, pad_token_id=end)
+    inputs = {key: value.to(network.device) for key, value in masked(prompts, end, "left").items()}
+    made = network.generate(**inputs, logits_processor=rules)[:, width:].tolist()
     return [row[: row.index(end)] if end in row else row for row in made]
 
 
@@ -117,7 +103,7 @@ def _end_where_blocked(end: int, input_ids: torch.Tensor, scores: torch.Tensor) 
     return scores
 
 
-def _draw(rngs: Sequence[np.random.Generator], input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+def _draw(rngs: Rngs, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
     """Rule: draws one token a row and leaves no other, so that ``generate`` must take it."""
     tokens = torch.from_numpy(draws(scores, rngs)).to(scores.device)
     return torch.full_like(scores, -torch.inf).scatter_(1, tokens[:, None], 0.0)

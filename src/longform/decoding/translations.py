@@ -11,10 +11,12 @@ import torch
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.language_models import translation
+from longform.language_models.tokenizers import padded
 from longform.language_models.translation import BEGIN, END, PAD, UNKNOWN, TrainedTranslator, sides_of
 
 LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
 ROOM = 10
+Uniforms = list[np.ndarray]
 
 
 @torch.no_grad()
@@ -49,7 +51,7 @@ def generate(
         limits = [min(LONGER * len(sources[i]) + ROOM, network.shape.positions) for i in part]
         rngs = [generator("translation", name, seed, chosen[i].id) for i in part]
         uniforms = [rng.random(limit) for rng, limit in zip(rngs, limits, strict=True)]
-        source = translation.padded([sources[i] for i in part], PAD)
+        source = padded([sources[i] for i in part], PAD)
         written |= zip(part, write(network, source, uniforms, temperature), strict=True)
     documents = []
     for i, pair in enumerate(chosen):
@@ -62,9 +64,7 @@ def generate(
     return Corpus(documents, facts={"name": name, "documents": len(documents), "cut": cut, "empty": empty})
 
 
-def _one_by_one(
-    network: translation.AutoregressiveTranslator, source: torch.Tensor, uniforms: list[np.ndarray], temperature: float
-) -> list[list[int]]:
+def _one_by_one(network: Any, source: torch.Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
     memory = network.encode(source)
     rows: list[list[int]] = [[] for _ in uniforms]
     written = torch.full((len(uniforms), 1), BEGIN)
@@ -82,9 +82,7 @@ def _one_by_one(
     return rows
 
 
-def _all_at_once(
-    network: translation.ParallelTranslator, source: torch.Tensor, uniforms: list[np.ndarray], temperature: float
-) -> list[list[int]]:
+def _all_at_once(network: Any, source: torch.Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
     memory = network.encode(source)
     offset = network.length_scores(memory, source).argmax(1) - translation.LENGTHS // 2
     limits = torch.tensor([len(row) for row in uniforms])

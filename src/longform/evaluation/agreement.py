@@ -7,6 +7,7 @@ ratings, too few items) is nan and counted, never zero. Stepwise regression is i
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -69,44 +70,44 @@ def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
     Pairs with a nan are left out and counted; fewer than three, or constant values, give nan. Raises BadInput: unknown kind,
     or sides of different length.
     """
-    x, y = _paired(kind, x, y)
-    kept = ~(np.isnan(x) | np.isnan(y))
-    items = int(kept.sum())
-    if _shapeless(x[kept], y[kept]):
-        return Correlation(math.nan, math.nan, math.nan, math.nan, items, len(x) - items)
-    value, p_value = map(float, (stats.pearsonr if kind == "pearson" else stats.spearmanr)(x[kept], y[kept]))
+    size = len(x)
+    (x, y), _ = _paired(kind, x, y)
+    items = len(x)
+    if _shapeless(x, y):
+        return Correlation(math.nan, math.nan, math.nan, math.nan, items, size - items)
+    value, p_value = map(float, (stats.pearsonr if kind == "pearson" else stats.spearmanr)(x, y))
     numerator = 1 + value**2 / 2 if kind == "spearman" else 1.0
     error = math.sqrt(numerator / (items - 3)) if items > 3 else math.inf
     reach = stats.norm.ppf((1 + LEVEL) / 2) * error
     middle = math.atanh(min(max(value, -1 + 1e-15), 1 - 1e-15))
     low, high = math.tanh(middle - reach), math.tanh(middle + reach)
-    return Correlation(value, min(low, value), max(high, value), p_value, items, len(x) - items)
+    return Correlation(value, min(low, value), max(high, value), p_value, items, size - items)
 
 
-def _paired(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _paired(kind: str, *columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """The items that have a value in every column, and which these are, bool."""
     if kind not in KINDS:
         raise BadInput(f"correlation {kind!r}; allowed are {list(KINDS)}")
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.shape != y.shape or x.ndim != 1:
-        raise BadInput(f"correlation of shapes {x.shape} and {y.shape}; give two vectors of one length")
-    return x, y
+    sides = [np.asarray(column, dtype=np.float64) for column in columns]
+    shapes = [side.shape for side in sides]
+    if len(set(shapes)) > 1 or sides[0].ndim != 1:
+        raise BadInput(f"correlation of shapes {' and '.join(map(str, shapes))}; give two vectors of one length")
+    kept: Any = ~np.isnan(np.stack(sides)).any(axis=0)
+    return [side[kept] for side in sides], kept
 
 
 def clustered_interval(
     kind: str, x: np.ndarray, y: np.ndarray, clusters: Sequence, rng: np.random.Generator, resamples: int = 1000
 ) -> tuple[float, float]:
     """95 % percentile interval over whole clusters (source texts), since their items are not independent."""
-    x, y = _paired(kind, x, y)
-    kept = ~(np.isnan(x) | np.isnan(y))
+    (x, y), kept = _paired(kind, x, y)
     names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     places = np.array([names[name] for name in clusters], dtype=np.int64)[kept]
     drawn = clustered_counts(places, len(names), rng, resamples)
-    return percentile_interval(np.concatenate([weighted_values(kind, x[kept], y[kept], counts) for counts in drawn]))
+    return percentile_interval(np.concatenate([weighted_values(kind, x, y, counts) for counts in drawn]))
 
 
-def clustered_counts(
-    places: np.ndarray, clusters: int, rng: np.random.Generator, resamples: int
-) -> Iterator[np.ndarray]:
+def clustered_counts(places: np.ndarray, clusters: int, rng: Any, resamples: int) -> Iterator[np.ndarray]:
     """How often each item, of the cluster ``places`` says, is in each resample of clusters, (resamples, items) by blocks."""
     for index in resampled_rows(clusters, rng, resamples, len(places)):
         yield occurrences(index, clusters)[:, places]
@@ -114,16 +115,13 @@ def clustered_counts(
 
 @dataclass(frozen=True)
 class Agreement:
-    """Mean over raters of the correlation of each with the mean of the others; 95 % percentile interval over items.
-
-    ``excluded`` raters have no coefficient: constant, or fewer than three shared items.
-    """
+    """Mean over raters of the correlation of each with the mean of the others; 95 % percentile interval over items."""
 
     value: float
     low: float
     high: float
     raters: int
-    excluded: int
+    excluded: int  # raters without a coefficient: constant, or fewer than three shared items
 
 
 def _check_ratings(ratings: np.ndarray) -> None:
@@ -193,12 +191,7 @@ def cohen_kappa(first: Sequence, second: Sequence) -> float:
 
 
 def compare_correlations(
-    first: np.ndarray,
-    second: np.ndarray,
-    ratings: np.ndarray,
-    clusters: Sequence,
-    rng: np.random.Generator,
-    flips: int = 2000,
+    first: np.ndarray, second: np.ndarray, ratings: np.ndarray, clusters: Sequence, rng: Any, flips: int = 2000
 ) -> float:
     r"""Two-sided p that two scorers correlate differently with ratings: their z-scores exchanged cluster by cluster.
 
@@ -207,10 +200,7 @@ def compare_correlations(
 
     Raises BadInput: sides of different length.
     """
-    first, ratings = _paired("pearson", first, ratings)
-    second, _ = _paired("pearson", second, ratings)
-    kept = ~(np.isnan(first) | np.isnan(second) | np.isnan(ratings))
-    columns = [column[kept] for column in (first, second, ratings)]
+    columns, kept = _paired("pearson", first, second, ratings)
     if any(_shapeless(column, column) for column in columns):
         return math.nan
     one, two, rated = (stats.zscore(column) for column in columns)

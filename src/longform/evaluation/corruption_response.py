@@ -38,23 +38,14 @@ def _severity(text: str, unit_id: str, form: str) -> float:
 
 
 def corruption_response(
-    critic: Critic[Any],
-    units: Sequence[Any],
-    *,
-    case: Callable[[str], Case] = of_failure,
-    names: Sequence[object] = (),
-    name: str = "",
+    critic: Critic, units: Sequence, *, case: Callable[[str], Case] = of_failure, names: Sequence = (), name: str = ""
 ) -> list[Record]:
     """A fitted critic's score of the sound texts, then of every corruption at every severity beside them.
 
-    Args:
-        units: of the critic; the same documents in every case.
-        case: unit id -> corruption, severity, document; the corruption ``sound`` at severity 0 is what others are compared with.
-        names: of the resamples.
-
-    Returns:
-        Records with ``task`` the corruption and ``severity``: the score, ``reference`` the sound texts', ``difference`` with a
-        paired test, and in ``details`` its interval and standard error over documents.
+    Units are the same documents in every case; ``case`` of their ids says corruption, severity and document, and ``sound`` at
+    severity 0 is what others are compared with. ``names`` are those of the resamples. Records have ``task`` the corruption and
+    ``severity``: the score, ``reference`` the sound texts', ``difference`` with a paired test, and in ``details`` its interval
+    and standard error over documents.
 
     Raises BadInput: an id of another form, no sound text, or a case that holds other documents than the sound ones.
     """
@@ -75,9 +66,8 @@ def corruption_response(
             draws = resampled_difference((critic, tally), (critic, sound), generator(*own, "bootstrap"), RESAMPLES)
             low, high = percentile_interval(draws)
             spread = float(np.nanstd(draws))
-            fields |= {
-                "reference": critic.score(sound), "difference": tested.difference, "p_value": tested.p_value, "paired": tested.paired,
-                "details": {"difference_low": low, "difference_high": high, "difference_spread": spread},
-            }  # fmt: skip
+            fields |= {name: getattr(tested, name) for name in ("difference", "p_value", "paired")}
+            fields |= {"reference": critic.score(sound)}
+            fields["details"] = {"difference_low": low, "difference_high": high, "difference_spread": spread}
         records.append(Record(name, "score", task=task, severity=severity, better=critic.better, **fields))
     return records

@@ -7,7 +7,7 @@ Texts of one source (summaries of one article) are one cluster, resampled and ex
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from longform.evaluation.agreement import clustered_interval, correlate
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
 FITTED_SHARE = 2 / 3  # of the clusters
 RESAMPLES = 1000
+NAME = "human ratings"
+Columns = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -88,21 +90,19 @@ def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, 
 
 
 def rating_records(
-    columns: Mapping[str, np.ndarray],
+    columns: Columns,
     marks: np.ndarray,
-    clusters: Sequence[str],
-    systems: Sequence[str] = (),
-    told: Mapping[str, tuple[str, str]] | None = None,
+    clusters: Sequence,
+    systems: Sequence = (),
+    told: Any = None,
     *,
-    name: str = "human ratings",
+    name: str = NAME,
 ) -> list[Record]:
     """Records of scorers' values, already there, against people's marks.
 
     Args:
-        columns: value of each text by scorer, float64 (texts,), nan where it has none.
-        marks: float64 (texts, raters), nan where unseen.
-        clusters: the source of each text.
-        systems: who wrote each text; empty where unknown.
+        columns, marks: float64 (texts,) by scorer, and (texts, raters), nan where there is none.
+        clusters, systems: the source of each text, and who wrote it; no systems where they are unknown.
         told: direction and signature by scorer; higher is better where there is none.
 
     Returns:
@@ -143,9 +143,7 @@ def _record(critic: str, metric: str, found: agreement.Correlation, **fields: An
     return Record(critic, metric, **{**shown, "units": found.items, **fields})
 
 
-def _difference(
-    one: str, other: str, turned: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence[str], name: str
-) -> Record:
+def _difference(one: str, other: str, turned: Columns, people: np.ndarray, clusters: Sequence, name: str) -> Record:
     """First minus second over the texts that both score; the interval resamples clusters."""
     kept = ~np.isnan(turned[one] + turned[other] + people)
     sides, rated = (turned[one][kept], turned[other][kept]), people[kept]
@@ -165,9 +163,7 @@ def _difference(
     return Record(one, "pearson_difference", variant=other, value=value, low=low, high=high, p_value=p_value, **counted)
 
 
-def combined_scorers(
-    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: Sequence, name: str = "human ratings"
-) -> list[Record]:
+def combined_scorers(columns: Columns, people: np.ndarray, clusters: Sequence, name: str = NAME) -> list[Record]:
     """The scorers combined by stepwise regression on two thirds of the clusters, judged on the others (lapata2005 section 5.2).
 
     ``held_out_correlation`` of ``combined`` and of the best single scorer of the fitted part, and a ``weight`` per standard
@@ -181,13 +177,11 @@ def combined_scorers(
     cut = min(max(1, round(FITTED_SHARE * len(names))), len(names) - 1)
     chosen = {names[i] for i in rng.permutation(len(names))[:cut]}
     inside = np.array([cluster in chosen for cluster in clusters])
-    fitted = {key: np.asarray(values)[inside] for key, values in columns.items()}
-    others = {key: np.asarray(values)[~inside] for key, values in columns.items()}
+    fitted, others = ({key: np.asarray(v)[part] for key, v in columns.items()} for part in (inside, ~inside))
     model, items = stepwise(fitted, people[inside]), int(inside.sum())
     single = {key: abs(correlate("pearson", values, people[inside]).value) for key, values in fitted.items()}
     best = max(single, key=lambda key: -1.0 if math.isnan(single[key]) else single[key])
-    left = [cluster for cluster, used in zip(clusters, inside.tolist(), strict=True) if not used]
-    records = []
+    left, records = list(compress(clusters, ~inside)), []
     for critic, values in (("combined", model.predict(others)), (best, others[best])):
         low, high = clustered_interval("pearson", values, people[~inside], left, rng, RESAMPLES)
         held = correlate("pearson", values, people[~inside])

@@ -24,7 +24,7 @@ from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.measurements import NORMAL_95, wilson
 
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
-COHERENT, INCOHERENT = "coherent", "incoherent"  # deng2022 Figure 15
+COHERENT, _ = VERDICTS = ("coherent", "incoherent")  # deng2022 Figure 15
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,10 @@ def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str]
                 continue
             if not verdict:
                 labels.setdefault(row["annotator"], {})[place] = row["answer"]
-            elif row["answer"] in (COHERENT, INCOHERENT):
+            elif row["answer"] in VERDICTS:
                 verdicts[row["annotator"]] = row["answer"] == COHERENT
             else:
-                told = f"verdict {row['answer']!r}; allowed are {COHERENT}, {INCOHERENT}; fix it"
-                raise BadInput(f"item {item!r}: {told}")
+                raise BadInput(f"item {item!r}: verdict {row['answer']!r}; allowed are {', '.join(VERDICTS)}; fix it")
         chains = {name: tuple(own[i] for i in sorted(own)) for name, own in labels.items()}
         truth = tuple(gold[i] for i in sorted(gold))
         split = splits.get(item, "test")
@@ -212,10 +211,9 @@ def mixed_effects(
     if len({len(verdicts), len(systems), len(annotators), len(items)}) > 1:
         raise BadInput("mixed effects: verdicts, systems, annotators and items differ in length; give one of each")
     if len(names) < 2 or len(set(annotators)) < 2 or set(verdicts) != {0, 1}:
-        raise BadInput(
-            f"mixed effects: systems {names}, annotators {sorted(set(annotators))}, verdicts {sorted(set(verdicts))}; "
-            "allowed are two systems and two annotators or more, and verdicts 0 and 1, both of them there"
-        )
+        got = f"systems {names}, annotators {sorted(set(annotators))}, verdicts {sorted(set(verdicts))}"
+        allowed = "two systems and two annotators or more, and verdicts 0 and 1, both of them there"
+        raise BadInput(f"mixed effects: {got}; allowed are {allowed}")
     fixed = np.array([[1.0, *(system == name for name in names[1:])] for system in systems], dtype=np.float64)
     blocks = []
     for levels in (annotators, items):
@@ -230,10 +228,9 @@ def mixed_effects(
         found = model.fit_vb(sd=start, fit_method="L-BFGS-B", minim_opts={"maxiter": STEPS, "maxfun": 2 * STEPS})
     ended, spreads = found.optim_retvals, np.concatenate([found.fe_sd, found.vcp_sd, found.vc_sd])
     if not ended.success or not np.isfinite(found.params).all() or not np.isfinite(spreads).all():
-        raise BadInput(
-            f"mixed effects of {len(verdicts)} judgements did not converge in {ended.nit} steps of {STEPS} allowed "
-            f"({ended.message}); look for a system or annotator with one answer only, or gather more judgements"
-        )
+        told = f"did not converge in {ended.nit} steps of {STEPS} allowed ({ended.message})"
+        advice = "look for a system or annotator with one answer only, or gather more judgements"
+        raise BadInput(f"mixed effects of {len(verdicts)} judgements {told}; {advice}")
     labels = [names[0], *(f"{name} minus {names[0]}" for name in names[1:]), "annotators", "articles"]
     # six digits: where the search for the optimum stops differs between processors beyond them
     rows = [(float(f"{mean:.6g}"), float(f"{sd:.6g}")) for mean, sd in zip(found.params, spreads, strict=True)]

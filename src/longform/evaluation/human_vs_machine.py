@@ -48,13 +48,12 @@ def text_classification(
     document: Callable[[Any], str] = lambda unit: unit.unit_id,
     **fields: Any,
 ) -> Record:
-    """Accuracy of a classifier that has learnt from the training texts, tested against their commonest class.
+    """Accuracy of a classifier that has learnt from the training texts, tested against their commonest class, the ``reference``.
 
     Args:
         features: what is seen of a text, (features,), nan where a feature is missing; None where the text cannot be read.
         label: its class; None where it has none.
         document: name of the document that a text belongs to: texts of one document are resampled together.
-        fields: of the record, whose metric is ``class_accuracy``; its ``reference`` is the commonest class's.
 
     Raises BadInput: fewer than two classes to learn from, or an unknown classifier.
     """
@@ -89,13 +88,11 @@ def text_classification(
     names = ("text classification", classifier, *fields.values())
     other = Tally(tally.unit_ids, tally.columns, baseline)
     tested = core.compare(metric, tally, other, generator(*names, "permutation"))
-    texts = tally.total("texts")
+    fields |= {"p_value": tested.p_value, "difference": tested.difference, "paired": True}
+    fields["reference"] = tally.total("majority") / texts if (texts := tally.total("texts")) else None
     classes = Counter(str(label(unit)) for unit in evaluate if label(unit) is not None)
-    return measured(
-        metric, tally, names, metric="class_accuracy", p_value=tested.p_value, difference=tested.difference, paired=True,
-        reference=tally.total("majority") / texts if texts else None,
-        details={"classes": dict(sorted(classes.items()))}, **fields,
-    )  # fmt: skip
+    details = {"classes": dict(sorted(classes.items()))}
+    return measured(metric, tally, names, metric="class_accuracy", details=details, **fields)
 
 
 @dataclass(frozen=True)
@@ -135,10 +132,8 @@ def source_measurements(
 ) -> list[Measurement]:
     """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer.
 
-    Args:
-        scorers: by name; a pair learner is fitted source by source on the training documents.
-        train: documents whose human texts the scorers are fitted on; none where they are fitted already.
-        matched: cut both sides to the ``first`` sentences of each, as many as the shorter one has, a control for length.
+    Scorers are fitted on the human texts of ``train``, pair learners source by source; none is where there are no such
+    texts. ``matched`` cuts both sides to as many sentences as the shorter one has, a control for length.
     """
     if not sources or not scorers:
         raise BadInput("human against machine: no source or no scorer; name those of the completions")
@@ -173,10 +168,10 @@ def source_measurements(
 
 
 def human_vs_machine(scorers: Mapping[str, Any], documents: AllSides, sources: Names, **given: Any) -> list[Record]:
-    """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5).
+    """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5), by source (``system``).
 
-    Arguments as for :func:`source_measurements`. Records have ``system`` the source: ``pairwise_accuracy`` (ties one half),
-    ``area`` under the ROC curve of single texts, and ``pairwise_accuracy_difference`` of each scorer and the first one.
+    Records ``pairwise_accuracy`` (ties one half), ``area`` under the ROC curve of single texts, and
+    ``pairwise_accuracy_difference`` of each scorer and the first one.
     """
     records: list[Record] = []
     first: dict[str, Measurement] = {}
@@ -198,19 +193,12 @@ def source_classification(
     features: Features, documents: AllSides, sources: Names, train: AllSides, classifier: str
 ) -> list[Record]:
     """One text in, human or machine out: accuracy by source (Table 5); both texts of a document are resampled together."""
-
-    def document(text: Any) -> str:
-        return text.unit_id.rpartition("-")[0]
-
-    def machine(text: Any) -> bool:
-        return not text.unit_id.endswith(f"-{HUMAN}")
-
+    told: dict[str, Any] = {"classifier": classifier, "document": lambda text: text.unit_id.rpartition("-")[0]}
     records = []
     for source in sources:
         texts = [[d.text(side) for d in rows for side in (HUMAN, source)] for rows in (train, documents)]
-        fields = {"critic": classifier, "system": source, "variant": classifier}
-        told: dict[str, Any] = {"classifier": classifier, "document": document, **fields}
-        records.append(text_classification(features, machine, *texts, **told))
+        own = told | {"critic": classifier, "system": source, "variant": classifier}
+        records.append(text_classification(features, lambda t: not t.unit_id.endswith(f"-{HUMAN}"), *texts, **own))
     return records
 
 

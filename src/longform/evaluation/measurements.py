@@ -19,12 +19,9 @@ PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
 
 @dataclass(frozen=True)
 class Measurement:
-    """Tallies of one metric over the same documents, one per head of the encoder that read them, and the record's fields.
+    """Tallies of one metric over the same documents, one per head of the encoder that read them, and the record's fields."""
 
-    ``metrics`` and ``tallies`` go by head; the empty name where there is one only.
-    """
-
-    metrics: Mapping[str, Any] = field(metadata=FITTED)
+    metrics: Mapping[str, Any] = field(metadata=FITTED)  # by head, as tallies; the empty name where there is one only
     tallies: Mapping[str, Tally] = field(metadata=FITTED)
     fields: Mapping[str, Any] = field(default_factory=dict, metadata=FITTED)
 
@@ -54,9 +51,8 @@ class Measurement:
         return sum(self.scores(tally)) / len(self.metrics)
 
     def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        return np.mean(
-            [critic.weighted_scores(self.metrics[head], part, counts) for head, part in self._parts(tally)], axis=0
-        )
+        each = [critic.weighted_scores(self.metrics[head], part, counts) for head, part in self._parts(tally)]
+        return np.mean(each, axis=0)
 
     def _parts(self, tally: Tally) -> list[tuple[str, Tally]]:
         ends = np.cumsum([len(own.columns) for own in self.tallies.values()])
@@ -91,14 +87,11 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
     if first.unit_ids != second.unit_ids or first.columns != second.columns:
         raise BadInput(f"{fields}: a difference of scores of different documents or columns; give both the same")
     tested = critic.compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
-    bounds = percentile_interval(
-        critic.resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
-    )
-    excluded = int(first.total("excluded"))
-    return Record(
-        **{"better": high.better, **fields}, value=tested.difference, low=bounds[0], high=bounds[1],
-        p_value=tested.p_value, paired=tested.paired, units=len(first.unit_ids) - excluded, excluded=excluded,
-    )  # fmt: skip
+    draws = critic.resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
+    excluded, bounds = int(first.total("excluded")), dict(zip(("low", "high"), percentile_interval(draws), strict=True))
+    found = {"value": tested.difference, **bounds, "p_value": tested.p_value, "paired": tested.paired}
+    counted = {"units": len(first.unit_ids) - excluded, "excluded": excluded}
+    return Record(**{"better": high.better, **fields, **found, **counted})
 
 
 def under(units: Sequence[Any], head: str) -> list[Any]:

@@ -19,12 +19,16 @@ from longform.core.results import Record
 from longform.core.text.permutations import PermutedDocument, ShuffleTask
 from longform.evaluation.measurements import PERMUTATIONS, Measurement, paired_difference, under
 
+ORDER = "order discrimination"
 COLUMNS = ("wins", "ties", "pairs", "unscored", "above_mean", "excluded")
 BLOCKS = (1, 2, 5, 10)  # sheng2024 section 4.1
 WINDOWS = ((1, 2, 3), (1,), (2,), (3,))  # sheng2024 section 4.2, the joint set first
 TIE = 1e-9  # relative margin below which a pair ties: far above rounding, far below any difference of texts
 HUGE = 1e300  # stands for infinity where margins are averaged
 POINTS = 101  # of a ROC curve
+Units = Sequence[Any]
+Scorers = Mapping[str, Any]  # by the name that tables know them by
+Tasks = Sequence[ShuffleTask]
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,7 @@ class PairAccuracy(SumScored):
         return ratio(sums.total("wins") + sums.total("ties") / 2, sums.total("pairs"))
 
 
-def preference_tally(
-    documents: Sequence[Any], scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE
-) -> Tally:
+def preference_tally(documents: Units, scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE) -> Tally:
     """``COLUMNS`` of each document from its scores, the original's first.
 
     A permutation without a score (nan) gives no pair and is counted; a document whose original has none, or that has no pair
@@ -70,10 +72,8 @@ def preference_tally(
 
 def drawn_orders(documents: Sequence[Any], task: ShuffleTask) -> list[np.ndarray]:
     """Orders of each document, the original's first, then those that ``task`` draws, the same for every scorer and head; none if none."""
-    return [
-        np.concatenate([np.arange(orders.shape[1])[None], orders]) if len(orders) else orders
-        for orders in map(task.orders, documents)
-    ]
+    drawn = map(task.orders, documents)
+    return [np.concatenate([np.arange(own.shape[1])[None], own]) if len(own) else own for own in drawn]
 
 
 def written_scores(critic: Any, documents: Sequence[PermutedDocument], task: str) -> list[np.ndarray]:
@@ -100,11 +100,11 @@ def learned(scorer: Any, train: Sequence[Any], orders: Sequence[np.ndarray], tas
 
 
 def order_measurements(
-    scorers: Mapping[str, Any],
-    documents: Sequence[Any],
-    tasks: Sequence[ShuffleTask] = (),
+    scorers: Scorers,
+    documents: Units,
+    tasks: Tasks = (),
     *,
-    train: Sequence[Any] = (),
+    train: Units = (),
     learn_from: int | None = None,
     heads: Sequence[str] = ("",),
     tolerance: float = TIE,
@@ -112,10 +112,9 @@ def order_measurements(
     """The tallies behind :func:`order_discrimination`, scorer by scorer, task by task.
 
     Args:
-        scorers: by the name that tables know them by. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else
-            any critics of what the documents' originals and permutations are.
+        scorers: by name. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else any critics of what the
+            documents' originals and permutations are.
         documents: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty.
-        tasks: permutations to draw; by default those that the documents come with.
         train: coherent documents that the scorers are fitted on; none where they are fitted already.
         learn_from: so many of the training documents for pair learners; all by default.
         heads: of the encoder that read the documents; a number is their mean, followed by each head's own.
@@ -145,15 +144,14 @@ def order_measurements(
             scored = len(first.unit_ids) - first.total("excluded")
             details["above_mean"] = float(ratio(first.total("above_mean"), scored))
             fields = {"critic": name, "metric": "pairwise_accuracy", "task": label, "details": details}
-            fields |= against_chance(first, "order discrimination", name, label)
+            fields |= against_chance(first, ORDER, name, label)
             made.append(Measurement(metrics, tallies, fields))
     return made
 
 
 def _fitted(scorer: Any, train: Sequence[Any], learn_from: int | None) -> Any:
-    real = [getattr(unit, "original", unit) for unit in train]
     limit = learn_from if isinstance(scorer, PairLearner) else None
-    return scorer.fit(real[:limit]) if real else scorer
+    return scorer.fit([getattr(unit, "original", unit) for unit in train[:limit]]) if train else scorer
 
 
 def against_chance(tally: Tally, *names: object) -> dict[str, Any]:
@@ -163,24 +161,22 @@ def against_chance(tally: Tally, *names: object) -> dict[str, Any]:
     return {"reference": 0.5, "difference": PairAccuracy().score(tally) - 0.5, "p_value": p_value, "paired": True}
 
 
-def order_discrimination(
-    scorers: Mapping[str, Any], documents: Sequence[Any], tasks: Sequence[ShuffleTask] = (), **given: Any
-) -> list[Record]:
+def order_discrimination(scorers: Scorers, documents: Units, tasks: Tasks = (), **given: Any) -> list[Record]:
     """Pairwise accuracy of every scorer on every task, tested against chance; and each scorer against the first one.
 
     Arguments as for :func:`order_measurements`. Records have metric ``pairwise_accuracy`` (``details``: counts, and the share of
     documents above the mean of their permutations), then ``pairwise_accuracy_difference``, ``critic`` minus ``variant``.
     """
     found = order_measurements(scorers, documents, tasks, **given)
-    name = "order discrimination"
-    records = [record for one in found for record in one.records(name, one.fields["critic"], one.fields["task"])]
-    first = {one.fields["task"]: one for one in found if one.fields["critic"] == next(iter(scorers))}
+    records = [record for one in found for record in one.records(ORDER, one.fields["critic"], one.fields["task"])]
+    first: dict[str, Measurement] = {}
     for one in found:
         critic, task = one.fields["critic"], one.fields["task"]
-        if one is not first[task]:
-            against = first[task].fields["critic"]
+        other = first.setdefault(task, one)
+        if other is not one:
+            against = other.fields["critic"]
             fields = {"critic": critic, "task": task, "metric": "pairwise_accuracy_difference", "variant": against}
-            records.append(paired_difference(one, first[task], name, critic, against, task, **fields))
+            records.append(paired_difference(one, other, ORDER, critic, against, task, **fields))
     return records
 
 
@@ -194,11 +190,10 @@ class Area:
     lower: bool = False
     better: ClassVar[Better] = "higher"
 
-    def sides(self, tally: Tally) -> tuple[np.ndarray, np.ndarray]:
+    def sides(self, tally: Tally) -> list[np.ndarray]:
         """Scores of both sides, turned so that the first should be the lower one."""
-        kept = tally.column("excluded") == 0
-        sign = 1 if self.lower else -1
-        return sign * tally.column(self.first)[kept], sign * tally.column(self.second)[kept]
+        kept, sign = tally.column("excluded") == 0, 1 if self.lower else -1
+        return [sign * tally.column(side)[kept] for side in (self.first, self.second)]
 
     def score(self, tally: Tally) -> float:
         """The area; ties one half (Mann and Whitney 1947); nan without a text."""
@@ -233,12 +228,7 @@ def roc_points(low: np.ndarray, high: np.ndarray) -> dict[str, list[float]]:
 
 
 def order_areas(
-    scorers: Mapping[str, Any],
-    documents: Sequence[Any],
-    tasks: Sequence[ShuffleTask],
-    *,
-    train: Sequence[Any] = (),
-    heads: Sequence[str] = ("",),
+    scorers: Scorers, documents: Units, tasks: Tasks, *, train: Units = (), heads: Sequence[str] = ("",)
 ) -> list[Record]:
     """Threshold-free separation of originals from one permutation each, over all documents (sheng2024 section 4.1, Figure 4).
 
@@ -251,14 +241,11 @@ def order_areas(
         for task, own in orders.items():
             tallies = {}
             for head, judge in judges.items():
-                pairs = zip(under(documents, head), own, strict=True)
-                tallies[head] = first_permutations(
-                    documents, [judge.order_scores(unit, given) for unit, given in pairs]
-                )
+                scores = [judge.order_scores(*pair) for pair in zip(under(documents, head), own, strict=True)]
+                tallies[head] = first_permutations(documents, scores)
             metrics = {h: Area("original", "permuted", signature(j), j.better != "higher") for h, j in judges.items()}
-            names, first = ("order areas", name, task.name), heads[0]
-            fields = {"critic": name, "metric": "area", "task": task.name}
-            fields |= metrics[first].describe(tallies[first], *names)
+            names, told = ("order areas", name, task.name), {"critic": name, "metric": "area", "task": task.name}
+            fields = told | metrics[heads[0]].describe(tallies[heads[0]], *names)
             records += Measurement(metrics, tallies, fields).records(*names)
     return records
 

@@ -4,7 +4,7 @@ Each function takes a reading to learn from and one to judge, and returns record
 frozen encoder; numbers are means over heads, followed by each head's own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -22,12 +22,8 @@ from longform.evaluation import order_discrimination as orders
 from longform.evaluation.agreement import value_of, weighted_values
 from longform.evaluation.measurements import Measurement, paired_difference, under
 
-JUDGES = {  # the score itself, the two classifiers on its features, the joint density
-    "bbscore": BridgeCritic(),
-    "three_layer": BridgeRanker("three_layer"),
-    "linear": BridgeRanker("linear"),
-    "joint": JointBridgeCritic(),
-}
+LEARNERS = {kind: BridgeRanker(kind) for kind in ("three_layer", "linear")}  # on the score's features
+JUDGES = {"bbscore": BridgeCritic(), **LEARNERS, "joint": JointBridgeCritic()}  # the last one of joint density
 
 
 @dataclass(frozen=True)
@@ -48,20 +44,19 @@ class LengthCorrelation:
 
 
 def length_confound(
-    scorers: Mapping[str, Any], documents: Sequence[Any], *, train: Sequence[Any] = (), heads: Sequence[str] = ("",)
+    scorers: orders.Scorers, documents: orders.Units, *, train: orders.Units = (), heads: Sequence[str] = ("",)
 ) -> list[Record]:
     """Records ``length_correlation`` of each scorer's value of a coherent document with its length; arguments as for order_measurements."""
     records = []
     lengths = [len(document.sentence_keys) for document in documents]
     for name, scorer in scorers.items():
-        judges = {head: scorer.fit(under(train, head)) if train else scorer for head in heads}
-        tallies = {}
-        for head, judge in judges.items():
+        metrics, tallies = {}, {}
+        for head in heads:
+            judge = scorer.fit(under(train, head)) if train else scorer
             values = unit_scores(judge, under(documents, head))
             lost = np.isnan(values)
             columns = {"score": np.where(lost, 0.0, values), "sentences": lengths, "excluded": lost}
-            tallies[head] = Tally.of_columns(documents, **columns)
-        metrics = {head: LengthCorrelation(signature(judge)) for head, judge in judges.items()}
+            metrics[head], tallies[head] = LengthCorrelation(signature(judge)), Tally.of_columns(documents, **columns)
         fields = {"critic": name, "metric": "length_correlation"}
         records += Measurement(metrics, tallies, fields).records("length confound", name)
     return records
@@ -78,9 +73,8 @@ def shuffle_tasks(
 ) -> list[Record]:
     """Tables 1 to 3 and Figures 4 and 9 of sheng2024: pairs of originals and shuffles, and areas over single texts.
 
-    Args:
-        areas: add the area under the ROC curve of each block task, and for the first head its course over the variance.
-        learned: so many training documents for the classifiers; all by default.
+    ``areas`` adds the area under the ROC curve of each block task, and for the first head its course over the variance;
+    ``learned`` is how many training documents the classifiers see, all by default.
 
     Raises BadInput: a judge that is none of ``JUDGES``.
     """

@@ -18,7 +18,7 @@ from longform.core.resampling import generator
 from longform.datasets.synthetic_world.domains import domain as planted_domain
 
 VERDICTS = ("incoherent", "coherent")
-TEXT_COLUMNS = ("annotator", "question", "answer", "gold")
+Chains = Mapping[str, Sequence[str]]  # the true section types of each item
 
 
 @dataclass(frozen=True)
@@ -71,18 +71,11 @@ class ChainRule:
 
 
 def answer_rows(
-    chains: Mapping[str, Sequence[str]],
-    *,
-    rule: ChainRule,
-    annotators: Sequence[Annotator],
-    system: str,
-    seed: int,
-    checks: int = 0,
+    chains: Chains, *, rule: ChainRule, annotators: Sequence[Annotator], system: str, seed: int, checks: int = 0
 ) -> list[dict[str, Any]]:
     """Rows as exported, one per question, annotator and item; ``gold`` is the truth that the annotators err from.
 
-    ``chains`` has an item's true section types; ``checks`` attention checks go beside them. Raises BadInput: two annotators of
-    one name, or none.
+    ``checks`` attention checks go beside the items. Raises BadInput: two annotators of one name, or none.
     """
     names = [annotator.name for annotator in annotators]
     if not names or len(set(names)) < len(names):
@@ -153,7 +146,7 @@ def to_readout(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str]) -> 
     """Exported rows as a readout, one unit per item, that says that they are simulated."""
     by_item = grouped(rows, lambda row: row["item"])
     arrays: dict[str, np.ndarray] = {"simulated_names": np.array(["True"])}
-    for column in TEXT_COLUMNS:
+    for column in ("annotator", "question", "answer", "gold"):
         arrays |= ragged(column, [[str(row[column]) for row in held] for held in by_item.values()], np.str_)
     arrays["source"] = np.array([held[0]["source"] for held in by_item.values()], dtype=np.str_)
     arrays["check"] = np.array([bool(held[0]["check"]) for held in by_item.values()])

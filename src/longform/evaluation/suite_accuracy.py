@@ -42,11 +42,17 @@ def suite_accuracy_records(described: Mapping[str, Mapping[str, Any]], **fields:
         texts = {sources[suite] or suite: float(described[suite]["counts"]["items"]) for suite in suites}
         share, trials = counts["correct"] / counts["items"], sum(texts.values())
         low, high = wilson(share * trials, trials)
-        changed = counts["gained"] or counts["lost"]
-        signature = f"share of {counts['items']:.0f} items; Wilson, McNemar"
-        records.append(Record(
-            "surprisal", "accuracy", **fields, task=task, value=share, low=low, high=high, units=int(trials), excluded=0,
-            better="higher", p_value=mcnemar(counts["gained"], counts["lost"]) if changed else None,
-            signature=signature, details={**details, "counts": counts},
-        ))  # fmt: skip
+        found: dict[str, Any] = {
+            "value": share,
+            "low": low,
+            "high": high,
+            "units": int(trials),
+            "excluded": 0,
+            "better": "higher",
+        }
+        if counts["gained"] or counts["lost"]:
+            found["p_value"] = mcnemar(counts["gained"], counts["lost"])
+        found["signature"] = f"share of {counts['items']:.0f} items; Wilson, McNemar"
+        told = {**details, "counts": counts}
+        records.append(Record("surprisal", "accuracy", **fields, task=task, details=told, **found))
     return records

@@ -16,13 +16,9 @@ from longform.core.resampling import generator
 from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
 from longform.critics.verifiability.reliability import accuracy_records, corrected_records, sheet_record
-from longform.critics.verifiability.score import (
-    UNIT_COLUMNS,
-    CheckedGeneration,
-    SupportedPerGeneration,
-    SupportedPerVerified,
-    generations_from_readout,
-)
+from longform.critics.verifiability.score import UNIT_COLUMNS, CheckedGeneration, generations_from_readout
+from longform.critics.verifiability.score import SupportedPerGeneration as PerGeneration
+from longform.critics.verifiability.score import SupportedPerVerified as PerVerified
 from longform.evaluation.agreement import value_of
 
 Units = Sequence[CheckedGeneration]
@@ -76,15 +72,15 @@ MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part 
     "distinct_4grams": (DistinctGrams(), "tokens"),
     "proportion_4grams": (GramProportion(), "tokens"),
     "proportion_4grams_average_of_ratios": (GramProportion("average_of_ratios"), "tokens"),
-    "SPG": (SupportedPerGeneration(), "checks"),
-    "SPV": (SupportedPerVerified(), "checks"),
-    "USPG": (SupportedPerGeneration(unique=True), "checks"),
-    "USPV": (SupportedPerVerified(unique=True), "checks"),
-    "SPV_pooled": (SupportedPerVerified(pooled=True), "checks"),
-    "true_SPG": (SupportedPerGeneration(), "truth"),
-    "true_SPV": (SupportedPerVerified(), "truth"),
-    "true_USPG": (SupportedPerGeneration(unique=True), "truth"),
-    "true_USPV": (SupportedPerVerified(unique=True), "truth"),
+    "SPG": (PerGeneration(), "checks"),
+    "SPV": (PerVerified(), "checks"),
+    "USPG": (PerGeneration(unique=True), "checks"),
+    "USPV": (PerVerified(unique=True), "checks"),
+    "SPV_pooled": (PerVerified(pooled=True), "checks"),
+    "true_SPG": (PerGeneration(), "truth"),
+    "true_SPV": (PerVerified(), "truth"),
+    "true_USPG": (PerGeneration(unique=True), "truth"),
+    "true_USPV": (PerVerified(unique=True), "truth"),
     "distinct_supported": (GenerationMean("distinct_supported"), ""),
     "distinct_sentences": (GenerationMean("distinct_sentences"), ""),
     "entities": (SentenceMean("entities"), ""),

@@ -18,18 +18,15 @@ from longform.core.artefacts import read_json, whole
 from longform.core.documents import BadInput
 from longform.language_models.checkpoints import load_model, load_tokenizer
 
-TOKENIZER = "tokenizer"
-
 
 def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> Path:
     """The base below a folder whose configuration agrees with the shape, ``{"model_type": "gpt2", ...}``, in every keyword.
 
     Raises BadInput: no base has the shape, or the bases' vocabulary is another than the tokenizer's.
     """
-    if load_tokenizer(folder / TOKENIZER).get_vocab() != tokenizer.get_vocab():
-        raise BadInput(
-            f"{folder}: the bases have another vocabulary than the study; give tokenizer: {{folder: bases/{TOKENIZER}}}"
-        )
+    if load_tokenizer(folder / "tokenizer").get_vocab() != tokenizer.get_vocab():
+        advice = "give tokenizer: {folder: bases/tokenizer}"
+        raise BadInput(f"{folder}: the bases have another vocabulary than the study; {advice}")
     configurations = {path.parent: read_json(path) for path in sorted(folder.glob("*/config.json"))}
     for place, configuration in configurations.items():
         if shape.items() <= configuration.items():
@@ -48,7 +45,7 @@ def keep(models: Path, tokenizer: Path, folder: Path) -> None:
         raise BadInput(f"{models}: no trained model there; run the scale 'bases' first")
     with whole(folder) as made:
         made.mkdir()
-        shutil.copytree(tokenizer, made / TOKENIZER)
+        shutil.copytree(tokenizer, made / "tokenizer")
         for name in names:
             load_model(models / name, AutoModelForCausalLM).to(torch.float16).save_pretrained(made / name)
             (made / name / "generation_config.json").unlink(missing_ok=True)

@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
+from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
 from longform.core.documents import BadInput, Document
 from longform.language_models.bases import base_of
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
-from longform.language_models.lightning import Items, Learner, Schedule, fit_module
-from longform.language_models.tokenizers import document_rows, stream_blocks
+from longform.language_models.lightning import Learner, fit_learner
+from longform.language_models.tokenizers import document_rows, masked, padded, stream_blocks
 
 IGNORED = -100  # transformers' label for "no loss here"
 
@@ -26,12 +26,9 @@ class CausalLanguageModel(Learner):
     """Nats per predicted token of a transformers causal LM."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        logits = self.network(
-            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
-        ).logits
-        return torch.nn.functional.cross_entropy(
-            logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
-        )
+        inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
+        logits = self.network(**inputs, use_cache=False).logits[:, :-1]
+        return cross_entropy(logits.flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED)
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
         return int((batch["labels"][:, 1:] != IGNORED).sum())
@@ -73,14 +70,10 @@ def fit(
         start = base_of(bases, shape, tokenizer) if shape is not None and bases is not None else base
         network = load_model(start, AutoModelForCausalLM)
     network = network.float()  # some published checkpoints are halves, in which small updates vanish
-    blocks = {
-        split: pack([d for d in documents if d.split == split], tokenizer, titles, context)
-        for split in ("train", "validation")
-    }
-    plan = Schedule.from_settings(schedule)
-    module = CausalLanguageModel(network, plan, plan.updates(len(blocks["train"])))
-    items = Items(blocks["train"], blocks["validation"], collate)
-    told = fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    texts = {split: [d for d in documents if d.split == split] for split in ("train", "validation")}
+    items = {split: pack(chosen, tokenizer, titles, context) for split, chosen in texts.items()}
+    names: dict[str, Any] = {"seed": seed, "name": name, "scratch": scratch}
+    told = fit_learner(CausalLanguageModel, network, items, collate, schedule, **names)
     return SavedModel(network, tokenizer, (told.COLUMNS, *told.rows))
 
 
@@ -99,10 +92,4 @@ def untrained(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) 
 
 def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
     """Pad to the longest row; padding is masked and carries no loss."""
-    width = max(map(len, rows))
-    ids, labels, mask = (np.full((len(rows), width), fill, dtype=np.int64) for fill in (0, IGNORED, 0))
-    for row, tokens in enumerate(rows):
-        ids[row, : len(tokens)] = labels[row, : len(tokens)] = tokens
-        mask[row, : len(tokens)] = 1
-    arrays = {"input_ids": ids, "labels": labels, "attention_mask": mask}
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return {**masked(rows), "labels": padded(rows, IGNORED)}

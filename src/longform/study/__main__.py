@@ -61,20 +61,17 @@ def _parser() -> argparse.ArgumentParser:
     make.set_defaults(run=_make)
     invite = verbs.add_parser("invite", help="a link for each annotator")
     invite.add_argument("labels", nargs="+")
-    invite.add_argument(
-        "--host", default="127.0.0.1:8000", help="as links name the server; https:// before it where a proxy has TLS"
-    )
+    told = "as links name the server; https:// before it where a proxy has TLS"
+    invite.add_argument("--host", default="127.0.0.1:8000", help=told)
     serve = verbs.add_parser("serve", help="the pages, on this machine alone unless told otherwise")
     serve.add_argument("--host", default="127.0.0.1")
     serve.add_argument("--port", type=int, default=8000)
-    serve.add_argument(
-        "--name", action="append", default=[], help="a name or address that annotators use; may be repeated"
-    )
+    told = "a name or address that annotators use; may be repeated"
+    serve.add_argument("--name", action="append", default=[], help=told)
     export = verbs.add_parser("export", help="answers as JSONL (.jsonl) or as a table (.csv)")
     export.add_argument("--out", type=Path, required=True)
-    withdraw = verbs.add_parser(
-        "withdraw", help="delete the answers, the consent and the link of annotators who ask for it"
-    )
+    told = "delete the answers, the consent and the link of annotators who ask for it"
+    withdraw = verbs.add_parser("withdraw", help=told)
     withdraw.add_argument("labels", nargs="+")
     for verb, run in ((invite, _invite), (serve, _serve), (export, _export), (withdraw, _withdraw)):
         verb.add_argument("--study", type=Path, required=True)
@@ -91,12 +88,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _make(given: argparse.Namespace) -> None:
-    if given.kind == "sections":
-        study = _from_corpora(given)
-    elif given.sheet is None:
+    if given.kind != "sections" and given.sheet is None:
         raise BadInput(f"a {given.kind} study needs --sheet FILE")
-    else:
-        study = items.rows_study(items.sheet(given.sheet), name=given.name, kind=given.kind)
+    rows = given.kind != "sections"
+    study = items.rows_study(items.sheet(given.sheet), given.name, given.kind) if rows else _from_corpora(given)
     study.save(given.out)
     print(f"{given.out}: {len(study.items)} items")
 
@@ -215,16 +210,15 @@ def read_export(path: Path) -> list[dict[str, Any]]:
         for name in MARKS:
             word = str(row[name]).strip().lower()
             if word not in ("true", "false"):
-                raise BadInput(
-                    f"{path}: row {place}: {name} is {row[name]!r:.40}; allowed are True and False, so export anew"
-                )
+                allowed = "allowed are True and False, so export anew"
+                raise BadInput(f"{path}: row {place}: {name} is {row[name]!r:.40}; {allowed}")
             row[name] = word == "true"
     return rows
 
 
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
-    """The table of shares, agreement, mixed effects and tests (of each system's share minus the first's, exchanging whole articles), and
-    that of the organisations called incoherent (Table 18). Raises BadInput: no verdict on any article."""
+    """The table of shares, agreement, mixed effects and tests of systems against the first one, and that of the organisations
+    called incoherent (Table 18). Raises BadInput: no verdict on any article."""
     judged = [row for row in rows if row["question"] == "coherent" or str(row["question"]).startswith("section_")]
     told = [{**row, "gold": row["gold"] if str(row["check"]) == "True" else ""} for row in judged]
     by_source = grouped(judged_items(told, splits={}, simulated=False), lambda unit: unit.source)
@@ -243,14 +237,11 @@ def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
         tested = compare(critic, tallies[source], tallies[first], rng)
         row = " minus ".join(EXPECTED.label("system", name) for name in (source, first))
         least = min(len(tallies[name].unit_ids) for name in (source, first))
-        value, p_value, how = tested.difference, tested.p_value, "permutation of articles"
-        tests.append(Cell(row, "share, articles exchanged", value, units=least, p_value=p_value, signature=how))
+        how: dict[str, Any] = {"p_value": tested.p_value, "signature": "permutation of articles", "units": least}
+        tests.append(Cell(row, "share, articles exchanged", tested.difference, **how))
     shares = human_study(Given(Results(records), EXPECTED, Path()))
-    chains = [
-        Cell(" → ".join(chain), source, count, signature="judgements")
-        for source, units in by_source.items()
-        for chain, count in organisations(units)
-    ]
+    said = [(source, *row) for source, units in by_source.items() for row in organisations(units)]
+    chains = [Cell(" → ".join(chain), source, count, signature="judgements") for source, chain, count in said]
     caption = "Organisations of the articles called incoherent, most common first in each system"
     notes = [] if chains else ["nobody called an article incoherent"]
     return [replace(shares, cells=[*shares.cells, *tests]), Table(caption, chains, notes)]

@@ -95,14 +95,10 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
             return show("message.html", message="You are done. Thank you! You may close this page.")
         item, number = left[0], len(order) - len(left) + 1
         chosen = store.drafted(token, item.id)
-        shown: dict[str, Any] = {
-            "item": item,
-            "chosen": chosen,
-            "questions": dict(questions(item)),
-            "place": order.index(item),
-        }
         gold = item.gold if item.phase == "training" and chosen.get("verified") else ()
-        return show("item.html", form=stamp(token), number=number, of=len(order), gold=gold, **shown)
+        shown: dict[str, Any] = {"item": item, "chosen": chosen, "questions": dict(questions(item)), "gold": gold}
+        place = order.index(item)
+        return show("item.html", form=stamp(token), number=number, of=len(order), place=place, **shown)
 
     @app.post("/consent")
     async def consent(request: Request) -> Response:
@@ -159,6 +155,6 @@ def _refusal(request: Request) -> str:
 
 def _chosen(item: Item, form: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Allowed answers by question, and the questions without one."""
-    asked = questions(item)
-    chosen = {name: form[name] for name, allowed in asked if form.get(name) in allowed}
-    return chosen, [name for name, _ in asked if name not in chosen]
+    asked = dict(questions(item))
+    chosen = {name: form[name] for name, allowed in asked.items() if form.get(name) in allowed}
+    return chosen, [name for name in asked if name not in chosen]

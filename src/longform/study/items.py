@@ -51,8 +51,7 @@ class Study:
 
     def order(self, annotator: str) -> list[Item]:
         """Training items in order, then testing items in this annotator's own random order."""
-        training = [item for item in self.items if item.phase == "training"]
-        testing = [item for item in self.items if item.phase == "testing"]
+        training, testing = ([item for item in self.items if item.phase == phase] for phase in PHASES)
         draw = generator("study", self.name, "order", annotator)
         return training + [testing[i] for i in draw.permutation(len(testing))]
 
@@ -85,11 +84,10 @@ def load_study(path: Path) -> Study:
 
 def _item(held: Mapping[str, Any], place: int) -> Item:
     item = Item(**{**held, "labels": tuple(held["labels"]), "gold": tuple(held.get("gold", ()))})
-    texts = (
-        item.body["sections"] if item.kind == "sections" else [item.body[field] for field in SHOWN.get(item.kind, ())]
-    )
+    article, shown = item.kind == "sections", SHOWN.get(item.kind, ())
+    texts = item.body["sections"] if article else [item.body[field] for field in shown]
     whole = isinstance(texts, list) and all(isinstance(text, str) for text in (item.id, *texts))
-    if not whole or (item.kind == "sections" and not texts):
+    if not whole or (article and not texts):
         raise BadInput(f"item {place}: id {item.id!r:.40}, body {item.body!r:.60}; a {item.kind} needs texts")
     if item.kind not in ("sections", *SHOWN) or item.phase not in PHASES or not item.labels:
         allowed = f"{('sections', *SHOWN)} and {PHASES}"
@@ -108,8 +106,7 @@ def questions(item: Item) -> list[tuple[str, tuple[str, ...]]]:
 def sections_study(
     training: Sequence[Document], testing: Mapping[str, Sequence[Document]], *, name: str, per_system: int, seed: int
 ) -> Study:
-    """deng2022's study: label the sections of real training articles, then of ``per_system`` articles of every system, none of them a
-    training article's text, blind.
+    """deng2022's study: label the sections of real training articles, then, blind, of ``per_system`` others of every system.
 
     Raises BadInput: no titled training article, no article of a system left, none asked for, or an id that comes twice.
     """
@@ -120,9 +117,13 @@ def sections_study(
         raise BadInput(f"study {name!r}: none of {len(training)} training articles has all its titles; give others")
     labels = tuple(sorted({section.title for document in titled for section in document.sections if section.title}))
     items = [_sections(document, "training", labels, "data") for document in titled]
-    shown = {_texts(document) for document in titled}
+
+    def texts(document: Document) -> list[str]:  # what is learnt of it in training, in whatever order its sections come
+        return sorted(section.text for section in document.sections)
+
+    shown = list(map(texts, titled))
     for system, documents in testing.items():
-        unseen = [document for document in documents if _texts(document) not in shown]
+        unseen = [document for document in documents if texts(document) not in shown]
         if not unseen:
             raise BadInput(f"study {name!r}: system {system!r} has no article outside training; give it others")
         drawn = generator("study", name, seed, system).permutation(len(unseen))[:per_system]
@@ -133,11 +134,6 @@ def sections_study(
         told = ("sections", "testing", body, labels, (wanted, COHERENT[1]), True, "check")
         items.append(Item(f"testing/check/{number}", *told))
     return _study(name, "sections", items)
-
-
-def _texts(document: Document) -> tuple[str, ...]:
-    """What an annotator learns of an article in training, in whatever order its sections come."""
-    return tuple(sorted(section.text for section in document.sections))
 
 
 def _sections(document: Document, phase: str, labels: tuple[str, ...], system: str) -> Item:
@@ -154,7 +150,7 @@ def _study(name: str, kind: str, items: Sequence[Item]) -> Study:
     return Study(name, TEXTS[kind]["title"], TEXTS["consent"], TEXTS[kind]["instructions"], tuple(items))
 
 
-def rows_study(rows: Sequence[Mapping[str, Any]], *, name: str, kind: str) -> Study:
+def rows_study(rows: Sequence[Mapping[str, Any]], name: str, kind: str) -> Study:
     """Claims or pairs from the rows of a sheet. Raises BadInput: no row, one that lacks a text, or an id that comes twice."""
     fields, labels = SHOWN[kind], tuple(TEXTS[kind]["labels"])
     items = []

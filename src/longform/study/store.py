@@ -127,10 +127,9 @@ class Store:
 
     def answers(self) -> list[dict[str, Any]]:
         """Every answer with its annotator's label, oldest first; ``last`` marks the one of its item that counts."""
-        query = (
-            "SELECT a.number, n.label, a.item, a.answer, a.at FROM answers a JOIN annotators n USING (token) ORDER BY 1"
-        )
-        rows = [(number, label, item, json.loads(text), at) for number, label, item, text, at in self._rows(query)]
+        columns = "a.number, n.label, a.item, a.answer, a.at"
+        found = self._rows(f"SELECT {columns} FROM answers a JOIN annotators n USING (token) ORDER BY 1")
+        rows = [(number, label, item, json.loads(text), at) for number, label, item, text, at in found]
         final = {(label, item): number for number, label, item, answer, _ in rows if not answer.get("verified_only")}
         return [
             {"annotator": label, "item": item, "at": at, "last": final.get((label, item)) == number, "answer": answer}
@@ -138,7 +137,6 @@ class Store:
         ]
 
     def close(self) -> None:
-        """Close the file."""
         self._held.close()
 
 

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed
 from longform.critics.bbscore.read import TrainedBridge, bridge_head
-from longform.language_models.lightning import Items, Schedule, adamw, fit_module
+from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
 from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
 
 EPS = 1e-6  # BBScore release and Time Control
@@ -152,8 +152,7 @@ def train_head(
     torch.manual_seed(derived_seed(seed, "bridge head"))
     head = bridge_head(int(data["train"].features.shape[1]), latent=latent)
     module = BridgeEncoder(head, data, recipe, plan, plan.updates(len(anchors["train"])))
-    items = Items(anchors["train"], anchors["validation"], lambda labels: {"labels": torch.tensor(labels)})
-    fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    fit_module(module, anchors, numbers, plan, seed=seed, name=name, scratch=scratch)
     return head
 
 

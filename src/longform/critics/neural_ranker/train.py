@@ -16,7 +16,7 @@ from longform.core.artefacts import read_json
 from longform.core.documents import BadInput, Document, Readout
 from longform.core.resampling import derived_seed, generator
 from longform.core.text.permutations import TASKS, shuffled_orders
-from longform.language_models.lightning import Items, Schedule, adamw, fit_module
+from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder, split_sentences
 
 KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones
@@ -157,9 +157,8 @@ def fit(
     torch.manual_seed(derived_seed(seed, name, "coherence ranker"))
     dims = next((row.shape[1] for row in data["train"].rows if len(row)), 1)
     module = CoherenceRanker(RankerNetwork(RankerShape(dims, sentence, pair)), data, tasks, plan)
-    train, validation = (range(len(data[split].rows)) for split in ("train", "validation"))
-    items = Items(train, validation, lambda labels: {"labels": torch.tensor(labels)})
-    fit_module(module, items, plan, seed=seed, name=name, scratch=scratch)
+    items = {split: range(len(held.rows)) for split, held in data.items()}
+    fit_module(module, items, numbers, plan, seed=seed, name=name, scratch=scratch)
     return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
 
 

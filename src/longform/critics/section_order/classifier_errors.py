@@ -80,8 +80,8 @@ class CalibrationError(SumScored):
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
         """The reliability diagram's bins, the share above 90 % certain, and the error that chance alone would give."""
         sections, confidence, correct = self._bins(self.tally(units).values.sum(axis=0))
-        bins = [[b / self.bins, (b + 1) / self.bins, *map(float, row)]
-                for b, row in enumerate(zip(sections, confidence, correct, strict=True)) if row[0]]  # fmt: skip
+        rows = enumerate(zip(sections, confidence, correct, strict=True))
+        bins = [[b / self.bins, (b + 1) / self.bins, *map(float, row)] for b, row in rows if row[0]]
         titled = np.concatenate([np.zeros(0), *(u.confidence[~np.isnan(correct_titles(u))] for u in units)])
         # by chance E|acc_b - conf_b| of a calibrated reader is sqrt(2/pi) standard deviations a bin (normal approximation)
         met, mean = sections > 0, confidence[sections > 0] / sections[sections > 0]

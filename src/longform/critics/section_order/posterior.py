@@ -34,8 +34,7 @@ def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: 
         forward[m] = logsumexp(forward[m - 1][:, None] + inner, axis=0) + emissions[m]
         backward[-m - 1] = logsumexp(inner + emissions[-m] + backward[-m], axis=1)
     evidence = float(logsumexp(forward[-1] + final))
-    single = forward + backward - evidence  # log P(z_m | x)
-    # log P(z_m, z_m+1 | x)
+    single = forward + backward - evidence  # log P(z_m | x); then log P(z_m, z_m+1 | x)
     double = forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence
     moves = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
     prior = np.concatenate([[_expected(single[0], initial, 0)], moves, [_expected(single[-1], final, 0)]])
@@ -55,9 +54,8 @@ class ExpectedTitleCritic(TitleCritic):
     r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2."""
 
     attributed: ClassVar[tuple[str, ...]] = ("prior",)
-    # (titles,) log share of each title among the training sections
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
-    log_shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
+    log_shares: Any = field(default=None, repr=False, metadata=FITTED)  # (titles,) of each among the training sections
 
     def fit(self, real: Sequence[TitledArticle]) -> Self:
         symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]

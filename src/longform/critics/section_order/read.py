@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModelForSequenceClassification
 
 from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, of_splits
 from longform.core.resampling import derived_seed
 from longform.language_models import checkpoints
-from longform.language_models.lightning import Items, Learner, Schedule, fit_module
-from longform.language_models.tokenizers import section_ids
+from longform.language_models.lightning import Learner, fit_learner
+from longform.language_models.tokenizers import masked, section_ids
 
 SYNTHETIC = ("section_transitions", "section_symbol_names")  # the known chain of synthetic text
 
@@ -45,9 +44,8 @@ def fit(
 ) -> checkpoints.SavedModel:
     """Train on the titled sections of split train; the weights of the best validation loss are kept.
 
-    Args:
-        base: an encoder checkpoint to finetune, or a tokenizer beside which ``shape`` makes an encoder from scratch.
-        max_length: tokens of a section that are read (512 in the paper).
+    ``base`` is an encoder to finetune, or a tokenizer beside which ``shape`` makes one from scratch; ``max_length`` is the
+    tokens of a section that are read (512 in the paper).
     """
     titles = sorted({s.title for d in documents if d.split == "train" for s in d.sections if s.title is not None})
     if len(titles) < 2:
@@ -67,21 +65,13 @@ def fit(
     for split in ("train", "validation"):
         known = [s for d in documents if d.split == split for s in d.sections if s.title in index]
         items[split] = [(section_ids(s.text, tokenizer, max_length), index[s.title]) for s in known]
-    plan = Schedule.from_settings(schedule)
-    module = TitleClassifier(network, plan, plan.updates(len(items["train"])))
-    fit_module(module, Items(items["train"], items["validation"], collate), plan, seed=seed, name=name, scratch=scratch)
+    fit_learner(TitleClassifier, network, items, collate, schedule, seed=seed, name=name, scratch=scratch)
     return checkpoints.SavedModel(network, tokenizer)
 
 
 def collate(items: Sequence[tuple[list[int], int]]) -> dict[str, torch.Tensor]:
     """Sections and labels, padded to the longest section; padding is masked."""
-    return {**padded([ids for ids, _ in items]), "labels": torch.tensor([label for _, label in items])}
-
-
-def padded(rows: Sequence[list[int]]) -> dict[str, torch.Tensor]:
-    ids = [torch.tensor(row, dtype=torch.int64) for row in rows]
-    masks = [torch.ones_like(row) for row in ids]
-    return {"input_ids": pad_sequence(ids, batch_first=True), "attention_mask": pad_sequence(masks, batch_first=True)}
+    return {**masked([ids for ids, _ in items]), "labels": torch.tensor([label for _, label in items])}
 
 
 def read(
@@ -108,11 +98,8 @@ def read(
     gold = [section.title for document in chosen for section in document.sections]
     gold_names = sorted({title for title in gold if title is not None})
     index: dict[str | None, int] = {title: i for i, title in enumerate(gold_names)}
-    flat = {
-        "confidence": np.exp(log_posterior.max(axis=1)),
-        "gold": np.array([index.get(title, -1) for title in gold], dtype=np.int32),
-        "log_posterior": log_posterior,
-    }
+    own = np.array([index.get(title, -1) for title in gold], dtype=np.int32)
+    flat = {"confidence": np.exp(log_posterior.max(axis=1)), "gold": own, "log_posterior": log_posterior}
     known = {key: value for key, value in (truth or {}).items() if key in SYNTHETIC}
     known |= {"gold_names": np.array(gold_names, dtype=np.str_), "title_names": np.array(titles, dtype=np.str_)}
     return replace(out, arrays={**out.arrays, **flat, **{f"{key}_lengths": lengths for key in flat}, **known})
@@ -126,9 +113,8 @@ def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> 
     reported = time.monotonic()
     for start in range(0, len(order), batch):
         chosen = order[start : start + batch]
-        given = {key: value.to(network.device) for key, value in padded([rows[i] for i in chosen]).items()}
-        logits = network(**given).logits
-        log_posterior[chosen] = logits.float().log_softmax(-1).cpu().numpy()
+        given = {key: value.to(network.device) for key, value in masked([rows[i] for i in chosen]).items()}
+        log_posterior[chosen] = network(**given).logits.float().log_softmax(-1).cpu().numpy()
         if time.monotonic() - reported > 10:
             reported = time.monotonic()
             print(f"infer {name}: {start}/{len(order)} sections", flush=True)

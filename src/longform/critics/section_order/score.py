@@ -12,17 +12,10 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from longform.core import markov_chain
 from longform.core.critic import FITTED, Sums, Tally
 from longform.core.documents import BadInput, Chain, Readout
-from longform.core.markov_chain import (
-    END,
-    FAILURE_PROBABILITY,
-    BigramCritic,
-    best_delta,
-    delta_scores,
-    drawn_at_random,
-    transition_counts,
-)
+from longform.core.markov_chain import END, BigramCritic
 from longform.core.resampling import perplexity
 
 WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 and Table 13
@@ -62,24 +55,20 @@ class TitleCritic(BigramCritic):
         """What tables and figures of transitions need: counts, probabilities, and the worst articles."""
         chains, index = self.judged(units), {name: i for i, name in enumerate(self.names)}
         probabilities = np.exp(self.log_transitions)
-        scored = zip(chains, self.attribute(chains), strict=True)
-        long = [(float(np.nanmean(logs)), chain, logs) for chain, logs in scored if len(chain.symbols) >= 3]
-        ranked = [row[1:] for row in sorted(long, key=lambda row: (row[0], row[1].unit_id))]
+        counts = sorted(markov_chain.transition_counts(self, units).items())
+        scored = [pair for pair in zip(chains, self.attribute(chains), strict=True) if len(pair[0].symbols) >= 3]
+        ranked = sorted(scored, key=lambda pair: (float(np.nanmean(pair[1])), pair[0].unit_id))
 
         def repeats(chain: Chain, logs: np.ndarray) -> bool:
-            failed = logs[1:] < np.log(FAILURE_PROBABILITY)
+            failed = logs[1:] < np.log(markov_chain.FAILURE_PROBABILITY)
             return any(a == b and low for (a, b), low in zip(pairwise(chain.symbols), failed, strict=False))
 
         def told(rows: Sequence[tuple[Chain, np.ndarray]]) -> list[dict[str, Any]]:
-            return [
-                {"unit": c.unit_id, "titles": list(c.symbols), "log_probs": logs.tolist()} for c, logs in rows[:WORST]
-            ]
+            worst = rows[:WORST]
+            return [{"unit": c.unit_id, "titles": list(c.symbols), "log_probs": logs.tolist()} for c, logs in worst]
 
         return {
-            "transitions": [
-                [a, b, count, float(probabilities[index[a], index[b]])]
-                for (a, b), count in sorted(transition_counts(self, units).items())
-            ],
+            "transitions": [[a, b, n, float(probabilities[index[a], index[b]])] for (a, b), n in counts],
             "likeliest": {name: self.names[int(probabilities[i].argmax())] for name, i in index.items() if name != END},
             "worst": told(ranked),
             "repeating": told([row for row in reversed(ranked) if repeats(*row)]),
@@ -123,7 +112,7 @@ class RandomTitleCritic(TitleCritic):
         return replace(super().fit(real), titles=tuple(t for unit in real for t in unit.gold_chain().symbols))
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
-        return [drawn_at_random(unit, self.titles, "random titles") for unit in units]
+        return [markov_chain.drawn_at_random(unit, self.titles, "random titles") for unit in units]
 
 
 def counted(critic: BigramCritic, units: Sequence[Chain], table: np.ndarray) -> Tally:
@@ -154,8 +143,9 @@ def with_validated_delta(kind: type[AnyTitleCritic], real: Readout, deltas: Sequ
     for split, articles in by_split.items():
         if not articles:
             raise BadInput(f"the readout to fit on has no document of split {split!r}; add it to its splits")
-    scores = delta_scores(by_split["train"], by_split["validation"], [TitleCritic(delta=delta) for delta in deltas])
-    critic = kind(delta=best_delta(scores), validation=tuple(scores.items()))
+    candidates = [TitleCritic(delta=delta) for delta in deltas]
+    scores = markov_chain.delta_scores(by_split["train"], by_split["validation"], candidates)
+    critic = kind(delta=markov_chain.best_delta(scores), validation=tuple(scores.items()))
     if "section_transitions" not in real.arrays:
         return critic
     process = np.asarray(real.arrays["section_transitions"], dtype=np.float64)

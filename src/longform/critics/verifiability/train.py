@@ -22,7 +22,7 @@ from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailme
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
 from longform.datasets.fever import FeverClaim, Line, claims_of, pages_in, pages_of
 from longform.language_models.checkpoints import chosen_device, load_config, load_model, load_tokenizer
-from longform.language_models.lightning import Items, Learner, Schedule, fit_module
+from longform.language_models.lightning import Learner, fit_learner
 
 TRAINED, BROUGHT = "entailment.safetensors", "entailment"  # file or folder of a checker's folder
 SHAPES = ("<nothing>", "<number>", "<name>", "<word>", "<title>")
@@ -345,8 +345,5 @@ def train_entailment(
         split: [(encoded(pair, vocabulary), LABELS.index(label)) for pair, label in pairs[split]] for split in pairs
     }
     items = {split: [item for item in rows if item[0][0] and item[0][1]] for split, rows in items.items()}
-    plan = Schedule.from_settings(schedule)
-    module = EntailmentLearner(network, plan, plan.updates(len(items["train"])))
-    data = Items(items["train"], items["validation"], collate)
-    fit_module(module, data, plan, seed=seed, name=name, scratch=scratch)
+    fit_learner(EntailmentLearner, network, items, collate, schedule, seed=seed, name=name, scratch=scratch)
     return TrainedEntailment(network, vocabulary)

@@ -10,6 +10,7 @@ so a position costs $C^2 + KC$, not $KC^2$, and over a batch the $C^2$ part is o
 scaled, with float64 logarithms of the scales; no array of T C C entries exists.
 """
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -60,16 +61,12 @@ class Tables:
 
 @dataclass
 class Expectation:
-    """Expected counts over sequences: transitions (C, C) float64 and segments (G, C), arrays or tensors of the device that scanned.
+    """Expected counts over sequences, arrays or tensors of the device that scanned."""
 
-    Attributes:
-        log_likelihood, tokens: nats and tokens of the sequences that the model explains.
-    """
-
-    transitions: Any
-    segments: Any
-    log_likelihood: float = 0.0
-    tokens: int = 0
+    transitions: Any  # (C, C) float64
+    segments: Any  # (G, C)
+    log_likelihood: float = 0.0  # nats of the sequences that the model explains
+    tokens: int = 0  # of these sequences
     lost: int = 0  # sequences of probability zero, left out of all of these
     blocks: int = 0  # blocks of sequences summed so far; a pass that was killed goes on behind them
 
@@ -96,17 +93,14 @@ def renumbered(indices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndar
 
 
 class Workspace(threading.local):
-    """Each thread's buffers, which its scans take turns to use: memory is claimed once, not once per block.
-
-    A scan's vectors are valid until the thread's next scan in the same workspace.
-    """
+    """Each thread's buffers, claimed once, not once per block: a scan's vectors are valid until the thread's next scan in it."""
 
     def __init__(self) -> None:
         self.held: dict[str, np.ndarray] = {}
 
     def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """An uninitialised array, carved from the buffer of that name."""
-        size, buffer = shape[0] * shape[1], self.held.get(name)
+        size, buffer = math.prod(shape), self.held.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != dtype:
             buffer = self.held[name] = np.empty(size, dtype)
         return buffer[:size].reshape(shape)
@@ -119,13 +113,10 @@ class Scan:
     longest one; positions run 0..T of each. The constructor packs and makes the forward pass; :meth:`backward` adds the rest.
 
     Attributes:
-        order: place in the caller's list of each packed sequence, (B,).
-        first: first row of each position, (T + 2,).
-        ends: row of each packed sequence's end position, (B,).
-        sequence: packed sequence that each row belongs to, (rows,).
+        order, ends: place in the caller's list of each packed sequence, and row of its end position, (B,).
+        first, sequence: first row of each position, (T + 2,), and packed sequence that each row belongs to, (rows,).
         index: row of the joint table for the segment of length k + 1 that starts at a row, -1 if none, (rows, K).
-        ended, before: alpha and b.
-        begun, after: e and beta; at a sequence's end they are 0 and 1.
+        ended, before, begun, after: alpha, b, e and beta; at a sequence's end the last two are 0 and 1.
         log_partition: log P of each packed sequence in nats, (B,) float64, minus infinity where nothing explains it.
     """
 
@@ -226,8 +217,7 @@ def expectation(
     so totals that agree vouch for the counts.
 
     Args:
-        lengths: length T of each sequence's index array.
-        index_of: index array (T, K) of the sequence of some number.
+        lengths, index_of: length T of each sequence's index array, and that array (T, K) of the sequence of some number.
         tokens: of each sequence, where index arrays leave places out.
         rows_per_block: positions scanned at once; memory is 4 vectors of C per row and thread.
         begun: what the first blocks gave; it is added to in place.

@@ -38,34 +38,25 @@ LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not mo
 
 @dataclass(frozen=True)
 class Compute:
-    """What machine a fit runs on; none of it changes what is computed, beyond rounding.
-
-    Attributes:
-        dtype: float32 or float64; a sequence whose float32 likelihood vanishes is scanned again in float64.
-    """
+    """What machine a fit runs on; none of it changes what is computed, beyond rounding."""
 
     device: str = "cpu"  # "cpu" for the compiled scan, or a torch device for the scan in PyTorch
     threads: int = 1  # blocks that the compiled scan works on at once; its results do not depend on it, bit for bit
-    dtype: str = "float32"
+    dtype: str = "float32"  # or float64, in which a sequence whose float32 likelihood vanishes is scanned again
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one E-step saw, under the tables before this iteration's M-step.
-
-    Attributes:
-        log_likelihood, tokens, lost: as in :class:`Expectation`.
-        states, ngrams: of the tables.
-    """
+    """What one E-step saw, under the tables before this iteration's M-step."""
 
     number: int
-    log_likelihood: float
+    log_likelihood: float  # this, tokens and lost as in :class:`Expectation`
     tokens: int
     lost: int
     states_in_use: int  # states with at least one expected segment
     effective_states: float  # exponential of the entropy of the states' shares of segments
     frozen: bool  # whether transitions and lengths were kept fixed
-    states: int
+    states: int  # of the tables, as ngrams
     ngrams: int
     validation_ppl: float | None = None  # after the M-step; None where nothing was validated
 
@@ -127,18 +118,13 @@ class Fit:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many passes, over what.
-
-    Attributes:
-        growth: numbers of states to begin with and how many passes each, before the model has all its states.
-        until: with all states, EM ends when two iterations lower the validation PPL by less than this share; 0 goes on.
-    """
+    """How many passes, over what."""
 
     iterations: int  # passes over the corpus in all, ``pretraining`` included
     pretraining: int = 1  # first passes with transitions and lengths frozen (deng2022: one epoch)
-    growth: Sequence[tuple[int, int]] = ()
+    growth: Sequence[tuple[int, int]] = ()  # states to begin with, and passes with each, before the model has all
     least: float = 0.0  # an n-gram with fewer expected segments than this leaves the table; 0 keeps all
-    until: float = 0.0
+    until: float = 0.0  # with all states, EM ends when two iterations lower validation PPL by less than this share
 
     def states(self, number: int, num_states: int) -> int:
         """States in iteration ``number``."""
@@ -161,7 +147,6 @@ class Keeper:
 
     def begun(self, number: int) -> Expectation | None:
         """What an earlier process summed in iteration ``number`` before it was killed."""
-        return None
 
     def block(self, number: int, total: Expectation, blocks: int) -> None:
         """The sums over the first of the ``blocks`` blocks of an iteration."""
@@ -183,14 +168,12 @@ def fit_em(
     validate: Callable[[SemiMarkovLM], float] | None = None,
     keeper: Keeper | None = None,
 ) -> Fit:
-    """Fit by EM; the log-likelihood never falls, beyond rounding, while the number of states and all n-grams stay.
+    """Fit sequences of tokens by EM; the log-likelihood never falls, beyond rounding, while the states and n-grams stay.
 
     Args:
-        sequences: tokens of each sequence.
         num_states, max_duration: C and K (800 and 11 in deng2022).
-        seed: names the random start.
         max_ngrams: see :func:`longform.language_models.hsmm.model.build_ngrams`.
-        start: a model to start from, or a :class:`Fit` to resume exactly where it stopped.
+        start: a model to start from, or a :class:`Fit` to resume exactly where it stopped; by default a random one.
         validate: the validation PPL of a model.
         keeper: told of each block of an E-step and of each iteration; what it saves there can be resumed from.
 
@@ -205,10 +188,8 @@ def fit_em(
     states = plan.states(max(0, len(fit.history) - 1), num_states)
     shape, wanted = (fit.model.num_states, fit.model.max_duration), (states, max_duration)
     if shape != wanted:
-        raise BadInput(
-            f"semi-Markov fit: the start has (num_states, max_duration) = {shape}, allowed is {wanted}; "
-            "start from a checkpoint of that shape or from none"
-        )
+        told = f"semi-Markov fit: the start has (num_states, max_duration) = {shape}, allowed is {wanted}"
+        raise BadInput(f"{told}; start from a checkpoint of that shape or from none")
     encoded = [fit.model.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
     while not plan.ended(fit.history, num_states):
         number, model = len(fit.history), fit.model
@@ -227,10 +208,9 @@ def fit_em(
 
 
 def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32") -> SemiMarkovLM:
-    """Near-uniform transitions and lengths (Xavier bounds, as in deng2022's code), uneven shares of n-grams.
+    """Near-uniform transitions and lengths (Xavier bounds, as in deng2022's code); n-grams' shares with Gamma(``UNEVENNESS``) noise.
 
-    The paper's Xavier emission start is so flat that EM would keep all states alike for many iterations
-    (one state's n-grams then differ by 0.5 %), so each n-gram's share is uniform times Gamma(``UNEVENNESS``) noise.
+    The paper's Xavier emission start is so flat that EM would keep all states alike for many iterations (0.5 % apart).
     """
     draw = generator("semi-Markov start", seed, num_states)
     transitions = near_uniform(draw, num_states)
@@ -268,9 +248,8 @@ def expectation(
 ) -> Expectation:
     """Exact expected counts of sequences of token ids under a model, in NumPy arrays.
 
-    Args:
-        squeeze: leave out the places of a text where no segment of positive probability can end (:func:`.squeezed`).
-        resumed: ``begun`` and ``on_block`` of :func:`compiled.expectation`; a GPU knows neither.
+    ``squeeze`` leaves out the places of a text where no segment of positive probability can end (:func:`.squeezed`);
+    ``resumed`` are ``begun`` and ``on_block`` of :func:`compiled.expectation`, which a GPU does not know.
     """
     tokens = [len(ids) for ids in encoded]
     lengths, index_of = tokens, cast(Callable[[int], np.ndarray], lambda i: model.ngrams.index(encoded[i]))
@@ -282,8 +261,8 @@ def expectation(
         short = [index for index in short if len(index)]
         lengths, index_of = [len(index) for index in short], short.__getitem__
     if compute.device == "cpu":
-        threads = compute.threads
-        found = compiled.expectation(model.tables, lengths, index_of, tokens=tokens, threads=threads, **resumed)
+        given = {"tokens": tokens, "threads": compute.threads, **resumed}
+        found = compiled.expectation(model.tables, lengths, index_of, **given)
     else:
         a, w = (torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint))
         found = on_device.expectation(a, w, lengths, index_of, tokens=tokens)
@@ -327,8 +306,7 @@ def squeezed(index, alive):  # pragma: no cover - compiled
 def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> SemiMarkovLM:
     """M-step: normalise the expected counts, in place; what had no counts keeps its old probabilities.
 
-    Args:
-        frozen: keep transitions and P(duration | state), as in deng2022's pretraining epoch.
+    ``frozen`` keeps transitions and P(duration | state), as in deng2022's pretraining epoch.
     """
     if frozen:
         for part in (slice(a, b) for a, b in itertools.pairwise(model.ngrams.starts)):

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 import torch_struct
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed, generator, perplexity
@@ -85,17 +86,12 @@ class FactoredTables(nn.Module):
 
 @dataclass(frozen=True)
 class GradientSettings:
-    """Choices of the gradient fit; the defaults are deng2022's (appendix and released code).
-
-    Attributes:
-        pretraining_epochs, pretraining_rate: n-gram tables only, transitions and lengths frozen.
-        epochs, rate: all tables.
-    """
+    """Choices of the gradient fit; the defaults are deng2022's (appendix and released code)."""
 
     num_states: int = 800
-    pretraining_epochs: int = 1
+    pretraining_epochs: int = 1  # of the n-gram tables only, transitions and lengths frozen
     pretraining_rate: float = 0.1
-    epochs: int = 10
+    epochs: int = 10  # of all tables
     rate: float = 0.3
     batch_size: int = 8  # sequences per update, of neighbouring lengths
     seed: int = 1234  # names the start and the order of batches
@@ -111,16 +107,12 @@ class Epoch:
     rate: float
 
 
-WINDOW = (
-    30  # updates whose training PPL is compared with the best so far (released code; the paper compares validation PPL)
-)
+WINDOW = 30  # updates whose training PPL is compared with the best so far (released code; in the paper validation PPL)
 
 
-def plateau(optimiser: torch.optim.Optimizer) -> torch.optim.lr_scheduler.ReduceLROnPlateau:
+def plateau(optimiser: torch.optim.Optimizer) -> ReduceLROnPlateau:
     """The rate is quartered, down to 3e-4, after more than eight windows without progress (released code)."""
-    return torch.optim.lr_scheduler.ReduceLROnPlateau(
-        optimiser, factor=1 / 4, patience=8, threshold=0, min_lr=3e-4, eps=0
-    )
+    return ReduceLROnPlateau(optimiser, factor=1 / 4, patience=8, threshold=0, min_lr=3e-4, eps=0)
 
 
 def fit_gradient(
@@ -132,14 +124,9 @@ def fit_gradient(
     device: str = "cpu",
     label: str = "semi-Markov fit",
 ) -> tuple[SemiMarkovLM, tuple[Epoch, ...]]:
-    """Fit by Adam on minus the log-likelihood per token, and keep the epoch of the best validation PPL.
+    """Fit by Adam on minus the log-likelihood per token, and keep the epoch of the best validation PPL, else the last one.
 
-    Batches hold neighbouring lengths and come in random order.
-
-    Args:
-        sequences, validation: tokens of each text; without validation texts the last epoch is kept.
-        device: "cpu" for the compiled scan, or a torch device.
-        label: of a line for each epoch.
+    Batches hold neighbouring lengths and come in random order. ``device`` is "cpu" for the compiled scan, or one of torch.
 
     Raises BadInput: no sequences.
     """
@@ -201,42 +188,34 @@ def against_torch_struct(
     """
     states = np.unique(np.linspace(0, model.num_states - 1, STATES).astype(np.int64))
     length = max(1, int(PRODUCTS / (len(states) * model.max_duration) ** 3) // TEXTS)
-    indices = [model.ngrams.index(model.ngrams.encode(text[:length])) for text in sequences[:TEXTS]]
-    indices, rows = renumbered(indices)
+    given = [model.ngrams.index(model.ngrams.encode(text[:length])) for text in sequences[:TEXTS]]
+    indices, rows = renumbered(given)
     with np.errstate(divide="ignore"):
         tables = np.log(model.transitions), np.log(model.joint[rows])
     log_transitions, log_joint = (torch.from_numpy(table).to(device) for table in tables)
     reachable = torch.full_like(log_transitions, -torch.inf)
     reachable[:, states] = log_transitions[:, states]
-    ours = _value_and_gradient(reachable, lambda a: LogPartition.apply(a, log_joint, indices))
     few = [table[..., states].cpu().double().clamp(min=NEVER) for table in (log_transitions[states], log_joint)]
-    theirs = _value_and_gradient(few[0], lambda a: sum(_by_torch_struct(a, few[1], index) for index in indices))
+
+    def value_and_gradient(leaf: Tensor, log_likelihood: Any) -> tuple[float, Tensor]:
+        value = log_likelihood(leaf.requires_grad_(True))
+        return float(value.detach()), torch.autograd.grad(value, leaf)[0]
+
+    ours = value_and_gradient(reachable, lambda a: LogPartition.apply(a, log_joint, indices))
+    theirs = value_and_gradient(few[0], lambda a: sum(_by_torch_struct(a, few[1], index) for index in indices))
     tokens = sum(map(len, indices))
     value_gap = abs(ours[0] - theirs[0]) / tokens
     gradient_gap = float((ours[1].cpu()[states][:, states] - theirs[1]).abs().max()) / tokens
     if not max(value_gap, gradient_gap) <= TOLERANCE:
-        raise BadInput(
-            f"semi-Markov fit: our scan gives {ours[0]:.6f} nats over {tokens} tokens, torch-struct gives {theirs[0]:.6f}; "
-            f"they differ by {value_gap:.2g} nats and {gradient_gap:.2g} expected transitions a token, allowed is "
-            f"{TOLERANCE:g}; run the tests of language_models/hsmm and compare the installed versions with requirements.txt"
-        )
-    return {
-        "nats_ours": round(ours[0], 6),
-        "nats_torch_struct": round(theirs[0], 6),
-        "nats_apart_per_token": float(f"{value_gap:.2g}"),
-        "transitions_apart_per_token": float(f"{gradient_gap:.2g}"),
-        "allowed_per_token": TOLERANCE,
-        "tokens": tokens,
-        "texts": len(indices),
-        "states": len(states),
-        "version": version("torch-struct"),
-    }
-
-
-def _value_and_gradient(log_transitions: Tensor, log_likelihood: Any) -> tuple[float, Tensor]:
-    leaf = log_transitions.clone().requires_grad_(True)
-    value = log_likelihood(leaf)
-    return float(value.detach()), torch.autograd.grad(value, leaf)[0]
+        told = f"our scan gives {ours[0]:.6f} nats over {tokens} tokens, torch-struct gives {theirs[0]:.6f}"
+        apart = f"{value_gap:.2g} nats and {gradient_gap:.2g} expected transitions a token, allowed is {TOLERANCE:g}"
+        advice = "run the tests of language_models/hsmm and compare the installed versions with requirements.txt"
+        raise BadInput(f"semi-Markov fit: {told}; they differ by {apart}; {advice}")
+    facts: dict[str, Any] = {"nats_ours": round(ours[0], 6), "nats_torch_struct": round(theirs[0], 6)}
+    facts |= {"nats_apart_per_token": float(f"{value_gap:.2g}"), "allowed_per_token": TOLERANCE}
+    facts |= {"transitions_apart_per_token": float(f"{gradient_gap:.2g}")}
+    sizes = {"tokens": tokens, "texts": len(indices), "states": len(states)}
+    return {**facts, **sizes, "version": version("torch-struct")}
 
 
 def _by_torch_struct(log_transitions: Tensor, log_joint: Tensor, index: np.ndarray) -> Tensor:

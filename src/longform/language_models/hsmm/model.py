@@ -40,10 +40,9 @@ class SemiMarkovLM:
     def __post_init__(self) -> None:
         states = len(self.transitions)
         if self.transitions.shape != (states, states) or self.joint.shape != (self.ngrams.rows, states):
-            raise BadInput(
-                f"semi-Markov tables: transitions {self.transitions.shape} and joint {self.joint.shape} do not fit "
-                f"{self.ngrams.rows} n-grams, allowed (C, C) and (n-grams, C); rebuild them with one num_states"
-            )
+            got = f"transitions {self.transitions.shape} and joint {self.joint.shape} do not fit {self.ngrams.rows} n-grams"
+            allowed = "allowed (C, C) and (n-grams, C)"
+            raise BadInput(f"semi-Markov tables: {got}, {allowed}; rebuild them with one num_states")
 
     @property
     def num_states(self) -> int:
@@ -119,23 +118,21 @@ class SemiMarkovLM:
     @classmethod
     def load(cls, folder: Path) -> "SemiMarkovLM":
         """Read what :meth:`save` wrote. Raises BadInput: no such model, another format, or arrays of another shape."""
+        where = f"checkpoint {folder.name}"
         try:
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             arrays = load_file(folder / "model.safetensors")
         except (OSError, ValueError, SafetensorError) as error:
-            raise BadInput(
-                f"checkpoint {folder.name}: got {type(error).__name__}, allowed is a folder with config.json and "
-                "model.safetensors written by SemiMarkovLM.save; train the model first"
-            ) from error
+            allowed = "a folder with config.json and model.safetensors written by SemiMarkovLM.save"
+            got = type(error).__name__
+            raise BadInput(f"{where}: got {got}, allowed is {allowed}; train the model first") from error
         if not isinstance(config, dict) or config.get("format") != FORMAT:
-            raise BadInput(
-                f"checkpoint {folder.name}: format is not {FORMAT!r}; point to a semi-Markov model or retrain"
-            )
+            raise BadInput(f"{where}: format is not {FORMAT!r}; point to a semi-Markov model or retrain")
         states, rows = config["num_states"], len(arrays["keys"])
         shapes = {"transitions": (states, states), "joint": (rows, states), "starts": (config["max_duration"] + 1,)}
         for name, shape in shapes.items():
             if arrays[name].shape != shape:
-                raise BadInput(f"checkpoint {folder.name}: {name} is {arrays[name].shape}, allowed {shape}; retrain it")
+                raise BadInput(f"{where}: {name} is {arrays[name].shape}, allowed {shape}; retrain it")
         ngrams = NgramTable(tuple(config["tokens"]), arrays["keys"], arrays["starts"], arrays["dropped"])
         return cls(ngrams, arrays["transitions"], arrays["joint"], config["facts"])
 
@@ -152,16 +149,12 @@ WINDOWS_PER_CHUNK = 4_000_000  # ours: windows sorted at once while counting, 32
 
 @dataclass(frozen=True)
 class NgramTable:
-    """Rows of n-grams: first those of length 1, then 2, ... ``max_duration``; inside a length lexicographic.
-
-    Attributes:
-        dropped: distinct n-grams of each length beyond ``max_ngrams``, which have no row; (max_duration,), int64.
-    """
+    """Rows of n-grams: first those of length 1, then 2, ... ``max_duration``; inside a length lexicographic."""
 
     tokens: tuple[str, ...]  # token types in lexicographic order; a token's id is its place
     keys: np.ndarray  # packed n-grams, sorted inside each length (rows,), uint64
     starts: np.ndarray  # rows of length n are ``starts[n - 1]:starts[n]``; (max_duration + 1,), int64
-    dropped: np.ndarray
+    dropped: np.ndarray  # distinct n-grams of each length beyond ``max_ngrams``, without a row; (max_duration,), int64
 
     @property
     def max_duration(self) -> int:
@@ -186,9 +179,8 @@ class NgramTable:
             raise BadInput(f"{where}: got no tokens, allowed is one or more; drop the empty document")
         place = self._places
         if unknown := [token for token in sequence if token not in place]:
-            raise BadInput(
-                f"{where}: token {unknown[0]!r} is not one of the {len(place)} of this table; refit or drop it"
-            )
+            known = f"one of the {len(place)} of this table"
+            raise BadInput(f"{where}: token {unknown[0]!r} is not {known}; refit or drop it")
         return np.array([place[token] for token in sequence], dtype=np.int64)
 
     def index(self, ids: np.ndarray) -> np.ndarray:
@@ -209,12 +201,10 @@ class NgramTable:
 
 
 def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_ngrams: int = 250_000) -> NgramTable:
-    """Count the windows of every length in a corpus and keep the most frequent of each.
+    """Count the windows of every length up to ``max_duration`` tokens (11 in deng2022, section 5.1) and keep the most frequent.
 
-    Args:
-        max_duration: longest window, in tokens (11 in deng2022, section 5.1).
-        max_ngrams: rows per length, counting deng2022's two reserved ones, so ``max_ngrams - 2`` n-grams are kept;
-            ties are broken lexicographically (released code).
+    ``max_ngrams`` rows per length count deng2022's two reserved ones, so ``max_ngrams - 2`` n-grams are kept; ties are
+    broken lexicographically (released code).
 
     Raises BadInput: no sequences, or n-grams that do not fit a 64-bit key.
     """
@@ -222,15 +212,14 @@ def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_n
         raise BadInput("n-grams: got a corpus of 0 sequences, allowed is one or more; check the split")
     tokens = tuple(sorted({token for sequence in sequences for token in sequence}))
     if len(tokens) ** max_duration > 2**64:
-        raise BadInput(
-            f"n-grams: {len(tokens)} token types to the power {max_duration} exceed a 64-bit key; lower max_duration"
-        )
+        power = f"{len(tokens)} token types to the power {max_duration}"
+        raise BadInput(f"n-grams: {power} exceed a 64-bit key; lower max_duration")
     place = {token: i for i, token in enumerate(tokens)}
     encoded = [np.array([place[token] for token in sequence], dtype=np.uint64) for sequence in sequences]
-    kept = [_frequent(encoded, n, len(tokens), max_ngrams - RESERVED_ROWS) for n in range(1, max_duration + 1)]
-    starts = np.concatenate([[0], np.cumsum([len(keys) for keys, _ in kept])]).astype(np.int64)
-    dropped = np.array([count for _, count in kept], dtype=np.int64)
-    return NgramTable(tokens, np.concatenate([keys for keys, _ in kept]), starts, dropped)
+    found = [_frequent(encoded, n, len(tokens), max_ngrams - RESERVED_ROWS) for n in range(1, max_duration + 1)]
+    keys, dropped = zip(*found, strict=True)
+    starts = np.concatenate([[0], np.cumsum([len(own) for own in keys])]).astype(np.int64)
+    return NgramTable(tokens, np.concatenate(keys), starts, np.array(dropped, dtype=np.int64))
 
 
 def _frequent(sequences: Sequence[np.ndarray], length: int, base: int, limit: int) -> tuple[np.ndarray, int]:

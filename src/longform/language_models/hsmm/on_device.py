@@ -107,10 +107,7 @@ def expectation(
     tokens: Sequence[int] | None = None,
     rows_per_block: int | None = None,
 ) -> Expectation:
-    """Expected counts over a corpus, as :func:`compiled.expectation`, on the device that holds the tables.
-
-    A sequence that rounding lost a path of is scanned again by the compiled scan in float64.
-    """
+    """:func:`compiled.expectation` on the device that holds the tables; what rounding lost is scanned again in compiled float64."""
     pairs = torch.zeros(transitions.shape, dtype=torch.float64, device=joint.device)
     total, poor = Expectation(pairs, torch.zeros_like(joint)), []
     sizes = np.asarray(lengths if tokens is None else tokens)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from longform.core.artefacts import whole
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import perplexity
 from longform.language_models.checkpoints import chosen_device
@@ -39,8 +40,7 @@ def fit(
 ) -> Fit:
     """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
 
-    It runs where ``LONGFORM_DEVICE`` says (:func:`.chosen_device`). The model's ``facts`` keep how far its likelihood
-    lies from torch-struct's (:func:`.against_torch_struct`).
+    The model's ``facts`` keep how far its likelihood lies from torch-struct's (:func:`.against_torch_struct`).
 
     Args:
         max_ngrams: n-grams kept of each length.
@@ -55,9 +55,8 @@ def fit(
         got = f"{len(texts['train'])} train and {len(texts['validation'])} validation texts"
         raise BadInput(f"train {name}: got {got}; both are needed")
     if (em is None) == (gradient is None):
-        raise BadInput(
-            f"train {name}: give exactly one of em and gradient; the entry has {'none' if em is None else 'both'}"
-        )
+        got = "none" if em is None else "both"
+        raise BadInput(f"train {name}: give exactly one of em and gradient; the entry has {got}")
     compute, sizes = Compute(str(chosen_device()), threads), {"max_duration": max_duration, "max_ngrams": max_ngrams}
     if em is not None:
         given: dict[str, Any] = {"num_states": num_states, "seed": seed, "compute": compute, **sizes}
@@ -139,13 +138,10 @@ class Kept(Keeper):
         """Save at most every ``EVERY`` seconds, print at most every ten; the speed is that since the first block, set-up apart."""
         now = time.monotonic()
         if now - self.saved > EVERY and total.blocks < blocks:
-            counts = np.array([number, total.tokens, total.lost, total.blocks])
-            arrays = {"transitions": total.transitions, "segments": total.segments, "counts": counts}
-            fresh, path = self.folder.with_name(SUMS + ".new"), self.folder.with_name(SUMS)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-            save_file({**arrays, "nats": np.array([total.log_likelihood])}, fresh)
-            fresh.rename(path)
+            sums = {"transitions": total.transitions, "segments": total.segments, "nats": [total.log_likelihood]}
+            sums["counts"] = [number, total.tokens, total.lost, total.blocks]
+            with whole(self.folder.with_name(SUMS)) as fresh:
+                save_file({name: np.ascontiguousarray(value) for name, value in sums.items()}, fresh)
             self.saved = time.monotonic()
         if self.first is None:
             self.first = now, total.tokens
