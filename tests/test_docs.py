@@ -1,11 +1,13 @@
-"""The documentation speaks of what exists: files, folders, stages, modules; and the example critic runs as it is printed."""
+"""The documentation speaks of what exists: files, folders, stages, modules, commands; the README shows the tables that the default run wrote."""
 
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from experiments.readme import MARK, fill
 from longform.core.artefacts import read_yaml
 from longform.core.stages import STAGES
 
@@ -19,8 +21,7 @@ MADE = ("data/", "paper_figures/", "scales/", "scratch/", "criticism/")  # of ru
 TOP = ("src", "docs", "experiments", "tests", "benchmarks", "notebooks")
 SOURCE = ("core", "text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting",
           "pipeline", "study")  # fmt: skip
-MODEL = "gpt2_wide"  # of the examples
-CRITIC = "word_recurrence"
+CRITIC = "word_recurrence"  # of the example
 
 
 @cache
@@ -29,14 +30,10 @@ def stage_names() -> frozenset[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_links_lead_to_files(page):
-    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8")):
-        assert target.startswith(MADE) or (ROOT / page.parent / target).exists(), f"{page} links to {target}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_files_that_a_page_names_exist(page):
+def test_files_that_a_page_names_or_links_to_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        assert target.startswith(MADE) or (ROOT / page.parent / target).exists(), f"{page} links to {target}"
     for place in re.findall(r"(?<![\w/.-])((?:\w+/)+[\w.-]*\w/?)(?![\w*<{])", re.sub(r"https?://\S+", "", text)):
         if place.startswith(MADE) or CRITIC in place or "mine" in place:
             continue
@@ -49,7 +46,7 @@ def test_files_that_a_page_names_exist(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_stages_and_modules_that_a_page_names_exist(page):
+def test_stages_modules_and_programs_that_a_page_runs_exist_and_find_what_they_import(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     families = "|".join(sorted({name.split("_")[0] for name in stage_names() if "_" in name}))
     for name in re.findall(rf"\b((?:{families})_\w+)@", text) + re.findall(r"\b(report_\w+)", text):
@@ -62,14 +59,8 @@ def test_stages_and_modules_that_a_page_names_exist(page):
     for module in re.findall(r"python -m longform\.([\w.]*\w)", text):
         place = ROOT / "src" / "longform" / module.replace(".", "/")
         assert place.is_dir() or place.with_suffix(".py").is_file(), f"{page} runs longform.{module}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_commands_of_a_page_find_what_their_program_imports(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
     for before, program in re.findall(r"(\S*) ?python ((?:experiments|benchmarks)/[\w/]+\.py)", text):
-        source = (ROOT / program).read_text(encoding="utf-8")
-        if re.search(r"^from (experiments|benchmarks)\.", source, re.M):
+        if re.search(r"^from (experiments|benchmarks)\.", (ROOT / program).read_text(encoding="utf-8"), re.M):
             assert before.endswith("PYTHONPATH=src:."), f"{page}: {program} imports from the repository's root"
 
 
@@ -83,3 +74,33 @@ def test_every_scale_has_a_line_in_the_table_of_scales():
     scales = [path.parent.name for path in (ROOT / "experiments/scales").glob("*/overrides.yaml")]
     told = [name for name in scales if not name.startswith("paper_")]  # those have a page of their own
     assert told and [name for name in told if f"scales/{name}/overrides.yaml" not in text] == []
+
+
+def test_the_readme_shows_tables_and_names_make_targets_that_exist():
+    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    assert {"deng2022/table_1", "deng2022/table_2", "ledger"} <= {mark["place"] for mark in re.finditer(MARK, readme)}
+    for target in re.findall(r"^make (\w+)", readme, re.M):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_committed_readme_tables_are_the_ones_that_the_committed_run_wrote(tmp_path):
+    """A run on another processor, or an edit of the README, changes the working tree and leaves both as committed."""
+    archive = ["git", "archive", "HEAD", "README.md", "experiments/scales", "paper_figures/*.md"]
+    try:
+        committed = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"needs a git checkout whose last commit holds the README and tables ({error})")
+    subprocess.run(["tar", "-x", "-C", str(tmp_path)], input=committed, check=True)
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert fill(readme, tmp_path) == readme, "copy them: python experiments/readme.py"
+
+
+def test_a_mark_may_name_a_scale_and_the_rows_to_show(tmp_path):
+    for root, value in (("", 1), ("experiments/scales/s", 2)):
+        folder = tmp_path / root / "paper_figures/p/t"
+        folder.mkdir(parents=True)
+        table = f"**T**\n\n| | x |\n|---|---|\n| wiki a | {value} |\n| arxiv | 2 |\n\n- finding\n"
+        (folder / "t.md").write_text(table)
+    whole, part = (f"<!-- {head} -->\nold\n<!-- end -->" for head in ("p/t", "s:p/t wiki"))
+    assert "finding" in fill(whole, tmp_path) and "| wiki a | 1 |\n| arxiv" in fill(whole, tmp_path)
+    assert fill(part, tmp_path) == "<!-- s:p/t wiki -->\n**T**\n\n| | x |\n|---|---|\n| wiki a | 2 |\n<!-- end -->"

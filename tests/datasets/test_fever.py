@@ -1,7 +1,7 @@
 """FEVER's format read and written: pages, claims, splits by page; planted claims agree with the planted rules."""
 
 import json
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -15,13 +15,6 @@ from tests.refusals import refuses
 from tests.samples.claims import true_verifier
 
 COUNTS = {"train": 24, "validation": 6, "test": 6}
-
-
-def folder(path: Path, claims, pages) -> Path:
-    (path / "wiki-pages").mkdir(parents=True)
-    for name, rows in (("claims.jsonl", claims), ("wiki-pages/wiki-001.jsonl", pages)):
-        (path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def claim(number, label, text, *evidence):
@@ -39,8 +32,19 @@ CLAIMS = [claim(1, "SUPPORTS", "Soul Food is a film.", (FILM, 0), (FILM, 2)),
           claim(3, "NOT ENOUGH INFO", "Telemundo has a choir."), claim(4, "SUPPORTS", "Nobody knows.", ("Lost", 3))]  # fmt: skip
 
 
-def test_pages_and_claims_are_read_as_people_write_them(tmp_path):
-    corpus = build(name="c", seed=1, raw=folder(tmp_path / "f", CLAIMS, PAGES))
+@pytest.fixture
+def raw(tmp_path):
+    (tmp_path / "wiki-pages").mkdir()
+    for name, rows in (("claims.jsonl", CLAIMS), ("wiki-pages/wiki-001.jsonl", PAGES)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return tmp_path
+
+
+read = partial(build, name="c", seed=1)
+
+
+def test_pages_and_claims_are_read_as_people_write_them(raw):
+    corpus = read(raw=raw)
     assert pages_of(corpus.documents)["Soul Food (film)"] == ("Soul Food is a film .", "", "It was ( well ) liked .")
     found = [one for _, one in claims_of(corpus.documents)]
     assert [one.label for one in found] == ["supported", "refuted", "not_enough_info", "supported"]
@@ -49,41 +53,26 @@ def test_pages_and_claims_are_read_as_people_write_them(tmp_path):
     assert corpus.facts["claims_without_their_page"] == 1 and title_of("A_-COLON-_B") == "A : B"
 
 
-def test_pages_that_stay_in_their_files_change_no_claim_and_are_seen_when_they_change(tmp_path):
-    raw = folder(tmp_path / "f", CLAIMS, PAGES)
-    whole, apart = (build(name="c", seed=1, raw=raw, with_pages=kept) for kept in (True, False))
+def test_pages_that_stay_in_their_files_change_no_claim_and_are_seen_when_they_change(raw):
+    whole, apart = (read(raw=raw, with_pages=kept) for kept in (True, False))
     assert list(apart.documents) == [document for document in whole.documents if document.id.startswith("claim:")]
     assert {**whole.facts, "pages_sha256": apart.facts["pages_sha256"]} == apart.facts and apart.facts["pages"] == 2
     assert dict(pages_in(raw)) == pages_of(whole.documents) and not pages_of(apart.documents)
     (raw / "wiki-pages" / "wiki-002.jsonl").write_text(json.dumps({"id": "New", "lines": "0\tNew ."}) + "\n")
-    assert build(name="c", seed=1, raw=raw, with_pages=False).facts["pages_sha256"] != apart.facts["pages_sha256"]
+    assert read(raw=raw, with_pages=False).facts["pages_sha256"] != apart.facts["pages_sha256"]
 
 
-def test_claims_about_one_page_share_a_split(tmp_path):
-    corpus = planted(name="c", seed=1, pages=COUNTS)
-    splits = {}
-    for document, one in claims_of(corpus.documents):
-        if one.evidence:
-            splits.setdefault(one.evidence[0][0], set()).add(document.split)
-    assert len(splits) > 25 and all(len(found) == 1 for found in splits.values())
-    assert len({split for found in splits.values() for split in found}) == 3
-
-
-def test_planted_labels_are_what_the_rules_of_the_world_say(tmp_path):
+def test_planted_labels_are_what_the_rules_of_the_world_say_and_claims_about_one_page_share_a_split():
     corpus = planted(name="c", seed=1, pages=COUNTS)
     verifier = true_verifier([write(1, "encyclopedia", n) for n in indices(COUNTS)])
-    rows = [(one, verifier.check(one.text)) for _, one in claims_of(corpus.documents)]
-    assert len(rows) > 300
-    for one, verdict in rows:
+    claims, splits = list(claims_of(corpus.documents)), set()
+    assert len(claims) > 300
+    for document, one in claims:
+        verdict = verifier.check(one.text)
         assert one.label == (verdict.label if verdict.label != UNKNOWN else "not_enough_info"), one.text
         assert frozenset(one.evidence) == verdict.evidence
-
-
-@pytest.mark.parametrize("row", ['{"label": "MAYBE", "claim": "x"}', '{"label": "SUPPORTS"}', "[]", "{"])
-def test_lines_that_are_no_claims_are_named(tmp_path, row):
-    place = folder(tmp_path / "f", CLAIMS, PAGES)
-    (place / "more.jsonl").write_text(row + "\n", encoding="utf-8")
-    refuses(r"more\.jsonl:1", build, name="c", seed=1, raw=place)
+        splits |= {(one.evidence[0][0], document.split)} if one.evidence else set()
+    assert len({page for page, _ in splits}) == len(splits) > 25 and len({split for _, split in splits}) == 3
 
 
 def test_news_tell_what_a_page_states_and_no_other_fact():
@@ -98,15 +87,20 @@ def test_news_tell_what_a_page_states_and_no_other_fact():
     assert len({document.text for document in corpus.documents}) == len(corpus.documents) == 20
 
 
-@pytest.mark.parametrize("form", sorted(FORMS))
-def test_readings_hold_train_texts_and_a_few_for_validation(form):
-    corpus = readings(name="r", seed=1, form=form, pages={"test": 3}, tellings=2, validation=1)
-    assert [d.split for d in corpus.documents] == ["train"] * 6 + ["validation"]
-    assert all(document.text.endswith(".") for document in corpus.documents)
-
-
-def test_bad_input_is_named(tmp_path):
-    refuses("0 claims and 0 pages", build, name="c", seed=1, raw=tmp_path)
-    refuses("a page has an id and lines", build, name="c", seed=1, raw=folder(tmp_path / "f", CLAIMS, [{"id": "X"}]))
+def test_readings_hold_train_texts_and_a_few_for_validation():
+    for form in FORMS:
+        corpus = readings(name="r", seed=1, form=form, pages={"test": 3}, tellings=2, validation=1)
+        assert [d.split for d in corpus.documents] == ["train"] * 6 + ["validation"], form
+        assert all(document.text.endswith(".") for document in corpus.documents)
     for form, tellings, told in (("radio", 1, "allowed are"), ("news", 0, "0 tellings")):
         refuses(told, readings, name="r", seed=1, form=form, pages={"test": 1}, tellings=tellings)
+
+
+def test_what_is_no_claim_or_page_is_named(raw):
+    for row in ('{"label": "MAYBE", "claim": "x"}', '{"label": "SUPPORTS"}', "[]", "{"):
+        (raw / "more.jsonl").write_text(row + "\n", encoding="utf-8")
+        refuses(r"more\.jsonl:1", read, raw=raw)
+    (raw / "more.jsonl").unlink()
+    (raw / "wiki-pages" / "more.jsonl").write_text('{"id": "X"}\n')
+    refuses("a page has an id and lines", read, raw=raw)
+    refuses("0 claims and 0 pages", read, raw=raw / "nowhere")

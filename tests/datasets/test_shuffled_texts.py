@@ -30,60 +30,57 @@ def folder(tmp_path):
 
 
 def made(folder, **changed):
-    settings = {"name": "orders", "seed": 1, "raw": folder, "tasks": TASKS, "documents": {"train": 2, "test": 2}}
-    return build(**{**settings, "shuffles": 3, **changed})
+    settings = {"tasks": TASKS, "documents": {"train": 2, "test": 2}, "shuffles": 3} | changed
+    return build(name="orders", seed=1, raw=folder, **settings)
 
 
 def sentences(document):
     return [s for _, row in cut_sections(document, "rules") for s in row]
 
 
-def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own(folder):
-    seen = set()
-    for document in made(folder).documents[2:]:
+def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own_and_moves_nothing_else(folder):
+    seen, corpus = set(), made(folder)
+    for document in corpus.documents[2:]:
         name, task, _ = document.id.split("/")
-        original, read = sentences(article(int(name.removeprefix("a-")), "test")), sentences(document)
+        whole, read = article(int(name.removeprefix("a-")), document.split), sentences(document)
+        original = sentences(whole)
         assert Counter(read) == Counter(original) and (read == original) == (task == "original")
         assert (task, *read) not in seen
         seen.add((task, *read))
-
-
-def test_shuffles_of_sentences_and_of_sections_move_nothing_else(folder):
-    for document in made(folder).documents:
-        if "/block" in document.id or "/window" in document.id:
+        if task.startswith(("block", "window")):
             cut = cut_sections(document, "rules")
             assert [(title, len(row)) for title, row in cut] == [(f"title {i}", 5) for i in range(3)]
-    whole = {section.text: section.title for section in article(2, "test").sections}
-    moved = [d for d in made(folder).documents if d.id.startswith("a-2/section_1/")]
-    assert moved
-    for document in moved:
-        assert {s.text: s.title for s in document.sections} == whole
+        if task == "section_1":
+            assert set(document.sections) == set(whole.sections)
+    assert {task for task, *_ in seen} == {"original", "block_1", "block_5", "window_2", "section_1"}
     few = {d.id: d.text for d in made(folder, tasks=[["block", 1]], documents={"test": 1}).documents}
-    many = {d.id: d.text for d in made(folder).documents}
-    assert few.items() <= many.items()
+    assert few.items() <= {d.id: d.text for d in corpus.documents}.items()
 
 
-@pytest.mark.parametrize(("changed", "told"),
-                         [({"tasks": [["spiral", 1]]}, "spiral"), ({"tasks": [["section", 2]]}, "section"),
-                          ({"splitter": "none"}, "splitter"), ({"documents": {"test": 9}}, "asks for 9")])  # fmt: skip
-def test_rows_that_cannot_be_made_are_refused(folder, changed, told):
-    refuses(told, made, folder, **changed)
-    refuses("no such file", made, folder / "absent")
+def test_rows_that_cannot_be_made_are_refused(folder):
+    for name, value, told in (("tasks", [["spiral", 1]], "spiral"), ("tasks", [["section", 2]], "section"),
+                              ("splitter", "none", "splitter"), ("documents", {"test": 9}, "asks for 9")):  # fmt: skip
+        refuses(told, made, folder, **{name: value})
+    for builder in (made, rating):
+        refuses("no such file", builder, folder / "absent")
+
+
+def rating(folder):
+    return rated(name="rated", seed=1, raw=folder, splitter="full_stops")
 
 
 def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
     texts = documents(90)
-    corpus = rated(name="rated", seed=1, raw=written(tmp_path, texts), splitter="full_stops")
-    for before, after, rating in zip(texts, corpus.documents, corpus.truth["rating"], strict=True):
+    corpus = rating(written(tmp_path, texts))
+    for before, after, given in zip(texts, corpus.documents, corpus.truth["rating"], strict=True):
         original = " ".join(section.text for section in before.sections)
         assert Counter(original.split()) == Counter(after.text.split())
-        if rating >= 2:  # three sentences are one block of five
+        if given >= 2:  # three sentences are one block of five
             assert after.text == original
-        assert after.edits[-1]["rating"] == rating and after.split == before.split
+        assert after.edits[-1]["rating"] == given and after.split == before.split
     assert set(corpus.truth["rating"].tolist()) == {1, 2, 3}
-    again = rated(name="rated", seed=1, raw=tmp_path, splitter="full_stops")
+    again = rating(tmp_path)
     assert np.array_equal(again.truth["rating"], corpus.truth["rating"]) and again.documents == corpus.documents
-    refuses("no such file", rated, name="rated", seed=1, raw=tmp_path / "absent")
 
 
 TOLD = [
@@ -100,12 +97,11 @@ def told(tmp_path):
 
 
 def damaged(folder, **changed):
-    made = corrupted(**{"name": "c", "seed": 1, "raw": folder, "documents": 2, "severities": [0.5, 1.0], **changed})
-    return made, {d.id: [s.text for s in d.sections] for d in made.documents}
+    return corrupted(**{"name": "c", "seed": 1, "raw": folder, "documents": 2, "severities": [0.5, 1.0], **changed})
 
 
 def test_each_corruption_does_what_its_name_says(told):
-    _, texts = damaged(told)
+    texts = {d.id: [s.text for s in d.sections] for d in damaged(told).documents}
     assert texts["sound@0/a-0"] == TOLD
     assert texts["section_order@1/a-0"] == [TOLD[1], TOLD[0], TOLD[2]]
     assert texts["repeated_section@1/a-0"] == [TOLD[0], TOLD[0], TOLD[1]]
@@ -118,25 +114,13 @@ def test_each_corruption_does_what_its_name_says(told):
 
 
 def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_strike_is_recorded(told):
-    made, _ = damaged(told)
-    edits = {d.id: {(e["section"], e["sentence"]) for e in d.edits} for d in made.documents}
+    corpus = damaged(told)
+    edits = {d.id: {(e["section"], e["sentence"]) for e in d.edits} for d in corpus.documents}
     for name, places in edits.items():
         if "@0.5/" in name:
             assert places <= edits[name.replace("@0.5/", "@1/")]
-    assert 0 < made.facts["edits"]["off_topic_sentence@0.5"] <= made.facts["edits"]["off_topic_sentence@1"] == 6
-    assert made.facts["edits"]["sound@0"] == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("documents", 3),
-        ("documents", 0),
-        ("severities", [0]),
-        ("severities", []),
-        ("corruptions", ["irony"]),
-        ("splitter", ""),
-    ],
-)
-def test_corruptions_that_cannot_be_made_are_refused(told, name, value):
-    refuses("fix|give", damaged, told, **{name: value})
+    counts = corpus.facts["edits"]
+    assert counts["sound@0"] == 0 < counts["off_topic_sentence@0.5"] <= counts["off_topic_sentence@1"] == 6
+    for name, value in (("documents", 3), ("documents", 0), ("severities", [0]), ("severities", []),
+                        ("corruptions", ["irony"]), ("splitter", "")):  # fmt: skip
+        refuses("fix|give", damaged, told, **{name: value})

@@ -42,13 +42,6 @@ def test_gpt2_small_gives_the_plotted_sums_of_bits(kind):
         assert found[place]["all"][0] == pytest.approx(bits, rel=0.01)
 
 
-def mixture(share: float, true: list[float], false: list[float]) -> tuple[float, float]:
-    """Mean and population deviation of all items from those of the two groups."""
-    mean = share * true[0] + (1 - share) * false[0]
-    square = share * (true[0] ** 2 + true[1] ** 2) + (1 - share) * (false[0] ** 2 + false[1] ** 2)
-    return mean, float(np.sqrt(square - mean**2))
-
-
 def test_a_description_of_ours_is_made_by_the_same_definitions():
     rng, formula = generator("golden", "plots"), parse("(2;%manipulation%) > (2;%orig%)")
     items = []
@@ -60,6 +53,10 @@ def test_a_description_of_ours_is_made_by_the_same_definitions():
     assert 0 < share < 1
     for name in ("orig", "manipulation"):
         groups = found["formula_bits"][f"(2;%{name}%)"]
-        assert mixture(share, groups["true"], groups["false"]) == pytest.approx(groups["all"], rel=1e-12)
+        # mean and population deviation of all items follow from those of the two groups
+        true, false = np.array(groups["true"]), np.array(groups["false"])
+        mean = share * true[0] + (1 - share) * false[0]
+        square = share * (true**2).sum() + (1 - share) * (false**2).sum()
+        assert (mean, np.sqrt(square - mean**2)) == pytest.approx(groups["all"], rel=1e-12)
         sums = [item.regions[name, 2].sum() for item in items]  # of bits, although the suite decides by means
         assert groups["all"] == pytest.approx([np.mean(sums), np.std(sums)])

@@ -38,17 +38,12 @@ def test_a_guide_runs_and_shows_what_the_checkout_holds(path, capsys):
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=[path.stem for path in GUIDES])
-def test_a_guide_computes_nothing(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def test_a_guide_computes_nothing_and_speaks_of_exhibits_that_a_report_makes(path):
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.BinOp | ast.For | ast.comprehension | ast.FunctionDef)]
     assert not re.search(r"\d\.\d", "\n".join(ast.unparse(node) for node in tree.body)), "numbers come from tables"
-
-
-@pytest.mark.parametrize("path", GUIDES, ids=[path.stem for path in GUIDES])
-def test_a_guide_speaks_of_exhibits_that_a_report_makes(path):
-    asked = set(
-        re.findall(r'"(\w+)"', " ".join(re.findall(r"exhibits\.show\((.*)\)", path.read_text(encoding="utf-8"))))
-    )
+    asked = set(re.findall(r'"(\w+)"', " ".join(re.findall(r"exhibits\.show\((.*)\)", source))))
     made = {name for entry in Exhibits(path.stem).reports.values() for name in entry["exhibits"]}
     assert asked and asked <= made
 

@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 
 from longform.core.documents import Document, Section
+from longform.core.text import lexicon
 from longform.core.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
-from longform.core.text.lexicon import (
-    HOLONYM,
-    HORIZONTAL,
-    HYPERNYM,
-    HYPONYM,
-    MERONYM,
-    Lexicon,
-    closed_links,
-    lexicon_from_arrays,
-    read_lmf,
-    read_wordnet,
-)
+from longform.core.text.lexicon import Lexicon, closed_links, lexicon_from_arrays, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
 from tests.critics.lexical.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
 from tests.refusals import refuses
@@ -51,11 +41,6 @@ def test_the_papers_columns_and_the_highest_of_several_mentions():
     several = [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
     grid = grid_from_mentions("d", "test", 1, several)
     assert [column(grid, "a"), column(grid, "b")] == ["S", "O"]
-
-
-@pytest.mark.parametrize("mention", [(0, "a", "-"), (0, "a", "s"), (3, "a", "S"), (-1, "a", "S")])
-def test_a_bad_mention_is_named(mention):
-    refuses("roles are S, O, X", grid_from_mentions, "d", "test", 3, [mention])
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():
@@ -102,6 +87,8 @@ def test_a_spacy_token_takes_the_deep_role_of_its_phrase_head():
 
 
 def test_bad_input_is_named():
+    for mention in ((0, "a", "-"), (0, "a", "s"), (3, "a", "S"), (-1, "a", "S")):
+        refuses("roles are S, O, X", grid_from_mentions, "d", "test", 3, [mention])
     refuses("allowed are", read, documents=[], truth={}, reader=Path("nowhere"), roles="guess")
     refuses("not installed", spacy_mentions, "no_such_model")
     refuses("make them agree", Grid, "d", "test", ("a",), np.zeros((2, 2), dtype=np.uint8))
@@ -123,19 +110,14 @@ def test_both_formats_give_the_same_net_closed_under_inverse_in_the_order_of_the
     assert lmf.nouns == database.nouns
     links = {tuple(link) for link in lmf.links.tolist()}
     house, door, dog, animal = (NAMES.index(name) for name in ("house", "door", "dog", "animal"))
-    assert {(dog, HYPERNYM, animal), (animal, HYPONYM, dog)} <= links
-    assert {(house, MERONYM, door), (door, HOLONYM, house)} <= links
+    assert {(dog, lexicon.HYPERNYM, animal), (animal, lexicon.HYPONYM, dog)} <= links
+    assert {(house, lexicon.MERONYM, door), (door, lexicon.HOLONYM, house)} <= links
     day, night = NAMES.index("day"), NAMES.index("night")
-    assert {(day, HORIZONTAL, night), (night, HORIZONTAL, day)} <= links
+    assert {(day, lexicon.HORIZONTAL, night), (night, lexicon.HORIZONTAL, day)} <= links
     assert [lmf.synsets[i] for i in lmf.noun_senses("bank")] == ["tiny-16-n", "tiny-18-n"]
     assert lmf.words[NAMES.index("doghouse")] == ["dog house", "doghouse"]
-
-
-@pytest.mark.parametrize(
-    ("form", "lemma"), [("Dogs", "dog"), ("puppies", "puppy"), ("dog_house", "dog house"), ("houses", "house")]
-)
-def test_inflected_forms_find_their_entry(lmf, form, lemma):
-    assert lmf.noun_lemmas(form) == (lemma,)
+    inflected = {"Dogs": ("dog",), "puppies": ("puppy",), "dog_house": ("dog house",), "houses": ("house",)}
+    assert {form: lmf.noun_lemmas(form) for form in inflected} == inflected
 
 
 def test_counts_and_irregular_nouns_come_from_the_database_and_survive_its_arrays(database, tmp_path):
@@ -153,26 +135,21 @@ def test_the_wn_package_reads_the_same_net(tmp_path, lmf):
     wn.config.data_directory = tmp_path / "wn"
     wn.add(write_lmf(tmp_path / "tiny.xml"), progress_handler=None)
     theirs = wn.Wordnet("tiny:1")
-    for i, (name, targets) in enumerate(zip(lmf.synsets, lmf.targets(HYPERNYM), strict=True)):
+    for i, (name, targets) in enumerate(zip(lmf.synsets, lmf.targets(lexicon.HYPERNYM), strict=True)):
         synset = theirs.synset(name)
         assert synset.definition() == lmf.glosses[i]
         assert sorted(h.id for h in synset.hypernyms()) == sorted(lmf.synsets[t] for t in targets)
         assert sorted(synset.lemmas()) == sorted(lmf.words[i])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_broken_file_is_named(tmp_path):
+    relation = "<Synset id='a' partOfSpeech='n'><SynsetRelation relType='hypernym' target='b'/></Synset>"
+    dangling = f"<LexicalResource>{relation}</LexicalResource>"
+    path = tmp_path / "broken.xml"
+    for text, told in (
         ("<a>", "not a readable"),
         ("<LexicalResource/>", "zero Synset"),
-        (
-            "<LexicalResource><Synset id='a' partOfSpeech='n'><SynsetRelation relType='hypernym' target='b'/></Synset>"
-            "</LexicalResource>",
-            "'b' is pointed to",
-        ),
-    ],
-)
-def test_a_broken_file_is_named(tmp_path, text, message):
-    path = tmp_path / "broken.xml"
-    path.write_text(text)
-    refuses(message, read_lmf, path)
+        (dangling, "'b' is pointed to"),
+    ):
+        path.write_text(text)
+        refuses(told, read_lmf, path)
