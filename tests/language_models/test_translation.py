@@ -6,23 +6,9 @@ import torch
 
 from experiments.deng2022.measure_languages import SCHEDULE
 from longform.core.documents import Document, Section
+from longform.language_models import translation
 from longform.language_models.schedule import Schedule
-from longform.language_models.translation import (
-    BEGIN,
-    LENGTH_WEIGHT,
-    LENGTHS,
-    NETWORKS,
-    AutoregressiveTranslator,
-    ParallelTranslator,
-    Shape,
-    TrainedTranslator,
-    collate,
-    encoded,
-    fit,
-    fit_subwords,
-    sides_of,
-    uniform_copy,
-)
+from longform.language_models.translation import NETWORKS, Shape, TrainedTranslator, collate, encoded, fit, fit_subwords
 from tests.refusals import refuses
 
 TINY = {"layers": 1, "heads": 2, "width": 16, "inner": 24, "dropout": 0.0, "positions": 16}
@@ -38,10 +24,8 @@ def pairs() -> list[Document]:
     names = list(words)
     rows = [(names[i % 4], names[i // 4 % 4], names[i // 16]) for i in range(64)]
     splits = ["validation" if i % 5 == 0 else "train" for i in range(64)]
-    return [
-        pair(i, " ".join(r), " ".join(words[w] for w in r), s)
-        for i, (r, s) in enumerate(zip(rows, splits, strict=True))
-    ]
+    told = enumerate(zip(rows, splits, strict=True))
+    return [pair(i, " ".join(row), " ".join(words[w] for w in row), split) for i, (row, split) in told]
 
 
 # fairseq's transformer_wmt_en_de, which the paper names, with 40,354 subwords
@@ -53,43 +37,45 @@ def test_the_papers_sizes_have_the_papers_parameters(kind, count):
     with torch.device("meta"):
         network = NETWORKS[kind](PAPER, 40_354)
     assert sum(p.numel() for p in network.parameters()) == count  # 64.80M and 65.98M in appendix C
+    assert Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1  # of the program on real parallel text
 
 
-def network(kind, seed=0):
-    torch.manual_seed(seed)
-    return kind(Shape(**TINY), 12).eval()
+ITEMS = [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])]
+
+
+def network(kind):
+    torch.manual_seed(0)
+    return NETWORKS[kind](Shape(**TINY), 12).eval()
 
 
 @torch.no_grad()
 def test_the_autoregressive_loss_is_the_chain_rule():
-    model = network(AutoregressiveTranslator)
-    batch = collate([([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])])
-    total = 0.0
-    for source, target in (([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])):
+    model, total = network("autoregressive"), 0.0
+    for source, target in ITEMS:
         memory = model.encode(torch.tensor([source]))
         for t, word in enumerate(target):
-            scores = model.next_scores(memory, torch.tensor([source]), torch.tensor([[BEGIN, *target[:t]]]))
+            seen = torch.tensor([[translation.BEGIN, *target[:t]]])
+            scores = model.next_scores(memory, torch.tensor([source]), seen)
             total -= float(torch.log_softmax(scores[0, -1], dim=0)[word])
-    assert float(model.loss(batch)) == pytest.approx(total / 6, rel=1e-5)
+    assert float(model.loss(collate(ITEMS))) == pytest.approx(total / 6, rel=1e-5)
 
 
 @torch.no_grad()
 def test_the_parallel_loss_is_a_sum_over_places_and_a_tenth_of_the_length():
-    model = network(ParallelTranslator)
-    items = [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])]
-    words, lengths = 0.0, 0.0
-    for source, target in items:
+    model, words, lengths = network("non_autoregressive"), 0.0, 0.0
+    for source, target in ITEMS:
         ids, size = torch.tensor([source]), torch.tensor([len(target)])
         memory = model.encode(ids)
         scores = torch.log_softmax(model.place_scores(memory, ids, size)[0], dim=1)
         words -= float(scores[torch.arange(len(target)), target].sum())
         offsets = torch.log_softmax(model.length_scores(memory, ids)[0], dim=0)
-        lengths -= float(offsets[len(target) - len(source) + LENGTHS // 2])
-    assert float(model.loss(collate(items))) == pytest.approx(words / 6 + LENGTH_WEIGHT * lengths / 2, rel=1e-5)
+        lengths -= float(offsets[len(target) - len(source) + translation.LENGTHS // 2])
+    expected = words / 6 + translation.LENGTH_WEIGHT * lengths / 2
+    assert float(model.loss(collate(ITEMS))) == pytest.approx(expected, rel=1e-5)
 
 
 def test_subwords_come_back_as_text_and_source_words_are_copied_evenly():
-    copied = uniform_copy(torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5))
+    copied = translation.uniform_copy(torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5))
     assert copied[0].tolist() == [0, 1, 1, 2, 2]
     assert copied[1, 0] == 0
     assert copied[2, :3].tolist() == [0, 2, 4]
@@ -103,10 +89,10 @@ def test_subwords_come_back_as_text_and_source_words_are_copied_evenly():
         assert len({fit_subwords(texts, size).to_str() for _ in range(10)}) == 1
 
 
-@pytest.mark.parametrize("kind", ["autoregressive", "non_autoregressive"])
+@pytest.mark.parametrize("kind", NETWORKS)
 def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_path):
     trained = fit(pairs(), kind=kind, name=kind, seed=1, scratch=tmp_path / "s", schedule=PLAN, shape=TINY, subwords=60)
-    rows = encoded([sides_of(d) for d in pairs() if d.split == "validation"], trained.subwords, 16)
+    rows = encoded([translation.sides_of(d) for d in pairs() if d.split == "validation"], trained.subwords, 16)
     loss = float(trained.network.loss(collate(rows)))
     assert loss < 0.7 * np.log(trained.subwords.get_vocab_size())
     trained.save(tmp_path / "m")
@@ -120,9 +106,5 @@ def test_bad_input_is_refused_by_name(tmp_path):
     refuses("kind is 'both'", fit, pairs(), kind="both", **given)
     refuses("zero pairs of split train", fit, [pair(1, "a", "b", "test")], kind="autoregressive", **given)
     refuses("no target text", fit, [Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
-    refuses("not a multiple of heads", ParallelTranslator, Shape(width=10, heads=4), 12)
+    refuses("not a multiple of heads", translation.ParallelTranslator, Shape(width=10, heads=4), 12)
     refuses(r"no model\.safetensors", TrainedTranslator.load, tmp_path)
-
-
-def test_the_program_on_real_parallel_text_has_a_schedule_that_training_takes():
-    assert Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1
