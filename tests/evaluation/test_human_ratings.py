@@ -8,15 +8,8 @@ from scipy import stats
 
 from longform.core.resampling import generator
 from longform.core.results import Results
-from longform.evaluation.agreement import (
-    cohen_kappa,
-    compare_correlations,
-    correlate,
-    krippendorff_alpha,
-    leave_one_out,
-    value_of,
-    weighted_values,
-)
+from longform.evaluation import agreement
+from longform.evaluation.agreement import correlate, krippendorff_alpha, leave_one_out
 from longform.evaluation.human_ratings import combined_scorers, rating_records, stepwise
 from longform.evaluation.measurements import wilson
 from tests.refusals import refuses
@@ -40,9 +33,7 @@ def test_values_and_means_of_systems_are_correlated_with_marks():
     assert found.one(metric="rater_agreement").value == pytest.approx(np.corrcoef(np.array([*MARKS, [1, 1]]).T)[0, 1])
     found = records({"given": [1, 3, 5, 5, 0, 2]}, [[1], [1], [3], [3], [2], [2]], ["a", "a", "b", "b", "c", "c"])
     assert found.one(metric="pearson", task="system").value == pytest.approx(np.corrcoef([2, 5, 1], [1, 3, 2])[0, 1])
-
-
-def test_a_distance_keeps_its_sign_and_is_turned_where_scorers_are_compared():
+    # a distance keeps its sign, and is turned where scorers are compared
     found = records({"near": VALUES, "far": VALUES}, MARKS, told={"near": ("higher", ""), "far": ("lower", "")})
     assert found.one(critic="far", metric="pearson").value == found.one(critic="near", metric="pearson").value
     difference = found.one(metric="pearson_difference")
@@ -53,18 +44,17 @@ def test_a_distance_keeps_its_sign_and_is_turned_where_scorers_are_compared():
 
 def clustered_draw(rng, clusters, size):
     """Two scorers that correlate equally with ratings; whatever they share is shared by whole clusters."""
-    shared = rng.normal(size=(3, clusters, 1)) + 0.1 * rng.normal(size=(3, clusters, size))
-    first, second, people = (0.5 * shared[2] + shared[0], 0.5 * shared[2] + shared[1], shared[2])
-    return [side.ravel() for side in (first, second, people)], np.repeat(np.arange(clusters), size)
+    first, second, people = rng.normal(size=(3, clusters, 1)) + 0.1 * rng.normal(size=(3, clusters, size))
+    sides = (0.5 * people + first, 0.5 * people + second, people)
+    return [side.ravel() for side in sides], np.repeat(np.arange(clusters), size)
 
 
 def test_two_scorers_of_twelve_versions_of_an_article_are_known_no_better_than_articles_are_many():
-    sides, clusters = clustered_draw(generator("versions"), 30, 12)
+    (one, other, people), clusters = clustered_draw(generator("versions"), 30, 12)
     widths = []
     for groups in (clusters, np.arange(360)):
-        columns = {"one": sides[0], "other": sides[1]}
-        records = rating_records(columns, sides[2][:, None], groups.astype(str).tolist())
-        found = Results(records).one(metric="intercorrelation")
+        made = rating_records({"one": one, "other": other}, people[:, None], groups.astype(str).tolist())
+        found = Results(made).one(metric="intercorrelation")
         assert found.low < found.value < found.high
         widths.append(found.high - found.low)
     assert widths[0] > 2 * widths[1]
@@ -76,7 +66,7 @@ def test_a_comparison_of_two_scorers_keeps_its_level_whatever_the_clusters(size)
     rng, rejected = generator("level", size), 0
     for trial in range(150):
         sides, clusters = clustered_draw(rng, 20, size)
-        rejected += compare_correlations(*sides, clusters, generator("trial", size, trial), 200) < 0.05
+        rejected += agreement.compare_correlations(*sides, clusters, generator("trial", size, trial), 200) < 0.05
     assert rejected <= 17  # 5 % of 150 is 7.5; more than 17 has probability below 1e-3
 
 
@@ -103,7 +93,7 @@ KINDS = pytest.mark.parametrize("kind", ["pearson", "spearman"])
 
 
 @KINDS
-def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind):
+def test_coefficients_equal_scipys_resampled_too_and_missing_pairs_are_counted(kind):
     rng = generator("correlate")
     x, y = rng.normal(size=30), rng.normal(size=30)
     y[3] = NAN
@@ -113,22 +103,19 @@ def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind):
     assert (mine.items, mine.excluded) == (29, 1)
     if kind == "pearson":
         assert (mine.low, mine.high) == pytest.approx(tuple(theirs.confidence_interval()))
-
-
-@KINDS
-def test_the_value_that_is_resampled_is_scipys_one_by_one_and_many_at_once(kind):
+    # the value that is resampled, one by one and many at once
     rng = generator("value alone", kind)
     for size in (3, 4, 10, 200):
         x = rng.normal(size=size)
         for y in (rng.normal(size=size), 3 * x - 1, -x, np.round(x), np.ones(size)):
-            assert value_of(kind, x, y) == pytest.approx(correlate(kind, x, y).value, abs=1e-9, nan_ok=True)
-    assert np.isnan(value_of(kind, x[:2], x[:2]))
+            assert agreement.value_of(kind, x, y) == pytest.approx(correlate(kind, x, y).value, abs=1e-9, nan_ok=True)
+    assert np.isnan(agreement.value_of(kind, x[:2], x[:2]))
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=12).round(1), rng.integers(0, 4, 12).astype(float)
     counts = np.concatenate([rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)])
     rows = [np.repeat(np.arange(12), times) for times in counts.astype(int)]
-    one_by_one = [value_of(kind, x[row], y[row]) for row in rows]
-    np.testing.assert_allclose(weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15)
+    one_by_one = [agreement.value_of(kind, x[row], y[row]) for row in rows]
+    np.testing.assert_allclose(agreement.weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15)
     assert np.isnan(one_by_one).any() and not np.isnan(one_by_one).all()
 
 
@@ -155,21 +142,11 @@ def test_leave_one_out_equals_a_loop_over_raters():
     found = leave_one_out(ratings, generator("b"), resamples=50)
     assert found.value == pytest.approx(np.mean(by_hand))
     assert found.low < found.value < found.high
-    assert (found.raters, found.excluded) == (5, 0)
-
-
-def test_a_constant_rater_is_counted_out_and_what_is_constant_or_empty_undefined():
+    assert (found.raters, found.excluded) == (5, 0)  # and a constant rater is counted out:
     ratings = np.array([[1, 2, 3, 4], [2, 2, 3, 5], [4, 4, 4, 4.0]])
-    assert (leave_one_out(ratings, generator("b"), resamples=5).raters) == 2
+    assert leave_one_out(ratings, generator("b"), resamples=5).raters == 2
     refuses("constant", leave_one_out, np.full((3, 5), 4.0), generator("b"))
     refuses("two raters", leave_one_out, np.ones((1, 5)), generator("b"))
-    for x in ([1, 1, 1, 1], [1, 2, NAN, NAN]):
-        assert math.isnan(correlate("pearson", np.array(x), np.arange(4.0)).value)
-    assert math.isnan(krippendorff_alpha(np.ones((2, 4))))
-    refuses("no item", krippendorff_alpha, np.array([[1, NAN], [NAN, 2]]))
-    refuses("allowed are", krippendorff_alpha, KRIPPENDORFF, "cardinal")
-    assert math.isnan(cohen_kappa([3, 3], [3, 3]))
-    refuses("kappa of 1 and 2", cohen_kappa, [1], [1, 2])
 
 
 # Krippendorff (2011, "Computing Krippendorff's alpha-reliability"), example with missing data, four observers, twelve units
@@ -177,9 +154,16 @@ KRIPPENDORFF = np.array([[1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN], [1, 2, 3, 3
                          [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN]])  # fmt: skip
 
 
-def test_alpha_equals_krippendorffs_printed_example():
+def test_alpha_equals_krippendorffs_printed_example_and_what_is_constant_or_empty_is_undefined():
     for level, alpha in (("nominal", 0.743), ("interval", 0.849)):
         assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(alpha, abs=5e-4)
+    for x in ([1, 1, 1, 1], [1, 2, NAN, NAN]):
+        assert math.isnan(correlate("pearson", np.array(x), np.arange(4.0)).value)
+    assert math.isnan(krippendorff_alpha(np.ones((2, 4))))
+    refuses("no item", krippendorff_alpha, np.array([[1, NAN], [NAN, 2]]))
+    refuses("allowed are", krippendorff_alpha, KRIPPENDORFF, "cardinal")
+    assert math.isnan(agreement.cohen_kappa([3, 3], [3, 3]))
+    refuses("kappa of 1 and 2", agreement.cohen_kappa, [1], [1, 2])
 
 
 def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
@@ -206,12 +190,7 @@ def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
 
 def test_wilson_equals_newcombes_printed_examples():
     """Newcombe (1998), Statistics in Medicine 17:857, Table I, method 3."""
-    printed = {
-        (81, 263): (0.2553, 0.3662),
-        (15, 148): (0.0624, 0.1605),
-        (0, 20): (0, 0.1611),
-        (1, 29): (0.0061, 0.1718),
-    }
-    for given, interval in printed.items():
-        assert wilson(*given) == pytest.approx(interval, abs=5e-5)
+    for given, low, high in (((81, 263), 0.2553, 0.3662), ((15, 148), 0.0624, 0.1605), ((0, 20), 0, 0.1611),
+                             ((1, 29), 0.0061, 0.1718)):  # fmt: skip
+        assert wilson(*given) == pytest.approx((low, high), abs=5e-5)
     refuses("3 out of 2", wilson, 3, 2)

@@ -6,26 +6,22 @@ from scipy.stats import spearmanr
 
 from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, identity, path
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, text_diffusion
-from longform.evaluation.human_vs_machine import (
-    Sides,
-    human_vs_machine,
-    sides_of,
-    source_classification,
-    source_detection,
-    text_classification,
-)
+from longform.evaluation import human_vs_machine as sources
+from longform.evaluation.human_vs_machine import Sides, human_vs_machine, sides_of, source_detection
 from longform.evaluation.sentence_paths import JUDGES, length_confound
 from tests.oracles.bridge_loops import bridges, loop_score
 from tests.refusals import refuses
 
 
-def both_sides(count: int, seed: int, human: int = 20, machine: int = 20, noise: float = 2.0) -> list[Sides]:
-    """Humans keep to a bridge, machines wander off it from sentence to sentence."""
-    rng = np.random.default_rng(seed)
-    people = bridges(count, human, 4, 1.0, seed)
-    robots = bridges(count, machine, 4, 1.0, seed + 1) + noise * rng.normal(size=(count, machine, 4))
-    sides = {"human": people, "robot": robots}
+def named(**sides):
     return sides_of([path(z, f"{i}-{side}") for side, rows in sides.items() for i, z in enumerate(rows)])
+
+
+def both_sides(count, seed, human=20, machine=20):
+    """Humans keep to a bridge, machines wander off it from sentence to sentence."""
+    wandering = 2.0 * np.random.default_rng(seed).normal(size=(count, machine, 4))
+    robots = bridges(count, machine, 4, 1.0, seed + 1) + wandering
+    return named(human=bridges(count, human, 4, 1.0, seed), robot=robots)
 
 
 def by_metric(records, metric):
@@ -61,9 +57,8 @@ def test_wandering_machines_are_told_from_humans_by_every_judge():
 def test_single_texts_are_classified_and_a_documents_two_are_one_unit(classifier):
     train, test = both_sides(40, 9), both_sides(30, 90)
     features = BridgeFeatures().fit([unit.human for unit in train])
-    (found,) = source_classification(
-        lambda unit: features.values(unit, identity(unit))[0], test, ["robot"], train, classifier
-    )
+    given = lambda unit: features.values(unit, identity(unit))[0], test, ["robot"], train, classifier
+    (found,) = sources.source_classification(*given)
     assert found.value > 0.9 and found.units == 30 and found.reference == pytest.approx(0.5) and found.p_value < 0.01
 
 
@@ -78,18 +73,18 @@ def test_classes_are_learnt_from_features_beside_the_commonest_class():
     def rating(unit):
         return unit.rating if unit.rating >= 0 else None
 
-    found = text_classification(seen, rating, texts[:60], [*texts[60:], *missing], classifier="linear", critic="x")
+    given = seen, rating, texts[:60], [*texts[60:], *missing]
+    found = sources.text_classification(*given, classifier="linear", critic="x")
     assert found.value > 0.9 and found.reference == pytest.approx(1 / 3) and found.excluded == 2
     assert found.details["classes"] == {"0": 10, "1": 10, "2": 10}
-    refuses("in 1 classes", text_classification, seen, lambda unit: 1, texts, texts)
-    refuses("classifier 'forest'", text_classification, seen, rating, texts, texts, classifier="forest")
+    refuses("in 1 classes", sources.text_classification, seen, lambda unit: 1, texts, texts)
+    refuses("classifier 'forest'", sources.text_classification, *given, classifier="forest")
 
 
 def three_sources(count: int, seed: int) -> list[Sides]:
     """Three sources that differ in how far they wander."""
     levels = (("human", 1.0), ("near", 2.0), ("far", 4.0))
-    drawn = {side: bridges(count, 20, 4, level, seed + k) for k, (side, level) in enumerate(levels)}
-    return sides_of([path(z, f"{i}-{side}") for side, rows in drawn.items() for i, z in enumerate(rows)])
+    return named(**{side: bridges(count, 20, 4, level, seed + k) for k, (side, level) in enumerate(levels)})
 
 
 def test_sources_are_detected_by_their_own_training_texts():
@@ -117,20 +112,14 @@ def test_broken_sides_are_excluded_and_missing_ones_named():
     refuses("no source", human_vs_machine, {"b": critic}, [broken], [])
 
 
-def texts(seed: int) -> list[LatentPath]:
-    """True bridges of 6 to 60 sentences."""
-    return [path(bridges(1, n, 4, 1.0, seed + n)[0], f"{n}") for n in range(6, 61)]
-
-
 def test_length_moves_bbscore_as_scipy_says_not_the_joint_density_and_short_texts_are_excluded():
-    train, test = texts(0), texts(1000)
+    train, test = ([path(bridges(1, n, 4, 1.0, seed + n)[0], f"{n}") for n in range(6, 61)] for seed in (0, 1000))
     own, joint = length_confound({"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}, test, train=train)
     critic = BridgeCritic().fit(train)
     values = [critic.score(critic.tally([unit])) for unit in test]
     assert own.value == pytest.approx(spearmanr(values, range(6, 61)).statistic) and own.low > 0.3
     assert joint.low < 0 < joint.high
-    fitted = BridgeCritic().fit(texts(0))
-    (found,) = length_confound({"": fitted}, [path(np.eye(2), "two"), *texts(0)[:4]])
+    (found,) = length_confound({"": critic}, [path(np.eye(2), "two"), *train[:4]])
     assert (found.units, found.excluded) == (4, 1)
     alike = [path(np.eye(5, 4) * k, str(k)) for k in (1, 2, 3)]
-    assert np.isnan(length_confound({"": fitted}, alike)[0].value)
+    assert np.isnan(length_confound({"": critic}, alike)[0].value)

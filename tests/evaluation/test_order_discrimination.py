@@ -11,19 +11,8 @@ from longform.core.resampling import generator, sign_flip_test
 from longform.core.text.entity_grids import grid_from_mentions
 from longform.core.text.permutations import ShuffleTask, permuted_documents
 from longform.critics.entity_grid.score import GridRanker, TransitionFeatures
-from longform.evaluation.order_discrimination import (
-    COLUMNS,
-    Area,
-    PairAccuracy,
-    against_chance,
-    drawn_orders,
-    learned,
-    order_areas,
-    order_discrimination,
-    order_measurements,
-    preference_tally,
-    roc_points,
-)
+from longform.evaluation import order_discrimination as orders
+from longform.evaluation.order_discrimination import order_areas, order_discrimination, order_measurements
 from tests.refusals import refuses
 
 NAN, INF = float("nan"), float("inf")
@@ -73,31 +62,32 @@ DOCUMENTS = permuted_documents([
 ])  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("scores", "better", "counts"),
-    [
-        ([2, 3, 1, 2], "higher", (1, 1, 3, 0, 0, 0)),
-        ([2, 3, 1, 2], "lower", (1, 1, 3, 0, 0, 0)),
-        ([2, 3, 4], "nearer_real", (2, 0, 2, 0, 1, 0)),  # of two orders the more probable
-        ([1, NAN, 0], "higher", (1, 0, 1, 1, 1, 0)),
-        ([NAN, 1], "higher", (0, 0, 0, 0, 0, 1)),
-        ([1], "higher", (0, 0, 0, 0, 0, 1)),
-        ([1, NAN], "higher", (0, 0, 0, 1, 0, 1)),
-        ([INF, INF, 1], "lower", (0, 1, 2, 0, 0, 0)),
-        ([0.3, 0.1 + 0.2, 0.31, 0.29], "lower", (1, 1, 3, 0, 0, 0)),  # rounding alone is no preference
-        ([1e6, 1e6 + 1e-5, 1e6 + 1], "lower", (1, 1, 2, 0, 1, 0)),
-    ],
-)
+@pytest.mark.parametrize(("scores", "better", "counts"), [
+    ([2, 3, 1, 2], "higher", (1, 1, 3, 0, 0, 0)), ([2, 3, 1, 2], "lower", (1, 1, 3, 0, 0, 0)),
+    ([2, 3, 4], "nearer_real", (2, 0, 2, 0, 1, 0)),  # of two orders the more probable
+    ([1, NAN, 0], "higher", (1, 0, 1, 1, 1, 0)), ([NAN, 1], "higher", (0, 0, 0, 0, 0, 1)),
+    ([1], "higher", (0, 0, 0, 0, 0, 1)), ([1, NAN], "higher", (0, 0, 0, 1, 0, 1)),
+    ([INF, INF, 1], "lower", (0, 1, 2, 0, 0, 0)),
+    ([0.3, 0.1 + 0.2, 0.31, 0.29], "lower", (1, 1, 3, 0, 0, 0)),  # rounding alone is no preference
+    ([1e6, 1e6 + 1e-5, 1e6 + 1], "lower", (1, 1, 2, 0, 1, 0)),
+])  # fmt: skip
 def test_preferences_of_one_document(scores, better, counts):
     beside = np.array([2.0, 3.0, 1.0, 4.0, 0.0]), np.zeros(0)  # a longer and an empty one
-    found = preference_tally([Text(name) for name in "abc"], [np.array(scores, dtype=float), *beside], better).values
+    found = orders.preference_tally(
+        [Text(name) for name in "abc"], [np.array(scores, dtype=float), *beside], better
+    ).values
     assert tuple(found[0]) == counts and found[1:, [2, 5]].tolist() == [[4, 0], [0, 1]]
 
 
 def test_every_scorer_meets_the_same_orders_and_a_blind_one_stands_at_one_half():
-    blind = Tally(("a", "b"), COLUMNS, np.array([[0, 20, 20, 0, 0, 0], [0, 7, 7, 0, 0, 0]], dtype=float))
-    assert PairAccuracy().score(blind) == 0.5
-    assert against_chance(blind, "blind") == {"reference": 0.5, "difference": 0.0, "p_value": 1.0, "paired": True}
+    blind = Tally(("a", "b"), orders.COLUMNS, np.array([[0, 20, 20, 0, 0, 0], [0, 7, 7, 0, 0, 0]], dtype=float))
+    assert orders.PairAccuracy().score(blind) == 0.5
+    assert orders.against_chance(blind, "blind") == {
+        "reference": 0.5,
+        "difference": 0.0,
+        "p_value": 1.0,
+        "paired": True,
+    }
     units = [Text(f"u{i}") for i in range(8)]
     cost, gain, difference = order_discrimination({"cost": Cost(), "gain": Cost("higher")}, units, [ShuffleTask()])
     assert cost.value + gain.value == pytest.approx(1) and cost.p_value < 0.05
@@ -147,9 +137,11 @@ def test_a_pair_learner_learns_every_task_anew():
     ranker = GridRanker(TransitionFeatures((2,), 0))
     features = ranker.features
     own = ranker.fit_pairs([(features.of_texts([g]), features.of_orders(g, task.orders(g))) for g in train])
-    assert np.array_equal(learned(ranker, train, drawn_orders(train, task), task.name).weights, own.weights)
+    assert np.array_equal(
+        orders.learned(ranker, train, orders.drawn_orders(train, task), task.name).weights, own.weights
+    )
     assert not np.allclose(ranker.fit(train).weights, own.weights)
-    assert learned(own, (), (), task.name) is own  # fitted already
+    assert orders.learned(own, (), (), task.name) is own  # fitted already
     both, alone = (order_measurements({"g": r}, test, tasks, train=t) for r, tasks, t in (
         (ranker, [ShuffleTask(), task], train), (own, [task], ())))  # fmt: skip
     assert np.array_equal(both[1].tally.values, alone[0].tally.values)
@@ -161,11 +153,11 @@ def test_areas_count_pairs_of_any_documents_and_the_curve_encloses_them():
     low, high = (rng.normal(shift, size=50).round(1) for shift in (0, 0.8))
     loop = sum((a < b) + 0.5 * (a == b) for a in low for b in high) / 2500
     sides = Tally.of_columns([Text(str(i)) for i in range(50)], low=low, high=high, excluded=np.zeros(50))
-    assert Area("low", "high", lower=True).score(sides) == pytest.approx(loop)
-    curve = roc_points(low, high)
+    assert orders.Area("low", "high", lower=True).score(sides) == pytest.approx(loop)
+    curve = orders.roc_points(low, high)
     assert np.trapezoid(curve["true_positive"], curve["false_positive"]) == pytest.approx(loop, abs=0.03)
     tally = Tally(tuple("abcdefgh"), ("a", "b", "excluded"), np.c_[rng.normal(size=(8, 2)).round(1), np.arange(8) > 6])
-    metric, index = Area("a", "b"), rng.integers(0, 8, (20, 8))
+    metric, index = orders.Area("a", "b"), rng.integers(0, 8, (20, 8))
     assert resampled_scores(metric, tally, index).tolist() == [metric.score(tally.take(rows)) for rows in index]
     units = [Text(f"u{i}") for i in range(9)]
     (found,) = order_areas({"cost": Cost()}, units, [ShuffleTask()])
