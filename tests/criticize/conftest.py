@@ -18,19 +18,11 @@ def bare():
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """Real texts; other true texts; the same with sections in a wrong order."""
-    folder = tmp_path_factory.mktemp("world")
-    made = {
-        corruption: build(
-            name="criticize", seed=5, domain="wiki", documents={"test": 60}, corruption=corruption, severity=severity
-        )
-        for corruption, severity in (("", 0.0), ("section_order", 1.0))
-    }
-    true, broken = (list(one.documents) for one in made.values())
-    return {
-        "real": write(folder / "real.jsonl", records(true[:40])),
-        "true": write(folder / "true.jsonl", records(true[40:])),
-        "broken": write(folder / "broken.jsonl", records(broken[40:])),
-    }
+    folder, given = tmp_path_factory.mktemp("world"), {"seed": 5, "domain": "wiki", "documents": {"test": 60}}
+    true = build(name="criticize", **given).documents
+    broken = build(name="criticize", corruption="section_order", severity=1.0, **given).documents
+    sides = {"real": true[:40], "true": true[40:], "broken": broken[40:]}
+    return {name: write(folder / f"{name}.jsonl", records(side)) for name, side in sides.items()}
 
 
 @pytest.fixture(scope="module")

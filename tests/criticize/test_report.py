@@ -20,7 +20,7 @@ from longform.criticize.texts import halves, read_texts
 from tests.refusals import refuses
 
 
-def test_the_report_holds_every_number_a_page_per_text_and_marks_in_the_text(tmp_path, broken):
+def test_the_report_holds_every_number_a_page_per_text_marks_in_the_text_and_text_as_text(tmp_path, broken):
     index = broken.save(tmp_path / "out")
     assert index.is_file() and (tmp_path / "out" / "results.png").is_file()
     with (tmp_path / "out" / "results.csv").open() as file:
@@ -30,9 +30,6 @@ def test_the_report_holds_every_number_a_page_per_text_and_marks_in_the_text(tmp
     document = broken.generated.documents[0]
     found = marks(document, broken.judged)
     assert found and all(0 <= start < end <= len(document.text) for start, end, _, _ in found)
-
-
-def test_text_is_shown_as_text(tmp_path):
     hostile = "<script>alert(1)</script> & \"quoted\" 'single' \u202e \x07 bell. It ends here."
     write(tmp_path / "one.jsonl", [{"id": "<b>x</b>", "text": hostile}])
     document = read_texts(tmp_path / "one.jsonl").documents[0]
@@ -83,14 +80,6 @@ def test_differences_and_the_figure_are_said_and_drawn_as_they_are(broken):
     assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
 
 
-@pytest.mark.parametrize(("values", "named"),
-                         [([2.3, 0.5, 2.3, 2.3], [0, 2, 3]), ([1.0, 1.0], []), ([5.0, 1.0, 1.0, 1.1], [0]),
-                          ([1.0, float("nan"), 3.0], [2]), ([], [])])  # fmt: skip
-def test_places_above_the_mean_stand_out_even_where_most_are_bad(values, named):
-    spans = [(i, i + 1) for i in range(len(values))]
-    assert [span[0] for _, span in worst_places(np.array(values), spans)] == named
-
-
 def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world):
     real = list(read_texts(world["real"]).documents)
     text = real[0].sections[0].text
@@ -103,6 +92,10 @@ def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world)
     ((_, (start, end)), *others) = again.blame["generated/x"]
     assert said.text[start:end] == first and start > 0
     assert len({span for _, span in again.blame["generated/x"]}) == 1 + len(others)
+    for values, named in (([2.3, 0.5, 2.3, 2.3], [0, 2, 3]), ([1.0, 1.0], []), ([5.0, 1.0, 1.0, 1.1], [0]),
+                          ([1.0, float("nan"), 3.0], [2]), ([], [])):  # fmt: skip
+        spans = [(i, i + 1) for i in range(len(values))]  # what is above the mean stands out, even where most is bad
+        assert [span[0] for _, span in worst_places(np.array(values), spans)] == named
 
 
 def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
@@ -153,8 +146,7 @@ def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
 
 def test_halves_depend_on_the_texts_not_on_their_order(tmp_path):
     rows = [{"id": f"t{i}", "text": f"Text number {i} is here."} for i in range(9)]
-    one = halves(read_texts(write(tmp_path / "a.jsonl", rows)).documents)
-    other = halves(read_texts(write(tmp_path / "b.jsonl", rows[::-1])).documents)
+    one, other = (halves(read_texts(write(tmp_path / "a.jsonl", order)).documents) for order in (rows, rows[::-1]))
     assert {d.id: d.split for d in one} == {d.id: d.split for d in other}
     assert sorted(d.split for d in one) == ["test"] * 5 + ["train"] * 4
 

@@ -54,26 +54,26 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     tested = at["gpt2-w title minus data", "share, articles exchanged"]
     one, other = (at[system, "coherent, articles resampled"].value for system in ("gpt2-w title", "data"))
     assert tested.value == pytest.approx(one - other) and tested.p_value < 0.001
-    assert {p.name for p in (tmp_path / "a").iterdir()} == {
-        "human_study.csv", "human_study.md", "organisations.csv", "organisations.md",
-    }  # fmt: skip
+    written = {f"{name}.{kind}" for name in ("human_study", "organisations") for kind in ("csv", "md")}
+    assert {p.name for p in (tmp_path / "a").iterdir()} == written
 
 
-def test_other_files_are_refused_by_name(tmp_path, capsys):
+def test_other_files_and_an_output_that_is_a_file_are_refused_by_name(tmp_path, capsys):
     claims = [row | {"question": "label", "answer": "refuted"} for row in rows()[:1]]
-    cases = {
-        "claims.csv": (lambda p: write_csv(p, claims), "only studies of sections"),
-        "mark.csv": (lambda p: write_csv(p, [row | {"last": "WAHR"} for row in rows()]), "row 1: last is 'WAHR'"),
-        "empty.csv": (lambda p: p.write_text(""), "no row"),
-        "other.csv": (lambda p: p.write_text("a,b\n1,2\n"), "rows without"),
-        "broken.jsonl": (lambda p: p.write_text("{\n"), "not an export"),
-        "list.jsonl": (lambda p: p.write_text("[1]\n"), "not an export"),
-        "bytes.csv": (lambda p: p.write_bytes(b"\xff\xfe\x00"), "not an export"),
-    }
-    for name, (write, why) in cases.items():
-        write(tmp_path / name)
-        assert main(["analyse", str(tmp_path / name)]) == 2 and why in capsys.readouterr().err
+    write_csv(tmp_path / "claims.csv", claims)
+    write_csv(tmp_path / "mark.csv", [row | {"last": "WAHR"} for row in rows()])
+    held = {"empty.csv": b"", "other.csv": b"a,b\n1,2\n", "broken.jsonl": b"{\n", "list.jsonl": b"[1]\n",
+            "bytes.csv": b"\xff\xfe\x00"}  # fmt: skip
+    for name, content in held.items():
+        (tmp_path / name).write_bytes(content)
+    said = {"claims.csv": "only studies of sections", "mark.csv": "row 1: last is 'WAHR'", "empty.csv": "no row",
+            "other.csv": "rows without"}  # fmt: skip
+    for name in said.keys() | held.keys():
+        assert main(["analyse", str(tmp_path / name)]) == 2
+        assert said.get(name, "not an export") in capsys.readouterr().err
     refuses("not an export", read_export, tmp_path / "absent.csv")
+    export = str(write_csv(tmp_path / "e.csv", rows()))
+    refused(capsys, main(["analyse", export, "--out", export]), "e.csv: cannot be written")
 
 
 @pytest.mark.parametrize("word", [str.upper, str.lower])
@@ -124,30 +124,32 @@ def test_no_training_article_is_tested_under_any_name_or_order(tmp_path):
     assert [item.id for item in study.items if item.source == "lm"] == ["testing/lm/c"]
 
 
-def test_outputs_that_cannot_be_are_refused(tmp_path, capsys):
-    export = write_csv(tmp_path / "e.csv", rows())
-    refused(capsys, main(["analyse", str(export), "--out", str(export)]), "e.csv: cannot be written")
-    refused(capsys, make(tmp_path, out="e.csv/s.json"), "cannot be written")
-    refused(capsys, make(tmp_path, out="."), "cannot be written")
-    refused(capsys, claims(tmp_path, "s.jsonl", json.dumps(CLAIM | {"claim": "\ud800"}).encode()), "surrogate")
+def test_a_broken_corpus_is_named_with_its_line_and_an_article_that_comes_twice(tmp_path, capsys):
+    whole, broken = corpus(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"
+    for line in (b"{\n", b'{"id": "\xe9"}\n', b"[1]\n"):
+        broken.write_bytes(whole.read_bytes() + line)
+        for sides in ({"train": broken, "system": whole}, {"train": whole, "system": broken}):
+            refused(capsys, make(tmp_path, **sides), "b.jsonl:7: ")
+    broken.write_text((json.dumps(article("d", "test").to_record()) + "\n") * 2)
+    refused(capsys, make(tmp_path, system=broken), "testing/data/d")
     assert not (tmp_path / "s.json").exists()
 
 
-@pytest.mark.parametrize("line", [b"{\n", b'{"id": "\xe9"}\n', b"[1]\n"])
-def test_a_broken_corpus_is_named_with_its_line(tmp_path, capsys, line):
-    whole, broken = corpus(tmp_path / "a.jsonl"), tmp_path / "b.jsonl"
-    broken.write_bytes(whole.read_bytes() + line)
-    refused(capsys, make(tmp_path, train=broken, system=whole), "b.jsonl:7: ")
-    refused(capsys, make(tmp_path, train=whole, system=broken), "b.jsonl:7: ")
+TWICE = (json.dumps(CLAIM) + "\n").encode() * 2
 
 
-@pytest.mark.parametrize(("name", "held"),
-                         [("latin.csv", "item_id,claim,evidence\na,Ça va,é\n".encode("latin-1")),
-                          ("latin.jsonl", b'{}\n{"claim": "\xe9"}\n'), ("list.jsonl", b"{}\n[1]\n"),
-                          ("broken.jsonl", b"{}\n{\n"),
-                          ("long.csv", b"item_id,claim,evidence\n" + b"a" * (csv.field_size_limit() + 1))])  # fmt: skip
-def test_a_broken_sheet_is_named_with_its_line(tmp_path, capsys, name, held):
-    refused(capsys, claims(tmp_path, name, held), f"{name}:2: ")
+@pytest.mark.parametrize(("name", "held", "why"),
+                         [("latin.csv", "item_id,claim,evidence\na,Ça va,é\n".encode("latin-1"), "latin.csv:2: "),
+                          ("latin.jsonl", b'{}\n{"claim": "\xe9"}\n', "latin.jsonl:2: "),
+                          ("list.jsonl", b"{}\n[1]\n", "list.jsonl:2: "),
+                          ("broken.jsonl", b"{}\n{\n", "broken.jsonl:2: "),
+                          ("long.csv", b"item_id,claim,evidence\n" + b"a" * (csv.field_size_limit() + 1),
+                           "long.csv:2: "),
+                          ("e.jsonl", b"", "no item"), ("e.csv", b"", "no item"), ("twice.jsonl", TWICE, "'a'"),
+                          ("half.jsonl", json.dumps(CLAIM | {"claim": "\ud800"}).encode(), "surrogate")])  # fmt: skip
+def test_a_broken_sheet_is_named_with_its_line(tmp_path, capsys, name, held, why):
+    refused(capsys, claims(tmp_path, name, held), why)
+    assert not (tmp_path / "s.json").exists()
 
 
 def test_a_sheet_may_have_a_byte_order_mark_and_line_separators(tmp_path):
@@ -160,62 +162,46 @@ def test_a_sheet_may_have_a_byte_order_mark_and_line_separators(tmp_path):
         assert load_study(tmp_path / "s.json").items[0].body == {"claim": "one, two", "evidence": "three"}
 
 
-def test_the_database_of_something_else_is_refused_and_untouched(tmp_path, capsys):
-    small_study().save(tmp_path / "s.json")
-    with sqlite3.connect(tmp_path / "other.sqlite") as held:
-        held.execute("CREATE TABLE holidays (day TEXT)")
-    before = (tmp_path / "other.sqlite").read_bytes()
-    given = ["--study", str(tmp_path / "s.json"), "--answers", str(tmp_path / "other.sqlite")]
-    refused(capsys, main(["export", *given, "--out", str(tmp_path / "e.csv")]), "holidays", "name another file")
-    refused(capsys, main(["invite", *given, "ada"]), "holidays")
-    assert (tmp_path / "other.sqlite").read_bytes() == before
-
-
-@pytest.mark.parametrize(("more", "why"),
-                         [(["--articles", "-3"], "has 6 training articles"),
-                          (["--articles", "0"], "has 6 training articles"),
-                          (["--articles", "7"], "has 6 training articles"), (["--per-system", "0"], "1 or more"),
-                          (["--per-system", "-1"], "1 or more"), (["--system", "data=b"], "'data' is given twice"),
-                          (["--system", "b"], "NAME=FOLDER")])  # fmt: skip
-def test_numbers_and_systems_that_cannot_be_are_refused(tmp_path, capsys, more, why):
-    refused(capsys, make(tmp_path, *more), why)
+@pytest.mark.parametrize(("option", "value", "why"),
+                         [*(("--articles", number, "has 6 training articles") for number in ("-3", "0", "7")),
+                          ("--per-system", "0", "1 or more"), ("--per-system", "-1", "1 or more"),
+                          ("--system", "data=b", "'data' is given twice"), ("--system", "b", "NAME=FOLDER")])  # fmt: skip
+def test_numbers_systems_and_outputs_that_cannot_be_are_refused(tmp_path, capsys, option, value, why):
+    refused(capsys, make(tmp_path, option, value), why)
+    for out in ("a.jsonl/s.json", "."):
+        refused(capsys, make(tmp_path, out=out), "cannot be written")
     assert not (tmp_path / "s.json").exists()
 
 
-def test_empty_sheets_and_ids_that_come_twice_are_refused(tmp_path, capsys):
-    line = (json.dumps(CLAIM) + "\n").encode()
-    for name, held, why in (("e.jsonl", b"", "no item"), ("e.csv", b"", "no item"), ("t.jsonl", line * 2, "'a'")):
-        refused(capsys, claims(tmp_path, name, held), why)
-    twice = tmp_path / "t.jsonl"
-    twice.write_text(json.dumps(article("d", "test").to_record()) + "\n")
-    twice.write_text(twice.read_text() * 2)
-    refused(capsys, make(tmp_path, system=twice), "testing/data/d")
-    assert not (tmp_path / "s.json").exists()
+def files(folder, answers="a.sqlite"):
+    return ["--study", str(folder / "s.json"), "--answers", str(folder / answers)]
 
 
-def test_an_export_needs_the_database_and_a_kind_of_file_that_it_writes(tmp_path, capsys):
+def test_an_export_needs_a_database_of_its_own_and_a_kind_of_file_that_it_writes(tmp_path, capsys):
     small_study().save(tmp_path / "s.json")
     Store(tmp_path / "a.sqlite").close()
-    export = ["export", "--study", str(tmp_path / "s.json"), "--out"]
-    typo = main([*export, str(tmp_path / "e.csv"), "--answers", str(tmp_path / "typo.sqlite")])
-    refused(capsys, typo, "typo.sqlite: no such file")
-    for name in ("e.xlsx", "e"):
-        refused(capsys, main([*export, str(tmp_path / name), "--answers", str(tmp_path / "a.sqlite")]), ".jsonl")
-    assert {path.name for path in tmp_path.iterdir()} >= {"s.json", "a.sqlite"}
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(("e", "typo"))]
+    with sqlite3.connect(tmp_path / "other.sqlite") as held:
+        held.execute("CREATE TABLE holidays (day TEXT)")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for answers, out, words in (("typo.sqlite", "e.csv", ["typo.sqlite: no such file"]),
+                                ("a.sqlite", "e.xlsx", [".jsonl"]), ("a.sqlite", "e", [".jsonl"]),
+                                ("other.sqlite", "e.csv", ["holidays", "name another file"])):  # fmt: skip
+        refused(capsys, main(["export", *files(tmp_path, answers), "--out", str(tmp_path / out)]), *words)
+    refused(capsys, main(["invite", *files(tmp_path, "other.sqlite"), "ada"]), "holidays")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_the_command_line_makes_invites_all_or_none_and_exports(tmp_path, capsys):
     assert make(tmp_path, "--articles", "2") == 0
-    files = ["--study", str(tmp_path / "s.json"), "--answers", str(tmp_path / "a.sqlite")]
-    assert main(["invite", *files, "ada", "ben"]) == 0
+    given = files(tmp_path)
+    assert main(["invite", *given, "ada", "ben"]) == 0
     assert capsys.readouterr().out.count("http://127.0.0.1:8000/enter/") == 2
     for labels in (["ada"], ["cyd", "ada"], ["cyd", "cyd"]):
-        assert main(["invite", *files, *labels]) == 2 and capsys.readouterr().out == ""
-    assert main(["invite", *files, "--host", "https://study.example/", "cyd"]) == 0
+        assert main(["invite", *given, *labels]) == 2 and capsys.readouterr().out == ""
+    assert main(["invite", *given, "--host", "https://study.example/", "cyd"]) == 0
     assert "cyd: https://study.example/enter/" in capsys.readouterr().out
-    assert main(["export", *files, "--out", str(tmp_path / "e.csv")]) == 0
+    assert main(["export", *given, "--out", str(tmp_path / "e.csv")]) == 0
     assert (tmp_path / "e.csv").read_text().startswith("annotator,item,source")
-    assert main(["serve", "--study", str(tmp_path / "none"), "--answers", str(tmp_path / "a.sqlite")]) == 2
     (tmp_path / "junk.sqlite").write_bytes(b"junk" * 1000)
-    assert main(["invite", *files[:2], "--answers", str(tmp_path / "junk.sqlite"), "z"]) == 2
+    assert main(["invite", *files(tmp_path, "junk.sqlite"), "z"]) == 2
+    assert main(["serve", *files(tmp_path / "none")]) == 2
