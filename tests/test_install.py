@@ -103,7 +103,7 @@ def test_a_missing_module_of_our_own_is_a_mistake_and_no_advice():
     refuses(r"'no_such' is not installed; pip install 'longform\[real\]'", extras.check, "real", "json", "no_such")
 
 
-def test_what_is_pinned_satisfies_what_the_package_declares():
+def test_what_is_pinned_satisfies_what_the_package_declares_and_the_hook_is_the_pinned_ruff():
     declared, pinned = ranges("") | ranges("study"), pins("requirements.txt")
     assert pinned.keys() - declared.keys() == {"ruamel.yaml.clib"} and declared.keys() <= pinned.keys()
     declared |= ranges("dev")
@@ -112,6 +112,9 @@ def test_what_is_pinned_satisfies_what_the_package_declares():
     for name, wanted in declared.items():
         (exact,) = pinned[name]
         assert Version(exact.version) in wanted, f"{name}: {exact} is pinned, {wanted} is declared"
+    (hook,) = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
+    (exact,) = pinned["ruff"]
+    assert hook["rev"] == f"v{exact.version}" and [one["id"] for one in hook["hooks"]] == ["ruff-check", "ruff-format"]
 
 
 def test_every_package_that_the_source_imports_is_declared():
@@ -126,16 +129,13 @@ def test_every_package_that_the_source_imports_is_declared():
             assert brought.get(name, name).replace("_", "-").lower() in declared, f"{path} imports {name}"
 
 
-def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_place():
+def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_package_without_one():
     lines = read("requirements.lock").splitlines()[1:]
     found = [re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
     assert all(found) and len(found) > 100
     locked = {one[1]: Version(one[2]) for one in found}
     for name, wanted in pins("requirements.txt").items():
         assert locked[name.replace(".", "-")] in wanted, name
-
-
-def test_a_package_without_a_hash_is_not_locked():
     locked = runpy.run_path(str(ROOT / ".ci" / "lock.py"))["locked"]
     machine = {"python_version": "3.11", "sys_platform": "linux", "platform_machine": "x86_64"}
     hashed = {"archive_info": {"hashes": {"sha256": "ab"}}}
@@ -169,7 +169,7 @@ def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
     assert "longform criticize docs/data_cards docs/model_cards --out criticism" in [step.get("run") for step in steps]
 
 
-def test_the_container_copies_what_setup_needs_and_both_are_of_one_python():
+def test_the_container_copies_what_setup_needs_nothing_that_git_ignores_and_both_are_of_one_python():
     text = read("Dockerfile")
     based = re.findall(r"^FROM (\S+) AS (\w+)", text, re.M)
     assert based == [(f"python:{MADE_WITH}-slim", "machine"), ("machine", "study")]
@@ -184,19 +184,9 @@ def test_the_container_copies_what_setup_needs_and_both_are_of_one_python():
     assert (place / box["build"]["dockerfile"]).is_file() and (place / box["build"]["context"]).resolve() == ROOT
     assert f"AS {box['build']['target']}\n" in text and f"USER {box['remoteUser']}\n" in text
     assert box["postCreateCommand"].removeprefix("make ") in TARGETS
-
-
-def test_what_git_ignores_stays_out_of_the_container_and_git_does_not():
     ignored = read(".dockerignore").split("\n")
     for line in read(".gitignore").split():
         pattern = line.strip("/")
         if not line.startswith(("!", ".*")):
             assert pattern in ignored or f"**/{pattern}" in ignored, line
     assert ".git" not in ignored
-
-
-def test_the_hook_is_the_pinned_ruff():
-    (repo,) = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
-    (exact,) = pins("requirements-dev.txt")["ruff"]
-    assert repo["rev"] == f"v{exact.version}"
-    assert [hook["id"] for hook in repo["hooks"]] == ["ruff-check", "ruff-format"]

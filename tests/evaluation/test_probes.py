@@ -33,9 +33,7 @@ def test_a_response_is_the_paired_difference_with_its_interval():
     assert hurt.details["difference_low"] < hurt.difference < hurt.details["difference_high"] and hurt.p_value == 0.001
     assert hurt.low < hurt.value < hurt.high and hurt.reference == sound.value and hurt.critic == "ppl"
     assert found["hurt", 0.2].p_value < 0.01 and (idle.difference, idle.p_value) == (0, 1)
-
-
-def test_severities_stand_in_ids_and_bad_ids_and_unlike_documents_are_refused():
+    # severities stand in ids, and bad ids and unlike documents are refused
     titles = [Chain(f"d{i}@{s}", "test", ("a", "b", "ac"[i % 2])) for s in (0, 1) for i in range(20)]
     critic = BigramCritic().fit([Chain(str(i), "train", ("a", "b", "a")) for i in range(9)])
     zero, one = corruption_response(critic, titles, case=of_severity)
@@ -50,51 +48,44 @@ def test_severities_stand_in_ids_and_bad_ids_and_unlike_documents_are_refused():
 FORMULA = parse("(2;%b%) > (2;%a%)")
 
 
-def item(number: int, first: list[float], second: list[float], suite: str = "s") -> ReadItem:
-    regions = {("a", 1): np.array([1.0]), ("a", 2): np.array(first), ("b", 1): np.array([1.0]),
-               ("b", 2): np.array(second)}  # fmt: skip
+def item(number, first, second, suite="s"):
+    regions = {("a", 1): [1.0], ("a", 2): first, ("b", 1): [1.0], ("b", 2): second}
+    regions = {place: np.array(bits) for place, bits in regions.items()}
     return ReadItem(f"{suite}/{number}", "test", suite, "mean", (FORMULA,), regions)
 
 
 ITEMS = [item(1, [1, 2], [4]), item(2, [5], [4, 4, 4]), item(3, [3], [3]), item(4, [0], [9], "t")]
 
 
-def test_an_inequality_is_strict_in_means_or_sums():
-    tally = SuiteAccuracy().tally(ITEMS)
-    assert SuiteAccuracy().score(tally) == 2 / 4
-    found = SuiteAccuracy().describe(ITEMS)
+SUITES = SuiteAccuracy()
+
+
+def test_an_inequality_is_strict_in_means_or_sums_and_a_star_is_over_tokens():
+    assert SUITES.score(SUITES.tally(ITEMS)) == 2 / 4
+    found = SUITES.describe(ITEMS)
     counts = {name: (suite["counts"]["items"], suite["counts"]["correct"]) for name, suite in found.items()}
     assert counts == {"s": (3, 1), "t": (1, 1)}
-    assert not SuiteAccuracy().succeeds(ITEMS[1])
-    assert SuiteAccuracy().succeeds(replace(ITEMS[1], metric="sum"))
+    assert not SUITES.succeeds(ITEMS[1]) and SUITES.succeeds(replace(ITEMS[1], metric="sum"))
     bits, place = item(1, [1, 5, 2], [0]), RegionValue(2, "a")
-    names = ("sum", "mean", "median", "range", "max", "min")
-    values = {name: SuiteAccuracy().value(replace(bits, metric=name), place) for name in names}
-    assert values == {"sum": 8, "mean": 8 / 3, "median": 2, "range": 4, "max": 5, "min": 1}
-
-
-def test_star_is_over_tokens_and_a_region_without_any_has_no_mean():
+    for name, value in {"sum": 8, "mean": 8 / 3, "median": 2, "range": 4, "max": 5, "min": 1}.items():
+        assert SUITES.value(replace(bits, metric=name), place) == value
     bits = item(1, [4, 4, 4], [0])
-    assert SuiteAccuracy().value(bits, RegionValue(None, "a")) == 13 / 4
-    assert SuiteAccuracy().value(replace(bits, metric="sum"), RegionValue(None, "a")) == 13
+    assert SUITES.value(bits, RegionValue(None, "a")) == 13 / 4
+    assert SUITES.value(replace(bits, metric="sum"), RegionValue(None, "a")) == 13
     empty = item(1, [], [4])
-    assert SuiteAccuracy().succeeds(replace(empty, metric="sum"))
-    refuses("s/1: region 2 of condition 'a' has no token, so it has no mean", SuiteAccuracy().tally, [empty])
+    assert SUITES.succeeds(replace(empty, metric="sum"))
+    refuses("s/1: region 2 of condition 'a' has no token, so it has no mean", SUITES.tally, [empty])
 
 
 def test_all_predictions_must_hold_and_gains_and_losses_against_another_model_are_counted():
     both = ReadItem("s/1", "test", "s", "sum", (FORMULA, parse("(2;%a%) > 100")), ITEMS[0].regions)
-    assert SuiteAccuracy().succeeds(ITEMS[0])
-    assert not SuiteAccuracy().succeeds(both)
+    assert SUITES.succeeds(ITEMS[0]) and not SUITES.succeeds(both)
     other = [item(1, [9], [4]), item(2, [5], [6]), item(3, [3], [3]), item(4, [0], [9], "t")]
-    tally = SuiteAccuracy().against(other).tally(ITEMS)
+    tally = SUITES.against(other).tally(ITEMS)
     assert (tally.total("gained"), tally.total("lost")) == (1, 1)
-    counts = SuiteAccuracy().against(other).describe(ITEMS)["s"]["counts"]
+    counts = SUITES.against(other).describe(ITEMS)["s"]["counts"]
     assert counts == {"items": 3, "correct": 1, "gained": 1, "lost": 1}
-
-
-def test_the_description_holds_sums_over_all_right_and_wrong_items():
-    found = SuiteAccuracy().describe(ITEMS)["s"]
+    found = SUITES.describe(ITEMS)["s"]  # sums over all, right and wrong items
     assert found["formula_bits"]["(2;%b%)"]["all"] == [pytest.approx(19 / 3), pytest.approx(np.std([4, 12, 3]))]
     assert found["formula_bits"]["(2;%b%)"]["true"] == [4.0, 0.0]
     assert found["formula_bits"]["(2;%a%)"]["false"] == [4.0, 1.0]

@@ -14,16 +14,8 @@ from longform.critics.mauve import read as text_features
 from longform.critics.perplexity import read as token_readout
 from longform.critics.section_order import read as section_titles
 from longform.decoding import completions, continuations
-from longform.language_models import bases, causal_lm, tokenizers
-from longform.language_models.checkpoints import (
-    SavedModel,
-    chosen_device,
-    load_model,
-    load_reader,
-    load_tokenizer,
-    new_network,
-    published,
-)
+from longform.language_models import bases, causal_lm, checkpoints, tokenizers
+from longform.language_models.checkpoints import SavedModel, load_model, load_reader, load_tokenizer, published
 from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
 
@@ -89,49 +81,45 @@ def carried(tmp_path_factory):
         yield network, tokenizer
 
 
-@pytest.fixture
-def pointer(carried, tmp_path):
-    published(package="tiny_weights", file="tiny.gguf").save(tmp_path)
-    return tmp_path
+NAMED = {"package": "tiny_weights", "file": "tiny.gguf"}
 
 
-def test_the_network_and_the_tokenizer_are_those_in_the_file(carried, pointer):
+def saved(made, folder):
+    folder.mkdir()
+    made.save(folder)
+    return folder
+
+
+def test_the_network_and_the_tokenizer_are_those_in_the_file(carried, tmp_path):
     network, tokenizer = carried
-    found, words = load_reader(pointer, AutoModelForCausalLM), load_tokenizer(pointer)
+    for made, name in ((tokenizers.fit(documents=[], **NAMED), "words"), (published(**NAMED), "reader")):
+        words = load_tokenizer(saved(made, tmp_path / name))
+        assert words.get_vocab() == tokenizer.get_vocab() and words.eos_token == tokenizer.eos_token
     text = documents()[0].text
     ids = tokenizer(text)["input_ids"][:50]
     assert words(text, add_special_tokens=False)["input_ids"][:50] == ids
     assert words.eos_token_id == tokenizer.eos_token_id
+    found = load_reader(tmp_path / "reader", AutoModelForCausalLM)
     with torch.no_grad():
         assert torch.allclose(found(torch.tensor([ids])).logits, network(torch.tensor([ids])).logits, atol=1e-5)
-
-
-def test_it_is_finetuned_and_saved_with_its_tokenizer(pointer, tmp_path):
-    plan = {"learning_rate": 1e-2, "batch": 2, "epochs": 2, "validations": 1}
-    (tmp_path / "s").mkdir()
-    tuned = causal_lm.fit(
-        documents=documents(), base=pointer, name="tiny", seed=1, scratch=tmp_path / "s", titles=False, packing="stream",
-        context=16, schedule=plan,
-    )  # fmt: skip
-    (tmp_path / "tuned").mkdir()
-    tuned.save(tmp_path / "tuned")
-    start, end = (load_model(place, AutoModelForCausalLM).state_dict() for place in (pointer, tmp_path / "tuned"))
-    assert any(not torch.equal(start[name], end[name]) for name in start)
-    assert load_tokenizer(tmp_path / "tuned").eos_token_id is not None
-
-
-def test_a_study_takes_its_tokenizer_and_its_reader_from_the_package(carried, tmp_path):
-    network, tokenizer = carried
-    named = {"package": "tiny_weights", "file": "tiny.gguf"}
-    for made, folder in ((tokenizers.fit(documents=[], **named), "words"), (published(**named), "reader")):
-        (tmp_path / folder).mkdir()
-        made.save(tmp_path / folder)
-        kept = load_tokenizer(tmp_path / folder)
-        assert kept.get_vocab() == tokenizer.get_vocab() and kept.eos_token == tokenizer.eos_token
-    found = load_reader(tmp_path / "reader", AutoModelForCausalLM)
-    assert torch.allclose(found.lm_head.weight, network.lm_head.weight, atol=1e-6)
     for more in ({"vocab_size": 300}, {"folder": tmp_path}):
-        refuses("a package with a file", tokenizers.fit, documents=[], **named, **more)
+        refuses("a package with a file", tokenizers.fit, documents=[], **NAMED, **more)
+
+
+def finetuned(base, tmp_path, **over):
+    plan = {"learning_rate": 0, "batch": 2, "epochs": 1, "validations": 1}
+    settings = {"titles": True, "packing": "stream", "context": 16, "schedule": plan, "name": "tiny", "seed": 7} | over
+    tmp_path.mkdir(exist_ok=True)
+    return causal_lm.fit(documents=documents(), base=base, scratch=tmp_path, **settings)
+
+
+def test_it_is_finetuned_and_saved_with_its_tokenizer(carried, tmp_path):
+    plan = {"learning_rate": 1e-2, "batch": 2, "epochs": 2, "validations": 1}
+    pointer = saved(published(**NAMED), tmp_path / "pointer")
+    tuned = saved(finetuned(pointer, tmp_path, titles=False, schedule=plan), tmp_path / "tuned")
+    start, end = (load_model(place, AutoModelForCausalLM).state_dict() for place in (pointer, tuned))
+    assert any(not torch.equal(start[name], end[name]) for name in start)
+    assert load_tokenizer(tuned).eos_token_id is not None
 
 
 @pytest.mark.parametrize(("named", "sentence"),
@@ -147,18 +135,17 @@ def test_what_is_not_there_is_said_in_a_sentence(carried, named, sentence):
     refuses(sentence, published, **named)
 
 
-def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, monkeypatch):
+def test_a_damaged_file_a_hub_without_one_and_a_device_that_torch_lacks_are_said_in_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "broken_weights").mkdir()
     (tmp_path / "broken_weights" / "a.gguf").write_bytes(b"GGUF\x03\0\0\0" + b"\0" * 40)
     monkeypatch.syspath_prepend(tmp_path)
     published(package="broken_weights", file="a.gguf").save(tmp_path)
     refuses("could be opened", load_model, tmp_path, AutoModelForCausalLM)
     refuses("could be opened", load_tokenizer, tmp_path)
-
-
-def test_a_hub_that_has_nothing_is_no_reason_to_train_again(tmp_path):
     published(hub=str(tmp_path / "gone"), revision="0" * 40).save(tmp_path)
     refuses("by the network once", load_model, tmp_path, AutoModelForCausalLM)
+    monkeypatch.setenv("LONGFORM_DEVICE", "gpu")
+    refuses("LONGFORM_DEVICE is 'gpu'", checkpoints.chosen_device)
 
 
 SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
@@ -171,34 +158,25 @@ def kept(tmp_path_factory):
     run = tmp_path_factory.mktemp("run")
     tokenizer = load_tokenizer(bpe_folder(run / "tokenizer"))
     for name, shape in (("small", SMALL), ("wide", WIDE)):
-        network = new_network(shape, AutoModelForCausalLM, 3, vocab_size=len(tokenizer), max_position_embeddings=16)
+        network = checkpoints.new_network(
+            shape, AutoModelForCausalLM, 3, vocab_size=len(tokenizer), max_position_embeddings=16
+        )
         SavedModel(network, tokenizer).save(run / "models" / name)
     bases.keep(run / "models", run / "tokenizer", run / "bases")
     return run
 
 
-def finetuned(kept, tmp_path, shape, **over):
-    plan = {"learning_rate": 0, "batch": 2, "epochs": 1, "validations": 1}
-    settings = {"titles": True, "packing": "stream", "context": 16, "schedule": plan, "name": "tiny", "seed": 7} | over
-    given = {"documents": documents(), "base": kept / "tokenizer", "scratch": tmp_path}
-    return causal_lm.fit(**given, shape=shape, bases=kept / "bases", **settings)
-
-
-@pytest.mark.parametrize("shape, name", [(SMALL, "small"), (WIDE, "wide")])
-def test_a_shape_is_finetuned_from_the_base_that_has_it(kept, tmp_path, shape, name):
-    ours = finetuned(kept, tmp_path, shape).network.state_dict()
-    theirs = AutoModelForCausalLM.from_pretrained(kept / "models" / name).half().float().state_dict()
-    assert all(torch.equal(ours[key], theirs[key]) for key in theirs)  # a rate of zero changes no weight
+def test_a_shape_is_finetuned_from_the_base_that_has_it_and_another_is_refused(kept, tmp_path, capsys):
+    for name, shape in (("small", SMALL), ("wide", WIDE)):
+        given = {"shape": shape, "bases": kept / "bases"}
+        ours = finetuned(kept / "tokenizer", tmp_path / name, **given).network.state_dict()
+        theirs = AutoModelForCausalLM.from_pretrained(kept / "models" / name).half().float().state_dict()
+        assert all(torch.equal(ours[key], theirs[key]) for key in theirs)  # a rate of zero changes no weight
+        assert json.loads((kept / "bases" / name / "config.json").read_text())["dtype"] == "float16"
     assert sorted(path.name for path in (kept / "bases").iterdir()) == ["small", "tokenizer", "wide"]
-    assert json.loads((kept / "bases" / name / "config.json").read_text())["dtype"] == "float16"
-
-
-def test_another_shape_another_vocabulary_and_an_empty_run_are_refused(kept, tmp_path, capsys):
     said = r"no base has the shape .*'n_embd': 24.*'n_embd': 16.*training.bases to null"
-    refuses(said, finetuned, kept, tmp_path, {**SMALL, "n_embd": 24})
-    other = tmp_path / "other"
-    other.mkdir()
-    tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=280).save(other)
+    refuses(said, finetuned, kept / "tokenizer", tmp_path, shape={**SMALL, "n_embd": 24}, bases=kept / "bases")
+    other = saved(tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=280), tmp_path / "other")
     refuses("another vocabulary", bases.base_of, kept / "bases", SMALL, load_tokenizer(other))
     assert bases.main([str(tmp_path)]) == 2
     assert "no trained model" in capsys.readouterr().err
@@ -227,8 +205,3 @@ def test_readers_move_to_the_device_of_the_setting(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(torch.nn.Module, "to", lambda self, *where, **_: (moved.append(where), self)[1])
     READERS[kind](folder)
     assert (torch.device("cuda:3"),) in moved
-
-
-def test_the_setting_names_a_device_of_torch(monkeypatch):
-    monkeypatch.setenv("LONGFORM_DEVICE", "gpu")
-    refuses("LONGFORM_DEVICE is 'gpu'", chosen_device)

@@ -3,11 +3,8 @@
 import csv
 import json
 import math
-import signal
 import struct
 import subprocess
-import time
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -16,12 +13,19 @@ from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 from wandb.proto.wandb_internal_pb2 import Record
 
-from longform.language_models import causal_lm, lightning
+from longform.language_models import causal_lm, lightning, schedule
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
 from longform.language_models.schedule import Launch, Schedule, TrainingBatches, ValidationBatches, linear_schedule
+from tests.kills import killed
 from tests.refusals import refuses
 
-SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "resid_pdrop": 0.2}
+SHAPE = {
+    "model_type": "gpt2",
+    "n_layer": 1,
+    "n_head": 2,
+    "n_embd": 16,
+    "resid_pdrop": 0.2,
+}  # dropout, as comparisons need
 PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 6, "validations": 4}
 ROOT = Path(__file__).parents[2]
 
@@ -46,55 +50,32 @@ def weights(trained):
     return {name: value.clone() for name, value in trained.network.state_dict().items()}
 
 
-def fit_slowly(base, scratch):
-    whole = lightning.Progress.on_train_batch_end
-
-    def slow(self, trainer, *rest):
-        time.sleep(0.15)
-        whole(self, trainer, *rest)
-
-    lightning.Progress.on_train_batch_end = slow
-    fit(base, scratch)
-
-
 def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, tmp_path):
     whole = fit(base, tmp_path / "unbroken")
     unbroken = weights(whole)
-    scratch = tmp_path / "killed"
-    run = get_context("fork").Process(target=fit_slowly, args=(base, scratch))  # no second import of torch
-    run.start()
-    deadline = time.monotonic() + 90
-    while not (scratch / "last.ckpt").is_file() and run.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.2)
-    assert run.is_alive(), "the run ended before it could be killed"
-    run.kill()
-    run.join()
-    assert run.exitcode == -signal.SIGKILL
-    assert (scratch / "last.ckpt").is_file()
-    after = fit(base, scratch)
+    kept = tmp_path / "killed" / "last.ckpt"
+    killed(fit, base, kept.parent, slow=(lightning.Progress, "on_train_batch_end"), until=kept.is_file)
+    assert kept.is_file()
+    after = fit(base, kept.parent)
     resumed = weights(after)
     assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
     assert after.curve == whole.curve
-
-
-def test_the_learning_curve_has_a_row_for_each_validation(base, tmp_path):
-    made = fit(base, tmp_path / "s")
-    made.save(tmp_path / "model")
+    # the learning curve has a row for each validation
+    whole.save(tmp_path / "model")
     rows = list(csv.DictReader((tmp_path / "model" / "training.csv").read_text().splitlines()))
     updates = [int(row["update"]) for row in rows]
     assert len(rows) == PLAN["validations"] and updates == [updates[0] * n for n in range(1, len(rows) + 1)]
     assert float(rows[-1]["loss"]) < float(rows[0]["loss"])
     kept = min(rows, key=lambda row: float(row["validation_loss"]))
-    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "validation"], made.tokenizer, True, 16)
+    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "validation"], whole.tokenizer, True, 16)
     with torch.no_grad():
         batch = causal_lm.collate(blocks)
-        logits = made.network.eval()(batch["input_ids"]).logits[:, :-1].flatten(0, 1)
+        logits = whole.network.eval()(batch["input_ids"]).logits[:, :-1].flatten(0, 1)
         loss = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:].flatten())
     assert float(kept["validation_loss"]) == pytest.approx(float(loss), abs=1e-4)
 
 
-def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_to_zero():
+def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_to_zero(monkeypatch):
     plan = Schedule(1e-3, batch=3, epochs=2, validations=2, accumulate=2)
     sampler = TrainingBatches(10, plan, seed=1)
     sampler.set_epoch(1)
@@ -108,6 +89,15 @@ def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_t
     assert len(first) == len(sampler) == plan.updates(10) // 2 * 2
     rate = linear_schedule(100, 0.1)
     assert rate(0) == pytest.approx(0.1) and rate(9) == 1.0 and rate(55) == pytest.approx(0.5) and rate(100) == 0
+    for world in (2, 3):  # processes share one sequence of batches
+        plan = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
+        one = list(TrainingBatches(20, plan, seed=1))
+        monkeypatch.setenv("LONGFORM_DEVICES", str(world))
+        for process in range(world):
+            monkeypatch.setattr(schedule, "rank", lambda process=process: process)
+            assert list(TrainingBatches(20, plan, seed=1)) == one[process::world]
+        assert Launch(4, world, "ddp").world == 4 * world  # every device of every node
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize("validations", [1, 2, 4])
@@ -139,9 +129,18 @@ def test_finetuning_starts_from_the_checkpoint_which_has_its_shape_and_a_pinned_
     refuses("no tokenizer could be opened", load_tokenizer, tmp_path / "nowhere")
 
 
+def planned(**over):
+    return {"schedule": {**PLAN, **over}}
+
+
 @pytest.mark.parametrize(("over", "sentence"),
-                         [({"schedule": {**PLAN, "learningrate": 1}}, "schedule has 'learningrate'; allowed are"),
-                          ({"schedule": {**PLAN, "precision": "bf16"}}, "precision='bf16', allowed are"),
+                         [(planned(learningrate=1), "schedule has 'learningrate'; allowed are"),
+                          (planned(precision="bf16"), "precision='bf16', allowed are"),
+                          (planned(batch=0), "batch=0"), (planned(learning_rate=float("nan")), "learning_rate=nan"),
+                          ({"DEVICES": "0"}, "LONGFORM_DEVICES is '0'"), ({"NODES": "1.5"}, "NODES is '1.5'"),
+                          ({"DEVICES": "2"}, "accumulate=1"),
+                          ({"STRATEGY": "dpp"}, "LONGFORM_STRATEGY is 'dpp', allowed are"),
+                          ({"STRATEGY": "fsdp"}, "is 'fsdp', which Lightning has for GPUs alone"),
                           ({"shape": {**SHAPE, "n_head": 3}}, "no such network"),
                           ({"shape": {**SHAPE, "resid_pdrop": "none"}}, "no such network"),
                           ({"shape": {**SHAPE, "n_layers": 4}},
@@ -150,8 +149,11 @@ def test_finetuning_starts_from_the_checkpoint_which_has_its_shape_and_a_pinned_
                           ({"shape": {"model_type": "gtp2"}}, "model_type 'gtp2'; allowed are"),
                           ({"shape": None}, "no model could be opened|holds no model"),
                           ({"context": 10_000}, "zero train items")])  # fmt: skip
-def test_bad_settings_are_one_sentence(base, tmp_path, over, sentence):
-    refuses(sentence, fit, base, tmp_path, **over)
+def test_bad_settings_are_one_sentence(base, tmp_path, monkeypatch, over, sentence):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for name in filter(str.isupper, over):
+        monkeypatch.setenv(f"LONGFORM_{name}", over[name])
+    refuses(sentence, fit, base, tmp_path, **{name: value for name, value in over.items() if name.islower()})
 
 
 def written(path):
@@ -191,8 +193,9 @@ def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_
         assert config["network"]["n_embd"] == 16
         assert config["network"]["parameters"] == sum(p.numel() for p in made.network.parameters())
         assert score["best_validation_loss"] == pytest.approx(min(row[2] for row in made.curve[1:]), abs=1e-6)
-    told = sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves)
-    assert told == 2  # a resume of what had ended adds none
+    assert (
+        sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves) == 2
+    )  # an ended run's resume adds none
 
 
 def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
@@ -211,14 +214,6 @@ def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path
     assert "not mirrored" in capsys.readouterr().out
 
 
-def test_a_worker_of_a_slurm_task_farm_trains_its_own_network(base, tmp_path, monkeypatch):
-    alone = weights(fit(base, tmp_path / "alone"))
-    for name, value in {"NTASKS": "8", "PROCID": "3", "LOCALID": "3", "JOB_NAME": "farm"}.items():
-        monkeypatch.setenv(f"SLURM_{name}", value)
-    farmed = weights(fit(base, tmp_path / "farmed"))
-    assert all(torch.equal(alone[name], farmed[name]) for name in alone)
-
-
 REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
 
 
@@ -226,18 +221,27 @@ def farthest(one, two):
     return max(float((one[name] - two[name]).abs().max()) for name in one)
 
 
+TWICE = {**PLAN, "accumulate": 2}
+
+
 @pytest.fixture(scope="module")
 def alone(base, tmp_path_factory):
     """Weights and validation losses of one process with accumulation 2."""
     scratch = tmp_path_factory.mktemp("alone")
-    found = weights(fit(base, scratch, schedule={**PLAN, "accumulate": 2}))
-    return found, validation_losses(scratch)
+    return weights(fit(base, scratch, schedule=TWICE)), validation_losses(scratch)
 
 
 def test_two_processes_end_with_the_weights_of_one(base, alone, tmp_path, two_processes):
-    spread = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2}))
+    spread = weights(fit(base, tmp_path, schedule=TWICE))
     assert farthest(spread, alone[0]) < REORDERED
     assert validation_losses(tmp_path) == pytest.approx(alone[1], abs=1e-5)
+
+
+def test_a_worker_of_a_slurm_task_farm_trains_its_own_network(base, alone, tmp_path, monkeypatch):
+    for name, value in {"NTASKS": "8", "PROCID": "3", "LOCALID": "3", "JOB_NAME": "farm"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    farmed = weights(fit(base, tmp_path, schedule=TWICE))
+    assert all(torch.equal(value, farmed[name]) for name, value in alone[0].items())
 
 
 def test_passes_of_an_update_leave_the_training_loss_as_it_is(base, tmp_path):
@@ -251,62 +255,27 @@ def test_passes_of_an_update_leave_the_training_loss_as_it_is(base, tmp_path):
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
-def test_fsdp_without_a_gpu_is_one_sentence(base, tmp_path, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setenv("LONGFORM_STRATEGY", "fsdp")
-    refuses("LONGFORM_STRATEGY is 'fsdp', which Lightning has for GPUs alone", fit, base, tmp_path)
-
-
-def test_recomputed_activations_change_no_weight(base, alone, tmp_path):
-    found = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "checkpointing": True}))
+def test_recomputed_activations_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss(
+    base, alone, tmp_path, monkeypatch
+):
+    found = weights(fit(base, tmp_path / "recomputed", schedule={**TWICE, "checkpointing": True}))
     assert farthest(found, alone[0]) < REORDERED
-
-
-def test_bfloat16_trains_to_nearly_the_same_loss(base, alone, tmp_path):
-    found = fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "precision": "bf16-mixed"})
-    assert validation_losses(tmp_path)[-1] == pytest.approx(alone[1][-1], rel=0.02)
-    assert all(value.dtype == torch.float32 for value in found.network.state_dict().values())
-
-
-def test_compiling_leaves_names_and_weights_as_they_are(base, alone, tmp_path, monkeypatch):
+    rough = fit(base, tmp_path / "rough", schedule={**TWICE, "precision": "bf16-mixed"})
+    assert validation_losses(tmp_path / "rough")[-1] == pytest.approx(alone[1][-1], rel=0.02)
+    assert all(value.dtype == torch.float32 for value in rough.network.state_dict().values())
     used = []
     monkeypatch.setattr(torch.nn.Module, "compile", lambda self: used.append(type(self).__name__))
-    found = weights(fit(base, tmp_path, schedule={**PLAN, "accumulate": 2, "compile": True}))
+    found = weights(fit(base, tmp_path / "compiled", schedule={**TWICE, "compile": True}))
     assert used == ["GPT2LMHeadModel"] and found.keys() == alone[0].keys()
-
-
-@pytest.mark.parametrize("world", [2, 3])
-def test_processes_share_one_sequence_of_batches(monkeypatch, world):
-    plan = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
-    one = list(TrainingBatches(20, plan, seed=1))
-    monkeypatch.setenv("LONGFORM_DEVICES", str(world))
-    for process in range(world):
-        monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
-        assert list(TrainingBatches(20, plan, seed=1)) == one[process::world]
 
 
 @pytest.mark.parametrize(("items", "world"), [(10, 1), (10, 2), (11, 3), (2, 4)])
 def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkeypatch, items, world):
     counted, steps = [], set()
     for process in range(world):
-        monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
+        monkeypatch.setattr(schedule, "rank", lambda process=process: process)
         shares = ValidationBatches(items, 2, world)
         batches = list(shares)
         steps.add(len(batches))
         counted += [i for step, batch in enumerate(batches) if shares.counts(step) for i in batch]
     assert sorted(counted) == list(range(items)) and steps == {math.ceil(math.ceil(items / 2) / world)}
-
-
-@pytest.mark.parametrize(("over", "variables", "sentence"),
-                         [({}, {"DEVICES": "0"}, "LONGFORM_DEVICES is '0'"), ({}, {"NODES": "1.5"}, "NODES is '1.5'"),
-                          ({}, {"STRATEGY": "dpp"}, "LONGFORM_STRATEGY is 'dpp', allowed are"),
-                          ({"batch": 0}, {}, "batch=0"), ({"learning_rate": float("nan")}, {}, "learning_rate=nan"),
-                          ({}, {"DEVICES": "2"}, "accumulate=1")])  # fmt: skip
-def test_bad_numbers_of_processes_are_one_sentence(monkeypatch, over, variables, sentence):
-    for name, value in variables.items():
-        monkeypatch.setenv(f"LONGFORM_{name}", value)
-    refuses(sentence, Schedule, **({"learning_rate": 1e-3, "batch": 2, "epochs": 1} | over))
-
-
-def test_a_world_is_every_device_of_every_node():
-    assert Launch(4, 2, "ddp").world == 8 and SHAPE["resid_pdrop"] > 0  # dropout is on in the comparisons above

@@ -1,4 +1,4 @@
-"""Translators: the paper's parameter counts, both losses from their definitions, padding, training and the folder."""
+"""Translators: the paper's parameter counts, losses from their definitions, padding, training, the folder, and what they write."""
 
 import numpy as np
 import pytest
@@ -6,23 +6,11 @@ import torch
 
 from experiments.deng2022.measure_languages import SCHEDULE
 from longform.core.documents import Document, Section
+from longform.core.resampling import generator
+from longform.decoding.translations import generate, pick
+from longform.language_models import translation
 from longform.language_models.schedule import Schedule
-from longform.language_models.translation import (
-    BEGIN,
-    LENGTH_WEIGHT,
-    LENGTHS,
-    NETWORKS,
-    AutoregressiveTranslator,
-    ParallelTranslator,
-    Shape,
-    TrainedTranslator,
-    collate,
-    encoded,
-    fit,
-    fit_subwords,
-    sides_of,
-    uniform_copy,
-)
+from longform.language_models.translation import NETWORKS, Shape, TrainedTranslator, collate, encoded, fit, fit_subwords
 from tests.refusals import refuses
 
 TINY = {"layers": 1, "heads": 2, "width": 16, "inner": 24, "dropout": 0.0, "positions": 16}
@@ -38,10 +26,8 @@ def pairs() -> list[Document]:
     names = list(words)
     rows = [(names[i % 4], names[i // 4 % 4], names[i // 16]) for i in range(64)]
     splits = ["validation" if i % 5 == 0 else "train" for i in range(64)]
-    return [
-        pair(i, " ".join(r), " ".join(words[w] for w in r), s)
-        for i, (r, s) in enumerate(zip(rows, splits, strict=True))
-    ]
+    told = enumerate(zip(rows, splits, strict=True))
+    return [pair(i, " ".join(row), " ".join(words[w] for w in row), split) for i, (row, split) in told]
 
 
 # fairseq's transformer_wmt_en_de, which the paper names, with 40,354 subwords
@@ -53,43 +39,45 @@ def test_the_papers_sizes_have_the_papers_parameters(kind, count):
     with torch.device("meta"):
         network = NETWORKS[kind](PAPER, 40_354)
     assert sum(p.numel() for p in network.parameters()) == count  # 64.80M and 65.98M in appendix C
+    assert Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1  # of the program on real parallel text
 
 
-def network(kind, seed=0):
-    torch.manual_seed(seed)
-    return kind(Shape(**TINY), 12).eval()
+ITEMS = [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])]
+
+
+def network(kind):
+    torch.manual_seed(0)
+    return NETWORKS[kind](Shape(**TINY), 12).eval()
 
 
 @torch.no_grad()
 def test_the_autoregressive_loss_is_the_chain_rule():
-    model = network(AutoregressiveTranslator)
-    batch = collate([([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])])
-    total = 0.0
-    for source, target in (([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])):
+    model, total = network("autoregressive"), 0.0
+    for source, target in ITEMS:
         memory = model.encode(torch.tensor([source]))
         for t, word in enumerate(target):
-            scores = model.next_scores(memory, torch.tensor([source]), torch.tensor([[BEGIN, *target[:t]]]))
+            seen = torch.tensor([[translation.BEGIN, *target[:t]]])
+            scores = model.next_scores(memory, torch.tensor([source]), seen)
             total -= float(torch.log_softmax(scores[0, -1], dim=0)[word])
-    assert float(model.loss(batch)) == pytest.approx(total / 6, rel=1e-5)
+    assert float(model.loss(collate(ITEMS))) == pytest.approx(total / 6, rel=1e-5)
 
 
 @torch.no_grad()
 def test_the_parallel_loss_is_a_sum_over_places_and_a_tenth_of_the_length():
-    model = network(ParallelTranslator)
-    items = [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])]
-    words, lengths = 0.0, 0.0
-    for source, target in items:
+    model, words, lengths = network("non_autoregressive"), 0.0, 0.0
+    for source, target in ITEMS:
         ids, size = torch.tensor([source]), torch.tensor([len(target)])
         memory = model.encode(ids)
         scores = torch.log_softmax(model.place_scores(memory, ids, size)[0], dim=1)
         words -= float(scores[torch.arange(len(target)), target].sum())
         offsets = torch.log_softmax(model.length_scores(memory, ids)[0], dim=0)
-        lengths -= float(offsets[len(target) - len(source) + LENGTHS // 2])
-    assert float(model.loss(collate(items))) == pytest.approx(words / 6 + LENGTH_WEIGHT * lengths / 2, rel=1e-5)
+        lengths -= float(offsets[len(target) - len(source) + translation.LENGTHS // 2])
+    expected = words / 6 + translation.LENGTH_WEIGHT * lengths / 2
+    assert float(model.loss(collate(ITEMS))) == pytest.approx(expected, rel=1e-5)
 
 
 def test_subwords_come_back_as_text_and_source_words_are_copied_evenly():
-    copied = uniform_copy(torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5))
+    copied = translation.uniform_copy(torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5))
     assert copied[0].tolist() == [0, 1, 1, 2, 2]
     assert copied[1, 0] == 0
     assert copied[2, :3].tolist() == [0, 2, 4]
@@ -103,10 +91,10 @@ def test_subwords_come_back_as_text_and_source_words_are_copied_evenly():
         assert len({fit_subwords(texts, size).to_str() for _ in range(10)}) == 1
 
 
-@pytest.mark.parametrize("kind", ["autoregressive", "non_autoregressive"])
+@pytest.mark.parametrize("kind", NETWORKS)
 def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_path):
     trained = fit(pairs(), kind=kind, name=kind, seed=1, scratch=tmp_path / "s", schedule=PLAN, shape=TINY, subwords=60)
-    rows = encoded([sides_of(d) for d in pairs() if d.split == "validation"], trained.subwords, 16)
+    rows = encoded([translation.sides_of(d) for d in pairs() if d.split == "validation"], trained.subwords, 16)
     loss = float(trained.network.loss(collate(rows)))
     assert loss < 0.7 * np.log(trained.subwords.get_vocab_size())
     trained.save(tmp_path / "m")
@@ -120,9 +108,55 @@ def test_bad_input_is_refused_by_name(tmp_path):
     refuses("kind is 'both'", fit, pairs(), kind="both", **given)
     refuses("zero pairs of split train", fit, [pair(1, "a", "b", "test")], kind="autoregressive", **given)
     refuses("no target text", fit, [Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
-    refuses("not a multiple of heads", ParallelTranslator, Shape(width=10, heads=4), 12)
+    refuses("not a multiple of heads", translation.ParallelTranslator, Shape(width=10, heads=4), 12)
     refuses(r"no model\.safetensors", TrainedTranslator.load, tmp_path)
+    given = {"model": translator("non_autoregressive"), "name": "g", "seed": 1, "prefixes": SOURCES}
+    refuses("no pair of split 'validation'", generate, **given, split="validation")
+    for temperature in (-1, float("nan")):
+        refuses(f"temperature is {temperature}", generate, **given, temperature=temperature)
 
 
-def test_the_program_on_real_parallel_text_has_a_schedule_that_training_takes():
-    assert Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1
+TEXTS = ["one two three", "two", "three one one two", "one"]
+
+
+SOURCES = [pair(i, text, text, "test") for i, text in enumerate(TEXTS)]
+
+
+def translator(kind) -> TrainedTranslator:
+    subwords = fit_subwords(TEXTS, 30)
+    torch.manual_seed(3)
+    shape = Shape(layers=1, heads=2, width=16, inner=16, dropout=0.1, positions=12)
+    return TrainedTranslator(kind, NETWORKS[kind](shape, subwords.get_vocab_size()), subwords)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_every_pair_gets_one_translation_beside_its_source_whatever_its_company(kind):
+    given = {"model": translator(kind), "name": "g", "seed": 1, "prefixes": SOURCES}
+    together, small, other = (generate(**given | over) for over in ({}, {"batch": 1}, {"seed": 2}))
+    assert [d.id for d in together.documents] == ["g-test0", "g-test1", "g-test2", "g-test3"]
+    assert {d.split for d in together.documents} == {"generated"} and together.facts["documents"] == 4
+    assert [d.sections[0].text for d in together.documents] == TEXTS
+    assert set(" ".join(d.sections[1].text for d in together.documents)) <= set("onetwhr ")
+    alone = generate(**given | {"prefixes": SOURCES[2:3]})
+    assert [d.sections for d in together.documents] == [d.sections for d in small.documents]
+    assert together.documents[2].sections == alone.documents[0].sections
+    assert [d.sections for d in other.documents] != [d.sections for d in together.documents]
+
+
+def test_sampling_follows_the_softmax_and_never_writes_control_tokens():
+    logits = torch.tensor([[9.0, 9.0, 0.0, 9.0, np.log(3.0), 0.0]])
+    uniforms = generator("pick").random(4000)
+    drawn = pick(logits.expand(4000, -1), uniforms, 1.0)
+    assert not set(drawn.tolist()) & {translation.PAD, translation.BEGIN, translation.UNKNOWN}
+    np.testing.assert_allclose(np.bincount(drawn, minlength=6)[[2, 4, 5]] / 4000, [0.2, 0.6, 0.2], atol=0.03)
+    assert pick(logits, np.array([0.99]), 0.0).tolist() == [4]
+    assert (pick(logits.expand(4000, -1), uniforms, 0.25) == 4).mean() > 0.95
+
+
+def test_an_unending_translation_is_cut_and_counted():
+    model = translator("autoregressive")
+    with torch.no_grad():
+        model.network.embedding.weight[2] = 0  # the end's logit is zero
+        model.network.decoder.layers[0].norm3.bias.copy_(40 * model.network.embedding.weight[5])
+    given = {"model": model, "name": "g", "seed": 1, "prefixes": SOURCES}
+    assert generate(**given, temperature=0.0).facts["cut"] == 4

@@ -1,19 +1,18 @@
-"""Chains of section titles and mention tags, and the token metrics."""
+"""Chains of section titles and mention tags, the token metrics, and items of a suite with both conditions' surprisals."""
+
+from dataclasses import replace
 
 import numpy as np
 
 from longform.core.documents import Chain
 from longform.core.markov_chain import BigramCritic, MarkovCritic
 from longform.core.resampling import generator
+from longform.critics.coreference import score as mention_scores
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters
 from longform.critics.coreference.attribution import AttributionCritic
-from longform.critics.coreference.score import (
-    KneserNeyCritic,
-    MentionCritic,
-    RandomKneserNeyCritic,
-    RandomMentionCritic,
-)
 from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
+from longform.datasets.test_suites.prediction_formulas import parse
 
 TITLES = ("abstract", "history", "geography", "people")
 
@@ -24,10 +23,6 @@ def chains(shuffled=False):
         order = generator("chain", i).permutation(4) if shuffled else range(2 + i % 3)
         made.append(Chain(f"d{i}", "test", tuple(TITLES[j] for j in order), valid=i != 7))
     return made
-
-
-def bigram():
-    return BigramCritic(delta=1), chains(), chains(shuffled=True)
 
 
 def markov():
@@ -72,14 +67,29 @@ def chain_agreement():
     return ChainAgreement({f"d{i}": gold if i != 4 else () for i in range(8)}), real, worse
 
 
+FORMULA = parse("(1;%b%) > (1;%a%)")
+
+
+def items():
+    rng = generator("suite sample")
+    real = []
+    for i in range(8):
+        bits = {("a", 1): 1 + rng.random(3), ("b", 1): (3 if i % 4 else 0) + rng.random(2)}
+        real.append(ReadItem(f"s/{i}", "test", "s", "mean", (FORMULA,), bits))
+    other = {"a": "b", "b": "a"}
+    exchanged = [{(other[side], number): bits for (side, number), bits in unit.regions.items()} for unit in real]
+    return SuiteAccuracy(), real, [replace(unit, regions=one) for unit, one in zip(real, exchanged, strict=True)]
+
+
 SAMPLES = {
-    "MentionCritic": lambda: (MentionCritic(), mentions(), mentions(shuffled=True)),
-    "KneserNeyCritic": lambda: (KneserNeyCritic(), mentions(), mentions(shuffled=True)),
-    "RandomMentionCritic": lambda: (RandomMentionCritic(), mentions(), pronoun_chains("other", 12)),
-    "RandomKneserNeyCritic": lambda: (RandomKneserNeyCritic(), mentions(), pronoun_chains("other", 12)),
+    "MentionCritic": lambda: (mention_scores.MentionCritic(), mentions(), mentions(shuffled=True)),
+    "KneserNeyCritic": lambda: (mention_scores.KneserNeyCritic(), mentions(), mentions(shuffled=True)),
+    "RandomMentionCritic": lambda: (mention_scores.RandomMentionCritic(), mentions(), pronoun_chains("other", 12)),
+    "RandomKneserNeyCritic": lambda: (mention_scores.RandomKneserNeyCritic(), mentions(), pronoun_chains("other", 12)),
     "AttributionCritic": lambda: (AttributionCritic(), mentions(), mentions(shuffled=True)),
     "ChainAgreement": chain_agreement,
-    "BigramCritic": bigram,
+    "BigramCritic": lambda: (BigramCritic(delta=1), chains(), chains(shuffled=True)),
     "MarkovCritic": markov,
     "Perplexity": log_probs,
+    "SuiteAccuracy": items,
 }

@@ -1,15 +1,18 @@
-"""Mixes of topics and of languages, mixes from elsewhere, and items of suites."""
+"""Mixes of topics and of languages, mixes from elsewhere, items of suites; sentences on Brownian bridges, and the same in disorder."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from longform.core.resampling import generator
+from longform.critics.bbscore.bridge import path
+from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.critics.topics.score import LogisticNormalCritic, RandomTopicCritic, TopicReading
 from longform.datasets.test_suites.prediction_formulas import parse
+from tests.oracles.bridge_loops import bridges
 
 
 def topic_logits(scale=1.0):
@@ -18,10 +21,6 @@ def topic_logits(scale=1.0):
     spreads = rng.uniform(0.1, 0.4, (12, 3))
     pairs = zip(rows, spreads, strict=True)
     return [TopicReading(f"d{i}", "test", mean, wide, 20, valid=i != 4) for i, (mean, wide) in enumerate(pairs)]
-
-
-def logistic_normal():
-    return LogisticNormalCritic(full_expectation=True), topic_logits(), topic_logits(scale=3.0)
 
 
 def random_topics():
@@ -38,22 +37,17 @@ def mixes(pure=True):
     return made
 
 
-def dirichlet():
-    return DirichletCritic(), mixes(), mixes(pure=False)
-
-
-def dispersion():
-    return LanguageDispersion(), mixes(), mixes(pure=False)
-
-
 def text_features(shift=0.0):
     rng = generator("text features", shift)
     points = rng.normal(size=(60, 6)) + shift * np.eye(6)[0]
     return [TextFeature(f"t{i}", "test", row, valid=i != 5) for i, row in enumerate(points)]
 
 
-def mauve():
-    return Mauve(), text_features(), text_features(shift=3.0)
+def paths(count=12, noise=0.1, seed=0):
+    """Paths of fourteen sentences that climb, so that even neighbours have an order; the fifth is too short for any."""
+    climb = np.arange(14.0)[:, None] * np.ones(3)
+    drawn = climb + bridges(count, 14, 3, 0.1, seed) + noise * generator("noise", seed).normal(size=(count, 14, 3))
+    return [path(z[:2] if i == 4 else z, f"d{i}") for i, z in enumerate(drawn)]
 
 
 def suite_items():
@@ -68,6 +62,23 @@ def suite_items():
     return SuiteAccuracy(), real, other
 
 
-SAMPLES = {"Mauve": mauve, "LogisticNormalCritic": logistic_normal, "RandomTopicCritic": random_topics,
-           "DirichletCritic": dirichlet, "LanguageDispersion": dispersion,
-           "SuiteAccuracy": suite_items}  # fmt: skip
+def disordered(units):
+    """The sentences of each document in random order."""
+    orders = [generator("disorder", unit.unit_id).permutation(len(unit.latents)) for unit in units]
+    return [replace(unit, latents=unit.latents[order]) for unit, order in zip(units, orders, strict=True)]
+
+
+SAMPLES = {
+    "Mauve": lambda: (Mauve(), text_features(), text_features(shift=3.0)),
+    "LogisticNormalCritic": lambda: (
+        LogisticNormalCritic(full_expectation=True),
+        topic_logits(),
+        topic_logits(scale=3.0),
+    ),
+    "RandomTopicCritic": random_topics,
+    "DirichletCritic": lambda: (DirichletCritic(), mixes(), mixes(pure=False)),
+    "LanguageDispersion": lambda: (LanguageDispersion(), mixes(), mixes(pure=False)),
+    "SuiteAccuracy": suite_items,
+    "BridgeCritic": lambda: (BridgeCritic(), paths(), disordered(paths())),
+    "JointBridgeCritic": lambda: (JointBridgeCritic(), paths(), disordered(paths())),
+}

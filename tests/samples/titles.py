@@ -1,29 +1,20 @@
 """Articles with gold titles, titles as a noisy reader finds them, and the reader's posterior."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from longform.core.resampling import generator
-from longform.critics.section_order.classifier_errors import (
-    CalibrationError,
-    CorrectedTitleCritic,
-    TitleAccuracy,
-    confusion,
-)
-from longform.critics.section_order.posterior import ChainEntropy, EntropyTerm, ExpectedTitleCritic, LikelihoodTerm
-from longform.critics.section_order.score import GoldTitleCritic, RandomTitleCritic, TitleCritic, TitledArticle
+from longform.critics.section_order import classifier_errors, posterior, score
+from longform.critics.section_order.score import TitledArticle
 
 TITLES = ("abstract", "career", "history", "people")
-CHAIN = np.array(
-    [  # begin, then each title; to each title, then the end
-        [0.9, 0.0, 0.1, 0.0, 0.0],
-        [0.0, 0.5, 0.4, 0.0, 0.1],
-        [0.0, 0.0, 0.2, 0.6, 0.2],
-        [0.0, 0.3, 0.0, 0.6, 0.1],
-        [0.0, 0.2, 0.0, 0.0, 0.8],
-    ]
-)
+CHAIN = np.array([[0.9, 0.0, 0.1, 0.0, 0.0],  # begin, then each title; to each title, then the end
+                  [0.0, 0.5, 0.4, 0.0, 0.1],
+                  [0.0, 0.0, 0.2, 0.6, 0.2],
+                  [0.0, 0.3, 0.0, 0.6, 0.1],
+                  [0.0, 0.2, 0.0, 0.0, 0.8]])  # fmt: skip
 
 
 def channel(error):
@@ -64,8 +55,8 @@ def pair(critic, error=0.05):
 
 
 def corrected():
-    counts = confusion(articles(60, "validation", "validation", 0.1), TITLES)
-    return pair(CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=counts))
+    counts = classifier_errors.confusion(articles(60, "validation", "validation", 0.1), TITLES)
+    return pair(classifier_errors.CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=counts))
 
 
 def read(critic):
@@ -74,9 +65,8 @@ def read(critic):
     return critic, real, [replace(unit, symbols=unit.symbols[::-1], confidence=unit.confidence**0.1) for unit in real]
 
 
-SAMPLES = {"TitleCritic": lambda: pair(TitleCritic()), "GoldTitleCritic": lambda: pair(GoldTitleCritic()),
-           "RandomTitleCritic": lambda: pair(RandomTitleCritic()), "CorrectedTitleCritic": corrected,
-           "ExpectedTitleCritic": lambda: pair(ExpectedTitleCritic()),
-           "LikelihoodTerm": lambda: pair(LikelihoodTerm()), "EntropyTerm": lambda: pair(EntropyTerm()),
-           "ChainEntropy": lambda: pair(ChainEntropy()), "CalibrationError": lambda: read(CalibrationError()),
-           "TitleAccuracy": lambda: read(TitleAccuracy())}  # fmt: skip
+PAIRS = {score: ("TitleCritic", "GoldTitleCritic", "RandomTitleCritic"),
+         posterior: ("ExpectedTitleCritic", "LikelihoodTerm", "EntropyTerm", "ChainEntropy")}  # fmt: skip
+SAMPLES = {name: partial(pair, getattr(module, name)()) for module, names in PAIRS.items() for name in names}
+SAMPLES |= {name: partial(read, getattr(classifier_errors, name)()) for name in ("CalibrationError", "TitleAccuracy")}
+SAMPLES |= {"CorrectedTitleCritic": corrected}

@@ -1,12 +1,16 @@
-"""Checked sentences and token texts."""
+"""Checked sentences, generations and token texts, and texts as the world's grammar follows them."""
 
 import numpy as np
 
 from longform.core.resampling import generator
 from longform.core.text.rendering import TokenText
 from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
-from longform.critics.verifiability.score import CheckedText, SupportedPerGeneration, SupportedPerVerified
+from longform.critics.verifiability import score
+from longform.critics.verifiability.reliability import CheckerAccuracy
+from longform.critics.verifiability.score import LABELS, CheckedGeneration, CheckedText
+from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare
 from longform.evaluation.human_study import CoherentShare, Judged
+from longform.evaluation.verified_texts import GenerationMean, SentenceMean
 
 
 def checked(shift=0):
@@ -39,11 +43,48 @@ def judged(coherent):
     return made
 
 
+def generated(name, labels):
+    evidence = tuple(frozenset({("Page", place)}) for place in range(len(labels)))
+    return CheckedText(name, "generated", tuple(labels), evidence)
+
+
+def generations(worse=False):
+    made = []
+    for i in range(9):
+        rng, name = generator("generation", i), f"g{i}"
+        truth = [LABELS[k] for k in rng.integers(0, 3, i % 5 + 1)] if i != 4 else []
+        said = [LABELS[2]] * len(truth) if worse else truth
+        table = rng.random((len(truth), len(score.SENTENCE_COLUMNS))) + 3 * worse
+        table[:, score.SENTENCE_COLUMNS.index("same_as")] = 0 if worse else np.arange(len(truth))
+        about = rng.random(len(score.UNIT_COLUMNS)) + worse
+        tokens = TokenText(name, "generated", rng.integers(0, 9, 12), rng.integers(0, 9, 12))
+        checks = (generated(name, said), generated(name, truth))
+        made.append(CheckedGeneration(name, "generated", "beam", f"p{i // 2}", *checks, tokens, table, about))
+    return made
+
+
+def followed(share, count=24):
+    """Texts of six to nine sentences, of which a share is derived; the others are followed half way."""
+    made = []
+    for number in range(count):
+        rng = generator("derived", share, number)
+        words = rng.integers(6, 14, rng.integers(6, 10))
+        good = rng.random(len(words)) < share
+        frames, read = np.where(good, 3, REFUSED), np.where(good, words, words // 2)
+        made.append(DerivedText(f"text{number}", "train" if number % 2 else "test", frames, words, read))
+    return made
+
+
 SAMPLES = {
     "CoherentShare": lambda: (CoherentShare(), judged(4), judged(1)),
-    "SupportedPerGeneration": lambda: (SupportedPerGeneration(unique=True), checked(), checked(shift=1)),
-    "SupportedPerVerified": lambda: (SupportedPerVerified(), checked(), checked(shift=1)),
+    "SupportedPerGeneration": lambda: (score.SupportedPerGeneration(unique=True), checked(), checked(shift=1)),
+    "SupportedPerVerified": lambda: (score.SupportedPerVerified(), checked(), checked(shift=1)),
     "DistinctGrams": lambda: (DistinctGrams(), texts(), texts(words=2)),
     "RepeatedGrams": lambda: (RepeatedGrams(), texts(), texts(words=2)),
     "GramProportion": lambda: (GramProportion(), texts(), texts(words=2)),
+    "SentenceMean": lambda: (SentenceMean("words"), generations(), generations(worse=True)),
+    "GenerationMean": lambda: (GenerationMean("tfidf"), generations(), generations(worse=True)),
+    "CheckerAccuracy": lambda: (CheckerAccuracy(), generations(), generations(worse=True)),
+    "DerivableShare": lambda: (DerivableShare(), followed(0.9), followed(0.3)),
+    "FollowedShare": lambda: (FollowedShare(), followed(0.9), followed(0.3)),
 }

@@ -27,11 +27,11 @@ def readout(units, process=True):
     """What the title reader writes of these units."""
     base = chains_to_readout([Chain(u.unit_id, u.split, u.symbols) for u in units])
     lengths = np.array([len(u.symbols) for u in units])
-    arrays = {"gold": np.array([TITLES.index(t) for u in units for t in u.gold], dtype=np.int32),
-              "gold_lengths": lengths, "gold_names": np.array(TITLES),
-              "log_posterior": np.concatenate([u.log_posterior for u in units]), "log_posterior_lengths": lengths,
-              "confidence": np.exp(np.concatenate([u.log_posterior for u in units]).max(axis=1)),
-              "confidence_lengths": lengths, "title_names": np.array(TITLES)}  # fmt: skip
+    log_posterior = np.concatenate([u.log_posterior for u in units])
+    held = {"gold": np.array([TITLES.index(t) for u in units for t in u.gold], dtype=np.int32),
+            "log_posterior": log_posterior, "confidence": np.exp(log_posterior.max(axis=1))}  # fmt: skip
+    arrays = held | {f"{name}_lengths": lengths for name in held}
+    arrays |= {"gold_names": np.array(TITLES), "title_names": np.array(TITLES)}
     if process:
         arrays |= {"section_transitions": CHAIN, "section_symbol_names": np.array(TITLES)}
     return Readout(base.unit_ids, base.splits, {**base.arrays, **arrays})
@@ -71,8 +71,8 @@ def test_titles_at_random_have_training_shares_and_are_worse_than_any_order():
     given = {"real": readout(units), "deltas": [0.1, 1]}
     chance, read = (kind(**given).fit(train) for kind in (score.random_titles, score.validated))
     assert scored(chance, test) > scored(read, test)
-    drawn = [chain.symbols for chain in chance.judged(train)]
-    assert drawn == [chain.symbols for chain in chance.judged(train)]
+    drawn, again = ([chain.symbols for chain in chance.judged(train)] for _ in range(2))
+    assert drawn == again
     assert [len(row) for row in drawn] == [len(u.symbols) for u in train]
     gold, flat = [t for unit in train for t in unit.gold], [t for row in drawn for t in row]
     for title in TITLES:
@@ -122,13 +122,12 @@ def test_expected_counts_of_noisy_titles_give_back_the_gold_score_exactly():
     full[np.ix_(place, place)] = channel(0.2)
     critic = replace(fitted, channel=full)
     # every reading of abstract, history, people, weighted by its probability
-    chain, noisy = (0, 2, 3), channel(0.2)
-    total = np.zeros(critic.tally([article(["abstract"], ["abstract"])]).values.shape[1])
+    chain, noisy, total = (0, 2, 3), channel(0.2), 0.0
     for read in product(range(4), repeat=3):
         reading = [TITLES[z] for z in read]
-        total += noisy[list(chain), list(read)].prod() * critic.tally([article(reading, reading)]).values[0]
-    tally = critic.tally([article(["abstract"], ["abstract"])])
-    found = critic.score(replace(tally, values=total[None, :]))
+        tally = critic.tally([article(reading, reading)])
+        total += noisy[list(chain), list(read)].prod() * tally.values
+    found = critic.score(replace(tally, values=total))
     names = [TITLES[z] for z in chain]
     assert found == pytest.approx(scored(GoldTitleCritic().fit(train), [article(names, names)]), rel=1e-10)
 
@@ -161,9 +160,7 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
         naive += abs(scored(plain, test) - exact) < (found.high - found.low) / 2
     assert hits >= 33  # 95 % of 40 is 38; fewer than 33 has probability below 1e-3
     assert naive <= 13 and np.median(wide) < 0.5  # the uncorrected value is mostly outside, the interval no blank
-
-
-def test_the_factory_counts_validation_sections_and_refuses_an_impossible_transition():
+    # the factory counts validation sections and refuses an impossible transition
     found = errors.corrected(real=readout(real()), deltas=[0.1, 1])
     sections = sum(len(unit.gold) for unit in of(real(), "validation"))
     assert found.confusion_counts.sum() == sections and found.confusion_names == TITLES
@@ -177,26 +174,20 @@ def confident(confidence, correct, name="a"):
     return replace(article(titles, ["abstract"] * len(titles), number=name), confidence=np.array(confidence, float))
 
 
-def test_calibration_by_hand_and_its_edges():
+def test_calibration_by_hand_and_of_a_calibrated_and_an_overconfident_reader():
     metric = CalibrationError(bins=2)
     units = [confident([0.2, 0.4], [1, 0]), confident([0.9, 0.7, 0.8, 1.0], [1, 1, 1, 0], "b")]
     # (0, 0.5]: 1 right of 2 at 0.3; (0.5, 1]: 3 right of 4 at 0.85
     assert scored(metric, units) == pytest.approx((2 * 0.2 + 4 * 0.10) / 6)
     bins = CalibrationError(bins=4).describe([confident([1e-9, 0.25, 1.0], [1, 1, 1])])["bins"]
     assert [(low, count) for low, _, count, _, _ in bins] == [(0.0, 2.0), (0.75, 1.0)]
-
-
-def test_a_calibrated_reader_is_near_what_chance_gives_and_an_overconfident_one_is_not():
     rng = generator("calibrated")
     confidence = rng.uniform(0.3, 1.0, 3000)
-    good = [confident(confidence, rng.random(3000) < confidence)]
-    over = [confident(np.sqrt(confidence), rng.random(3000) < confidence)]
+    good, over = ([confident(told, rng.random(3000) < confidence)] for told in (confidence, np.sqrt(confidence)))
     metric = CalibrationError()
     chance = metric.describe(good)["expected_by_chance"]
     assert 0.3 * chance < scored(metric, good) < 2 * chance < scored(metric, over)
-
-
-def test_sections_without_gold_titles_are_left_out_and_documents_without_any_are_counted():
+    # sections without gold titles are left out and documents without any are counted
     mixed = replace(article(["abstract", "people"], ["abstract", None]), confidence=np.array([0.9, 0.1]))
     blank = replace(article(["people"], [None], number=1), confidence=np.array([0.5]))
     for metric, value in ((CalibrationError(), pytest.approx(0.1)), (errors.TitleAccuracy(), 1.0)):
@@ -222,30 +213,24 @@ def test_the_terms_are_those_of_enumeration(sections):
     assert found.likelihood.sum() == pytest.approx(weights @ likelihood, abs=1e-10)
     assert found.entropy.sum() == pytest.approx(-(weights @ np.log(weights)), abs=1e-10)
     assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
-
-
-def test_impossible_transitions_carry_no_weight():
-    inner = np.log(np.array([[0.5, 0.5], [1.0, 0.0]]) + 0.0, where=np.array([[True, True], [True, False]]),
-                   out=np.full((2, 2), -np.inf))  # fmt: skip
+    inner = np.log([[0.5, 0.5], [1.0, 1.0]])
+    inner[1, 1] = -np.inf  # an impossible transition carries no weight
     found = posterior.terms(np.log([0.5, 0.5]), inner, np.log([1.0, 1.0]), np.zeros((3, 2)))
     assert np.isfinite([*found.prior, *found.entropy, found.evidence]).all()
     assert found.evidence == pytest.approx(found.prior.sum() + found.likelihood.sum() + found.entropy.sum(), abs=1e-10)
 
 
 def test_the_three_terms_add_up_and_a_certain_reader_has_no_entropy():
-    units = real(0.1)
-    fitted = posterior.ExpectedTitleCritic().fit(of(units, "train"))
-    tally = fitted.tally(of(units, "test"))
+    fitted = posterior.ExpectedTitleCritic().fit(of(real(), "train"))
+    tally = fitted.tally(of(real(), "test"))
     parts = {name: tally.total(name) for name in ("prior", "likelihood", "entropy")}
     assert sum(parts.values()) == pytest.approx(tally.total("evidence"), rel=1e-10)
     assert posterior.LikelihoodTerm().score(tally) == parts["likelihood"] / tally.total("transitions")
     assert posterior.EntropyTerm().score(tally) == parts["entropy"] / tally.total("transitions")
-    units = articles(30, "certain", error=0.0)
-    fitted = posterior.ExpectedTitleCritic().fit(of(real(0.0), "train"))
-    tally = fitted.tally(units)
-    plain = TitleCritic().fit(of(real(0.0), "train"))
-    assert posterior.EntropyTerm().score(tally) < 1e-3
-    assert fitted.score(tally) == pytest.approx(scored(plain, units), rel=1e-3)
+    units, train = articles(30, "certain", error=0.0), of(real(0.0), "train")
+    fitted, plain = (critic.fit(train) for critic in (posterior.ExpectedTitleCritic(), TitleCritic()))
+    assert posterior.EntropyTerm().score(fitted.tally(units)) < 1e-3
+    assert scored(fitted, units) == pytest.approx(scored(plain, units), rel=1e-3)
 
 
 def test_diversity_of_true_chains_of_one_chain_and_of_unknown_titles():
@@ -279,9 +264,7 @@ def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path
     (unit,) = units_from_readout(reading.read(**given, splits=["generated"]))
     assert len(unit.symbols) == 1 and unit.gold == (None,)
     refuses("no document of splits", reading.read, **given, splits=["test"])
-
-
-def test_gold_chains_with_an_untitled_section_are_invalid_not_shortened():
+    # gold chains with an untitled section are invalid, not shortened
     mixed = Document("x", "test", (Section("abstract", "a"), Section(None, "b")))
     chains = chains_from_readout(reading.read_gold(documents=[*documents(4), mixed], splits=["test"]))
     assert [chain.valid for chain in chains] == [True, False] and chains[0].symbols == TINY_TITLES

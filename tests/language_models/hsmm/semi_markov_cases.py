@@ -69,7 +69,6 @@ def durations(model: SemiMarkovLM) -> np.ndarray:
 
 
 def enumerated_log_likelihood(model: SemiMarkovLM, text: list[str]) -> float:
-    """log of the sum over every path."""
     return float(np.log(sum(probability for probability, _ in paths(model, text))))
 
 
