@@ -34,19 +34,16 @@ def generate(
     name: str,
     seed: int,
     prefixes: Sequence[Document],
-    sources: Mapping[str, str],
-    prompt_sentences: int = 2,
+    sources: Mapping[str, str],  # what a source is called, and which of ``DECODERS`` makes it
+    prompt_sentences: int = 2,  # human sentences at the start of each section; a section without more is kept as it is
     splitter: str = "full_stops",
-    documents: Mapping[str, int] | None = None,
+    documents: Mapping[str, int] | None = None,  # how many articles of each split; all by default
     batch: int = 128,
     scratch: Path | None = None,
 ) -> Corpus:
     """Complete every section of the first so many articles of each split; a continuation is as long as what it replaces.
 
     Args:
-        sources: what a source is called, and which of ``DECODERS`` makes it.
-        documents: how many articles of each split; all by default.
-        prompt_sentences: human sentences at the start of each section; a section without more is kept as it is.
         batch: sections that are written at once; finished ones are kept in ``scratch``, so that a killed run goes on.
 
     Returns: all sides, article by article; facts count sections completed and kept.

@@ -60,21 +60,16 @@ def generate(
     name: str,
     seed: int,
     scratch: Path | None = None,
-    decoders: Mapping[str, Mapping[str, Any]],
+    decoders: Mapping[str, Mapping[str, Any]],  # by name; see :mod:`longform.decoding.strategies`
     new_tokens: int = NEW_TOKENS,
-    repeats: int | None = None,
+    repeats: int | None = None,  # continuations per prefix; by default three where the decoder draws, else one
     split: str | None = "test",
-    documents: int | None = None,
+    documents: int | None = None,  # how many articles; all by default
     batch: int = 16,
     splitter: str = "full_stops",
     title_from: str = "definition",
 ) -> Corpus:
     """Continue the prefix of every article of ``split``: its title, a point, and the first sentence of its text.
-
-    Args:
-        decoders: by name; see :mod:`longform.decoding.strategies`.
-        repeats: continuations per prefix; by default three where the decoder draws, else one.
-        documents: how many articles; all by default.
 
     Returns:
         One document per continuation, split ``generated``: section 0 holds the page's title and the prefix's sentence,

@@ -48,12 +48,12 @@ def generate(
     prefixes: Sequence[Document],
     documents: int,
     titles: bool,
-    packing: str,
-    batch: int,
+    packing: str,  # how the model met documents in training, which says what stands before one: "stream" or "documents"
+    batch: int,  # documents at a time and process
     max_tokens: int,
     context_overlap: int | None,
     window: int | None = None,
-    top_k: int = 0,
+    top_k: int = 0,  # 0 is no truncation (deng2022 section 4); the authors' code inherits 50
     temperature: float = 1.0,
     redraws: int = 20,
 ) -> Corpus:
@@ -61,10 +61,7 @@ def generate(
 
     Args:
         prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
-        packing: how the model met documents in training, which says what stands before one: "stream" or "documents".
-        batch: documents at a time and process.
         context_overlap, window: see :func:`context_start`; by default the paper's protocol, all positions of the network.
-        top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
 
     Returns: the corpus, in the order of indices; facts count documents, redraws, cut and failed ones, and tokens.
     Raises BadInput: a setting that cannot sample, by name, value and what is allowed.

@@ -101,11 +101,11 @@ def learned(scorer: Any, train: Sequence[Any], orders: Sequence[np.ndarray], tas
 
 def order_measurements(
     scorers: Scorers,
-    documents: Units,
+    documents: Units,  # units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty
     tasks: Tasks = (),
     *,
-    train: Units = (),
-    learn_from: int | None = None,
+    train: Units = (),  # coherent documents that the scorers are fitted on; none where they are fitted already
+    learn_from: int | None = None,  # so many of the training documents for pair learners; all by default
     heads: Sequence[str] = ("",),
     tolerance: float = TIE,
 ) -> list[Measurement]:
@@ -114,9 +114,6 @@ def order_measurements(
     Args:
         scorers: by name. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else any critics of what the
             documents' originals and permutations are.
-        documents: units with ``sentence_keys``, or :class:`PermutedDocument` where ``tasks`` is empty.
-        train: coherent documents that the scorers are fitted on; none where they are fitted already.
-        learn_from: so many of the training documents for pair learners; all by default.
         heads: of the encoder that read the documents; a number is their mean, followed by each head's own.
         tolerance: relative margin below which a pair ties; wider where a reader's own convergence tells two readings apart.
     """

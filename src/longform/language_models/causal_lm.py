@@ -37,13 +37,13 @@ class CausalLanguageModel(Learner):
 def fit(
     *,
     documents: Sequence[Document],
-    base: Path,
+    base: Path,  # a checkpoint to finetune, or a tokenizer beside which ``shape`` makes a network from scratch
     name: str,
     seed: int,
     scratch: Path,
-    titles: bool,
-    packing: str,
-    context: int,
+    titles: bool,  # whether section titles are part of the text (W/ Title) or not (W/O Title)
+    packing: str,  # "stream" or "documents"
+    context: int,  # tokens of a block; at most the network's positions
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
     bases: Path | None = None,
@@ -51,10 +51,6 @@ def fit(
     """Train on the documents of split train, keeping the weights of the best loss on split validation.
 
     Args:
-        base: a checkpoint to finetune, or a tokenizer beside which ``shape`` makes a network from scratch.
-        titles: whether section titles are part of the text (W/ Title) or not (W/O Title).
-        packing: "stream" or "documents".
-        context: tokens of a block; at most the network's positions.
         shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
         bases: pretrained networks, of which the one with the shape is finetuned; None trains the shape from scratch.
     """

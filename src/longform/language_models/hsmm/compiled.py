@@ -203,11 +203,11 @@ def expectation(
     lengths: Sequence[int],
     index_of: Callable[[int], np.ndarray],
     *,
-    tokens: Sequence[int] | None = None,
+    tokens: Sequence[int] | None = None,  # of each sequence, where index arrays leave places out
     threads: int = 1,
-    rows_per_block: int | None = None,
+    rows_per_block: int | None = None,  # positions scanned at once; memory is 4 vectors of C per row and thread
     workspace: Workspace | None = None,
-    begun: Expectation | None = None,
+    begun: Expectation | None = None,  # what the first blocks gave; it is added to in place
     on_block: Callable[[Expectation, int], None] | None = None,
 ) -> Expectation:
     """Exact expected counts over a corpus, block by block.
@@ -218,9 +218,6 @@ def expectation(
 
     Args:
         lengths, index_of: length T of each sequence's index array, and that array (T, K) of the sequence of some number.
-        tokens: of each sequence, where index arrays leave places out.
-        rows_per_block: positions scanned at once; memory is 4 vectors of C per row and thread.
-        begun: what the first blocks gave; it is added to in place.
         on_block: called after each block with the sums so far and the number of blocks; what it saves can be ``begun``.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))

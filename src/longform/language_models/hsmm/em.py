@@ -162,19 +162,17 @@ def fit_em(
     max_duration: int,
     plan: Plan,
     seed: int,
-    max_ngrams: int = 250_000,
+    max_ngrams: int = 250_000,  # see :func:`longform.language_models.hsmm.model.build_ngrams`
     compute: Compute = Compute(),
     start: SemiMarkovLM | Fit | None = None,
-    validate: Callable[[SemiMarkovLM], float] | None = None,
+    validate: Callable[[SemiMarkovLM], float] | None = None,  # the validation PPL of a model
     keeper: Keeper | None = None,
 ) -> Fit:
     """Fit sequences of tokens by EM; the log-likelihood never falls, beyond rounding, while the states and n-grams stay.
 
     Args:
         num_states, max_duration: C and K (800 and 11 in deng2022).
-        max_ngrams: see :func:`longform.language_models.hsmm.model.build_ngrams`.
         start: a model to start from, or a :class:`Fit` to resume exactly where it stopped; by default a random one.
-        validate: the validation PPL of a model.
         keeper: told of each block of an E-step and of each iteration; what it saves there can be resumed from.
 
     Raises BadInput: no sequences, or a start of another shape.

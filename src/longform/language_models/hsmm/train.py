@@ -33,20 +33,18 @@ def fit(
     scratch: Path,
     num_states: int,
     max_duration: int,
-    max_ngrams: int,
+    max_ngrams: int,  # n-grams kept of each length
     em: Mapping[str, Any] | None = None,
     gradient: Mapping[str, Any] | None = None,
-    threads: int = 1,
+    threads: int = 1,  # blocks that EM's compiled scan works on at once; changes no bit of the result
 ) -> Fit:
     """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
 
     The model's ``facts`` keep how far its likelihood lies from torch-struct's (:func:`.against_torch_struct`).
 
     Args:
-        max_ngrams: n-grams kept of each length.
         em: fields of :class:`Plan`, and ``restarts``, of which the one of best validation likelihood is kept.
         gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
-        threads: blocks that EM's compiled scan works on at once; changes no bit of the result.
 
     Raises BadInput: no texts, both or neither of ``em`` and ``gradient``, or torch-struct disagrees.
     """
