@@ -43,12 +43,17 @@ def test_generations_hold_prefix_continuation_and_human_text_whatever_the_batch(
     assert make(model, top_k, documents=1).documents == whole[:3]
 
 
-def test_prefixes_that_cannot_be_used_are_counted(model, monkeypatch):
+def test_prefixes_that_cannot_be_used_are_counted_and_titles_read_off_definitions(model, monkeypatch):
     long = Document("long", "test", (Section("Long", "word " * 80 + "."),))
     blank = Document("blank", "test", (Section("Blank", " "),))
     made = make(model, {"kind": "greedy"}, prefixes=[*articles(1), long, blank])
     assert (made.facts["prefixes"], made.facts["prefixes_too_long"], made.facts["prefixes_empty"]) == (1, 1, 1)
     refuses("no prefix of 1", make, model, {"kind": "greedy"}, prefixes=[long])
+    for first, title in (("Ulm is a city.", "Ulm"), ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
+                         ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"), ("Rain fell.", "")):  # fmt: skip
+        document = Document("d", "test", (Section("abstract", f"{first} More text."),))
+        assert continuations.prefix_of(document, "full_stops", "definition")[0] == title
+        assert continuations.prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
     rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
     ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
     made = make(model, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
@@ -56,15 +61,6 @@ def test_prefixes_that_cannot_be_used_are_counted(model, monkeypatch):
     monkeypatch.setattr(continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts])
     made = make(model, {"kind": "greedy"})
     assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
-
-
-@pytest.mark.parametrize(("first", "title"),
-                         [("Ulm is a city.", "Ulm"), ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
-                          ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"), ("Rain fell.", "")])  # fmt: skip
-def test_a_title_can_be_read_off_a_definition(first, title):
-    document = Document("d", "test", (Section("abstract", f"{first} More text."),))
-    assert continuations.prefix_of(document, "full_stops", "definition")[0] == title
-    assert continuations.prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
 
 
 def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, monkeypatch):

@@ -36,12 +36,6 @@ def test_the_beam_agrees_with_transformers(size):
         assert size == 1 or found.score == pytest.approx(float(theirs.sequences_scores[0]), rel=1e-5)
 
 
-def test_without_penalties_the_diverse_beams_are_the_plain_one():
-    for seed in range(4):
-        settings = Beam(3), Beam(6, groups=2), Beam(3, sibling_penalty=1e-300)  # two groups are the same beam of three
-        assert len({best(toy(seed), one, limit=8).tokens for one in settings}) == 1
-
-
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 2.0])
 def test_a_beam_that_prunes_nothing_finds_the_most_probable_or_best_penalised_text_of_all(penalty):
     for seed in range(4):
@@ -57,8 +51,10 @@ def test_a_beam_that_prunes_nothing_finds_the_most_probable_or_best_penalised_te
         assert found.score * DEPTH == pytest.approx(float(scores.max()))
 
 
-def test_groups_pay_for_the_choices_of_earlier_groups():
+def test_groups_pay_for_the_choices_of_earlier_groups_and_without_penalties_diverse_beams_are_the_plain_one():
     for seed in range(4):
+        settings = Beam(3), Beam(6, groups=2), Beam(3, sibling_penalty=1e-300)  # two groups are the same beam of three
+        assert len({best(toy(seed), one, limit=8).tokens for one in settings}) == 1
         network, size, groups, penalty = toy(seed), 2, 3, 0.7
         beams = [[(0.0, [])] for _ in range(groups)]
         for _ in range(6):

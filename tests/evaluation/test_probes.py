@@ -33,9 +33,7 @@ def test_a_response_is_the_paired_difference_with_its_interval():
     assert hurt.details["difference_low"] < hurt.difference < hurt.details["difference_high"] and hurt.p_value == 0.001
     assert hurt.low < hurt.value < hurt.high and hurt.reference == sound.value and hurt.critic == "ppl"
     assert found["hurt", 0.2].p_value < 0.01 and (idle.difference, idle.p_value) == (0, 1)
-
-
-def test_severities_stand_in_ids_and_bad_ids_and_unlike_documents_are_refused():
+    # severities stand in ids, and bad ids and unlike documents are refused
     titles = [Chain(f"d{i}@{s}", "test", ("a", "b", "ac"[i % 2])) for s in (0, 1) for i in range(20)]
     critic = BigramCritic().fit([Chain(str(i), "train", ("a", "b", "a")) for i in range(9)])
     zero, one = corruption_response(critic, titles, case=of_severity)

@@ -109,6 +109,7 @@ def test_the_network_and_the_tokenizer_are_those_in_the_file(carried, tmp_path):
 def finetuned(base, tmp_path, **over):
     plan = {"learning_rate": 0, "batch": 2, "epochs": 1, "validations": 1}
     settings = {"titles": True, "packing": "stream", "context": 16, "schedule": plan, "name": "tiny", "seed": 7} | over
+    tmp_path.mkdir(exist_ok=True)
     return causal_lm.fit(documents=documents(), base=base, scratch=tmp_path, **settings)
 
 
@@ -165,16 +166,14 @@ def kept(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("shape, name", [(SMALL, "small"), (WIDE, "wide")])
-def test_a_shape_is_finetuned_from_the_base_that_has_it(kept, tmp_path, shape, name):
-    ours = finetuned(kept / "tokenizer", tmp_path, shape=shape, bases=kept / "bases").network.state_dict()
-    theirs = AutoModelForCausalLM.from_pretrained(kept / "models" / name).half().float().state_dict()
-    assert all(torch.equal(ours[key], theirs[key]) for key in theirs)  # a rate of zero changes no weight
+def test_a_shape_is_finetuned_from_the_base_that_has_it_and_another_is_refused(kept, tmp_path, capsys):
+    for name, shape in (("small", SMALL), ("wide", WIDE)):
+        given = {"shape": shape, "bases": kept / "bases"}
+        ours = finetuned(kept / "tokenizer", tmp_path / name, **given).network.state_dict()
+        theirs = AutoModelForCausalLM.from_pretrained(kept / "models" / name).half().float().state_dict()
+        assert all(torch.equal(ours[key], theirs[key]) for key in theirs)  # a rate of zero changes no weight
+        assert json.loads((kept / "bases" / name / "config.json").read_text())["dtype"] == "float16"
     assert sorted(path.name for path in (kept / "bases").iterdir()) == ["small", "tokenizer", "wide"]
-    assert json.loads((kept / "bases" / name / "config.json").read_text())["dtype"] == "float16"
-
-
-def test_another_shape_another_vocabulary_and_an_empty_run_are_refused(kept, tmp_path, capsys):
     said = r"no base has the shape .*'n_embd': 24.*'n_embd': 16.*training.bases to null"
     refuses(said, finetuned, kept / "tokenizer", tmp_path, shape={**SMALL, "n_embd": 24}, bases=kept / "bases")
     other = saved(tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=280), tmp_path / "other")

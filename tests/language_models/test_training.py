@@ -13,7 +13,7 @@ from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 from wandb.proto.wandb_internal_pb2 import Record
 
-from longform.language_models import causal_lm, lightning
+from longform.language_models import causal_lm, lightning, schedule
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
 from longform.language_models.schedule import Launch, Schedule, TrainingBatches, ValidationBatches, linear_schedule
 from tests.kills import killed
@@ -60,25 +60,22 @@ def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, 
     resumed = weights(after)
     assert all(torch.equal(unbroken[name], resumed[name]) for name in unbroken)
     assert after.curve == whole.curve
-
-
-def test_the_learning_curve_has_a_row_for_each_validation(base, tmp_path):
-    made = fit(base, tmp_path / "s")
-    made.save(tmp_path / "model")
+    # the learning curve has a row for each validation
+    whole.save(tmp_path / "model")
     rows = list(csv.DictReader((tmp_path / "model" / "training.csv").read_text().splitlines()))
     updates = [int(row["update"]) for row in rows]
     assert len(rows) == PLAN["validations"] and updates == [updates[0] * n for n in range(1, len(rows) + 1)]
     assert float(rows[-1]["loss"]) < float(rows[0]["loss"])
     kept = min(rows, key=lambda row: float(row["validation_loss"]))
-    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "validation"], made.tokenizer, True, 16)
+    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "validation"], whole.tokenizer, True, 16)
     with torch.no_grad():
         batch = causal_lm.collate(blocks)
-        logits = made.network.eval()(batch["input_ids"]).logits[:, :-1].flatten(0, 1)
+        logits = whole.network.eval()(batch["input_ids"]).logits[:, :-1].flatten(0, 1)
         loss = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:].flatten())
     assert float(kept["validation_loss"]) == pytest.approx(float(loss), abs=1e-4)
 
 
-def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_to_zero():
+def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_to_zero(monkeypatch):
     plan = Schedule(1e-3, batch=3, epochs=2, validations=2, accumulate=2)
     sampler = TrainingBatches(10, plan, seed=1)
     sampler.set_epoch(1)
@@ -92,6 +89,15 @@ def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_t
     assert len(first) == len(sampler) == plan.updates(10) // 2 * 2
     rate = linear_schedule(100, 0.1)
     assert rate(0) == pytest.approx(0.1) and rate(9) == 1.0 and rate(55) == pytest.approx(0.5) and rate(100) == 0
+    for world in (2, 3):  # processes share one sequence of batches
+        plan = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
+        one = list(TrainingBatches(20, plan, seed=1))
+        monkeypatch.setenv("LONGFORM_DEVICES", str(world))
+        for process in range(world):
+            monkeypatch.setattr(schedule, "rank", lambda process=process: process)
+            assert list(TrainingBatches(20, plan, seed=1)) == one[process::world]
+        assert Launch(4, world, "ddp").world == 4 * world  # every device of every node
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize("validations", [1, 2, 4])
@@ -263,22 +269,11 @@ def test_recomputed_activations_and_compiling_change_no_weight_and_bfloat16_hard
     assert used == ["GPT2LMHeadModel"] and found.keys() == alone[0].keys()
 
 
-@pytest.mark.parametrize("world", [2, 3])
-def test_processes_share_one_sequence_of_batches(monkeypatch, world):
-    plan = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
-    one = list(TrainingBatches(20, plan, seed=1))
-    monkeypatch.setenv("LONGFORM_DEVICES", str(world))
-    for process in range(world):
-        monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
-        assert list(TrainingBatches(20, plan, seed=1)) == one[process::world]
-    assert Launch(4, world, "ddp").world == 4 * world  # every device of every node
-
-
 @pytest.mark.parametrize(("items", "world"), [(10, 1), (10, 2), (11, 3), (2, 4)])
 def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkeypatch, items, world):
     counted, steps = [], set()
     for process in range(world):
-        monkeypatch.setattr("longform.language_models.schedule.rank", lambda process=process: process)
+        monkeypatch.setattr(schedule, "rank", lambda process=process: process)
         shares = ValidationBatches(items, 2, world)
         batches = list(shares)
         steps.add(len(batches))

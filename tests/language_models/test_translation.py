@@ -1,4 +1,4 @@
-"""Translators: the paper's parameter counts, both losses from their definitions, padding, training and the folder."""
+"""Translators: the paper's parameter counts, losses from their definitions, padding, training, the folder, and what they write."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,8 @@ import torch
 
 from experiments.deng2022.measure_languages import SCHEDULE
 from longform.core.documents import Document, Section
+from longform.core.resampling import generator
+from longform.decoding.translations import generate, pick
 from longform.language_models import translation
 from longform.language_models.schedule import Schedule
 from longform.language_models.translation import NETWORKS, Shape, TrainedTranslator, collate, encoded, fit, fit_subwords
@@ -108,3 +110,53 @@ def test_bad_input_is_refused_by_name(tmp_path):
     refuses("no target text", fit, [Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
     refuses("not a multiple of heads", translation.ParallelTranslator, Shape(width=10, heads=4), 12)
     refuses(r"no model\.safetensors", TrainedTranslator.load, tmp_path)
+    given = {"model": translator("non_autoregressive"), "name": "g", "seed": 1, "prefixes": SOURCES}
+    refuses("no pair of split 'validation'", generate, **given, split="validation")
+    for temperature in (-1, float("nan")):
+        refuses(f"temperature is {temperature}", generate, **given, temperature=temperature)
+
+
+TEXTS = ["one two three", "two", "three one one two", "one"]
+
+
+SOURCES = [pair(i, text, text, "test") for i, text in enumerate(TEXTS)]
+
+
+def translator(kind) -> TrainedTranslator:
+    subwords = fit_subwords(TEXTS, 30)
+    torch.manual_seed(3)
+    shape = Shape(layers=1, heads=2, width=16, inner=16, dropout=0.1, positions=12)
+    return TrainedTranslator(kind, NETWORKS[kind](shape, subwords.get_vocab_size()), subwords)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_every_pair_gets_one_translation_beside_its_source_whatever_its_company(kind):
+    given = {"model": translator(kind), "name": "g", "seed": 1, "prefixes": SOURCES}
+    together, small, other = (generate(**given | over) for over in ({}, {"batch": 1}, {"seed": 2}))
+    assert [d.id for d in together.documents] == ["g-test0", "g-test1", "g-test2", "g-test3"]
+    assert {d.split for d in together.documents} == {"generated"} and together.facts["documents"] == 4
+    assert [d.sections[0].text for d in together.documents] == TEXTS
+    assert set(" ".join(d.sections[1].text for d in together.documents)) <= set("onetwhr ")
+    alone = generate(**given | {"prefixes": SOURCES[2:3]})
+    assert [d.sections for d in together.documents] == [d.sections for d in small.documents]
+    assert together.documents[2].sections == alone.documents[0].sections
+    assert [d.sections for d in other.documents] != [d.sections for d in together.documents]
+
+
+def test_sampling_follows_the_softmax_and_never_writes_control_tokens():
+    logits = torch.tensor([[9.0, 9.0, 0.0, 9.0, np.log(3.0), 0.0]])
+    uniforms = generator("pick").random(4000)
+    drawn = pick(logits.expand(4000, -1), uniforms, 1.0)
+    assert not set(drawn.tolist()) & {translation.PAD, translation.BEGIN, translation.UNKNOWN}
+    np.testing.assert_allclose(np.bincount(drawn, minlength=6)[[2, 4, 5]] / 4000, [0.2, 0.6, 0.2], atol=0.03)
+    assert pick(logits, np.array([0.99]), 0.0).tolist() == [4]
+    assert (pick(logits.expand(4000, -1), uniforms, 0.25) == 4).mean() > 0.95
+
+
+def test_an_unending_translation_is_cut_and_counted():
+    model = translator("autoregressive")
+    with torch.no_grad():
+        model.network.embedding.weight[2] = 0  # the end's logit is zero
+        model.network.decoder.layers[0].norm3.bias.copy_(40 * model.network.embedding.weight[5])
+    given = {"model": model, "name": "g", "seed": 1, "prefixes": SOURCES}
+    assert generate(**given, temperature=0.0).facts["cut"] == 4

@@ -25,10 +25,6 @@ def chains(shuffled=False):
     return made
 
 
-def bigram():
-    return BigramCritic(delta=1), chains(), chains(shuffled=True)
-
-
 def markov():
     forward = np.array([[0.05, 0.85, 0.05, 0.05], [0.05, 0.05, 0.85, 0.05], [0.05, 0.05, 0.05, 0.85], [0.25] * 4])
     return MarkovCritic(TITLES, forward, begin=None), chains(), chains(shuffled=True)
@@ -80,11 +76,9 @@ def items():
     for i in range(8):
         bits = {("a", 1): 1 + rng.random(3), ("b", 1): (3 if i % 4 else 0) + rng.random(2)}
         real.append(ReadItem(f"s/{i}", "test", "s", "mean", (FORMULA,), bits))
-    return SuiteAccuracy(), real, [replace(unit, regions=exchanged(unit.regions)) for unit in real]
-
-
-def exchanged(regions):
-    return {("b" if condition == "a" else "a", number): bits for (condition, number), bits in regions.items()}
+    other = {"a": "b", "b": "a"}
+    exchanged = [{(other[side], number): bits for (side, number), bits in unit.regions.items()} for unit in real]
+    return SuiteAccuracy(), real, [replace(unit, regions=one) for unit, one in zip(real, exchanged, strict=True)]
 
 
 SAMPLES = {
@@ -94,7 +88,7 @@ SAMPLES = {
     "RandomKneserNeyCritic": lambda: (mention_scores.RandomKneserNeyCritic(), mentions(), pronoun_chains("other", 12)),
     "AttributionCritic": lambda: (AttributionCritic(), mentions(), mentions(shuffled=True)),
     "ChainAgreement": chain_agreement,
-    "BigramCritic": bigram,
+    "BigramCritic": lambda: (BigramCritic(delta=1), chains(), chains(shuffled=True)),
     "MarkovCritic": markov,
     "Perplexity": log_probs,
     "SuiteAccuracy": items,

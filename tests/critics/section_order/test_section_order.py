@@ -160,9 +160,7 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
         naive += abs(scored(plain, test) - exact) < (found.high - found.low) / 2
     assert hits >= 33  # 95 % of 40 is 38; fewer than 33 has probability below 1e-3
     assert naive <= 13 and np.median(wide) < 0.5  # the uncorrected value is mostly outside, the interval no blank
-
-
-def test_the_factory_counts_validation_sections_and_refuses_an_impossible_transition():
+    # the factory counts validation sections and refuses an impossible transition
     found = errors.corrected(real=readout(real()), deltas=[0.1, 1])
     sections = sum(len(unit.gold) for unit in of(real(), "validation"))
     assert found.confusion_counts.sum() == sections and found.confusion_names == TITLES
@@ -189,9 +187,7 @@ def test_calibration_by_hand_and_of_a_calibrated_and_an_overconfident_reader():
     metric = CalibrationError()
     chance = metric.describe(good)["expected_by_chance"]
     assert 0.3 * chance < scored(metric, good) < 2 * chance < scored(metric, over)
-
-
-def test_sections_without_gold_titles_are_left_out_and_documents_without_any_are_counted():
+    # sections without gold titles are left out and documents without any are counted
     mixed = replace(article(["abstract", "people"], ["abstract", None]), confidence=np.array([0.9, 0.1]))
     blank = replace(article(["people"], [None], number=1), confidence=np.array([0.5]))
     for metric, value in ((CalibrationError(), pytest.approx(0.1)), (errors.TitleAccuracy(), 1.0)):

@@ -223,9 +223,7 @@ def test_grown_model_is_as_good_as_one_of_plain_em_and_uses_few_ngrams():
     assert grown.history[-1].log_likelihood > 1.01 * plain.history[-1].log_likelihood
     assert [step.states for step in grown.history[::5]] == [2, 4, 4, 4, 4, 4, 4, 4]
     assert grown.model.ngrams.rows < plain.model.ngrams.rows and not grown.history[-1].lost
-
-
-def test_em_ends_when_validation_stops_falling():
+    # and it ends when validation stops falling
     values = iter([5.0, 4.0, 3.0, 2.9, 2.8, 1.0])
     plan = Plan(6, growth=[(1, 1)], until=0.1)
     fit = fit_em(bursts(0), **SMALL | {"num_states": 2}, plan=plan, validate=lambda model: next(values))
