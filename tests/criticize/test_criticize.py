@@ -1,9 +1,13 @@
-"""A person's own texts under every critic: a planted failure is found, and what does not apply says why."""
+"""A person's own texts under every critic: a planted failure is found, what does not apply says why; how texts are read and reported."""
 
+import csv
 import json
+import os
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
-from own_texts import by_name, write
 from tiny import lm_folder
 
 from longform.cli import main
@@ -13,10 +17,47 @@ from longform.core.resampling import generator
 from longform.core.text.entity_grids import found_grids
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts
-from longform.criticize import criticize, panels
-from longform.criticize.texts import read_texts
+from longform.criticize import criticize, panels, report
+from longform.criticize.judging import judge, worst_places
+from longform.criticize.panel import Options
+from longform.criticize.report import _half, check, marks, page
+from longform.criticize.texts import halves, read_texts
 from longform.critics.entity_grid.score import RoleTransitions
+from longform.datasets.synthetic_world.corpora import build
 from tests.refusals import refuses
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def by_name(found):
+    return {one.panel.name: one for one in found.judged}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bare():
+    """No packaged model, whether it is installed or not: it would read for minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panels, "SMOLLM2", {"package": "no_such_package", "file": "model.gguf"})
+        yield
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A planted world as a person's own texts: real ones; other true ones; the same with sections in a wrong order."""
+    folder, given = tmp_path_factory.mktemp("world"), {"seed": 5, "domain": "wiki", "documents": {"test": 60}}
+    true = build(name="criticize", **given).documents
+    broken = build(name="criticize", corruption="section_order", severity=1.0, **given).documents
+    sides = {"real": true[:40], "true": true[40:], "broken": broken[40:]}
+    return {name: write(folder / f"{name}.jsonl", [d.to_record() for d in side]) for name, side in sides.items()}
+
+
+@pytest.fixture(scope="module")
+def broken(world):
+    return criticize(world["real"], world["broken"])
+
 
 LONG = "The town lies on a river. It has old houses. People work in fields. There are hills. It rains in spring."
 
@@ -33,15 +74,12 @@ def test_a_wrong_order_of_sections_moves_the_section_critic_true_text_does_not_a
     assert all(why for _, why in broken.left_out)
 
 
-@pytest.mark.parametrize(("count", "code", "said"), [(1, 2, "two are needed"), (2, 0, "| repetition |")])
-def test_a_few_short_texts_end_in_a_sentence_or_a_report(tmp_path, capsys, count, code, said):
-    rows = [{"id": f"t{i}", "text": f"Anna met Ben {i} times. She liked the garden."} for i in range(count)]
-    real, mine = write(tmp_path / "r.jsonl", rows), write(tmp_path / "g.jsonl", rows[:1])
-    assert main(["criticize", str(real), str(mine), "--out", str(tmp_path / "out")]) == code
-    assert said in "".join(capsys.readouterr())
-
-
-def test_a_wrong_path_and_missing_models_are_said_in_a_sentence(tmp_path, capsys):
+def test_a_few_short_texts_a_wrong_path_and_missing_models_end_in_a_sentence_or_a_report(tmp_path, capsys):
+    for count, code, said in ((1, 2, "two are needed"), (2, 0, "| repetition |")):
+        rows = [{"id": f"t{i}", "text": f"Anna met Ben {i} times. She liked the garden."} for i in range(count)]
+        real, mine = write(tmp_path / "r.jsonl", rows), write(tmp_path / "m.jsonl", rows[:1])
+        assert main(["criticize", str(real), str(mine), "--out", str(tmp_path / "out")]) == code
+        assert said in "".join(capsys.readouterr())
     (tmp_path / "g").mkdir()
     assert main(["criticize", str(tmp_path / "no"), str(tmp_path / "g"), "--out", str(tmp_path / "o")]) == 2
     assert "no such file or folder; give a folder" in capsys.readouterr().err
@@ -137,3 +175,145 @@ def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_
     units = density.panel.read([Document(f"d{i}", "train", (Section(None, LONG),)) for i in range(12)])
     assert units[0].latents.shape[1] == 8  # the head's width, not the encoder's
     assert bbscore.real.value != density.real.value
+
+
+def test_the_report_holds_every_number_a_page_per_text_marks_in_the_text_and_text_as_text(tmp_path, broken):
+    index = broken.save(tmp_path / "out")
+    assert index.is_file() and (tmp_path / "out" / "results.png").is_file()
+    with (tmp_path / "out" / "results.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2 * len(broken.judged)
+    assert len(list((tmp_path / "out" / "texts").glob("*.html"))) == 20
+    assert "<mark" in next((tmp_path / "out" / "texts").glob("*.html")).read_text()
+    document = broken.generated.documents[0]
+    found = marks(document, broken.judged)
+    assert found and all(0 <= start < end <= len(document.text) for start, end, _, _ in found)
+    hostile = "<script>alert(1)</script> & \"quoted\" 'single' \u202e \x07 bell. It ends here."
+    write(tmp_path / "one.jsonl", [{"id": "<b>x</b>", "text": hostile}])
+    document = read_texts(tmp_path / "one.jsonl").documents[0]
+    shown = page(document, [])
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
+    assert "<b>x" not in shown and "\x07" not in shown
+
+
+def test_a_report_is_put_over_reports_and_nothing_else(tmp_path, broken):
+    mine = tmp_path / "a" / "texts" / "1-mine.html"
+    for _ in range(2):
+        broken.save(tmp_path / "a")
+    mine.write_text("mine")
+    for put in (check, broken.save):
+        refuses("holds 'texts/1-mine.html', which no report wrote", put, tmp_path / "a")
+    assert mine.read_text() == "mine"
+    (tmp_path / "in").mkdir()
+    refuses("whose texts are read", check, tmp_path / "in" / "out", (tmp_path / "in", tmp_path / "b.jsonl"))
+    refuses("no folder can be written there", check, tmp_path / ("x" * 300))
+    refuses("which no report wrote", check, Path("/"))
+    check(tmp_path / "new" / "below")
+    assert not (tmp_path / "new").exists() and not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken, monkeypatch):
+    def held():
+        return {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+
+    broken.save(tmp_path / "out")
+    before = held()
+    monkeypatch.setattr(report, "index", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        broken.save(tmp_path / "out")
+    assert held() == before
+    (tmp_path / ".out.partial" / "texts").mkdir(parents=True)  # a kill leaves what was being written
+    monkeypatch.undo()
+    broken.save(tmp_path / "out")
+    assert not (tmp_path / ".out.partial").exists()
+
+
+def test_differences_and_the_figure_are_said_and_drawn_as_they_are(broken):
+    one = broken.judged[0]
+    parts = [replace(one.difference, p_value=p, difference=1.0) for p in (0.2, 0.03, 0.001)]
+    seen = [replace(one, difference=part).verdict(0.01) for part in parts]
+    assert seen == ["no difference found", "higher than real text, were this the only test", "higher than real text"]
+    still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
+    assert _half(still) == (one.generated.high - one.generated.low) / 2
+    assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
+
+
+def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world):
+    real = list(read_texts(world["real"]).documents)
+    text = real[0].sections[0].text
+    first = sentence_texts(text)[0]
+    said = replace(real[0], sections=(Section("lead <b>", f"{text} {first} The end."), *real[0].sections[1:]))
+    texts = [replace(d, split=name, id=f"{name}/{d.id}") for name in ("train", "test") for d in real]
+    texts.append(replace(said, split="generated", id="generated/x"))
+    again = judge({panel.name: panel for panel in panels.panels(Options())}["repetition"], texts, 1)
+    shown = page(replace(said, id="x"), [again])
+    assert "<h2>lead &lt;b&gt;</h2>" in shown
+    ((_, (start, end)), *others) = again.blame["generated/x"]
+    assert said.text[start:end] == first and start > 0
+    assert len({span for _, span in again.blame["generated/x"]}) == 1 + len(others)
+    for values, named in (([2.3, 0.5, 2.3, 2.3], [0, 2, 3]), ([1.0, 1.0], []), ([5.0, 1.0, 1.0, 1.1], [0]),
+                          ([1.0, float("nan"), 3.0], [2]), ([], [])):  # fmt: skip
+        spans = [(i, i + 1) for i in range(len(values))]  # what is above the mean stands out, even where most is bad
+        assert [span[0] for _, span in worst_places(np.array(values), spans)] == named
+
+
+def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
+    lines = [
+        '{"id": "a", "text": "A good text."}', "not json", '{"text": 3}', "[1]", '{"id": "a", "text": "Again."}',
+        '{"text": "   "}', '{"sections": []}', '{"sections": [{"title": 1, "text": "x"}]}', '{"id": [1], "text": "x"}', "",
+    ]  # fmt: skip
+    (tmp_path / "t.jsonl").write_bytes("\n".join(lines).encode() + b'\n{"text": "\xff"}\n')
+    found = read_texts(tmp_path / "t.jsonl")
+    assert [d.id for d in found.documents] == ["a"]
+    assert [place for place, _ in found.set_aside] == [f"line {n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 11)]
+    rows = [{"id": "", "text": "A."}, {"id": True, "text": "B."}, {"id": 1.5, "text": "C."},
+            {"title": {"a": 1}, "text": "D."}]  # fmt: skip
+    found = read_texts(write(tmp_path / "x.jsonl", rows))
+    assert [d.id for d in found.documents] == ["line-1"]
+    assert [place for place, _ in found.set_aside] == ["line 2", "line 3", "line 4"]
+    rows = [{"id": None, "text": "One."}, {"text": "Two."}, {"id": 3, "text": "Three."}]
+    assert [d.id for d in read_texts(write(tmp_path / "x.jsonl", rows)).documents] == ["line-1", "line-2", "3"]
+
+
+def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a_title_and_code(tmp_path):
+    (tmp_path / "b.txt").write_text("Plain text.\n\nWith a gap.", encoding="utf-8")
+    (tmp_path / "a.md").write_text("Before.\n# History #\nThen.\n## Later\nNow.", encoding="utf-8")
+    (tmp_path / "c.pdf").write_bytes(b"%PDF")
+    (tmp_path / "d.txt").write_bytes(b"\xff\xfe bad")
+    found = read_texts(tmp_path)
+    assert [d.id for d in found.documents] == ["a.md", "b.txt"]
+    shown = [(s.title, s.text) for s in found.documents[0].sections]
+    assert shown == [("(lead)", "Before."), ("history", "Then."), ("later", "Now.")]
+    assert found.documents[1].text == "Plain text.\nWith a gap."
+    assert dict(found.set_aside) == {"c.pdf": "none of .txt, .md, .markdown", "d.txt": "not UTF-8 (byte 0)"}
+    (tmp_path / "a.md").write_text("# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n")
+    (tmp_path / "b.md").write_text("# One\nText.\n# Two\nMore.", encoding="utf-8")
+    (tmp_path / "c.md").write_text("# a" + " " * 300_000 + "b\nWords.")  # which takes no time
+    first, second, _, blanks = read_texts(tmp_path).documents
+    assert blanks.text == "Words."
+    assert [s.title for s in first.sections] == ["(lead)", "history"] and "# comment" in first.sections[1].text
+    assert [s.title for s in second.sections] == ["one", "two"]
+
+
+def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
+    (tmp_path / "a.txt").write_text("Some words.", encoding="utf-8")
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.pdf")).write_bytes(b"%PDF")
+    except OSError:
+        pytest.skip("this file system wants names in UTF-8")
+    ((place, why),) = read_texts(tmp_path).set_aside
+    assert place.encode("utf-8") and why == "none of .txt, .md, .markdown"
+
+
+def test_halves_depend_on_the_texts_not_on_their_order_and_files_that_cannot_be_read_are_counted(tmp_path):
+    rows = [{"id": f"t{i}", "text": f"Text number {i} is here."} for i in range(9)]
+    one, other = (halves(read_texts(write(tmp_path / "a.jsonl", order)).documents) for order in (rows, rows[::-1]))
+    assert {d.id: d.split for d in one} == {d.id: d.split for d in other}
+    assert sorted(d.split for d in one) == ["test"] * 5 + ["train"] * 4
+    folder = tmp_path / "texts"
+    (folder / ".git").mkdir(parents=True)
+    for name in ("a.txt", ".hidden.txt", ".git/config.txt"):
+        (folder / name).write_text("A text.")
+    (folder / "gone.txt").symlink_to(tmp_path / "nowhere.txt")
+    found = read_texts(folder)
+    assert [d.id for d in found.documents] == ["a.txt"]
+    assert [place for place, _ in found.set_aside] == ["gone.txt", "2 hidden files"]
