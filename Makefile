@@ -13,7 +13,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform.pipeline.repro --workers $(WORKERS)
-	python -m longform.pipeline.differences
+	python experiments/differences.py
 
 setup: $(VENV)/ready ## the environment alone
 

@@ -12,9 +12,9 @@ import pytest
 import yaml
 from networkx import descendants
 
+from experiments.differences import IDENTITY
 from longform.core.calls import arguments
 from longform.core.documents import BadInput
-from longform.pipeline.differences import IDENTITY
 from tests import shape
 from tests.shape import MODULES, PACKAGE, ROOT, closure, code_of, entries, experiment, imports, room, stages
 

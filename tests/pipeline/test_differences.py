@@ -6,7 +6,7 @@ import json
 import pytest
 from repro_project import git
 
-from longform.pipeline.differences import CLAIMS, PAGE, main
+from experiments.differences import CLAIMS, PAGE, main
 from longform.reporting.claims import HEADER
 
 RECORDS = [

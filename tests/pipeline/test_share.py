@@ -10,7 +10,7 @@ import pytest
 from dvc.repo import Repo
 from repro_project import PIPELINE, git, new_project, run, status, write_pipeline
 
-from longform.pipeline.release import MANIFEST, check, main
+from experiments.release import MANIFEST, check, main
 from tests.refusals import refuses
 
 ELSEWHERE = {"foreach": "${others}", "do": {"cmd": "false", "deps": ["of_another_scale"], "outs": ["other_${item}"]}}

@@ -9,6 +9,7 @@ asked first whether it has the commit of every model of the scale, which would e
 
 import argparse
 import gzip
+import hashlib
 import os
 import shutil
 import sys
@@ -25,10 +26,15 @@ from requests import RequestException
 from longform.core.artefacts import read_yaml, whole
 from longform.core.documents import BadInput
 from longform.datasets.wikipedia.building import extract
-from longform.pipeline.release import digest
 from longform.pipeline.scale import PARAMS, parameters, scales
 
 SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def listed(scale: str, root: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run changed: its numbers and verdicts beside the last commit's, ``python -m longform.pipeline.differences [FOLDER]``.
+"""What a run changed: its numbers and verdicts beside the last commit's, ``python experiments/differences.py [FOLDER]``.
 
 Reads ``data/scores`` and the ledger's claims of the working tree and of HEAD, or of another checkout (a run of other code, or on another
 machine), writes ``data/differences.md``, never fails.

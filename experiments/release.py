@@ -1,4 +1,4 @@
-"""What a run made as one archive, for readers without DVC: ``python -m longform.pipeline.release longform.zip``, then ``--check``.
+"""What a run made as one archive, for readers without DVC: ``python experiments/release.py longform.zip``, then ``--check``.
 
 Files are stored as they are, in order, under one date: equal files give equal bytes on any machine. ``MANIFEST.json`` stands
 first and has the commit, and the size and SHA-256 of every file.
@@ -17,6 +17,7 @@ from typing import Any
 from longform.core.artefacts import UNREADABLE, whole
 from longform.core.documents import BadInput
 from longform.core.resampling import EPOCH
+from longform.pipeline.real_files import digest
 
 PARTS = ("LICENSE", "params.yaml", "dvc.lock", "data/generations", "data/models", "data/scores")
 MANIFEST = "MANIFEST.json"
@@ -66,15 +67,9 @@ def check(archive: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def digest(file: Path) -> str:
-    """SHA-256 of a file."""
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m longform.pipeline.release", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python experiments/release.py", description=__doc__)
     parser.add_argument("archive", type=Path, help="the zip file")
     parser.add_argument("parts", nargs="*", default=PARTS, help=f"files and folders to put in ({' '.join(PARTS)})")
     parser.add_argument("--check", action="store_true", help="compare an archive with its manifest instead")
