@@ -9,12 +9,13 @@ import torch
 from tiny import bpe_folder, classifier_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
+from experiments import keep_bases
 from longform.core.documents import Document, Section
 from longform.critics.mauve import read as text_features
 from longform.critics.perplexity import read as token_readout
 from longform.critics.section_order import read as section_titles
 from longform.decoding import completions, continuations
-from longform.language_models import bases, causal_lm, checkpoints, tokenizers
+from longform.language_models import causal_lm, checkpoints, tokenizers
 from longform.language_models.checkpoints import SavedModel, load_model, load_reader, load_tokenizer, published
 from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
@@ -162,7 +163,7 @@ def kept(tmp_path_factory):
             shape, AutoModelForCausalLM, 3, vocab_size=len(tokenizer), max_position_embeddings=16
         )
         SavedModel(network, tokenizer).save(run / "models" / name)
-    bases.keep(run / "models", run / "tokenizer", run / "bases")
+    keep_bases.keep(run / "models", run / "tokenizer", run / "bases")
     return run
 
 
@@ -177,8 +178,8 @@ def test_a_shape_is_finetuned_from_the_base_that_has_it_and_another_is_refused(k
     said = r"no base has the shape .*'n_embd': 24.*'n_embd': 16.*training.bases to null"
     refuses(said, finetuned, kept / "tokenizer", tmp_path, shape={**SMALL, "n_embd": 24}, bases=kept / "bases")
     other = saved(tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=280), tmp_path / "other")
-    refuses("another vocabulary", bases.base_of, kept / "bases", SMALL, load_tokenizer(other))
-    assert bases.main([str(tmp_path)]) == 2
+    refuses("another vocabulary", causal_lm.base_of, kept / "bases", SMALL, load_tokenizer(other))
+    assert keep_bases.main([str(tmp_path)]) == 2
     assert "no trained model" in capsys.readouterr().err
 
 

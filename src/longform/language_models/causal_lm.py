@@ -13,8 +13,8 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
+from longform.core.artefacts import read_json
 from longform.core.documents import BadInput, Document
-from longform.language_models.bases import base_of
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import document_rows, masked, padded, stream_blocks
@@ -71,6 +71,25 @@ def fit(
     names: dict[str, Any] = {"seed": seed, "name": name, "scratch": scratch}
     told = fit_learner(CausalLanguageModel, network, items, collate, schedule, **names)
     return SavedModel(network, tokenizer, (told.COLUMNS, *told.rows))
+
+
+def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> Path:
+    """The base below a folder whose configuration agrees with the shape, ``{"model_type": "gpt2", ...}``, in every keyword.
+
+    Raises BadInput: no base has the shape, or the bases' vocabulary is another than the tokenizer's.
+    """
+    if load_tokenizer(folder / "tokenizer").get_vocab() != tokenizer.get_vocab():
+        advice = "give tokenizer: {folder: bases/tokenizer}"
+        raise BadInput(f"{folder}: the bases have another vocabulary than the study; {advice}")
+    configurations = {path.parent: read_json(path) for path in sorted(folder.glob("*/config.json"))}
+    for place, configuration in configurations.items():
+        if shape.items() <= configuration.items():
+            return place
+    known = [{key: held.get(key) for key in shape} for held in configurations.values()]
+    raise BadInput(
+        f"{folder}: no base has the shape {dict(shape)}, there are {known}; say from_scratch: true in the model's entry, add"
+        " a base with the scale 'bases', or set training.bases to null, which trains every model of the study from scratch"
+    )
 
 
 def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:
