@@ -89,9 +89,21 @@ class Sums:
 
 
 class SumScored(ABC):
-    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array."""
+    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array.
 
+    A subclass names beside its bases which way is ``better``, what is ``divided`` and, where it is :class:`Attributing`, its
+    ``parts`` and their ``blame``; they sum to the column that is divided, unless ``attributed`` names others.
+    """
+
+    better: ClassVar[Better]
     divided: ClassVar[tuple[str, str]]  # the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__()
+        if "divided" in named:
+            named = {"attributed": named["divided"][:1], **named}
+        for name, value in named.items():
+            setattr(cls, name, value)
 
     def fit(self, real: Sequence[Any]) -> Self:
         """Itself: nothing is fitted, unless a subclass says otherwise."""

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.core.critic import FITTED, Better, SumScored, Tally
+from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
@@ -22,7 +21,7 @@ MAX_HISTORY = 6
 
 
 @dataclass(frozen=True)
-class RoleTransitions(SumScored):
+class RoleTransitions(SumScored, better="higher", divided=("logprob", "cells"), parts="cells", blame=-1):
     r"""Role-transition model with Witten-Bell smoothing in its interpolated form.
 
     $P(r|h) = \frac{c(hr) + N_{1+}(h\cdot) P(r|h')}{c(h) + N_{1+}(h\cdot)}$, $h'$ being $h$ without its oldest symbol;
@@ -33,11 +32,6 @@ class RoleTransitions(SumScored):
     history: int = 1  # how many earlier sentences a role depends on; the paper tunes it on development texts
     # float64 (5,) * history + (5,), the context's oldest symbol first
     log_probs: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("logprob", "cells")
-    parts: ClassVar[str] = "cells"
-    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
-    blame: ClassVar[int] = -1
 
     def __post_init__(self) -> None:
         if not 0 <= self.history <= MAX_HISTORY:
@@ -144,7 +138,7 @@ class TransitionFeatures:
 
 
 @dataclass(frozen=True)
-class GridRanker(SumScored):
+class GridRanker(SumScored, better="higher", divided=("value", "texts"), parts="kinds of transition", blame=-1):
     """Linear ranking machine over transition frequencies; ``fit`` shuffles real texts whole, ``fit_pairs`` is told what to rank.
 
     A text's value is the product of its features and ``weights``, float64 (features,).
@@ -157,11 +151,6 @@ class GridRanker(SumScored):
     shuffles: int = SHUFFLES  # per real text, that ``fit`` draws; at most 20 as in the papers
     name: str = "grid-ranker"  # of the draws
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("value", "texts")
-    parts: ClassVar[str] = "kinds of transition"
-    attributed: ClassVar[tuple[str, ...]] = ("value",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """What each kind of transition adds to the value, float64 (features,); empty for an empty grid."""

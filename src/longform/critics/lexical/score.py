@@ -8,12 +8,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 
-from longform.core.critic import FITTED, Better, SumScored, Tally
+from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
@@ -21,14 +20,10 @@ units_from_readout = grids_from_readout
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
 
-class AdjacentSimilarity(SumScored):
+class AdjacentSimilarity(
+    SumScored, better="higher", divided=("similarity", "pairs"), parts="pairs of sentences", blame=-1
+):
     """What all lexical critics share; each says how alike the sentences of a unit are."""
-
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("similarity", "pairs")
-    parts: ClassVar[str] = "pairs of sentences"
-    attributed: ClassVar[tuple[str, ...]] = ("similarity",)
-    blame: ClassVar[int] = -1
 
     @abstractmethod
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:

@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, SumScored, Tally
-from longform.core.documents import Readout
+from longform.core.critic import SumScored, Tally
+from longform.core.documents import Readout, Unit
 
 
 @dataclass(frozen=True)
-class ScoredText:
+class ScoredText(Unit):
     """One text and the one number that a model gave it, nan where it could not."""
 
-    unit_id: str
-    split: str
     value: float
 
 
@@ -25,11 +22,8 @@ def units_from_readout(readout: Readout) -> list[ScoredText]:
 
 
 @dataclass(frozen=True)
-class GivenScore(SumScored):
+class GivenScore(SumScored, better="higher", divided=("value", "texts")):
     """Mean of the numbers that a model gave; higher is more coherent."""
-
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("value", "texts")
 
     def tally(self, units: Sequence[ScoredText]) -> Tally:
         """Columns value, texts, excluded."""

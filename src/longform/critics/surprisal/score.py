@@ -3,13 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
-from longform.core.critic import FITTED, Better, SumScored, Tally
-from longform.core.documents import BadInput, Readout, grouped
+from longform.core.critic import FITTED, SumScored, Tally
+from longform.core.documents import BadInput, Readout, Unit, grouped
 from longform.datasets.test_suites import prediction_formulas
 from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, RegionValue, evaluate, parse
 
@@ -17,11 +17,9 @@ COLUMNS = ("items", "correct", "gained", "lost")
 
 
 @dataclass(frozen=True)
-class ReadItem:
+class ReadItem(Unit):
     """One item as a model read it, with its suite's metric and formulas; ``regions``: float64 bits of the tokens of each."""
 
-    unit_id: str
-    split: str
     suite: str
     metric: str
     formulas: tuple[Formula, ...]
@@ -53,15 +51,13 @@ def units_from_readout(readout: Readout) -> list[ReadItem]:
 
 
 @dataclass(frozen=True)
-class SuiteAccuracy(SumScored):
+class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
     """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
 
     ``reference``: whether another model succeeds, by item; gains and losses against it are counted for McNemar's test.
     """
 
     reference: Mapping[str, bool] = field(default_factory=dict, metadata=FITTED, repr=False)
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("correct", "items")
 
     def against(self, items: Sequence[ReadItem]) -> "SuiteAccuracy":
         """A copy that knows on which items another model succeeds."""
