@@ -29,7 +29,7 @@ def calls() -> list[tuple[str, str]]:
     """(stage, module) of every entry of ``params.yaml`` and every report; loads them all, so it runs in a process of its own."""
     from longform.core.artefacts import read_yaml
     from longform.core.experiment import Experiment
-    from tests.pipeline_entries import entries
+    from tests.shape import entries
 
     found = [(_stage(place), f"longform.{code.replace('/', '.')}") for place, code, *_ in entries(Experiment(ROOT))]
     for path in sorted((ROOT / "experiments").glob("*/params.yaml")):

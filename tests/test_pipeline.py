@@ -15,22 +15,8 @@ from networkx import descendants
 from longform.core.calls import arguments
 from longform.core.documents import BadInput
 from longform.pipeline.differences import IDENTITY
-from tests.pipeline_entries import entries
-from tests.shape import (
-    MODULES,
-    PACKAGE,
-    ROOT,
-    behind_a_cell_of_table_2,
-    closure,
-    code_of,
-    experiment,
-    figures,
-    imports,
-    room,
-    stages,
-    stale_after_an_edit,
-    starts,
-)
+from tests import shape
+from tests.shape import MODULES, PACKAGE, ROOT, closure, code_of, entries, experiment, imports, room, stages
 
 FLOW = ("datasets", "language_models", "decoding", "critics", "evaluation", "reporting")
 STEERING = {Path("core") / name for name in ("experiment.py", "calls.py", "scratch.py")}  # they know params.yaml
@@ -115,18 +101,18 @@ def test_every_stage_lists_the_modules_that_it_runs():
     for stage in stages():
         listed = code_of(stage)
         words = stage.cmd.partition("longform.pipeline ")[2].split()
-        for module in closure(Path("core/stages.py"), *starts(words)):
+        for module in closure(Path("core/stages.py"), *shape.starts(words)):
             silent = module.name == "__init__.py" and not imports(module)
             known = any(module == dep or dep in module.parents for dep in listed)
             assert known or silent, f"{stage.addressing} runs {module}, but dvc.yaml does not list it"
 
 
 def test_the_repository_stays_small_and_an_edit_in_a_critic_reaches_that_critic_alone():
-    found = figures()
+    found = shape.figures()
     assert found["stages"] <= 150 and found["lines of parameters"] <= 900 and found["lines of dvc.lock"] <= 10_000
-    assert len(behind_a_cell_of_table_2()) <= 40
+    assert len(shape.behind_a_cell_of_table_2()) <= 40
     for folder in (path for path in (PACKAGE / "critics").iterdir() if (path / "__init__.py").is_file()):
-        stale = stale_after_an_edit(folder.relative_to(PACKAGE))
+        stale = shape.stale_after_an_edit(folder.relative_to(PACKAGE))
         assert 0 < len(stale) <= 0.15 * len(stages()), f"{folder.name}: {stale}"
 
 

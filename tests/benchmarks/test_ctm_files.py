@@ -5,16 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.ctm_files import (
-    read_corpus,
-    read_model,
-    read_posteriors,
-    read_settings,
-    write_corpus,
-    write_model,
-    write_posteriors,
-    write_settings,
-)
+from benchmarks import ctm_files as files
 from longform.critics.topics.model import RELEASED, RELEASED_INFERENCE, TopicModel, from_rows, inverse
 from longform.critics.topics.train import expectation
 from tests.refusals import refuses
@@ -38,33 +29,33 @@ def model() -> TopicModel:
 
 def test_a_corpus_line_is_the_number_of_terms_and_then_pairs_and_empty_documents_have_none(tmp_path):
     (tmp_path / "corpus.dat").write_text("2 0:3 4:1\n\n1 2:7\n")
-    counts = read_corpus(tmp_path / "corpus.dat")
+    counts = files.read_corpus(tmp_path / "corpus.dat")
     assert counts.size == 5 and counts.starts.tolist() == [0, 2, 3]
     assert counts.terms.tolist() == [0, 4, 2] and counts.tokens.tolist() == [4, 7]
-    write_corpus(tmp_path / "again.dat", from_rows([(np.zeros(0, int), np.zeros(0)), *counts.rows()], 5))
+    files.write_corpus(tmp_path / "again.dat", from_rows([(np.zeros(0, int), np.zeros(0)), *counts.rows()], 5))
     assert (tmp_path / "again.dat").read_text() == "2 0:3 4:1\n1 2:7\n"
 
 
 def test_the_shipped_settings_are_the_released_preset(tmp_path):
     (tmp_path / "settings.txt").write_text(SHIPPED)
-    assert read_settings(tmp_path / "settings.txt") == RELEASED
+    assert files.read_settings(tmp_path / "settings.txt") == RELEASED
     for settings in (RELEASED, RELEASED_INFERENCE):
-        write_settings(tmp_path / "again.txt", settings)
-        assert read_settings(tmp_path / "again.txt") == settings
+        files.write_settings(tmp_path / "again.txt", settings)
+        assert files.read_settings(tmp_path / "again.txt") == settings
     (tmp_path / "settings.txt").write_text(SHIPPED.replace("mle", "shrinkage"))
-    refuses("allowed is 'mle'", read_settings, tmp_path / "settings.txt")
+    refuses("allowed is 'mle'", files.read_settings, tmp_path / "settings.txt")
     (tmp_path / "settings.txt").write_text(SHIPPED.replace("lag 10\n", ""))
-    refuses("missing or unknown", read_settings, tmp_path / "settings.txt")
+    refuses("missing or unknown", files.read_settings, tmp_path / "settings.txt")
 
 
 def test_model_files_hold_one_number_a_line_with_six_decimals_and_come_back(tmp_path):
-    write_model(tmp_path / "final", model())
+    files.write_model(tmp_path / "final", model())
     assert (tmp_path / "final-param.txt").read_text() == "num_topics 3\nnum_terms 3\n"
     assert (tmp_path / "final-cov.dat").read_text() == "1.500000\n-0.250000\n-0.250000\n0.750000\n"
     assert (tmp_path / "final-log-beta.dat").read_text().startswith("-0.693147\n-0.693147\n-1000.000000\n")
     log_det = float((tmp_path / "final-log-det-inv-cov.dat").read_text())
     assert log_det == pytest.approx(-np.log(1.5 * 0.75 - 0.0625), abs=1e-6)
-    again = read_model(tmp_path / "final")
+    again = files.read_model(tmp_path / "final")
     assert again.vocabulary == ("a", "b", "ü") and again.beta[0, 2] == 0
     for name in ("beta", "mean", "covariance", "precision"):
         np.testing.assert_allclose(getattr(again, name), getattr(model(), name), atol=2e-6)
@@ -73,9 +64,9 @@ def test_model_files_hold_one_number_a_line_with_six_decimals_and_come_back(tmp_
 def test_posteriors_carry_the_fixed_topic_and_come_back(tmp_path):
     counts = from_rows([(np.array([0, 2]), np.array([2.0, 1.0])), (np.array([1]), np.array([4.0]))], 3)
     found = expectation(counts, model(), replace(RELEASED, floats="float64"))
-    write_posteriors(tmp_path / "test", found)
+    files.write_posteriors(tmp_path / "test", found)
     assert (tmp_path / "test-lambda.dat").read_text().splitlines()[2] == "0.000000"
     assert len((tmp_path / "test-ctm-lhood.dat").read_text().split()) == 2
-    means, variances = read_posteriors(tmp_path / "test", topics=3)
+    means, variances = files.read_posteriors(tmp_path / "test", topics=3)
     np.testing.assert_allclose(means, found.logits, atol=1e-6)
     np.testing.assert_allclose(variances, found.variances, atol=1e-6)

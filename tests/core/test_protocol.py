@@ -32,14 +32,22 @@ def test_bootstrap_interval_covers_the_true_perplexity():
     assert hits >= 50  # 95 % of 60 is 57; fewer than 50 has probability below 1e-4
 
 
+def rejections(first, second, name):
+    """How often, of 60 pairs of samples, a test at 5 % tells two tallies apart."""
+    critic = Perplexity()
+    pairs = ((first(trial), second(trial), generator(name, trial)) for trial in range(60))
+    return sum(compare(critic, a, b, rng, 200).p_value < 0.05 for a, b, rng in pairs)
+
+
+def sample(count, mean, name):
+    return Perplexity().tally(units(count, mean, name))
+
+
 def test_permutation_test_keeps_its_level_and_finds_a_difference():
-    critic, rejected = Perplexity(), 0
-    for trial in range(60):
-        a, b = critic.tally(units(20, -1.0, f"a{trial}")), critic.tally(units(20, -1.0, f"b{trial}"))
-        rejected += compare(critic, a, b, generator("null", trial), 200).p_value < 0.05
-    assert rejected <= 9  # 5 % of 60 is 3; more than 9 has probability below 1e-3
-    far = critic.tally(units(20, -1.4, "far"))
-    assert compare(critic, far, critic.tally(units(20, -1.0, "near")), generator("far"), 500).p_value < 0.01
+    found = rejections(lambda trial: sample(20, -1.0, f"a{trial}"), lambda trial: sample(20, -1.0, f"b{trial}"), "null")
+    assert found <= 9  # 5 % of 60 is 3; more than 9 has probability below 1e-3
+    far, near = sample(20, -1.4, "far"), sample(20, -1.0, "near")
+    assert compare(Perplexity(), far, near, generator("far"), 500).p_value < 0.01
 
 
 def test_comparison_is_paired_exactly_when_units_agree():
@@ -59,16 +67,13 @@ def unscored(tally, kept):
 
 
 def test_losing_units_on_one_side_is_no_difference_of_scores():
-    critic, rejected = Perplexity(), 0
-    for trial in range(60):
-        few = unscored(critic.tally(units(40, -1.0, f"a{trial}")), 2)
-        rejected += (
-            compare(critic, few, critic.tally(units(40, -1.0, f"b{trial}")), generator("lost", trial), 200).p_value
-            < 0.05
-        )
-    assert rejected <= 9  # as above; exchanging the lost units too rejects about a third
-    nothing = unscored(critic.tally(units(40, -1.0, "a")), 0)
-    assert compare(critic, nothing, critic.tally(units(40, -1.0, "b")), generator("none"), 200).p_value == 1.0
+    few, whole = (
+        (lambda trial: unscored(sample(40, -1.0, f"a{trial}"), 2)),
+        (lambda trial: sample(40, -1.0, f"b{trial}")),
+    )
+    assert rejections(few, whole, "lost") <= 9  # as above; exchanging the lost units too rejects about a third
+    nothing = unscored(sample(40, -1.0, "a"), 0)
+    assert compare(Perplexity(), nothing, sample(40, -1.0, "b"), generator("none"), 200).p_value == 1.0
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6])
@@ -113,12 +118,9 @@ def classes():
 def test_every_critic_conforms(name):
     assert name in SAMPLES, f"{name} has no sample in tests/samples: add (critic, real units, worse units)"
     critic, real, worse = SAMPLES[name]()
-    before = [getattr(critic, f.name) for f in dataclasses.fields(critic)]
+    before = vars(critic).copy()
     fitted = critic.fit(real)
-    assert isinstance(fitted, Critic)
-    assert all(
-        a is b for a, b in zip(before, [getattr(critic, f.name) for f in dataclasses.fields(critic)], strict=True)
-    )
+    assert isinstance(fitted, Critic) and all(vars(critic)[key] is value for key, value in before.items())
     assert signature(fitted) == signature(critic) and signature(critic).startswith(name)
     whole, parts = fitted.tally(real), fitted.tally(real[:3]) + fitted.tally(real[3:])
     assert whole.unit_ids == parts.unit_ids == tuple(unit.unit_id for unit in real)
@@ -164,11 +166,7 @@ def test_a_score_that_resampling_biases_is_centred_and_cut_at_its_bound():
     assert found.low < found.value == found.high == 1.0
 
 
-def attributing():
-    return sorted(name for name in SAMPLES if hasattr(SAMPLES[name]()[0], "attribute"))
-
-
-@pytest.mark.parametrize("name", attributing())
+@pytest.mark.parametrize("name", sorted(name for name in SAMPLES if hasattr(SAMPLES[name]()[0], "attribute")))
 def test_parts_sum_to_what_is_scored(name):
     critic, real, worse = SAMPLES[name]()
     fitted = critic.fit(real)

@@ -5,7 +5,7 @@ import pytest
 from longform.core import scratch as checkpoints
 from longform.core.experiment import Experiment
 from longform.core.processes import first_process
-from longform.core.scratch import Work, resumable
+from longform.core.scratch import resumable
 
 
 @pytest.fixture
@@ -16,8 +16,7 @@ def begin(tmp_path):
     texts.write_text("some")
 
     def begun(settings):
-        work = Work(Experiment(tmp_path), "train r", {"code": "language_models/model", **settings})
-        return resumable(work, texts)
+        return resumable(Experiment(tmp_path), "train r", {"code": "language_models/model", **settings}, texts)
 
     return begun
 
@@ -92,9 +91,9 @@ def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypat
     for name, value in {**environment, **{f"LONGFORM_{name}": value for name, value in asked.items()}}.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "params.yaml").write_text("seed: 1\n")
-    work = Work(Experiment(tmp_path), "train r", {"code": "core/malformed"})
-    work.scratch.mkdir(parents=True)
-    (work.scratch / "last.ckpt").write_text("being written by the first process")
+    scratch = tmp_path / "scratch" / "train" / "r"
+    scratch.mkdir(parents=True)
+    (scratch / "last.ckpt").write_text("being written by the first process")
     assert first_process() == writes
-    with resumable(work):
-        assert (work.scratch / "last.ckpt").is_file() != writes
+    with resumable(Experiment(tmp_path), "train r", {"code": "core/malformed"}):
+        assert (scratch / "last.ckpt").is_file() != writes

@@ -1,5 +1,7 @@
-"""A small DVC project of seven stages, and a run of it by the parallel runner without Dask."""
+"""A small DVC project of seven stages, and a run of it by the parallel runner without Dask; git, and waiting for processes."""
 
+import subprocess
+import time
 from collections import deque
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import yaml
 from dvc.repo import Repo
 
 from longform.pipeline.dvc_stages import opened
-from longform.pipeline.repro import Run, Times
+from longform.pipeline.repro import Run
 from longform.pipeline.workers import run_commands
 
 ROOT = Path(__file__).parents[2]
@@ -68,10 +70,22 @@ def run(workers=None):
     """Counts, lines and the names that were started."""
     workers, said = workers or InTurn(), []
     with opened(Path("."), ["dvc.yaml"]) as pipeline:
-        counts = Run(pipeline, workers, Times(), said.append).all()
+        counts = Run(pipeline, workers, said.append).all()
     return {how: count for how, count in counts.items() if count}, said, workers.started
 
 
 def status():
     with Repo() as repo:
         return repo.status()
+
+
+def git(folder, *words):
+    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+
+
+def until(condition, seconds=100):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)

@@ -71,15 +71,13 @@ def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
     params = read_yaml(articles / "params.yaml")
     params["models"]["mine"] = SHAPE
     params["articles"]["models"] = ["mine"]
-    for name in ("gold", "probes"):  # what other exhibits show
-        params["articles"]["critics"]["section_order"]["readings"].pop(name)
-    scores = params["articles"]["critics"]["section_order"]["scores"]
-    scores.clear()
-    scores["metrics"] = {"latent_ppl": {"critic": "validated", "deltas": [0.1, 1], "reading": "titles"}}
-    params["articles"]["critics"]["perplexity"]["corpora"] = ["wiki"]
-    params["articles"]["critics"]["perplexity"]["readings"].pop("probes")
-    entry = params["articles"]["critics"]["perplexity"]["scores"]
-    params["articles"]["critics"]["perplexity"]["scores"] = {"metrics": entry["metrics"]}
+    critics = params["articles"]["critics"]
+    for critic, name in (("section_order", "gold"), ("section_order", "probes"), ("perplexity", "probes")):
+        critics[critic]["readings"].pop(name)  # what other exhibits show
+    latent = {"critic": "validated", "deltas": [0.1, 1], "reading": "titles"}
+    critics["section_order"]["scores"] = {"metrics": {"latent_ppl": latent}}
+    critics["perplexity"]["corpora"] = ["wiki"]
+    critics["perplexity"]["scores"] = {"metrics": critics["perplexity"]["scores"]["metrics"]}
     (articles / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     run(articles, "tokenizer articles", "language_model articles wiki mine", "generate articles wiki mine")
     run(articles, "train articles section_order", "read articles section_order", "score articles section_order")

@@ -2,9 +2,9 @@
 
 import csv
 import json
-import subprocess
 
 import pytest
+from repro_project import git
 
 from longform.pipeline.differences import CLAIMS, PAGE, main
 from longform.reporting.claims import HEADER
@@ -29,11 +29,6 @@ def write(folder, records, verdict="holds"):
 
 def moved(**changed):
     return [{**RECORDS[0], **changed}, *RECORDS[1:]]
-
-
-def git(folder, *words):
-    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -8,15 +8,14 @@ import resource
 import subprocess
 import sys
 import tarfile
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import yaml
-from repro_project import MODELS, new_project, run, write_pipeline
+from repro_project import MODELS, ROOT, new_project, run, write_pipeline
 
 from experiments.rehearse import PREFIX, SIZES, files_of, overrides
 from experiments.stand_ins import BASES, BERT, connectives, gcdc, schemas, suites, summaries
@@ -31,7 +30,6 @@ from longform.pipeline.scale import EXTENDS, overridden, parameters, said
 from longform.reporting.printed import read_expected
 from tests.refusals import refuses
 
-ROOT = Path(__file__).parents[2]
 SCALES = sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))
 PAPERS = [name for name in SCALES if name.startswith("paper_")]
 HUB = {name: f"/stand/in/{number}" for number, name in enumerate([*BASES, BERT])}
@@ -90,7 +88,9 @@ def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
     for path in changed:
         numbers = all(type(side[path]) in (int, float) for side in (before, after))
         assert numbers or path[-1] == "hub", f"{PREFIX}{name} changes {'.'.join(path)}"
-    kept = files_of(name, HUB, FAKE)["files"]
+    fake = MagicMock(**{"read_bytes.return_value": b""})  # a folder in which every file has the same content
+    fake.__truediv__.return_value = fake
+    kept = files_of(name, HUB, fake)["files"]
     assert [e["to"] for e in kept] == [e["to"] for e in real_files.listed(name, ROOT)["files"]]
 
 
@@ -103,19 +103,6 @@ def test_every_printed_number_has_a_target_and_a_cell_or_a_reason_why_none_compa
     for row in rows:
         none = row["compared"] == "lost" or re.fullmatch("by none: .{10,}", row["compared"])
         assert bool(none) != bool(row["target"] and row["cell"]), row
-
-
-class _Fake:
-    """A folder in which every file has the same content."""
-
-    def __truediv__(self, name: str) -> "_Fake":
-        return self
-
-    def read_bytes(self) -> bytes:
-        return b""
-
-
-FAKE: Any = _Fake()
 
 
 def test_a_pointer_needs_a_commit_and_a_dump_is_parsed_once_after_a_full_disk(tmp_path, monkeypatch, capsys):
@@ -193,36 +180,6 @@ def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finis
     told = capfd.readouterr().err
     assert told.count("\n") == 1 and name in told and "Traceback" not in told
     assert made and {p: p.read_bytes() for p in (tmp_path / "data" / "corpora").rglob("*") if p.is_file()} == made
-
-
-class Hub(BaseHTTPRequestHandler):
-    """Knows one commit of every model."""
-
-    def do_GET(self):
-        known = self.path.endswith("/revision/" + "a" * 40)
-        self.send_response(200 if known else 404)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"{}")
-
-    def log_message(self, *_):
-        pass
-
-
-def test_a_commit_that_the_hub_does_not_have_is_told_before_anything_is_read(monkeypatch):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    right, wrong = ({"hub": "openai-community/gpt2", "revision": digit * 40} for digit in "ab")
-    real_files.check_revisions([right, {"code": "no model of the hub"}, {"hub": str(ROOT), "revision": "b" * 40}])
-    refuses(f"openai-community/gpt2: the hub has no commit {'b' * 40}", real_files.check_revisions, [right, wrong])
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    real_files.check_revisions([wrong])
-    monkeypatch.delenv("HF_HUB_OFFLINE")
-    server.shutdown()
-    server.server_close()
-    real_files.check_revisions([wrong])  # nobody answers
 
 
 def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_run_puts_the_rest(tmp_path):

@@ -5,15 +5,18 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import yaml
 from distributed import LocalCluster
-from repro_project import ROOT, InTurn, new_project, run, status, write_pipeline
+from repro_project import ROOT, InTurn, new_project, run, status, until, write_pipeline
 
 from longform.pipeline.workers import Workers
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="stages die with their worker on Linux alone; reads /proc"
+)
 
 
 def runner(*arguments):
@@ -27,16 +30,19 @@ def runner(*arguments):
 SLOW = 'echo $$ > pid && test -e go || sleep 100; echo "$CUDA_VISIBLE_DEVICES" > out_b'
 
 
-def until(condition, seconds=100):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
+def stage_of(file):
+    """The process that a stage has written down; 0 before it has."""
+    return int((file.read_text() if file.exists() else "").strip() or 0)
+
+
+def fields(pid):
+    """State, parent ... of a process."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
 
 
 def alive(pid):
     try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        return "Z" not in fields(pid)[0]
     except (FileNotFoundError, ProcessLookupError):
         return False
 
@@ -58,13 +64,15 @@ def locked():
     return set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) if Path("dvc.lock").exists() else set()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="stages die with their worker on Linux alone")
-def test_killing_the_whole_run_loses_nothing_that_had_finished(slow):
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_kill_or_ctrl_c_ends_the_run_and_its_stages_and_loses_nothing_that_had_finished(slow, sent):
     first = runner("--workers", "2")
-    until(lambda: "quick" in locked() and (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
-    stage = int((slow / "pid").read_text())
+    until(lambda: "quick" in locked() and stage_of(slow / "pid"), 200)
+    os.killpg(first.pid, sent)  # a terminal sends it to the workers, too
+    said, _ = first.communicate(timeout=100)
+    if sent == signal.SIGINT:
+        assert first.returncode == 130 and "Traceback" not in said and "interrupted" in said.splitlines()[-1]
+    stage = stage_of(slow / "pid")
     until(lambda: not alive(stage))  # it is in a worker's process group, and goes with the worker
     (slow / "go").touch()
     counts, _, started = run()
@@ -72,33 +80,19 @@ def test_killing_the_whole_run_loses_nothing_that_had_finished(slow):
     assert (slow / "ran").read_text() == "ran\n" and status() == {}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_ctrl_c_ends_the_run_and_its_stages_with_one_sentence(slow):
-    whole = runner("--workers", "2")
-    until(lambda: "quick" in locked() and (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
-    os.killpg(whole.pid, signal.SIGINT)  # a terminal sends it to the workers, too
-    said, _ = whole.communicate(timeout=100)
-    assert whole.returncode == 130 and "Traceback" not in said and "interrupted" in said.splitlines()[-1]
-    until(lambda: not alive(int((slow / "pid").read_text())))
-    (slow / "go").touch()
-    assert run()[0] == {"run": 2, "unchanged": 1}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(slow):
     whole = runner("--workers", "2", "--gpus", "1")
-    until(lambda: (slow / "pid").exists() and (slow / "pid").read_text().strip(), 200)
-    stage = int((slow / "pid").read_text())
-    worker = int(Path(f"/proc/{stage}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    until(lambda: stage_of(slow / "pid"), 200)
+    stage = stage_of(slow / "pid")
+    worker = fields(stage)[1]
     (slow / "go").touch()
-    os.kill(worker, signal.SIGKILL)
+    os.kill(int(worker), signal.SIGKILL)
     said, _ = whole.communicate(timeout=200)
     assert whole.returncode == 0, said
     assert not alive(stage) and locked() == {"quick", "train", "score"}
     assert (slow / "out_b").read_text() == "0\n"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_same_bytes(tmp_path, monkeypatch):
     """A nanny puts a new worker in the place of the one that was killed, so a worker joins as well."""
     names = list("abcde")
@@ -117,9 +111,8 @@ def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_
         return {path.name: path.read_bytes() for path in files}
 
     def kill_one():
-        until(lambda: len([path for path in spread.glob("pid_?") if path.read_text().strip()]) == 4)
-        stage = int(next(spread.glob("pid_?")).read_text())
-        os.kill(int(Path(f"/proc/{stage}/stat").read_text().rsplit(")", 1)[1].split()[1]), signal.SIGKILL)
+        until(lambda: len([path for path in spread.glob("pid_?") if stage_of(path)]) == 4)
+        os.kill(int(fields(stage_of(next(spread.glob("pid_?"))))[1]), signal.SIGKILL)
         (spread / "go").touch()
 
     alone = project("alone")

@@ -3,23 +3,17 @@
 import json
 import logging
 import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 from dvc.repo import Repo
-from repro_project import PIPELINE, new_project, run, status, write_pipeline
+from repro_project import PIPELINE, git, new_project, run, status, write_pipeline
 
 from longform.pipeline.release import MANIFEST, check, main
 from tests.refusals import refuses
 
 ELSEWHERE = {"foreach": "${others}", "do": {"cmd": "false", "deps": ["of_another_scale"], "outs": ["other_${item}"]}}
-
-
-def git(folder: Path, *words: str) -> None:
-    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

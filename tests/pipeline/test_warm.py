@@ -7,18 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from repro_project import ROOT, until
 
 from longform.core.stages import STAGES
 from longform.pipeline import workers
 from longform.pipeline.repro import ON_GPU
 from longform.pipeline.workers import HEAVY, Warm
 
-ROOT = Path(__file__).parents[2]
 MODULE = """
 import json, os, sys
 import wave
@@ -101,7 +100,7 @@ def test_a_process_that_is_gone_takes_its_stage_along_and_a_new_one_starts(warm,
 def test_ctrl_c_ends_the_stage_and_not_the_process(warm, project, capfd):
     with ThreadPoolExecutor(1) as thread:
         stage, log = thread.submit(run, warm, project, "slow"), project / "slow.log"
-        wait(lambda: log.exists() and "begun" in log.read_text())
+        until(lambda: log.exists() and "begun" in log.read_text())
         process = warm._process.pid
         for one in (process, *map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())):
             os.kill(one, signal.SIGINT)
@@ -115,13 +114,13 @@ def test_a_killed_process_leaves_no_stage_behind(warm, project):
     thread = threading.Thread(target=run, args=(warm, project, "slow"))
     thread.start()
     log = project / "slow.log"
-    wait(lambda: log.exists() and "begun" in log.read_text())
+    until(lambda: log.exists() and "begun" in log.read_text())
     children = Path(f"/proc/{warm._process.pid}/task/{warm._process.pid}/children").read_text().split()
     os.kill(warm._process.pid, signal.SIGKILL)
     thread.join(20)
     assert len(children) == 1
     left = Path(f"/proc/{children[0]}/status")
-    wait(lambda: not left.exists() or "State:\tZ" in left.read_text())
+    until(lambda: not left.exists() or "State:\tZ" in left.read_text())
 
 
 def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_processes(project, monkeypatch):
@@ -139,13 +138,6 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_pr
             assert [end.result(60).status for end in ended] == [0, 0]
             started.append({warm._process.pid for warm in workers._idle})
     assert len(started[0]) == 2 and started[0] == started[1]
-
-
-def wait(fact, seconds=20):
-    end = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < end, "did not come true in time"
-        time.sleep(0.05)
 
 
 def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():

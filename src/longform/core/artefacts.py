@@ -48,8 +48,8 @@ def whole(path: Path) -> Iterator[Path]:
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
-    elif path.exists() or path.is_symlink():
-        path.unlink()
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_json(path: Path, record: Any) -> None:

@@ -17,10 +17,7 @@ PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "
 def module(place: str, code: Any) -> Any:
     """A module of the package that settings name: the file system is the registry.
 
-    Args:
-        place: where in ``params.yaml`` the name stands.
-        code: the path below ``src/longform``, dots or slashes between its parts, without ``.py``.
-
+    ``code`` is the path below ``src/longform``, dots or slashes between its parts; ``place`` in ``params.yaml`` names it.
     Raises BadInput: no such module.
     """
     if not isinstance(code, str) or not code:
@@ -63,7 +60,11 @@ def arguments(
 ) -> dict[str, Any]:
     """The settings, and what the function takes of ``given``. What training sets is no setting."""
     trained = {f.name for f in fields(wanted) if f.metadata.get("fitted")} if is_dataclass(wanted) else set()
-    declared = {name: parameter for name, parameter in _parameters(wanted).items() if name not in trained}
+    try:
+        parameters = inspect.signature(wanted, eval_str=True).parameters
+    except NameError:  # a type that is known to type checkers only stays text
+        parameters = inspect.signature(wanted).parameters
+    declared = {name: parameter for name, parameter in parameters.items() if name not in trained}
     known = {name: parameter for name, parameter in declared.items() if parameter.kind is not parameter.VAR_KEYWORD}
     unknown = sorted(settings.keys() - known) if known == declared else []
     if unknown:
@@ -74,25 +75,11 @@ def arguments(
     if missing:
         name = getattr(wanted, "__name__", str(wanted))
         raise BadInput(f"{place} lacks {missing}, which {name} needs; add them to params.yaml")
-    for name, value in ((name, value) for name, value in settings.items() if name in known):
-        _check_type(f"{place}: {name}", value, known[name].annotation)
+    for name in filter(known.__contains__, settings):
+        value, annotation = settings[name], known[name].annotation
+        kinds = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
+        accepted = {int, float} if float in kinds and type(value) is int else {type(value)}
+        if kinds <= PLAIN.keys() and not accepted & kinds:  # what is annotated with more is the function's to check
+            names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in kinds)
+            raise BadInput(f"{place}: {name} is {value!r:.60}, allowed is {names}; fix params.yaml")
     return {**settings, **{key: value for key, value in given.items() if key in known}}
-
-
-def _parameters(wanted: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Parameters with their types, as text where a type is known to type checkers only."""
-    try:
-        return inspect.signature(wanted, eval_str=True).parameters
-    except NameError:
-        return inspect.signature(wanted).parameters
-
-
-def _check_type(place: str, value: Any, annotation: Any) -> None:
-    """Refuse a plain value of another plain type; what is annotated with more than that is the function's own to check."""
-    allowed = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
-    if not allowed <= PLAIN.keys():
-        return
-    accepted = {int, float} if float in allowed and type(value) is int else {type(value)}
-    if not accepted & allowed:
-        names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in allowed)
-        raise BadInput(f"{place} is {value!r:.60}, allowed is {names}; fix params.yaml")

@@ -124,70 +124,65 @@ def sums_of(tally: Tally) -> Sums:
 
 
 class Metric(Protocol):
-    """The last third of a critic: one number from a tally; all that an interval and a test need."""
+    """The last third of a critic: one number from a tally, nan where nothing was scored; all that an interval and a test need."""
 
-    def score(self, tally: Tally) -> float:
-        """The one number; nan where nothing was scored."""
+    def score(self, tally: Tally) -> float: ...
 
 
 @runtime_checkable
 class Critic(Protocol[Unit_contra]):
-    """Fitted on real units, then judges any units. With nothing to fit, ``fit`` returns the critic itself."""
+    """Fitted on real units, then judges any units: a row of sums and counts per unit, and one number of a tally.
+
+    ``fit`` returns a new, fitted critic, or the critic itself where there is nothing to fit; the old one is unchanged.
+    """
 
     better: ClassVar[Better]
 
-    def fit(self, real: Sequence[Unit_contra]) -> "Critic[Unit_contra]":
-        """A new, fitted critic; the old one is unchanged."""
-
-    def tally(self, units: Sequence[Unit_contra]) -> Tally:
-        """One row of sums and counts per unit."""
-
-    def score(self, tally: Tally) -> float:
-        """The one number."""
+    def fit(self, real: Sequence[Unit_contra]) -> "Critic[Unit_contra]": ...
+    def tally(self, units: Sequence[Unit_contra]) -> Tally: ...
+    def score(self, tally: Tally) -> float: ...
 
 
 @runtime_checkable
 class Weighing(Protocol):
-    """A critic that scores many resamples at once in another way than by sums."""
+    """A critic that scores many resamples at once in another way than by sums, as :func:`weighted_scores` does."""
 
-    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        """Scores of resamples that take each unit so often as ``counts`` (resamples, units) says, float64 (resamples,)."""
+    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray: ...
 
 
 @runtime_checkable
 class Attributing(Protocol[Unit_contra]):
-    """A critic that says which parts of a unit its score comes from."""
+    """A critic that says which parts of a unit its score comes from.
+
+    ``attribute`` gives the parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0.
+    """
 
     parts: ClassVar[str]  # what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
     attributed: tuple[str, ...]  # the columns of the tally that a unit's parts sum to
     blame: ClassVar[int]  # +1 where a large part is a bad sign, -1 where a small one is
 
-    def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]:
-        """Parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0."""
+    def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]: ...
 
 
 @runtime_checkable
 class Describing(Protocol[Unit_contra]):
-    """A critic that has more to say than its one number: curves, counts, parts of a table."""
+    """A critic that has more to say than its one number: what a table or figure needs beside it, ready for JSON."""
 
-    def describe(self, units: Sequence[Unit_contra]) -> Mapping[str, Any]:
-        """What a table or figure needs beside the score, ready for JSON."""
+    def describe(self, units: Sequence[Unit_contra]) -> Mapping[str, Any]: ...
 
 
 @runtime_checkable
 class Grouping(Protocol[Unit_contra]):
-    """A critic whose units are not independent: groups (generations of one page) are what is resampled."""
+    """A critic whose units are not independent: groups (generations of one page), named unit by unit, are what is resampled."""
 
-    def groups(self, units: Sequence[Unit_contra]) -> Sequence[str]:
-        """The name of each unit's group."""
+    def groups(self, units: Sequence[Unit_contra]) -> Sequence[str]: ...
 
 
 @runtime_checkable
 class Redrawing(Protocol):
-    """A critic with an uncertain part of its own, which is drawn anew for every resample."""
+    """A critic with an uncertain part of its own, of which it has another draw for every resample."""
 
-    def redrawn(self, rng: np.random.Generator) -> Metric:
-        """The same critic with another draw of that part."""
+    def redrawn(self, rng: np.random.Generator) -> Metric: ...
 
 
 @runtime_checkable
@@ -199,31 +194,30 @@ class Centring(Protocol):
 
 @runtime_checkable
 class TextScorer(Protocol[Unit_contra]):
-    """A critic that scores many texts at once, each by itself."""
+    """A critic that scores many texts at once, each by itself: float64 (units,), nan where a text has no score."""
 
-    def coherence(self, units: Sequence[Unit_contra]) -> np.ndarray:
-        """One score per text, float64 (units,); nan where it has none."""
+    def coherence(self, units: Sequence[Unit_contra]) -> np.ndarray: ...
 
 
 @runtime_checkable
 class OrderScorer(Protocol):
-    """A critic that has read a text once and scores any order of its sentences."""
+    """A critic that has read a text once and scores any ``orders`` (orders, sentences): float64 (orders,), nan where it cannot."""
 
     better: ClassVar[Better]
 
-    def order_scores(self, unit: Any, orders: np.ndarray) -> np.ndarray:
-        """Scores of ``orders`` (orders, sentences), float64 (orders,); nan where the text cannot be scored."""
+    def order_scores(self, unit: Any, orders: np.ndarray) -> np.ndarray: ...
 
 
 @runtime_checkable
 class PairLearner(Protocol):
-    """An order scorer that learns from pairs of a better and a worse text, such as originals and their permutations."""
+    """An order scorer that learns from pairs of a better and a worse text, such as originals and their permutations.
 
-    def order_features(self, unit: Any, orders: np.ndarray) -> np.ndarray:
-        """What it sees of each order, float64 (orders, features); no rows where the text cannot be scored."""
+    It sees float64 (orders, features), no rows where the text cannot be scored, and is fitted by (better, worse) rows of
+    features, one pair of arrays per document.
+    """
 
-    def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any:
-        """A new, fitted scorer from (better, worse) rows of features, one pair of arrays per document."""
+    def order_features(self, unit: Any, orders: np.ndarray) -> np.ndarray: ...
+    def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any: ...
 
 
 def unit_scores(critic: Any, units: Sequence[Any]) -> np.ndarray:
@@ -272,11 +266,9 @@ def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: 
     rows = len(tally.unit_ids)
     if isinstance(critic, Redrawing):
         drawn = ((next(resampled_rows(rows, rng, 1)), critic.redrawn(rng)) for _ in range(resamples))
-        draws = np.concatenate([resampled_scores(metric, tally, index) for index, metric in drawn])
     else:
-        draws = np.concatenate(
-            [resampled_scores(critic, tally, index) for index in resampled_rows(rows, rng, resamples)]
-        )
+        drawn = ((index, critic) for index in resampled_rows(rows, rng, resamples))
+    draws = np.concatenate([resampled_scores(metric, tally, index) for index, metric in drawn])
     if isinstance(critic, Centring):
         draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), critic.upper_bound)
     low, high = percentile_interval(draws)
@@ -301,12 +293,15 @@ def compare(
         second = second.take(np.array([place[name] for name in first.unit_ids]))
     paired = first.unit_ids == second.unit_ids
     if not paired:
-        first, second = _scored(first), _scored(second)
+        first, second = (
+            side.take(np.flatnonzero(side.column("excluded") == 0)) if "excluded" in side.columns else side
+            for side in (first, second)
+        )
     pooled = first + second
     sizes = len(first.unit_ids), len(second.unit_ids)
     values = critic.score(first), critic.score(second)
     observed = values[0] - values[1]
-    order = (_swapped if paired else _shuffled)(sizes, rng, permutations)
+    order = _exchanged(paired, sizes, rng, permutations)
     sides = ([resampled_scores(critic, pooled, side) for side in np.split(rows, sizes[:1], axis=1)] for rows in order)
     draws = _differences(sides)
     nearly = abs(observed) - TIE * max(1.0, *map(abs, values))
@@ -314,9 +309,15 @@ def compare(
     return Comparison(observed, (1 + hits) / (1 + permutations), paired, permutations)
 
 
-def _scored(tally: Tally) -> Tally:
-    """The units that could be scored."""
-    return tally.take(np.flatnonzero(tally.column("excluded") == 0)) if "excluded" in tally.columns else tally
+def _exchanged(paired: bool, sizes: tuple[int, int], rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
+    """Places of the pooled units after an exchange, (draws, units) block by block: swapped within pairs, or shuffled."""
+    rows = np.arange(sizes[0])
+    for count in blocks(draws, sum(sizes)):
+        if paired:
+            swap = rng.integers(0, 2, (count, sizes[0])) * sizes[0]
+            yield np.concatenate([rows + swap, rows + (sizes[0] - swap)], axis=1)
+        else:
+            yield np.array([rng.permutation(sum(sizes)) for _ in range(count)])
 
 
 def resampled_difference(
@@ -347,15 +348,3 @@ def weighted_scores(critic: Metric, tally: Tally, counts: np.ndarray) -> np.ndar
     rows = [np.repeat(units, times) for times in counts.astype(np.int64)]
     blank = ("",) * max(map(len, rows), default=0)  # resampling thousands of times should not copy names
     return np.array([critic.score(Tally(blank[: len(row)], tally.columns, tally.values[row])) for row in rows])
-
-
-def _swapped(sizes: tuple[int, int], rng: np.random.Generator, permutations: int) -> Iterator[np.ndarray]:
-    rows = np.arange(sizes[0])
-    for count in blocks(permutations, sum(sizes)):
-        swap = rng.integers(0, 2, (count, sizes[0])) * sizes[0]
-        yield np.concatenate([rows + swap, rows + (sizes[0] - swap)], axis=1)
-
-
-def _shuffled(sizes: tuple[int, int], rng: np.random.Generator, permutations: int) -> Iterator[np.ndarray]:
-    for count in blocks(permutations, sum(sizes)):
-        yield np.array([rng.permutation(sum(sizes)) for _ in range(count)])

@@ -61,8 +61,16 @@ class Document:
         edits = record.get("edits") or []
         if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
             raise BadInput(f"{where}: edits is {record['edits']!r}, allowed is a list of objects; fix or drop it")
-        sections = _sections(record["sections"], f"{where} (document {record['id']!r})")
-        return cls(record["id"], split, sections, tuple(edits))
+        sections, where = record["sections"], f"{where} (document {record['id']!r})"
+        if not isinstance(sections, list) or not sections:
+            raise BadInput(f"{where}: sections is {sections!r}, allowed is a non-empty list; give the document text")
+        for section in sections:
+            if not isinstance(section, dict) or not isinstance(section.get("text"), str):
+                raise BadInput(f"{where}: a section is {section!r}, allowed is {{'title': text or null, 'text': text}}")
+            if not isinstance(section.get("title"), str | None):
+                raise BadInput(f"{where}: a title is {section['title']!r}, allowed is a string or null")
+        made = tuple(Section(section.get("title"), section["text"]) for section in sections)
+        return cls(record["id"], split, made, tuple(edits))
 
 
 def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) -> list[Document]:
@@ -71,17 +79,6 @@ def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) ->
     if not chosen:
         raise BadInput(f"{who}: got no document of splits {list(splits)}; fix splits or the corpus")
     return chosen
-
-
-def _sections(value: Any, where: str) -> tuple[Section, ...]:
-    if not isinstance(value, list) or not value:
-        raise BadInput(f"{where}: sections is {value!r}, allowed is a non-empty list; give the document text")
-    for section in value:
-        if not isinstance(section, dict) or not isinstance(section.get("text"), str):
-            raise BadInput(f"{where}: a section is {section!r}, allowed is {{'title': text or null, 'text': text}}")
-        if not isinstance(section.get("title"), str | None):
-            raise BadInput(f"{where}: a title is {section['title']!r}, allowed is a string or null")
-    return tuple(Section(section.get("title"), section["text"]) for section in value)
 
 
 @dataclass(frozen=True)

@@ -149,10 +149,6 @@ class Experiment:
             raise BadInput(f"params.yaml: {study} trains no model {model!r} on {corpus!r}{near(model, known)}")
         return chosen
 
-    def critic(self, study: str, critic: str) -> dict[str, Any]:
-        """A critic's entry."""
-        return self.settings(study, "critics", critic)
-
     def corpora_of(self, study: str, critic: str) -> list[str]:
         """The corpora that a critic judges."""
         return list(self.entry(study, "critics", critic, "corpora"))

@@ -53,9 +53,8 @@ def _refused(place: Any, form: str) -> Iterator[None]:
         raise
     except TRIPPED as error:
         told = " ".join(f"{type(error).__name__}: {error}".split())[:160]
-        raise BadInput(
-            f"{str(place)[:200]}: not {form} ({told}); fetch or export it again, or fix the entry that names it"
-        ) from error
+        advice = "fetch or export it again, or fix the entry that names it"
+        raise BadInput(f"{str(place)[:200]}: not {form} ({told}); {advice}") from error
 
 
 def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,7 @@ The statistic is the Latent PPL, $\exp(-\sum_i \log P_c(z^{(i)}) / \sum_i n_i)$,
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain as flatten
 from typing import Any, ClassVar, Self
@@ -45,14 +45,14 @@ class _MarkovScores(SumScored):
         ``logprob``.
         """
         pairs = self.transitions_of(units)
-        logprobs = pairs.gather(self.log_transitions)
+        logprobs = self.log_transitions[pairs.earlier, pairs.later]
         logprobs[pairs.unknown] = np.nan
         return np.split(logprobs, np.searchsorted(pairs.unit, np.arange(1, len(units))))
 
     def tally(self, units: Sequence[Any]) -> Tally:
         """Sum of log probabilities, scored transitions, transitions skipped for an unknown name, and exclusions."""
         pairs = self.transitions_of(units)
-        logprobs = np.where(pairs.unknown, 0.0, pairs.gather(self.log_transitions))
+        logprobs = np.where(pairs.unknown, 0.0, self.log_transitions[pairs.earlier, pairs.later])
         total = np.bincount(pairs.unit, logprobs, len(units))
         unknown = np.bincount(pairs.unit, pairs.unknown, len(units))
         scored = np.bincount(pairs.unit, minlength=len(units)) - unknown
@@ -82,22 +82,15 @@ class BigramCritic(_MarkovScores):
 
     $P_c(z' \mid z) = (c(z, z') + \delta) / (c(z) + \delta (V + 2))$ over the names met in ``real``, in order of
     appearance, and the begin and end symbols, so that a little mass leaks to the begin symbol.
-
-    Attributes:
-        delta: pseudo-count; 0 gives an infinite score as soon as one unseen transition is met.
-        begin: symbol put before each chain (it may be one of the names, as in the synthetic language), or None.
-        end: whether an end symbol follows each chain.
-        names, log_transitions: fitted; (states,) and (states, states), natural logarithms.
-        fitted_units, fitted_excluded: fitted; how many chains were counted, how many invalid ones were not.
     """
 
-    delta: float = 1.0
-    begin: str | None = BEGIN
-    end: bool = True
-    names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
-    log_transitions: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
-    fitted_units: int = field(default=0, repr=False, metadata=FITTED)
-    fitted_excluded: int = field(default=0, repr=False, metadata=FITTED)
+    delta: float = 1.0  # pseudo-count; 0 gives an infinite score as soon as one unseen transition is met
+    begin: str | None = BEGIN  # put before each chain (it may be one of the names, as in the synthetic language)
+    end: bool = True  # whether an end symbol follows each chain
+    names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)  # (states,)
+    log_transitions: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
+    )  # natural
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.delta) and self.delta >= 0):
@@ -108,40 +101,27 @@ class BigramCritic(_MarkovScores):
         valid = [unit for unit in real if unit.valid]
         if not valid:
             raise BadInput(f"bigram critic: got {len(real)} real chains, 0 valid; one is needed, check the reader")
-        names = tuple(self._vocabulary(valid))
+        met = dict.fromkeys(flatten.from_iterable(unit.symbols for unit in valid))
+        if self.end and END in met:
+            raise BadInput(f"a real chain holds the end symbol {END!r}; rename that title, or set end=False")
+        names = tuple(dict.fromkeys([*met, *[self.begin] * (self.begin is not None), *[END] * self.end]))
         pairs = read_transitions(valid, names, self.begin, self.end)
         counts = np.bincount(pairs.earlier * len(names) + pairs.later, minlength=len(names) ** 2)
-        log_transitions = _log_rows(counts.reshape(len(names), len(names)) + self.delta)
-        counted: dict[str, Any] = {"fitted_units": len(valid), "fitted_excluded": len(real) - len(valid)}
-        return replace(self, names=names, log_transitions=log_transitions, **counted)
-
-    def _vocabulary(self, valid: Iterable[Chain]) -> list[str]:
-        names = dict.fromkeys(flatten.from_iterable(unit.symbols for unit in valid))
-        if self.end and END in names:
-            raise BadInput(f"a real chain holds the end symbol {END!r}; rename that title, or set end=False")
-        if self.begin is not None:
-            names.setdefault(self.begin)
-        if self.end:
-            names.setdefault(END)
-        return list(names)
+        weights = counts.reshape(len(names), len(names)) + self.delta
+        totals = weights.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):  # a row without any weight has probability zero everywhere
+            log_transitions = np.log(weights / np.where(totals > 0, totals, 1.0))
+        return replace(self, names=names, log_transitions=log_transitions)
 
 
 @dataclass(frozen=True)
 class MarkovCritic(_MarkovScores):
-    """A known transition matrix, given from outside: the true process of the synthetic language or of synthetic text.
+    """A known transition matrix, given from outside: the true process of the synthetic language or of synthetic text."""
 
-    Attributes:
-        names: (states,) state names.
-        transitions: (states, states) probabilities, rows sum to one.
-        begin: the state (or symbol) that precedes each chain; ``names[0]`` in the synthetic language
-            (deng2022 released code). None scores no first transition.
-        end: whether the last row and column are the end symbol ``END``.
-    """
-
-    names: tuple[str, ...] = field(repr=False, metadata=FITTED)
-    transitions: np.ndarray = field(repr=False, metadata=FITTED)
-    begin: str | None = None
-    end: bool = False
+    names: tuple[str, ...] = field(repr=False, metadata=FITTED)  # (states,)
+    transitions: np.ndarray = field(repr=False, metadata=FITTED)  # (states, states) probabilities, rows sum to one
+    begin: str | None = None  # precedes each chain; ``names[0]`` in the synthetic language (deng2022 released code)
+    end: bool = False  # whether the last row and column are the end symbol ``END``
 
     def __post_init__(self) -> None:
         size = len(self.names)
@@ -177,10 +157,6 @@ class Transitions:
         """Whether one of the two is no known name."""
         return (self.earlier == UNKNOWN) | (self.later == UNKNOWN)
 
-    def gather(self, table: np.ndarray) -> np.ndarray:
-        """The table's value of each transition."""
-        return table[self.earlier, self.later]
-
 
 def read_transitions(units: Sequence[Chain], names: Sequence[str], begin: str | None, end: bool) -> Transitions:
     """Consecutive symbols of the valid chains, as places among the names, ``UNKNOWN`` where there is none."""
@@ -192,13 +168,6 @@ def read_transitions(units: Sequence[Chain], names: Sequence[str], begin: str | 
     unit = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     same = unit[1:] == unit[:-1]
     return Transitions(unit[1:][same], flat[:-1][same], flat[1:][same])
-
-
-def _log_rows(weights: np.ndarray) -> np.ndarray:
-    """Logarithms of normalised rows; a row without any weight has probability zero everywhere."""
-    totals = weights.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        return np.log(weights / np.where(totals > 0, totals, 1.0))
 
 
 def delta_scores(real: Sequence[Any], validation: Sequence[Any], critics: Sequence[BigramCritic]) -> dict[float, float]:

@@ -76,8 +76,7 @@ def blocks(draws: int, size: int) -> Iterator[int]:
 def resampled_rows(rows: int, rng: np.random.Generator, resamples: int, size: int = 0) -> Iterator[np.ndarray]:
     """Row indices drawn with replacement, (resamples, rows) block by block; the draws do not depend on the blocks.
 
-    Args:
-        size: numbers that are made of one resample, where they are more than its rows.
+    ``size``: numbers that are made of one resample, where they are more than its rows.
     """
     for count in blocks(resamples, max(rows, size)):
         yield rng.integers(0, rows, (count, rows))
@@ -104,9 +103,8 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
     kept = values[~np.isnan(values)]
     if not len(kept):
         return math.nan, math.nan
-    low, high = np.quantile(
-        kept, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf"
-    )  # no inf - inf between ranks
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(kept, ends, method="inverted_cdf")  # no inf - inf between ranks
     return float(low), float(high)
 
 

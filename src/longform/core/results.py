@@ -1,7 +1,7 @@
 """Results as records: one number with its interval, its test, and the fields by which tables, figures and claims pivot it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +13,29 @@ DIGITS = 12  # significant digits of a stored number: the last bits depend on th
 
 @dataclass(frozen=True)
 class Record:
-    """One measured number.
+    """One measured number."""
 
-    Attributes:
-        critic: the folder of ``critics/`` or the module of ``evaluation/`` that gave it.
-        metric: what is measured, in words that a table can show (``latent_ppl``, ``accuracy``).
-        corpus: the entry of ``corpora`` that the texts belong to.
-        system: ``data`` for real text, else the entry of ``models`` or the decoder that wrote the text.
-        titles: whether the system saw section titles; None where the question does not arise.
-        task: a shuffle task, a suite, a decoder, a corruption; empty where there is only one.
-        variant: which of several readers, rules or heads; empty for the default one.
-        severity: share of places that a corruption damaged.
-        seed: of training, where a system was trained more than once.
-        value, low, high: the number and its 95 % interval, None where it is not finite.
-        units, excluded: documents (or items) scored and set aside.
-        better: ``higher``, ``lower`` or ``nearer_real``.
-        reference: real text's own score under the same critic.
-        difference, p_value, paired: permutation test against ``reference``.
-        signature: the critic with its settings.
-        details: what a figure or a page needs beside the number.
-    """
-
-    critic: str
-    metric: str
-    corpus: str = ""
-    system: str = ""
-    titles: bool | None = None
-    task: str = ""
-    variant: str = ""
-    severity: float | None = None
-    seed: int | None = None
-    value: float | None = None
+    critic: str  # the folder of ``critics/`` or the module of ``evaluation/`` that gave it
+    metric: str  # what is measured, in words that a table can show (``latent_ppl``, ``accuracy``)
+    corpus: str = ""  # the entry of ``corpora`` that the texts belong to
+    system: str = ""  # ``data`` for real text, else the entry of ``models`` or the decoder that wrote the text
+    titles: bool | None = None  # whether the system saw section titles; None where the question does not arise
+    task: str = ""  # a shuffle task, a suite, a decoder, a corruption; empty where there is only one
+    variant: str = ""  # which of several readers, rules or heads; empty for the default one
+    severity: float | None = None  # share of places that a corruption damaged
+    seed: int | None = None  # of training, where a system was trained more than once
+    value: float | None = None  # with its 95 % interval; None where it is not finite
     low: float | None = None
     high: float | None = None
-    units: int | None = None
+    units: int | None = None  # documents (or items) scored, and set aside
     excluded: int | None = None
-    better: str = ""
-    reference: float | None = None
+    better: str = ""  # ``higher``, ``lower`` or ``nearer_real``
+    reference: float | None = None  # real text's own score under the same critic, and the permutation test against it
     difference: float | None = None
     p_value: float | None = None
     paired: bool | None = None
-    signature: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
+    signature: str = ""  # the critic with its settings
+    details: Mapping[str, Any] = field(default_factory=dict)  # what a figure or a page needs beside the number
 
     def to_json(self) -> dict[str, Any]:
         """The fields that differ from their defaults, numbers to twelve significant digits."""
@@ -65,20 +46,8 @@ class Record:
 NAMES = tuple(one.name for one in fields(Record))
 
 
-class Results(Sequence[Record]):
+class Results(tuple[Record, ...]):
     """Records in the order in which they were written."""
-
-    def __init__(self, records: Iterable[Record]) -> None:
-        self._records = tuple(records)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self._records)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._records[index]
 
     def where(self, **wanted: Any) -> "Results":
         """Records whose fields equal the wanted values (any of a list or tuple). Raises BadInput: no such field."""
@@ -123,19 +92,16 @@ def write_results(path: Path, records: Iterable[Record]) -> None:
 
 def read_results(*paths: Path) -> Results:
     """The records of files and of whole folders in alphabetical order. Raises BadInput: no such file, or no list of records."""
-    files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
-    return Results(record for file in files for record in _records(file))
-
-
-def _records(path: Path) -> Iterator[Record]:
-    found = read_json(path)
-    if not isinstance(found, list) or not all(isinstance(one, dict) and one.keys() <= set(NAMES) for one in found):
-        raise BadInput(f"{path}: not a list of records; run the stage that writes it again")
-    for one in found:
+    records: list[Record] = []
+    for path in (file for one in paths for file in (sorted(one.rglob("*.json")) if one.is_dir() else [one])):
+        found = read_json(path)
+        if not isinstance(found, list) or not all(isinstance(one, dict) and one.keys() <= set(NAMES) for one in found):
+            raise BadInput(f"{path}: not a list of records; run the stage that writes it again")
         try:
-            yield Record(**one)
+            records += [Record(**one) for one in found]
         except TypeError as error:
             raise BadInput(f"{path}: {error}; run the stage that writes it again") from error
+    return Results(records)
 
 
 def rounded(value: Any) -> Any:
@@ -145,8 +111,3 @@ def rounded(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [rounded(item) for item in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-def with_fields(records: Iterable[Record], **changed: Any) -> list[Record]:
-    """The same records with some fields set."""
-    return [replace(record, **changed) for record in records]

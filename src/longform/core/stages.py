@@ -2,9 +2,8 @@
 
 import os
 
-os.environ.setdefault(
-    "OMP_NUM_THREADS", "1"
-)  # before NumPy and torch load: two spinning threads cost 4-19x when contended
+# before NumPy and torch load: two spinning threads cost 4-19x when contended
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("WANDB_MODE", "offline")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -18,20 +17,11 @@ from pathlib import Path
 from longform.core.documents import BadInput
 from longform.core.experiment import Experiment
 
-STAGES = {
-    "corpus": "texts",
-    "tokenizer": "texts",
-    "language_model": "texts",
-    "generate": "texts",
-    "complete": "texts",
-    "decode": "texts",
-    "train": "criticism",
-    "read": "criticism",
-    "score": "scoring",
-    "curve": "scoring",
-    "ratings": "scoring",
-    "report": "reports",
-    "ledger": "reports",
+STAGES = {  # stage -> the module of longform/pipeline that has it
+    **dict.fromkeys(("corpus", "tokenizer", "language_model", "generate", "complete", "decode"), "texts"),
+    **dict.fromkeys(("train", "read"), "criticism"),
+    **dict.fromkeys(("score", "curve", "ratings"), "scoring"),
+    **dict.fromkeys(("report", "ledger"), "reports"),
 }
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h
 

@@ -23,6 +23,7 @@ from longform.core.resampling import split_by_seed
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+Line = tuple[str, int]  # page title and line
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-COLON-": ":", "-LSB-": "[", "-RSB-": "]"}
 
 

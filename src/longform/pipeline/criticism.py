@@ -16,7 +16,7 @@ from longform.core.calls import call, function, source_of
 from longform.core.documents import SPLITS, BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems
 from longform.core.processes import first_process
-from longform.core.scratch import Work, resumable
+from longform.core.scratch import resumable
 
 READING = ("code", "as", "of", "corpora", "reader", "splits", "texts", "titles")
 
@@ -32,15 +32,10 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
             place = f"train {study} {critic} {corpus}"
             real = System(study, corpus)
             start = experiment.data / base.format(corpus=corpus)
-            work = Work(experiment, place, {**entry, "code": code})
-            with resumable(work, experiment.data / real.texts, start) as scratch:
-                given = {
-                    "name": f"{corpus}-{critic}",
-                    "seed": experiment.seed,
-                    "base": start,
-                    "scratch": scratch,
-                    "documents": experiment.documents(real),
-                }
+            inputs = (experiment.data / real.texts, start)
+            with resumable(experiment, place, {**entry, "code": code}, *inputs) as scratch:
+                given = {"name": f"{corpus}-{critic}", "seed": experiment.seed, "base": start, "scratch": scratch}
+                given["documents"] = experiment.documents(real)
                 trained = call(place, function(place, code, "fit"), entry, **given)
                 if first_process():
                     (folder / corpus).mkdir()
@@ -49,21 +44,20 @@ def train(experiment: Experiment, study: str, critic: str) -> None:
 
 def read(experiment: Experiment, study: str, critic: str) -> None:
     """Every reading of every text that the critic judges -> ``data/readings/<study>/<critic>``; a kill costs one text's reading."""
-    entry = experiment.critic(study, critic)
+    entry = experiment.settings(study, "critics", critic)
     with whole(experiment.data / "readings" / study / critic) as folder, ExitStack() as finished:
         for name in entry["readings"]:
             settings = experiment.settings(study, "critics", critic, "readings", name)
-            systems = [
-                system
-                for corpus in settings.get("corpora", experiment.corpora_of(study, critic))
-                for system in chosen_systems(
-                    settings.get("of", "all"), [System(study, corpus), *experiment.systems(study, corpus)]
-                )
-            ]
+            systems: list[System] = []
+            for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
+                known = [System(study, corpus), *experiment.systems(study, corpus)]
+                systems += chosen_systems(settings.get("of", "all"), known)
             places = [place for system in systems for place in _inputs(experiment, critic, settings, system)]
             code = source_of(critic, str(settings.get("code", "read")).partition(".")[0])
-            work = Work(experiment, f"read {study} {critic} {name}", {**settings, "code": code})
-            kept = finished.enter_context(resumable(work, *dict.fromkeys(places)))
+            work = resumable(
+                experiment, f"read {study} {critic} {name}", {**settings, "code": code}, *dict.fromkeys(places)
+            )
+            kept = finished.enter_context(work)
             for system in systems:
                 readout = Path(system.corpus, system.folder, f"{settings.get('as', name)}.npz")
                 if not (kept / readout).is_file():
@@ -75,11 +69,17 @@ def read(experiment: Experiment, study: str, critic: str) -> None:
 
 
 def _inputs(experiment: Experiment, critic: str, settings: Mapping[str, Any], system: System) -> tuple[Path, Path]:
-    """The folders of the texts and of what reads them; where the reader is the system itself it reads the corpus that it was trained on."""
-    by_system = settings.get("reader") == "system"
-    source = System(system.study, system.corpus).texts if by_system else system.texts
-    text = experiment.data / str(settings.get("texts", source)).format(corpus=system.corpus)
-    return text, _reader(experiment, critic, str(settings.get("reader", "critic")), system)
+    """The folders of the texts and of what reads them: the trained critic, the corpus, the system itself, or a path below ``data/``.
+
+    Where the reader is the system itself it reads the corpus that it was trained on.
+    """
+    reader, corpus = str(settings.get("reader", "critic")), System(system.study, system.corpus).texts
+    texts = settings.get("texts", corpus if reader == "system" else system.texts)
+    read_as = experiment.settings(system.study).get("read_as", {})  # another corpus whose critic reads this one
+    trained = f"critics/{system.study}/{critic}/{read_as.get(system.corpus, system.corpus)}"
+    named = {"system": system.checkpoint, "corpus": corpus, "critic": trained}
+    place = named[reader] if reader in named else reader.format(corpus=system.corpus)
+    return experiment.data / str(texts).format(corpus=system.corpus), experiment.data / place
 
 
 def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str, Any], system: System) -> Readout:
@@ -93,31 +93,18 @@ def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str,
         raise BadInput(f"{place}: splits is {splits!r}, allowed is a list out of {list(SPLITS)}")
     truth = reader / "truth.npz"
     code, _, wanted = str(settings.get("code", "read")).partition(".")
-    given = {
+    given: dict[str, Any] = {
         "documents": list(text.documents),
         "truth": text.truth,
         "reader": reader,
-        "reader_truth": read_arrays(truth) if truth.is_file() else {},
         "seed": experiment.seed,
-        "name": f"{critic} {name} {system.corpus} {system.folder}",
-        "splits": splits,
-        "titles": bool(settings.get("titles", system.titles)),
     }
+    given["reader_truth"] = read_arrays(truth) if truth.is_file() else {}
+    given |= {"splits": splits, "titles": bool(settings.get("titles", system.titles))}
+    given["name"] = f"{critic} {name} {system.corpus} {system.folder}"
     own = {key: value for key, value in settings.items() if key not in READING}
     reads = function(place, source_of(critic, code), wanted or "read")
     readout: Readout = call(place, reads, own, **given)
     if not readout.unit_ids:
         raise BadInput(f"{place}: {system.texts} has no text of splits {splits}; fix splits, or run its stage again")
     return readout
-
-
-def _reader(experiment: Experiment, critic: str, reader: str, system: System) -> Path:
-    """The folder of what reads: the trained critic, the corpus, the system itself, or a path below ``data/``."""
-    if reader == "system":
-        return experiment.data / system.checkpoint
-    if reader == "corpus":
-        return experiment.data / System(system.study, system.corpus).texts
-    if reader == "critic":
-        read_as = experiment.settings(system.study).get("read_as", {})  # another corpus whose critic reads this one
-        return experiment.data / "critics" / system.study / critic / str(read_as.get(system.corpus, system.corpus))
-    return experiment.data / reader.format(corpus=system.corpus)

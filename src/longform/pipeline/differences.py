@@ -104,14 +104,13 @@ def told(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[list[str], lis
 def main(folder: Path = Path(), other: Path | None = None) -> int:
     """Write the page and print how it begins."""
     old = committed(folder) if other is None else made(other)
+    table: list[str] = []
+    lines = [f"no {'committed ' if other is None else ''}results to compare this run with"]
     try:
-        lines, table = (
-            told(old, made(folder))
-            if old
-            else ([f"no {'committed ' if other is None else ''}results to compare this run with"], [])
-        )
+        if old:
+            lines, table = told(old, made(folder))
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        lines, table = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"], []
+        lines = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"]
     with whole(folder / PAGE) as partial:
         page = ["# This run beside the committed one", "", *(f"- {line}" for line in lines), "", *table]
         partial.write_text("\n".join(page).rstrip() + "\n", encoding="utf-8")

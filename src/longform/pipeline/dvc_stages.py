@@ -7,7 +7,7 @@ together from the text of its stages instead of being parsed again for each.
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial, reduce
 from pathlib import Path
@@ -24,15 +24,14 @@ from dvc.stage.serialize import to_single_stage_lockfile
 from dvc.utils.serialize import dumps_yaml, load_path
 from networkx import lexicographical_topological_sort
 
+from longform.core.artefacts import whole
 from longform.core.documents import BadInput
 
 
 class Pipeline:
-    """The stages that some targets need.
+    """The stages that some targets need, and of each those right before it (``needs``) and right after it (``users``).
 
-    Attributes:
-        stages: dependencies first, else as they stand in ``dvc.yaml``; DVC's own order differs from run to run.
-        needs, users: the stages right before and right after one.
+    Dependencies come first, else the order is that of ``dvc.yaml``; DVC's own differs from run to run.
     """
 
     def __init__(self, repo: Repo, targets: Sequence[str]) -> None:
@@ -45,9 +44,7 @@ class Pipeline:
         self.needs = {stage: [one[need] for need in planned.successors(stage)] for stage in self.stages}
         self.users = {stage: [one[user] for user in planned.predecessors(stage)] for stage in self.stages}
         self._locks: dict[str, LockText] = {}
-        kept = Kept()
-        for dependency in (dep for stage in self.stages for dep in stage.deps):
-            kept.attach(dependency)
+        _remember(dependency for stage in self.stages for dependency in stage.deps)
 
     def up_to_date(self, stage: Stage) -> bool:
         """Whether ``dvc repro`` would skip it; a stage without a command (an import, a frozen one) is left to DVC here."""
@@ -86,17 +83,13 @@ class Pipeline:
         in_git = any(not out.use_cache for out in stage.outs if not (out.is_metric or out.is_plot))
         stage.save(run_cache=not in_git)
         stage.commit()
-        lock = self._lock(stage)
-        lock.put(stage.name, to_single_stage_lockfile(stage))
-        self.repo.scm_context.track_file(os.path.relpath(lock.path))
-
-    def _lock(self, stage: Stage) -> "LockText":
         path = stage.dvcfile._lockfile.path
         if path not in self._locks:
             order = [s.name for s in self.stages if s.path == stage.path]
             known = {s.name for s in self.repo.index.stages if s.path == stage.path and isinstance(s, PipelineStage)}
             self._locks[path] = LockText(Path(path), stage.dvcfile.lockfile_contents, order, known)
-        return self._locks[path]
+        self._locks[path].put(stage.name, to_single_stage_lockfile(stage))
+        self.repo.scm_context.track_file(os.path.relpath(path))
 
 
 @contextmanager
@@ -107,7 +100,11 @@ def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
     """
     repo = Repo(str(folder))
     with closing(repo), lock_repo(repo), repo.scm_context():
-        _drop_cut_record(Path(repo.tmp_dir) / "rwlock")
+        readers = Path(repo.tmp_dir) / "rwlock"  # DVC writes it in place; where a kill has cut it, it blocks every dvc
+        try:
+            json.loads(readers.read_text(encoding="utf-8") if readers.exists() else "{}")
+        except ValueError:
+            readers.unlink()
         pipeline = Pipeline(repo, targets)
         outs = [out.fs_path for stage in pipeline.stages for out in stage.outs]
         with rwlock(repo.tmp_dir, repo.fs, "longform.pipeline.repro", [], outs, False):
@@ -115,63 +112,44 @@ def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
         yield pipeline
 
 
-def _drop_cut_record(record: Path) -> None:
-    """Remove DVC's record of readers and writers when a kill has cut it: it is written in place, and blocks every dvc then."""
-    try:
-        json.loads(record.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return
-    except ValueError:
-        record.unlink()
+def _remember(dependencies: Iterable[Any]) -> None:
+    """Hash a file or folder, and parse a parameter file, again only when a file's time, size or inode moved.
 
+    What is compared with what stays DVC's business.
+    """
+    kept: dict[tuple[str, str], tuple[Any, Any]] = {}
 
-class Kept:
-    """Hashes of files and folders, and parsed parameter files: taken again only when a file's time, size or inode moved."""
+    def once(path: str, what: str, make: Callable[[], Any]) -> Any:
+        state = _state(path)
+        if (path, what) not in kept or kept[path, what][0] != state:
+            kept[path, what] = (state, make())
+        return kept[path, what][1]
 
-    def __init__(self) -> None:
-        self._kept: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+    def build(hashed: Any, odb: Any, path: str, fs: Any, hash_name: str, **others: Any) -> Any:
+        return once(path, hash_name, lambda: hashed(odb, path, fs, hash_name, **others))
 
-    def attach(self, dependency: Any) -> None:
-        """Let a dependency of DVC's look here first; what is compared with what stays DVC's business."""
-        if isinstance(dependency, ParamsDependency):
-            if dependency.params:
-                dependency.read_params = partial(self._parameters, dependency)
-        else:
-            dependency._build = partial(self._build, dependency._build)
-
-    def _build(self, build: Any, odb: Any, path: str, fs: Any, hash_name: str, **others: Any) -> Any:
-        return self._once((path, hash_name), path, lambda: build(odb, path, fs, hash_name, **others))
-
-    def _parameters(self, dependency: ParamsDependency, **_: Any) -> dict[str, Any]:
+    def read_params(dependency: ParamsDependency, **_: Any) -> dict[str, Any]:
         path = dependency.fs_path
         if not os.path.isfile(path):
             return {}
-        parsed = self._once((path, "parsed"), path, lambda: load_path(path, dependency.fs))
-        found = {}
+        parsed, found = once(path, "parsed", lambda: load_path(path, dependency.fs)), {}
         for key in dependency.params:
             with suppress(KeyError, TypeError):
                 found[key] = reduce(lambda place, part: place[part], key.split("."), parsed)
         return found
 
-    def _once(self, key: tuple[Any, ...], path: str, make: Any) -> Any:
-        state = _state(path)
-        if key not in self._kept or self._kept[key][0] != state:
-            self._kept[key] = (state, make())
-        return self._kept[key][1]
+    for dependency in dependencies:
+        if not isinstance(dependency, ParamsDependency):
+            dependency._build = partial(build, dependency._build)
+        elif dependency.params:
+            dependency.read_params = partial(read_params, dependency)
 
 
 def _state(path: str) -> tuple[Any, ...]:
     """Time of change, size and inode of a file, or of every file in a folder: what DVC's own memory of hashes goes by."""
-    if not os.path.isdir(path):
-        return _stamp(path)
-    found: list[Any] = []
-    for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        found += [(folder, name, _stamp(os.path.join(folder, name))) for name in sorted(files)]
-    return tuple(found)
-
-
-def _stamp(path: str) -> tuple[int, ...]:
+    if os.path.isdir(path):
+        names = sorted(name for name in os.listdir(path) if name != "__pycache__")
+        return tuple((name, _state(os.path.join(path, name))) for name in names)
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -187,27 +165,24 @@ class LockText:
     """
 
     def __init__(self, path: Path, contents: Mapping[str, Any], order: Sequence[str], known: Collection[str]) -> None:
-        self.path = path
-        self._order = list(order)
+        self.path, self._order = path, list(order)
         self._head = {"schema": "2.0"} | {name: value for name, value in contents.items() if name != "stages"}
-        recorded = contents.get("stages", {}).items()
-        self._stages = {name: _block(name, record) for name, record in recorded if name in known}
+        self._stages: dict[str, str] = {}
+        for name, record in contents.get("stages", {}).items():
+            if name in known:
+                self._format(name, record)
+
+    def _format(self, name: str, record: Mapping[str, Any]) -> None:
+        self._stages[name] = dumps_yaml({"stages": {name: dict(record)}}).removeprefix("stages:\n")
 
     def put(self, name: str, record: Mapping[str, Any]) -> None:
         """Write the file with this stage; a new one comes after the one before it in the pipeline."""
         if name not in self._stages:
-            self._stages = self._with_room_for(name)
-        self._stages[name] = _block(name, record)
-        partial_file = self.path.with_name(f".{self.path.name}.partial")
-        partial_file.write_text(dumps_yaml(self._head) + "stages:\n" + "".join(self._stages.values()), encoding="utf-8")
-        os.replace(partial_file, self.path)
-
-    def _with_room_for(self, name: str) -> dict[str, str]:
-        before = [other for other in self._order[: self._order.index(name)] if other in self._stages]
-        names = list(self._stages)
-        names.insert(names.index(before[-1]) + 1 if before else 0, name)
-        return {other: self._stages.get(other, "") for other in names}
-
-
-def _block(name: str, record: Mapping[str, Any]) -> str:
-    return dumps_yaml({"stages": {name: dict(record)}}).removeprefix("stages:\n")
+            names = list(self._stages)
+            before = [other for other in self._order[: self._order.index(name)] if other in self._stages]
+            names.insert(names.index(before[-1]) + 1 if before else 0, name)
+            self._stages = {other: self._stages.get(other, "") for other in names}
+        self._format(name, record)
+        with whole(self.path) as partial_file:
+            text = dumps_yaml(self._head) + "stages:\n" + "".join(self._stages.values())
+            partial_file.write_text(text, encoding="utf-8")

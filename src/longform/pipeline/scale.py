@@ -39,21 +39,25 @@ BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
 def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters with a scale's overrides. Raises BadInput: a key that leads nowhere; close names are offered."""
     result = copy.deepcopy(dict(params))
-    for key, names in (overrides.get(WITHOUT) or {}).items():
-        place: Any = result
-        for name in key.split("."):
-            place = _entered(place, name, f"{WITHOUT}.{key}")[name]
-        for name in names:
-            del _entered(place, name, f"{WITHOUT}.{key}")[name]
-    for key, value in overrides.items():
-        if key in OWN:
-            continue
-        *path, last = key.split(".")
-        place = result
+
+    def holder(key: str, *path: str) -> Any:
+        """The mapping that has the last name of a path."""
+        inner: Any = result
         for name in path:
-            place = _entered(place, name, key)[name]
-        _entered(place, last, key)
-        place[last] = _merged(place[last], value)
+            if not isinstance(inner, dict) or name not in inner:
+                close = near(name, inner if isinstance(inner, dict) else ())
+                raise BadInput(f"override {key}: params.yaml has no {name!r}{close}; fix the key")
+            outer, inner = inner, inner[name]
+        return outer
+
+    for key, names in (overrides.get(WITHOUT) or {}).items():
+        for name in names:
+            del holder(f"{WITHOUT}.{key}", *key.split("."), name)[name]
+    for key, value in overrides.items():
+        if key not in OWN:
+            *_, last = path = key.split(".")
+            place = holder(key, *path)
+            place[last] = _merged(place[last], value)
     return result
 
 
@@ -92,12 +96,9 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
         files["dvc.yaml"] = read_yaml(root / "dvc.yaml")
     for paper, subjects in reports.items():
         for subject, entry in subjects.items():
-            shown = [{f"paper_figures/{paper}/{exhibit}": {"cache": False}} for exhibit in entry["exhibits"]]
             stage = files["dvc.yaml"]["stages"][f"report_{paper}_{subject}"]
-            stage["outs"] = shown
-            read = [
-                f"data/scores/{scores}.json" if "/" in scores else f"data/scores/{scores}" for scores in entry["scores"]
-            ]
+            stage["outs"] = [{f"paper_figures/{paper}/{exhibit}": {"cache": False}} for exhibit in entry["exhibits"]]
+            read = [f"data/scores/{scores}" + ".json" * ("/" in scores) for scores in entry["scores"]]
             stage["deps"] = [*(dep for dep in stage["deps"] if not dep.startswith("data/scores/")), *read]
     return files
 
@@ -105,14 +106,6 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
 def said(name: str, root: Path, key: str, default: Any) -> Any:
     """What a scale, or the one that it extends, says under one of the keys that are no overrides."""
     return next((own[key] for own in reversed(scales(name, root).values()) if key in own), default)
-
-
-def _entered(place: Any, name: str, key: str) -> Any:
-    """The mapping that has a name."""
-    if not isinstance(place, dict) or name not in place:
-        told = f"{name!r}{near(name, place if isinstance(place, dict) else ())}"
-        raise BadInput(f"override {key}: params.yaml has no {told}; fix the key")
-    return place
 
 
 def _merged(old: Any, new: Any) -> Any:
@@ -169,28 +162,21 @@ def _run(folder: Path, *command: str) -> str:
 
 
 def keep_results(name: str, root: Path, folder: Path) -> None:
-    """Copy what a scale measured into ``experiments/scales/<name>/``, where git keeps it."""
-    for part in RESULTS:
-        target = root / "experiments" / "scales" / name / part
-        shutil.rmtree(target, ignore_errors=True)
-        if (folder / part).is_dir():
-            shutil.copytree(folder / part, target, ignore=shutil.ignore_patterns(".gitignore"))
-    kept = root / "experiments" / "scales" / name / ARTICLES
-    shutil.rmtree(kept, ignore_errors=True)
+    """Copy what a scale measured into ``experiments/scales/<name>/``, where git keeps it, with its first articles as Markdown."""
+    home = root / "experiments" / "scales" / name
+    for part in (*RESULTS, ARTICLES):
+        shutil.rmtree(home / part, ignore_errors=True)
+        if part != ARTICLES and (folder / part).is_dir():
+            shutil.copytree(folder / part, home / part, ignore=shutil.ignore_patterns(".gitignore"))
     count, generations = said(name, root, ARTICLES, 0), folder / "data" / "generations"
     for file in sorted(generations.rglob("documents.jsonl")) if count else ():
-        kept.mkdir(parents=True, exist_ok=True)
-        place = kept / ("-".join(file.parent.relative_to(generations).parts) + ".md")
-        place.write_text(first_articles(file, count), encoding="utf-8")
-
-
-def first_articles(file: Path, count: int) -> str:
-    """The first generated articles by number, none left out, as they were written, as a page of Markdown."""
-    pages = [f"# The first {count} articles by number, none left out"]
-    for document in read_documents(file)[:count]:
-        titled = all(section.title is not None for section in document.sections)
-        pages += [f"## {document.id}", f"~~~~text\n{render(document, titled)}\n~~~~"]
-    return "\n\n".join(pages) + "\n"
+        pages = [f"# The first {count} articles by number, none left out"]
+        for document in read_documents(file)[:count]:  # as they were written
+            titled = all(section.title is not None for section in document.sections)
+            pages += [f"## {document.id}", f"~~~~text\n{render(document, titled)}\n~~~~"]
+        place = home / ARTICLES / ("-".join(file.parent.relative_to(generations).parts) + ".md")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("\n\n".join(pages) + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -29,7 +29,7 @@ from longform.core.critic import (
 from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems, near
 from longform.core.resampling import generator
-from longform.core.results import Record, Results, read_results, with_fields, write_results
+from longform.core.results import Record, Results, read_results, write_results
 from longform.core.text.permutations import ShuffleTask, permuted_documents, written
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.human_ratings import combined_scorers, rating_records
@@ -55,32 +55,34 @@ KINDS = {  # key of scores -> what its entries must have, what of them is the st
 
 def score(experiment: Experiment, study: str, critic: str) -> None:
     """Every metric of a critic for every corpus and system -> ``data/scores/<study>/<critic>.json`` and ``data/metrics``."""
-    check(experiment, study, critic)
     records: list[Record] = []
-    for name in experiment.settings(study, "critics", critic, "scores").get("metrics", {}):
-        settings = experiment.settings(study, "critics", critic, "scores", "metrics", name)
-        for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
-            records += _measured(experiment, study, critic, name, settings, corpus)
-    records += answers(experiment, study, critic)
+    for kind, name, place, settings in _asked(experiment, study, critic):
+        if kind == "metrics":
+            for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
+                records += _measured(experiment, System(study, corpus), critic, name, place, settings)
+            continue
+        answer = _evaluated if kind == "evaluations" else _answer
+        found = answer(experiment, study, critic, kind, name, place, settings)
+        print(f"score {critic} {kind}: {name}, {len(found)} records", flush=True)
+        records += found
     write_results(experiment.data / "scores" / study / f"{critic}.json", records)
     write_json(experiment.data / "metrics" / study / f"{critic}.json", metrics(records))
 
 
-def check(experiment: Experiment, study: str, critic: str) -> None:
-    """Every entry of a critic's ``scores``, before any file is read.
+def _asked(experiment: Experiment, study: str, critic: str) -> list[tuple[str, str, str, dict[str, Any]]]:
+    """Kind, name, place and settings of every entry of a critic's ``scores``, checked before any file is read.
 
-    Raises BadInput: a question that is none, or an entry whose function is not there, lacks a setting or does not take
-    one.
+    Raises BadInput: a question that is none, or an entry whose function is not there, lacks a setting or does not take one.
     """
-    keys = (study, "critics", critic, "scores")
-    for kind in experiment.settings(*keys):
+    keys, entries = (study, "critics", critic, "scores"), []
+    listed = experiment.settings(*keys)
+    for kind in listed:
         if kind not in KINDS:
             told = f"{kind!r}{near(kind, KINDS)}; allowed are {list(KINDS)}"
             raise BadInput(f"{'.'.join(keys)} has {told}; fix params.yaml")
-        needed, own, given = KINDS[kind]
-        for name in experiment.settings(*keys, kind):
-            settings = experiment.settings(*keys, kind, name)
-            place = ".".join((*keys, kind, name))
+    for kind, (needed, own, given) in KINDS.items():
+        for name in experiment.settings(*keys, kind) if kind in listed else ():
+            settings, place = experiment.settings(*keys, kind, name), ".".join((*keys, kind, name))
             if missing := [key for key in needed if key not in settings]:
                 raise BadInput(f"{place} lacks {missing}; every entry of {kind} has {list(needed)}; fix params.yaml")
             if kind == "evaluations":
@@ -89,6 +91,8 @@ def check(experiment: Experiment, study: str, critic: str) -> None:
                 code, wanted = source_of(critic, str(settings.get("code", "score"))), str(settings["critic"])
             passed = {key: value for key, value in settings.items() if key not in own}
             arguments(place, function(place, code, wanted), passed, dict.fromkeys(given))
+            entries.append((kind, name, place, settings))
+    return entries
 
 
 def ratings(experiment: Experiment, study: str, corpus: str) -> None:
@@ -114,7 +118,7 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
     records = rating_records(columns, marks, sources, systems, told, name=name)
     records += combined_scorers(columns, np.nanmean(marks, axis=1), sources, name=name)
     place = experiment.data / "scores" / "human_ratings" / f"{corpus}.json"
-    write_results(place, with_fields(records, corpus=corpus))
+    write_results(place, [replace(record, corpus=corpus) for record in records])
     print(f"ratings {name}: {len(columns)} scorers, {len(records)} records")
 
 
@@ -147,13 +151,12 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _measured(
-    experiment: Experiment, study: str, critic: str, name: str, settings: Mapping[str, Any], corpus: str
+    experiment: Experiment, real: System, critic: str, name: str, place: str, settings: Mapping[str, Any]
 ) -> list[Record]:
-    place = f"{study}.critics.{critic}.scores.metrics.{name}"
-    reading = str(settings.get("reading", "text"))
-    trained_on = System(study, settings.get("train_corpus", corpus))
-    systems = [System(study, corpus), *experiment.systems(study, corpus)]
-    named = chosen_systems(settings.get("of", "all"), systems)
+    """A fitted critic's score of every system with its interval and, beside held-out real text, the test against it."""
+    reading, seed = str(settings.get("reading", "text")), experiment.seed
+    trained_on = replace(real, corpus=settings.get("train_corpus", real.corpus))
+    named = chosen_systems(settings.get("of", "all"), [real, *experiment.systems(real.study, real.corpus)])
     chosen = [system for system in named if settings.get("titles", system.titles) == system.titles]
     learned = experiment.data / trained_on.reading(critic, str(settings.get("train", reading)))
     if not learned.is_file() and "train" not in settings:  # real text is not read: the metric learns nothing
@@ -161,23 +164,34 @@ def _measured(
     train_reading = read_readout(learned)
     made, units_of = _scorer(place, critic, settings, METRIC, train_reading)
     fitted = made.fit([unit for unit in units_of(train_reading) if unit.split == "train"])
-    split = settings.get("split", "test")
-    reference: Sequence[Any] | None = None
+    reference: Tally | None = None
     records = []
     for system in chosen:
         file = experiment.data / system.reading(critic, reading)
         if not file.is_file():
             where = f"{system.corpus} {system.folder}"
             raise BadInput(f"{place}: {critic} has no reading {reading!r} of {where}; fix reading")
-        units = [unit for unit in units_of(read_readout(file)) if unit.split in (split, "generated")]
+        wanted = (settings.get("split", "test"), "generated")
+        units = [unit for unit in units_of(read_readout(file)) if unit.split in wanted]
+        tally, draw = _tallied(fitted, units), (seed, f"{place} {system.texts}")
+        found = estimate(fitted, tally, generator(*draw, "bootstrap"))
+        details: dict[str, Any] = {"totals": {column: tally.total(column) for column in tally.columns}}
+        if isinstance(fitted, Describing):
+            details |= fitted.describe(units)
+        record = Record(
+            critic, settings.get("metric", name), **system.fields, variant=settings.get("variant", ""),
+            value=found.value, low=found.low, high=found.high, excluded=found.excluded, better=fitted.better,
+            units=len(units) - found.excluded if len(tally.unit_ids) != len(units) else found.units,
+            signature=found.signature, details=details,
+        )  # fmt: skip
         if system.model == "data":
-            reference = units
-        against = None if system.model == "data" else reference
-        record = judged(fitted, units, against, experiment.seed, f"{place} {system.texts}")
-        label = {"critic": critic, "metric": settings.get("metric", name), "variant": settings.get("variant", "")}
-        fields = {**system.fields, **({"system": settings["system"]} if "system" in settings else {})}
-        records.append(Record(**label, **fields, **record))
-        print(f"score {critic} {name}: {system.corpus} {system.folder} {record['value']:.4f}", flush=True)
+            reference = tally
+        elif reference is not None:
+            test = compare(fitted, tally, reference, generator(*draw, "permutation"))
+            tested: dict[str, Any] = {"difference": test.difference, "p_value": test.p_value, "paired": test.paired}
+            record = replace(record, reference=fitted.score(reference), **tested)
+        records.append(replace(record, system=settings.get("system", system.model)))
+        print(f"score {critic} {name}: {system.corpus} {system.folder} {found.value:.4f}", flush=True)
     return records
 
 
@@ -191,48 +205,10 @@ def _scorer(
     return made, module(place, source).units_from_readout
 
 
-def judged(
-    critic: Critic[Any], units: Sequence[Any], reference: Sequence[Any] | None, seed: int, name: str
-) -> dict[str, Any]:
-    """The fields of a record: a fitted critic's score with its interval and, beside held-out real text, the test against it."""
-    tally = _tallied(critic, units)
-    found = estimate(critic, tally, generator(seed, name, "bootstrap"))
-    scored = len(units) - found.excluded if len(tally.unit_ids) != len(units) else found.units
-    details: dict[str, Any] = {"totals": {column: tally.total(column) for column in tally.columns}}
-    if isinstance(critic, Describing):
-        details |= critic.describe(units)
-    record = {
-        "value": found.value, "low": found.low, "high": found.high, "units": scored, "excluded": found.excluded,
-        "better": critic.better, "signature": found.signature, "details": details,
-    }  # fmt: skip
-    if reference is not None:
-        real = _tallied(critic, reference)
-        test = compare(critic, tally, real, generator(seed, name, "permutation"))
-        record |= {
-            "reference": critic.score(real), "difference": test.difference, "p_value": test.p_value, "paired": test.paired,
-        }  # fmt: skip
-    return record
-
-
 def _tallied(critic: Critic[Any], units: Sequence[Any]) -> Tally:
     """A row per unit, or per group of units where the critic says which belong together: groups are what is resampled."""
     tally = critic.tally(units)
     return clustered(tally, critic.groups(units)) if isinstance(critic, Grouping) else tally
-
-
-def answers(experiment: Experiment, study: str, critic: str) -> list[Record]:
-    """Records of every question that a critic's entry answers."""
-    entry = experiment.settings(study, "critics", critic, "scores")
-    records: list[Record] = []
-    for question, corpus in QUESTIONS.items():
-        for name in entry.get(question, {}):
-            settings = experiment.settings(study, "critics", critic, "scores", question, name)
-            asked = _answer(experiment, study, critic, question, name, settings, settings.get("corpus", corpus))
-            records += asked
-            print(f"score {critic} {question}: {name}, {len(asked)} records", flush=True)
-    for name in entry.get("evaluations", {}):
-        records += _evaluated(experiment, study, critic, name)
-    return records
 
 
 def _reading(experiment: Experiment, system: System, critic: str, name: str) -> Readout:
@@ -240,18 +216,18 @@ def _reading(experiment: Experiment, system: System, critic: str, name: str) -> 
 
 
 def _answer(
-    experiment: Experiment, study: str, critic: str, question: str, name: str, settings: Mapping[str, Any], corpus: str
+    experiment: Experiment, study: str, critic: str, question: str, name: str, place: str, settings: Mapping[str, Any]
 ) -> list[Record]:
-    place = f"{study}.critics.{critic}.scores.{question}.{name}"
+    """Records of one scorer that answers a question that is asked of any critic."""
+    corpus, read = settings.get("corpus", QUESTIONS[question]), str(settings["reading"])
     read_as = experiment.settings(study).get("read_as", {})
     trained_on = settings.get("train_corpus", read_as.get(corpus, corpus))
-    read = str(settings["reading"])
     train = _reading(experiment, System(study, trained_on), critic, str(settings.get("train", read)))
     texts = _reading(experiment, System(study, corpus), critic, read)
     scorer, units_of = _scorer(place, critic, settings, OWN, train)
     learnt = [unit for unit in units_of(train) if unit.split == "train"]
     units = [unit for unit in units_of(texts) if unit.split == "test"]
-    names = (experiment.seed, place)
+    more = {"corpus": corpus, "system": "data"}
     if question == "order_discrimination" and "tasks" in settings:
         tasks = [ShuffleTask(kind, (size,)) for kind, size in settings["tasks"]]
         records = order_discrimination({name.removesuffix(f"_{corpus}"): scorer}, units, tasks, train=learnt)
@@ -262,42 +238,39 @@ def _answer(
             {name: fitted}, permuted_documents(units), train=permuted_documents(learnt) if permuted else (),
             tolerance=float(settings.get("tolerance", TIE)),
         )  # fmt: skip
-    elif question == "human_ratings":
+    elif (
+        question == "human_ratings"
+    ):  # a value of every text, for the stage that holds all critics against people's marks
         originals = [unit for unit in learnt if written(unit.unit_id)[0] == unit.unit_id]
-        records = [_values(scorer.fit(originals) if originals else scorer, units_of(texts), critic, name)]
+        fitted, units = scorer.fit(originals) if originals else scorer, list(units_of(texts))
+        shown = [float(value) if np.isfinite(value) else None for value in unit_scores(fitted, units)]
+        lost = sum(value is None for value in shown)
+        records = [Record(
+            critic, "text_values", task=name, better=fitted.better, signature=signature(fitted), units=len(shown) - lost,
+            excluded=lost, details={"unit_ids": [unit.unit_id for unit in units], "values": shown},
+        )]  # fmt: skip
     else:
         case = of_failure if question == "corruption_response" else of_severity
         fitted = scorer.fit(learnt) if learnt else scorer
-        records = corruption_response(fitted, units, case=case, names=names, name=name)
-    if question == "severities":
-        records = with_fields(records, critic=critic, task=corpus)
-    return with_fields(records, corpus=corpus, system="data")
+        records = corruption_response(fitted, units, case=case, names=(experiment.seed, place), name=name)
+        more |= {"critic": critic, "task": corpus} if question == "severities" else {}
+    return [replace(record, **more) for record in records]
 
 
-def _values(scorer: Any, units: Sequence[Any], critic: str, name: str) -> Record:
-    """A critic's value of every text, for the stage that holds all critics against people's marks."""
-    values = unit_scores(scorer, units)
-    shown = [float(value) if np.isfinite(value) else None for value in values]
-    details = {"unit_ids": [unit.unit_id for unit in units], "values": shown}
-    lost = sum(value is None for value in shown)
-    counts: dict[str, Any] = {"units": len(shown) - lost, "excluded": lost}
-    signed = signature(scorer)
-    return Record(critic, "text_values", task=name, better=scorer.better, signature=signed, details=details, **counts)
-
-
-def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> list[Record]:
+def _evaluated(
+    experiment: Experiment, study: str, critic: str, _: str, name: str, place: str, settings: dict[str, Any]
+) -> list[Record]:
     """Records of a function of readings, over the corpora and systems that its entry names.
 
     ``train`` is the reading to learn from: the data's own by default, ``previous`` for that of the system before,
     ``with_titles`` for that of the same model with titles, and then only systems without are evaluated. Where a function
     tells heads of an encoder apart by ``variant``, they become seeds of one variant.
     """
-    settings = experiment.settings(study, "critics", critic, "scores", "evaluations", name)
-    place = f"{study}.critics.{critic}.scores.evaluations.{name}"
     code, _, wanted = str(settings.pop("evaluate")).partition(".")
     corpora = settings.pop("corpora", experiment.corpora_of(study, critic))
     variant, read, of = settings.pop("variant", ""), str(settings.pop("reading")), settings.pop("of", "data")
     learn, learn_corpus = str(settings.pop("train", read)), settings.pop("train_corpus", None)
+    heads = list(settings.get("heads", ()))
     records: list[Record] = []
     for corpus in corpora:
         before: Readout | None = None
@@ -313,18 +286,17 @@ def _evaluated(experiment: Experiment, study: str, critic: str, name: str) -> li
                 train = _reading(experiment, System(study, learn_corpus or corpus), critic, learn)
             given = {"train": train, "texts": texts, "seed": experiment.seed, "name": place, "variant": variant}
             found: Sequence[Record] = call(place, function(place, code, wanted), settings, **given)
-            found = [replace(record, critic=record.critic or critic) for record in found]
-            records += [_labelled(record, system, variant, settings.get("heads", ())) for record in found]
+            for one in found:  # the corpus, system, training seed and variant that the function left open
+                head = one.variant != "" and one.variant in heads
+                seed = system.seed if one.seed is None and not one.system else one.seed
+                own: dict[str, Any] = {
+                    "critic": one.critic or critic,
+                    "corpus": one.corpus or system.corpus,
+                    "system": one.system or system.model,
+                    "titles": one.titles if one.system else system.titles,
+                    "variant": variant if head else "-".join(filter(None, dict.fromkeys((one.variant, variant)))),
+                    "seed": heads.index(one.variant) if head else seed,
+                }
+                records.append(replace(one, **own))
             before = texts
-    print(f"score {critic} {name}: {len(records)} records", flush=True)
     return records
-
-
-def _labelled(record: Record, system: System, variant: str, heads: Sequence[str]) -> Record:
-    """A record with the corpus, system, training seed and variant that its function left open."""
-    single = record.variant in heads and record.variant != ""
-    seed = system.seed if record.seed is None and not record.system else record.seed
-    seed = list(heads).index(record.variant) if single else seed
-    fields: dict[str, Any] = {"corpus": record.corpus or system.corpus, "system": record.system or system.model}
-    own = variant if single else "-".join(filter(None, dict.fromkeys((record.variant, variant))))
-    return replace(record, **fields, titles=record.titles if record.system else system.titles, variant=own, seed=seed)

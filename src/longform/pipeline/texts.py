@@ -12,7 +12,7 @@ from longform.core.calls import call, function
 from longform.core.documents import BadInput
 from longform.core.experiment import Experiment, System, near
 from longform.core.processes import first_process
-from longform.core.scratch import Work, resumable
+from longform.core.scratch import resumable
 
 SLOTS = ("study", "dataset", "source")
 POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
@@ -24,8 +24,7 @@ def _made(
     experiment: Experiment, place: str, code: str, wanted: str, settings: Mapping[str, Any], *inputs: Path, **given: Any
 ) -> Iterator[Any]:
     """What a function makes of settings and inputs, its checkpoints kept until the block ends; None but in the first process."""
-    work = Work(experiment, place, {**settings, "code": code})
-    with resumable(work, *inputs) as scratch:
+    with resumable(experiment, place, {**settings, "code": code}, *inputs) as scratch:
         given = {"seed": experiment.seed, "scratch": scratch, **given}
         made = call(place, function(place, code, wanted), settings, **given)
         yield made if first_process() else None
@@ -65,10 +64,10 @@ def tokenizer(experiment: Experiment, study: str) -> None:
 def language_model(experiment: Experiment, study: str, corpus: str, model: str) -> None:
     """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``.
 
-    An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where
-    the study names them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and ``file``), finetuned
-    as the study says; or another kind of model (``code``: a module with ``fit``, or with another function behind a dot) with its own
-    settings.
+    An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where the study names
+    them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and
+    ``file``), finetuned as the study says; or another kind of model (``code``: a module with ``fit``, or with another function behind
+    a dot) with its own settings.
     """
     own, base = experiment.settings("models", model), experiment.data / "tokenizers" / study
     own.pop("sampling", None)
@@ -87,17 +86,16 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
     real = System(study, corpus)
     for system in experiment.of_model(study, corpus, model):
-        given = _given(experiment, system) | {"base": base, "bases": bases, "documents": experiment.documents(real)}
+        given = _given(system) | {"base": base, "bases": bases, "documents": experiment.documents(real)}
         given["seed"] = experiment.training_seed(system)
-        place, inputs = f"language_model {study} {corpus} {system.folder}", filter(None, (base, bases))
-        with _made(
-            experiment, place, code, wanted or "fit", settings, experiment.data / real.texts, *inputs, **given
-        ) as trained:
+        place = f"language_model {study} {corpus} {system.folder}"
+        read = (experiment.data / real.texts, *filter(None, (base, bases)))
+        with _made(experiment, place, code, wanted or "fit", settings, *read, **given) as trained:
             if trained is not None:
                 _save(trained, experiment.data / system.checkpoint)
 
 
-def _given(experiment: Experiment, system: System) -> dict[str, Any]:
+def _given(system: System) -> dict[str, Any]:
     return {"name": f"{system.corpus}-{system.folder}", "titles": bool(system.titles)}
 
 
@@ -109,7 +107,7 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
     code, real = str(settings.pop("code", "decoding/long_documents")), System(study, corpus)
     for system in experiment.of_model(study, corpus, model):
         place, checkpoint = f"generate {study} {corpus} {system.folder}", experiment.data / system.checkpoint
-        given = _given(experiment, system) | {"model": checkpoint, "prefixes": experiment.documents(real)}
+        given = _given(system) | {"model": checkpoint, "prefixes": experiment.documents(real)}
         given["packing"] = experiment.settings(study).get("training", {}).get("packing")
         inputs = (checkpoint, experiment.data / real.texts)
         with _made(experiment, place, code, "generate", settings, *inputs, **given) as made:

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,33 +49,28 @@ def die_with_parent() -> None:
 
 
 class Warm:
-    """The process, seen from a worker; it starts with the first stage.
-
-    Args:
-        environment: of the process; a library may read its variables when it is loaded.
-        libraries: what to load.
-    """
+    """The process, seen from a worker; it starts with the first stage, loads ``libraries`` and sees ``environment``."""
 
     def __init__(self, environment: Mapping[str, str], libraries: Sequence[str]) -> None:
         self._environment, self._libraries = dict(environment), libraries
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, arguments: Sequence[str], folder: str, environment: Mapping[str, str], log: str) -> int | None:
-        """Run ``python -m longform.pipeline ARGUMENTS``; its exit status, or None where the process is gone.
+        """Run ``python -m longform.pipeline ARGUMENTS`` in a folder with ``src``; its output is added to the file ``log``.
 
-        Args:
-            folder: to run in, with ``src``.
-            log: a file that the stage's output is added to.
+        Returns its exit status, or None where the process is gone.
         """
         request = {"arguments": list(arguments), "folder": folder, "environment": dict(environment), "log": log}
-        try:
-            process = self._started()
-            assert process.stdin and process.stdout
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
+        if self._process is None:
+            command = [sys.executable, "-m", "longform.pipeline.workers", *self._libraries]
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            self._process = subprocess.Popen(command, env=self._environment, preexec_fn=die_with_parent, **pipes)
+        assert self._process.stdin and self._process.stdout
+        answer = ""
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
         if not answer:
             self.close()
             return None
@@ -86,13 +82,6 @@ class Warm:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            command = [sys.executable, "-m", "longform.pipeline.workers", *self._libraries]
-            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-            self._process = subprocess.Popen(command, env=self._environment, preexec_fn=die_with_parent, **pipes)
-        return self._process
 
 
 def serve(libraries: Sequence[str]) -> None:
@@ -151,24 +140,19 @@ def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, s
     """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = {**dict.fromkeys(THREADS, "1"), **os.environ, **variables, "PATH": path}
-    begun = time.monotonic()
-    status: int | None = 0
-    Path(log).parent.mkdir(parents=True, exist_ok=True)
-    Path(log).write_text("")
-    with open(log, "a", encoding="utf-8") as written:
+    begun, status, told = time.monotonic(), 0, Path(log)
+    told.parent.mkdir(parents=True, exist_ok=True)
+    told.write_text("")
+    with told.open("a", encoding="utf-8") as written:
+        pipes: dict[str, Any] = {"stdout": written, "stderr": subprocess.STDOUT, "preexec_fn": die_with_parent}
         for command in commands:
-            status = _run_warm(command, folder, environment, log)
-            if status is None:
-                line = command if NOT_PLAIN.search(command) else f"exec env {command}"
-                pipes: dict[str, Any] = {"stdout": written, "stderr": subprocess.STDOUT}
-                shell = ["/bin/sh", "-c", line]
-                status = subprocess.Popen(
-                    shell, cwd=folder, env=environment, preexec_fn=die_with_parent, **pipes
-                ).wait()
+            warm = _run_warm(command, folder, environment, log)
+            shell = ["/bin/sh", "-c", command if NOT_PLAIN.search(command) else f"exec env {command}"]
+            status = subprocess.call(shell, cwd=folder, env=environment, **pipes) if warm is None else warm
             if status:
                 break
-    said = Path(log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-    return Finished(status or 0, time.monotonic() - begun, tuple(said))
+    said = told.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+    return Finished(status, time.monotonic() - begun, tuple(said))
 
 
 def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
@@ -200,26 +184,30 @@ class Workers:
         self._count, self._gpus, self._address = count, gpus, address
         self._client: Any = None
         self._cluster: Any = None
-        self._running: dict[str, Any] = {}
-        self._on_gpu: set[str] = set()
+        self._running: dict[str, tuple[Any, bool]] = {}  # stages with their futures and whether they hold a GPU
         self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def _slots(self) -> tuple[int, int]:
+        """Stages that all workers of the moment run at once, and their GPUs."""
+        if self._client is None:
+            self._connect()
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        return sum(worker["nthreads"] for worker in workers), sum(
+            worker["resources"].get("GPU", 0) for worker in workers
+        )
 
     def room(self, gpu: bool) -> bool:
         """Whether a stage could start now; one that uses a GPU waits for a free one where the workers have any."""
-        workers = self._connected().scheduler_info(n_workers=-1)["workers"].values()
-        slots = sum(worker["nthreads"] for worker in workers)
-        gpus = sum(worker["resources"].get("GPU", 0) for worker in workers)
-        return len(self._running) < slots and not (gpu and gpus and len(self._on_gpu) >= gpus)
+        slots, gpus = self._slots()
+        held = sum(pinned for _, pinned in self._running.values())
+        return len(self._running) < slots and not (gpu and gpus and held >= gpus)
 
     def submit(self, name: str, gpu: bool, **job: Any) -> None:
         """Start a stage's :func:`run_commands` on a worker."""
-        client = self._connected()
-        pinned = gpu and any(w["resources"].get("GPU") for w in client.scheduler_info(n_workers=-1)["workers"].values())
+        pinned = self._slots()[1] > 0 and gpu
         resources = {"resources": {"GPU": 1}} if pinned else {}
-        future = client.submit(run_commands, **job, key=f"{name} {time.time_ns()}", pure=False, **resources)
-        self._running[name] = future
-        if pinned:
-            self._on_gpu.add(name)
+        future = self._client.submit(run_commands, **job, key=f"{name} {time.time_ns()}", pure=False, **resources)
+        self._running[name] = (future, pinned)
         future.add_done_callback(lambda _: self._ended.put(name))
 
     @property
@@ -235,9 +223,8 @@ class Workers:
             if self._client is not None and self._client.status not in ("running", "connecting"):
                 raise BadInput("the Dask scheduler is gone; what had finished is kept, run again") from None
             return None
-        self._on_gpu.discard(name)
         try:
-            return name, self._running.pop(name).result()
+            return name, self._running.pop(name)[0].result()
         except Exception as error:  # whatever took the worker away
             return name, error
 
@@ -247,33 +234,33 @@ class Workers:
             if part is not None:
                 part.close()
 
-    def _connected(self) -> Any:
-        if self._client is None:
-            from distributed import Client
+    def _connect(self) -> None:
+        import dask
+        from distributed import Client, Nanny, Scheduler, SpecCluster
 
-            self._cluster = None if self._address else _local(self._count, self._gpus)
-            try:
-                self._client = Client(self._address or self._cluster)
-            except ValueError as error:
-                raise BadInput(f"scheduler {self._address!r}: {error}; an address is tcp://host:port") from error
-        return self._client
-
-
-def _local(count: int, gpus: int) -> Any:
-    """Worker processes on this machine; the memory of a stage is its own affair, so Dask watches none."""
-    import dask
-    from distributed import Nanny, Scheduler, SpecCluster
-
-    dask.config.set(QUIET)  # the workers take it over
-    settings = {"nthreads": 1, "memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
-    workers = {}
-    for index in range(count):
-        seen = {} if not gpus else {"CUDA_VISIBLE_DEVICES": str(index) if index < gpus else ""}
-        resources = {"GPU": 1} if index < gpus else {}
-        workers[index] = {"cls": Nanny, "options": {**settings, "env": seen, "resources": resources, "preload": [DEAF]}}
-    options = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}  # any free port
-    scheduler = {"cls": Scheduler, "options": options}
-    return SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
+        if not self._address:
+            dask.config.set(QUIET)  # the workers take it over
+            # the memory of a stage is its own affair, so Dask watches none
+            settings = {
+                "nthreads": 1,
+                "memory_limit": 0,
+                "dashboard_address": None,
+                "silence_logs": 50,
+                "preload": [DEAF],
+            }
+            workers = {}
+            for index in range(self._count):
+                gpu = index < self._gpus
+                seen = {"CUDA_VISIBLE_DEVICES": str(index) if gpu else ""} if self._gpus else {}
+                options = {**settings, "env": seen, "resources": {"GPU": 1} if gpu else {}}
+                workers[index] = {"cls": Nanny, "options": options}
+            free_port = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
+            scheduler = {"cls": Scheduler, "options": free_port}
+            self._cluster = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
+        try:
+            self._client = Client(self._address or self._cluster)
+        except ValueError as error:
+            raise BadInput(f"scheduler {self._address!r}: {error}; an address is tcp://host:port") from error
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ def mean_over_seeds(records: Results) -> Record:
     logs = records[0].metric.endswith("ppl")
     mean = of_records(list(records), logs)
     mean = mean.exp() if logs and mean is not None else mean
-    numbers = {name: getattr(mean, name, None) for name in ("value", "low", "high", "units")}
+    numbers: dict[str, Any] = {name: getattr(mean, name, None) for name in ("value", "low", "high", "units")}
     excluded, signature = max(r.excluded or 0 for r in records), f"mean of {len(records)} seeds"
     return replace(records[0], seed=None, **numbers, excluded=excluded, p_value=None, signature=signature)
 
