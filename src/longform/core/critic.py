@@ -226,6 +226,8 @@ def unit_scores(critic: Any, units: Sequence[Any]) -> np.ndarray:
         return np.asarray(critic.coherence(units), dtype=np.float64)
     tally = critic.tally(units)
     excluded = tally.column("excluded") > 0 if "excluded" in tally.columns else np.zeros(len(units), dtype=bool)
+    if isinstance(critic, SumScored):
+        return np.where(excluded, math.nan, critic.of_sums(Sums(tally.columns, tally.values)))
     scores = [math.nan if out else critic.score(tally.take(np.array([i]))) for i, out in enumerate(excluded)]
     return np.array(scores, dtype=np.float64)
 

@@ -86,9 +86,7 @@ class ChainAgreement(SumScored, better="higher"):
     def tally(self, units: Sequence[ReadClusters]) -> Tally:
         """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""
         if missing := [unit.unit_id for unit in units if unit.unit_id not in self.gold]:
-            raise BadInput(
-                f"agreement: document {missing[0]!r} has no gold chain; give slot fit the gold reading of it"
-            )
+            raise BadInput(f"agreement: document {missing[0]!r} has no gold chain; give slot fit its gold reading")
         pairs = ((self.gold[unit.unit_id], unit.read) for unit in units)
         nothing = [0.0] * (len(COLUMNS) - 1) + [1.0]
         rows = [[*muc(*pair), *b_cubed(*pair), *ceaf_e(*pair), 0.0] if pair[0] else nothing for pair in pairs]

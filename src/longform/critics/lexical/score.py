@@ -53,12 +53,6 @@ class AdjacentSimilarity(
             rows.append((float(np.nansum(parts)), pairs, bare, self.unknown(unit), 0) if pairs else (0, 0, 0, 0, 1))
         return Tally.of(units, COLUMNS, rows)
 
-    def coherence(self, units: Sequence[Grid]) -> np.ndarray:
-        """Mean adjacent similarity of each text, float64 (units,); nan where a text is excluded."""
-        tally = self.tally(units)
-        with np.errstate(invalid="ignore"):
-            return tally.column("similarity") / tally.column("pairs")
-
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an excluded text."""
         if unit.empty or len(unit.cells) < 2:
@@ -107,9 +101,7 @@ class LatentSemantics(AdjacentSimilarity):
 
     dims: int = 100
     words: Mapping[str, int] = field(default_factory=dict, repr=False, metadata=FITTED)
-    vectors: np.ndarray = field(
-        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
-    )  # (words, dims), U S
+    vectors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)  # (words, dims)
 
     def __post_init__(self) -> None:
         if self.dims < 1:
@@ -120,9 +112,7 @@ class LatentSemantics(AdjacentSimilarity):
         table = term_documents([unit for unit in real if not unit.empty], words)
         size = min(self.dims, min(table.shape) - 1)
         if size < 1:
-            raise BadInput(
-                f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each are needed"
-            )
+            raise BadInput(f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each needed")
         return replace(self, words=words, vectors=word_vectors(table, size))
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:

@@ -37,7 +37,6 @@ class TextFeature(Unit):
 
 
 def units_from_readout(readout: Readout) -> list[TextFeature]:
-    """One unit per text."""
     rows = readout.rows("features", "valid")
     return [TextFeature(unit, split, values, bool(valid)) for unit, split, values, valid in rows]
 

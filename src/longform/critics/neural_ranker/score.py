@@ -17,7 +17,6 @@ class ScoredText(Unit):
 
 
 def units_from_readout(readout: Readout) -> list[ScoredText]:
-    """Texts of the ranker's readings."""
     return [ScoredText(unit, split, float(value)) for unit, split, value in readout.rows("text_score")]
 
 
@@ -26,11 +25,6 @@ class GivenScore(SumScored, better="higher", divided=("value", "texts")):
     """Mean of the numbers that a model gave; higher is more coherent."""
 
     def tally(self, units: Sequence[ScoredText]) -> Tally:
-        """Columns value, texts, excluded."""
-        values = self.coherence(units)
+        values = np.array([unit.value for unit in units], dtype=np.float64)
         there = ~np.isnan(values)
         return Tally.of_columns(units, value=np.where(there, values, 0.0), texts=there, excluded=~there)
-
-    def coherence(self, units: Sequence[ScoredText]) -> np.ndarray:
-        """The number of each text, float64 (units,)."""
-        return np.array([unit.value for unit in units], dtype=np.float64)

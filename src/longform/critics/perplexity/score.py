@@ -37,7 +37,6 @@ class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob
 
 
 def units_from_readout(readout: Readout) -> list[LogProbs]:
-    """One unit per document of a token readout."""
     return [LogProbs(*row) for row in readout.rows("token_logprob")]
 
 

@@ -10,8 +10,14 @@ from scipy.stats import binom
 
 from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput, Readout, Unit, grouped
-from longform.datasets.test_suites import prediction_formulas
-from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, RegionValue, evaluate, parse
+from longform.datasets.test_suites.prediction_formulas import (
+    METRICS,
+    Formula,
+    RegionValue,
+    evaluate,
+    parse,
+    region_values,
+)
 
 COLUMNS = ("items", "correct", "gained", "lost")
 
@@ -35,7 +41,6 @@ class ReadItem(Unit):
 
 
 def units_from_readout(readout: Readout) -> list[ReadItem]:
-    """The items of a surprisal readout."""
     heads = []
     for head in map(json.loads, readout.arrays["suite_head_names"].tolist()):
         formulas = tuple(parse(prediction["formula"]) for prediction in head["predictions"])
@@ -64,7 +69,6 @@ class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def tally(self, units: Sequence[ReadItem]) -> Tally:
-        """Counts of each item; those of each suite are in :meth:`describe`."""
         return Tally.of(units, COLUMNS, [self._counts(item) for item in units])
 
     def succeeds(self, item: ReadItem) -> bool:
@@ -72,13 +76,10 @@ class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
         return all(bool(evaluate(formula, lambda named: self.value(item, named))) for formula in item.formulas)
 
     def value(self, item: ReadItem, named: RegionValue) -> float:
-        """The value of a region."""
         bits = item.bits(named.condition, named.region)
         if not len(bits) and item.metric != "sum":
             place = f"{item.unit_id}: region {named.region} of condition {named.condition!r}"
-            raise BadInput(
-                f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give the region text"
-            )
+            raise BadInput(f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give it text")
         return METRICS[item.metric](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
@@ -90,9 +91,7 @@ class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
         counts = np.array([self._counts(item) for item in items])
         success = counts[:, COLUMNS.index("correct")] > 0
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
-        named = dict.fromkeys(
-            place for formula in items[0].formulas for place in prediction_formulas.region_values(formula)
-        )
+        named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
         tables = {}
         for place in named:
             bits = np.array([item.bits(place.condition, place.region).sum() for item in items])

@@ -42,9 +42,7 @@ class CheckedText(Unit):
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.evidence):
-            raise BadInput(
-                f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets; one each"
-            )
+            raise BadInput(f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets")
         if wrong := set(self.labels) - set(LABELS):
             raise BadInput(f"{self.unit_id}: labels {sorted(wrong)}, allowed are {LABELS}; rename them")
 

@@ -34,7 +34,6 @@ class DerivableShare(SumScored, better="higher", divided=("derivable", "sentence
         return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
 
     def tally(self, units: Sequence[DerivedText]) -> Tally:
-        """Columns derivable, sentences, excluded."""
         rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
         return Tally.of(units, ("derivable", "sentences", "excluded"), rows)
 
@@ -51,11 +50,9 @@ class FollowedShare(SumScored, better="higher", divided=("followed", "words"), p
         return [unit.followed.astype(np.float64) for unit in units]
 
     def tally(self, units: Sequence[DerivedText]) -> Tally:
-        """Columns followed, words, excluded."""
         rows = [(unit.followed.sum(), unit.words.sum(), not len(unit.words)) for unit in units]
         return Tally.of(units, ("followed", "words", "excluded"), rows)
 
 
 def units_from_readout(readout: Readout) -> list[DerivedText]:
-    """What ``read`` wrote, one unit per text."""
     return [DerivedText(*row) for row in readout.rows("frame", "words", "followed")]
