@@ -104,11 +104,7 @@ def fit(
 
 
 def read(
-    documents: Sequence[Document],
-    *,
-    reader: LanguageModel | Path,
-    seed: int,
-    splits: Sequence[str] = SPLITS,
+    documents: Sequence[Document], *, reader: LanguageModel | Path, seed: int, splits: Sequence[str] = SPLITS
 ) -> Readout:
     """Mix of languages per sentence; a sentence draws the same numbers in any company.
 

@@ -132,17 +132,12 @@ def dirichlet_from_logs(mean_logs: np.ndarray, *, tolerance: float = 1e-12, step
         raise BadInput(f"Dirichlet: mean logs are {mean_logs.tolist()}, allowed are finite negative numbers")
     alpha = np.full(len(mean_logs), 1.0)
     for _ in range(steps):
-        fresh = inverse_digamma(digamma(alpha.sum()) + mean_logs)
+        wanted = digamma(alpha.sum()) + mean_logs
+        near_zero = -1 / np.minimum(wanted - digamma(1.0), -1.0)
+        fresh = np.where(wanted >= -2.22, np.exp(wanted) + 0.5, near_zero)
+        for _ in range(8):  # the digamma function's inverse, by Newton's method from Minka's start (2000, appendix C)
+            fresh = fresh - (digamma(fresh) - wanted) / polygamma(1, fresh)
         if np.max(np.abs(fresh - alpha) / alpha) < tolerance:
             return fresh
         alpha = fresh
     return alpha
-
-
-def inverse_digamma(values: np.ndarray) -> np.ndarray:
-    """Argument of the digamma function, by Newton's method from Minka's start (2000, appendix C)."""
-    near_zero = -1 / np.minimum(values - digamma(1.0), -1.0)
-    x = np.where(values >= -2.22, np.exp(values) + 0.5, near_zero)
-    for _ in range(8):
-        x = x - (digamma(x) - values) / polygamma(1, x)
-    return x
