@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from longform.core.critic import unit_scores
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import (
     Grid,
@@ -78,7 +79,7 @@ def measure_lines(lexicon: Lexicon, grids: list[Grid]) -> dict[str, float]:
     critics: dict[str, Any] = {name: measure(taxonomy=taxonomy) for name, measure in MEASURES.items() if name != "lesk"}
     critics |= {EXTENDED: Lesk(taxonomy), "lesk, plain": Lesk(taxonomy, extended=False)}
     fitted = {name: critic.fit(grids[:50]) for name, critic in critics.items()}
-    return {name: seconds(lambda critic=critic: critic.coherence(grids), 1) for name, critic in fitted.items()}
+    return {name: seconds(lambda critic=critic: unit_scores(critic, grids), 1) for name, critic in fitted.items()}
 
 
 def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> dict[str, float]:
@@ -90,9 +91,9 @@ def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> di
             lambda: [grid_from_mentions(f"d{i}", "train", SENTENCES, row) for i, row in enumerate(rows)]
         ),
         "grids packed and unpacked": seconds(lambda: grids_from_readout(grids_to_readout(grids))),
-        "overlap": seconds(lambda: Overlap().coherence(grids)),
-        "latent semantics, fit and score": seconds(lambda: LatentSemantics().fit(grids).coherence(grids)),
-        "transitions, fit and score": seconds(lambda: transitions.fit(grids).coherence(grids)),
+        "overlap": seconds(lambda: unit_scores(Overlap(), grids)),
+        "latent semantics, fit and score": seconds(lambda: unit_scores(LatentSemantics().fit(grids), grids)),
+        "transitions, fit and score": seconds(lambda: unit_scores(transitions.fit(grids), grids)),
         "transitions, 21 orders a document": seconds(lambda: order_measurements(fitted, grids, task)),
         "ranking, fit on 200 documents": seconds(lambda: GridRanker().fit(grids[:200])),
     }

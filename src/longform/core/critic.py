@@ -89,9 +89,21 @@ class Sums:
 
 
 class SumScored(ABC):
-    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array."""
+    """A metric whose score is a function of its columns' sums, so that thousands of resamples are scored as one array.
 
+    A subclass names beside its bases which way is ``better``, what is ``divided`` and, where it is :class:`Attributing`, its
+    ``parts`` and their ``blame``; they sum to the column that is divided, unless ``attributed`` names others.
+    """
+
+    better: ClassVar[Better]
     divided: ClassVar[tuple[str, str]]  # the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__()
+        if "divided" in named:
+            named = {"attributed": named["divided"][:1], **named}
+        for name, value in named.items():
+            setattr(cls, name, value)
 
     def fit(self, real: Sequence[Any]) -> Self:
         """Itself: nothing is fitted, unless a subclass says otherwise."""
@@ -214,6 +226,8 @@ def unit_scores(critic: Any, units: Sequence[Any]) -> np.ndarray:
         return np.asarray(critic.coherence(units), dtype=np.float64)
     tally = critic.tally(units)
     excluded = tally.column("excluded") > 0 if "excluded" in tally.columns else np.zeros(len(units), dtype=bool)
+    if isinstance(critic, SumScored):
+        return np.where(excluded, math.nan, critic.of_sums(Sums(tally.columns, tally.values)))
     scores = [math.nan if out else critic.score(tally.take(np.array([i]))) for i, out in enumerate(excluded)]
     return np.array(scores, dtype=np.float64)
 

@@ -143,11 +143,17 @@ def ragged(name: str, rows: Iterable[Any], dtype: Any, *shape: int) -> dict[str,
 
 
 @dataclass(frozen=True)
-class Chain:
-    """A discrete latent sequence of one document: states, section titles or mention tags."""
+class Unit:
+    """What critics judge: one text as a reader of it saw it."""
 
     unit_id: str
     split: str
+
+
+@dataclass(frozen=True)
+class Chain(Unit):
+    """A discrete latent sequence of one document: states, section titles or mention tags."""
+
     symbols: tuple[str, ...]  # begin and end symbols left out
     valid: bool = True  # False where the reader could not read the document; such a chain is counted, never scored
 

@@ -11,6 +11,7 @@ import pytest
 from experiments.lapata2005 import accidents
 from experiments.lapata2005.accidents import TASK, cross_validated, learn_transitions, learn_tuned
 from experiments.lapata2005.published_grids import parse_grid, read_grids
+from longform.core.critic import unit_scores
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import Grid
 from longform.core.text.permutations import permuted_documents
@@ -38,7 +39,7 @@ def test_witten_bell_rows_equal_the_hand_worked_ones(context, row):
 @pytest.mark.parametrize(("column", "value"), [("S--", -2.436000), ("-S-", -5.219307), ("X--", -5.039966)])
 def test_columns_have_the_hand_worked_log_probabilities(column, value):
     assert FITTED.tally([grid(column)]).values[0].tolist() == pytest.approx([value, 3, 0], abs=1e-6)
-    assert FITTED.coherence([grid(column), grid(column, column)]) == pytest.approx([value / 3] * 2, abs=1e-6)
+    assert unit_scores(FITTED, [grid(column), grid(column, column)]) == pytest.approx([value / 3] * 2, abs=1e-6)
 
 
 def naive_witten_bell(columns: list[str], history: tuple[str, ...], symbol: str) -> float:
@@ -67,7 +68,7 @@ def test_orders_score_as_reordered_grids_and_have_their_features():
     unit, features = grid("SS--O", "O---X", "-XX--"), TransitionFeatures()
     orders = np.array(list(itertools.permutations(range(5))))
     texts = [replace(unit, cells=unit.cells[order]) for order in orders]
-    np.testing.assert_allclose(FITTED.order_scores(unit, orders), FITTED.coherence(texts), atol=1e-12)
+    np.testing.assert_allclose(FITTED.order_scores(unit, orders), unit_scores(FITTED, texts), atol=1e-12)
     np.testing.assert_allclose(features.of_orders(unit, orders), features.of_texts(texts))
 
 
@@ -76,7 +77,7 @@ def test_empty_grids_and_texts_without_a_pair_are_counted_and_never_scored():
     np.testing.assert_array_equal(critic.log_probs, FITTED.fit([grid("SS--")]).log_probs)
     tally = critic.tally([grid("SS--", unit="a"), grid(unit="none")])
     assert tally.column("excluded").tolist() == [0, 1]
-    assert np.isnan(critic.coherence([grid(unit="none")])[0])
+    assert np.isnan(unit_scores(critic, [grid(unit="none")])[0])
     assert np.isnan(critic.order_scores(grid(unit="none"), np.zeros((2, 0), dtype=int))).all()
     ranker = GridRanker(features=PLAIN).fit([*runs(3, "train"), grid(unit="none"), grid("SS", unit="same")])
     np.testing.assert_array_equal(ranker.weights, GridRanker(features=PLAIN).fit(runs(3, "train")).weights)
@@ -169,8 +170,8 @@ def test_settings_are_chosen_inside_the_training_documents():
     blind, seeing = TransitionFeatures((1,), 0), TransitionFeatures((2,), 0)  # one cell at a time sees no order
     judge, only = (learn_tuned(units, choices, [1.0], inner=4) for choices in ([blind, seeing], [seeing]))
     grids = [units[0].original, *units[0].permutations[TASK]]
-    np.testing.assert_allclose(judge.coherence(grids), only.coherence(grids))
-    first = learn_tuned(units, [blind], [1.0, 10.0], inner=4).coherence(grids)
+    np.testing.assert_allclose(unit_scores(judge, grids), unit_scores(only, grids))
+    first = unit_scores(learn_tuned(units, [blind], [1.0, 10.0], inner=4), grids)
     np.testing.assert_allclose(first, first[0])
     for bad in ({"inner": 21}, {"inner": 1}, {"choices": []}, {"penalties": []}):
         refuses("tuned ranking", learn_tuned, units, **{"choices": [seeing], "penalties": [1.0], "inner": 4, **bad})

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from longform.core.critic import unit_scores
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import grids_from_readout, grids_to_readout, read
 from longform.core.text.lexicon import Taxonomy, read_lmf, read_wordnet
@@ -24,7 +25,7 @@ from tests.refusals import refuses
 
 
 def test_overlap_of_adjacent_sentences_by_hand():
-    assert Overlap().coherence([unit("dog cat", "cat house door")])[0] == pytest.approx(2 / 5)
+    assert unit_scores(Overlap(), [unit("dog cat", "cat house door")])[0] == pytest.approx(2 / 5)
     tally = Overlap().tally([unit("dog", "dog cat", "house")])
     assert tally.values[0].tolist() == pytest.approx([2 / 3 + 0, 2, 0, 0, 0])
     assert Overlap().score(tally) == pytest.approx(1 / 3)
@@ -32,14 +33,14 @@ def test_overlap_of_adjacent_sentences_by_hand():
     assert Overlap().tally([unit("dog", "", "dog")]).values[0].tolist() == [0, 2, 2, 0, 0]
     tally = Overlap().tally([unit("dog"), unit("", ""), unit("dog", "dog")])
     assert tally.column("excluded").tolist() == [1, 1, 0]
-    assert np.isnan(Overlap().coherence([unit("dog")])[0])
+    assert np.isnan(unit_scores(Overlap(), [unit("dog")])[0])
     assert np.isnan(Overlap().order_scores(unit("", ""), np.array([[1, 0]]))).all()
 
 
 def test_orders_score_as_reordered_grids():
     text = unit("dog cat", "cat", "house dog", "door")
     orders = np.array([[3, 2, 1, 0], [1, 0, 3, 2]])
-    slow = Overlap().coherence([replace(text, cells=text.cells[order]) for order in orders])
+    slow = unit_scores(Overlap(), [replace(text, cells=text.cells[order]) for order in orders])
     np.testing.assert_allclose(Overlap().order_scores(text, orders), slow)
 
 
@@ -55,7 +56,7 @@ def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_
     mean = {w: vectors[words.index(w)] for w in words}
     first, second = mean["dog"] + mean["sea"], mean["kennel"]
     cosine = first @ second / np.linalg.norm(first) / np.linalg.norm(second)
-    assert fitted.coherence([unit("dog sea", "kennel")])[0] == pytest.approx(cosine)
+    assert unit_scores(fitted, [unit("dog sea", "kennel")])[0] == pytest.approx(cosine)
     assert LatentSemantics(dims=100).fit(REAL).vectors.shape == (6, 3)
     tally = fitted.tally([unit("dog zebra", "cat")])
     assert tally.total("unknown") == 1
@@ -244,12 +245,12 @@ def test_jiang_conrath_is_a_distance_to_the_nearest_sense_and_leaves_unknown_wor
 
 def test_batches_and_lexicons_in_readouts_change_no_number(taxonomy, monkeypatch):
     units = [unit("dog", "cat"), unit("day", "night"), unit("house", "bank door")]
-    whole = HirstStOnge(taxonomy).coherence(units)
+    whole = unit_scores(HirstStOnge(taxonomy), units)
     monkeypatch.setattr(HirstStOnge, "batch_words", 2)
     assert len(list(nets.batches(units, 2))) == 3
-    np.testing.assert_array_equal(HirstStOnge(taxonomy).coherence(units), whole)
+    np.testing.assert_array_equal(unit_scores(HirstStOnge(taxonomy), units), whole)
     readout = grids_to_readout([unit("dog", "cat")], taxonomy.lexicon.to_arrays())
-    assert wordnet(real=readout, measure="hirst_st_onge").coherence([unit("dog", "cat")])[0] == 5
+    assert unit_scores(wordnet(real=readout, measure="hirst_st_onge"), [unit("dog", "cat")])[0] == 5
 
 
 def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
@@ -259,7 +260,7 @@ def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
     tally = critic.tally([none, some])
     assert tally.column("excluded").tolist() == [1, 0] and tally.column("pairs").tolist() == [0, 2]
     [dog_cat] = critic.synset_matrix([taxonomy.lexicon.noun_senses(w)[0] for w in ("dog", "cat")])[0][1:]
-    assert critic.coherence([none, some])[1] == pytest.approx(dog_cat)
+    assert unit_scores(critic, [none, some])[1] == pytest.approx(dog_cat)
     assert np.isnan(critic.order_scores(none, np.array([[2, 1, 0]]))).all()
     assert critic.order_scores(some, np.arange(4)[None])[0] == pytest.approx(dog_cat)
     assert HirstStOnge(taxonomy=taxonomy).tally([none]).total("pairs") == 2  # a similarity of 0 is the worst
@@ -268,10 +269,10 @@ def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
 def test_bad_input_is_named(taxonomy):
     refuses("dims", LatentSemantics, dims=0)
     refuses("two of each", LatentSemantics().fit, [unit("", "")])
-    refuses("call fit", LatentSemantics().coherence, REAL)
+    refuses("call fit", LatentSemantics().tally, REAL)
     with pytest.raises(TypeError, match="abstract class"):
-        AdjacentSimilarity().coherence(REAL)
+        unit_scores(AdjacentSimilarity(), REAL)
     refuses("allowed are", fit, world="moon")
-    refuses("call fit", Lin(taxonomy).coherence, [unit("dog", "cat")])
+    refuses("call fit", Lin(taxonomy).tally, [unit("dog", "cat")])
     refuses("allowed are", wordnet, real=grids_to_readout([]), measure="wu_palmer")
     refuses("no lexicon", wordnet, real=grids_to_readout([]), measure="lin")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from longform.core.documents import Document, Section
-from longform.core.text.sentences import PageSimilarity, _grams, conjunctions, entities, link_parser, mean_nats
+from longform.core.text.sentences import conjunctions, entities, grams, link_parser, mean_nats
 from longform.critics.verifiability import read as reading
 from longform.critics.verifiability import score as measures
 from longform.critics.verifiability.checker import Checker, frozen, selector
@@ -113,13 +113,14 @@ def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
 def test_similarity_is_its_formula_and_counts_over_the_pages_only_what_the_texts_have(tmp_path):
     pages = {"a": ("red harps are old",), "b": ("red towns",), "c": ("blue towns",), "d": ("towns",)}
     texts = ["Red harps.", "blue and red harps are new"]
-    grams = {gram for text in texts for gram in _grams(text)}
-    made = reading._SimilarityOfTexts(frozen(tmp_path, pages.items()), grams)
+    some = {gram for text in texts for gram in grams(text)}
+    made = reading.PageSimilarity(frozen(tmp_path, pages.items()), some)
+    every = some | {gram for (text,) in pages.values() for gram in grams(text)}
     for text in texts:
         for title in (*pages, "nowhere"):
-            assert made.score(text, title) == PageSimilarity(pages).score(text, title)
-    assert made.score(texts[0], "a") > 0 and "towns" not in made._frequency
-    made = PageSimilarity({**pages, "a": ("red harps",)})
+            assert made.score(text, title) == reading.PageSimilarity(pages, every).score(text, title)
+    assert made.score(texts[0], "a") > 0 and "towns" not in made.frequency
+    made = reading.PageSimilarity({**pages, "a": ("red harps",)}, every)
     idf = math.log((4 - 1 + 0.5) / 1.5)  # of "harps" and of "red harps"; "red" is in two of four, so it weighs nothing
     assert made.score("red harps harps", "a") == pytest.approx(idf**2 * (math.log(2) * math.log(3) + math.log(2) ** 2))
     assert made.score("red harps", "nowhere") == 0 == made.score("", "a")

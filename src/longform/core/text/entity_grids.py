@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout, ragged
+from longform.core.documents import BadInput, Document, Readout, Unit, ragged
 from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts, spacy_pipeline
@@ -21,11 +21,9 @@ Mention = tuple[int, str, str]  # sentence, entity, role
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Unit):
     """One document's grid: ``cells`` are uint8 (sentences, entities), indices into ``ROLES``."""
 
-    unit_id: str
-    split: str
     entities: tuple[str, ...]
     cells: np.ndarray
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.core.documents import Document, Readout, Section, ragged
+from longform.core.documents import Document, Readout, Section, Unit, ragged
 from longform.core.text.sentences import SECTION_BREAK
 
 LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
@@ -50,11 +50,9 @@ def unpack(readout: Readout) -> list[str]:
 
 
 @dataclass(frozen=True)
-class TokenText:
+class TokenText(Unit):
     """Tokens of one generation, and of the human text in its place, int (tokens,) each."""
 
-    unit_id: str
-    split: str
     tokens: np.ndarray
     reference: np.ndarray
 

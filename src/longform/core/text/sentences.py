@@ -9,10 +9,7 @@ import importlib.util
 import itertools
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from longform.core.documents import BadInput
@@ -162,40 +159,8 @@ def link_parser() -> Callable[[str], float]:
     return lambda sentence: float(len(grammar.Sentence(sentence, dictionary, options).parse()) > 0)
 
 
-@dataclass(frozen=True)
-class PageSimilarity:
-    r"""Unnormalised tf-idf product of a text with a page, over words and pairs of words.
-
-    $\sum_w f(w, \text{text}) f(w, \text{page})$ with $f(w, d) = \log(1 + \text{tf}) \max(0, \log\frac{N - n_w + 1/2}{n_w + 1/2})$, the
-    weights of DrQA (Chen et al. 2017), whose scale fits the printed values; words are not hashed.
-    """
-
-    pages: Mapping[str, Sequence[str]]
-    _weights: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @cached_property
-    def _frequency(self) -> Counter[str]:
-        return Counter(gram for lines in self.pages.values() for gram in set(_grams(" ".join(lines))))
-
-    def _weigh(self, text: str) -> dict[str, float]:
-        total, weights = len(self.pages), {}
-        for gram, count in Counter(_grams(text)).items():
-            seen = self._frequency.get(gram, 0)
-            idf = math.log((total - seen + 0.5) / (seen + 0.5))
-            if idf > 0:
-                weights[gram] = math.log1p(count) * idf
-        return weights
-
-    def score(self, text: str, title: str) -> float:
-        if title not in self.pages:
-            return 0.0
-        if title not in self._weights:
-            self._weights[title] = self._weigh(" ".join(self.pages[title]))
-        page = self._weights[title]
-        return sum(weight * page.get(gram, 0.0) for gram, weight in self._weigh(text).items())
-
-
-def _grams(text: str) -> list[str]:
+def grams(text: str) -> list[str]:
+    """Lower-case words of a text, and pairs of them that follow each other."""
     found = [word.lower() for word in _WORD.findall(text)]
     return found + [f"{a} {b}" for a, b in itertools.pairwise(found)]
 

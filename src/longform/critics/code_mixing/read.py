@@ -20,11 +20,8 @@ from longform.core.resampling import generator
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)
 TARGET = "target"  # title of the section that holds a translation, where a document also holds its source
-SWEEPS, BURN_IN, INTERVAL = (
-    100,
-    10,
-    10,
-)  # of reading, before and between samples of the average; MALLET 2.0.8's inferencer
+# of reading, before and between samples of the average; MALLET 2.0.8's inferencer
+SWEEPS, BURN_IN, INTERVAL = 100, 10, 10
 TOP_WORDS = 20  # per language (Table 10)
 
 
@@ -83,7 +80,7 @@ def fit(
     distinct = len({word for sentence in kept for word in sentence})
     if distinct < 2:
         raise BadInput(
-            f"language model: {len(sentences)} training documents hold {distinct} distinct word(s); 2 or more are needed"
+            f"language model: {len(sentences)} training documents hold {distinct} distinct word(s), 2 are needed"
         )
     chains = []
     for start in range(max(1, restarts)):
@@ -107,11 +104,7 @@ def fit(
 
 
 def read(
-    documents: Sequence[Document],
-    *,
-    reader: LanguageModel | Path,
-    seed: int,
-    splits: Sequence[str] = SPLITS,
+    documents: Sequence[Document], *, reader: LanguageModel | Path, seed: int, splits: Sequence[str] = SPLITS
 ) -> Readout:
     """Mix of languages per sentence; a sentence draws the same numbers in any company.
 

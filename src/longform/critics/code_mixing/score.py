@@ -6,27 +6,25 @@ assigned words, the latent negative log-likelihood has a closed form through $E 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout
+from longform.core.critic import FITTED, Sums, SumScored, Tally
+from longform.core.documents import BadInput, Readout, Unit
 from longform.core.resampling import ratio
 
 CORNER = 0.9  # a mix with this share of one language or more lies in a corner of Figure 7's simplex (ours)
 
 
 @dataclass(frozen=True)
-class MixtureReading:
+class MixtureReading(Unit):
     """One sentence's mix of languages: ``share`` (languages,), a draw from the Dirichlet of ``posterior`` (languages,).
 
     Not ``valid`` is a sentence without a known word, which is counted, never scored.
     """
 
-    unit_id: str
-    split: str
     share: np.ndarray
     posterior: np.ndarray
     valid: bool = True
@@ -39,17 +37,12 @@ def units_from_readout(readout: Readout) -> list[MixtureReading]:
 
 
 @dataclass(frozen=True)
-class DirichletCritic(SumScored):
+class DirichletCritic(SumScored, better="nearer_real", divided=("nats", "documents"), parts="languages", blame=1):
     """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative)."""
 
     own_prior: bool = True  # fit to real sentences; False keeps the mixture model's alpha, as the paper does
     alpha: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata=FITTED)
-    better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
-    divided: ClassVar[tuple[str, str]] = ("nats", "documents")
-    parts: ClassVar[str] = "languages"
-    attributed: ClassVar[tuple[str, ...]] = ("nats",)
-    blame: ClassVar[int] = 1
 
     def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
         alpha = self._alpha()
@@ -101,17 +94,13 @@ def released(*, real: Readout) -> DirichletCritic:
 
 
 @dataclass(frozen=True)
-class LanguageDispersion(SumScored):
+class LanguageDispersion(SumScored, better="nearer_real", parts="languages", attributed=("dispersion",), blame=1):
     r"""Chance that two words drawn from a sentence's mix differ in language, $1 - \sum_i z_i^2$: 0 in Figure 7's corners.
 
     ``corners`` scores the share of sentences in a corner instead, as an intelligible second number.
     """
 
     corners: bool = False
-    better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
-    parts: ClassVar[str] = "languages"
-    attributed: ClassVar[tuple[str, ...]] = ("dispersion",)
-    blame: ClassVar[int] = 1
 
     def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
         """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another; sums to the dispersion."""
@@ -143,17 +132,12 @@ def dirichlet_from_logs(mean_logs: np.ndarray, *, tolerance: float = 1e-12, step
         raise BadInput(f"Dirichlet: mean logs are {mean_logs.tolist()}, allowed are finite negative numbers")
     alpha = np.full(len(mean_logs), 1.0)
     for _ in range(steps):
-        fresh = inverse_digamma(digamma(alpha.sum()) + mean_logs)
+        wanted = digamma(alpha.sum()) + mean_logs
+        near_zero = -1 / np.minimum(wanted - digamma(1.0), -1.0)
+        fresh = np.where(wanted >= -2.22, np.exp(wanted) + 0.5, near_zero)
+        for _ in range(8):  # the digamma function's inverse, by Newton's method from Minka's start (2000, appendix C)
+            fresh = fresh - (digamma(fresh) - wanted) / polygamma(1, fresh)
         if np.max(np.abs(fresh - alpha) / alpha) < tolerance:
             return fresh
         alpha = fresh
     return alpha
-
-
-def inverse_digamma(values: np.ndarray) -> np.ndarray:
-    """Argument of the digamma function, by Newton's method from Minka's start (2000, appendix C)."""
-    near_zero = -1 / np.minimum(values - digamma(1.0), -1.0)
-    x = np.where(values >= -2.22, np.exp(values) + 0.5, near_zero)
-    for _ in range(8):
-        x = x - (digamma(x) - values) / polygamma(1, x)
-    return x

@@ -7,13 +7,13 @@ A cluster is a set of mentions, a mention any hashable span. Sums and counts per
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.core.critic import FITTED, Better, Sums, SumScored, Tally, sums_of
-from longform.core.documents import BadInput, Readout, grouped
+from longform.core.critic import FITTED, Sums, SumScored, Tally, sums_of
+from longform.core.documents import BadInput, Readout, Unit, grouped
 from longform.core.resampling import ratio
 from longform.critics.coreference.score import person_chains
 
@@ -25,11 +25,9 @@ COLUMNS = (*(f"{score}_{part}" for score in SCORES for part in PARTS), "excluded
 
 
 @dataclass(frozen=True)
-class ReadClusters:
+class ReadClusters(Unit):
     """One document's clusters as a reader of mention chains found them: spans of head words, or of whole pronouns."""
 
-    unit_id: str
-    split: str
     read: tuple[Cluster, ...]
 
 
@@ -77,21 +75,18 @@ def ceaf_e(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
 
 
 @dataclass(frozen=True)
-class ChainAgreement(SumScored):
+class ChainAgreement(SumScored, better="higher"):
     """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over documents.
 
     ``gold``: the true clusters by document, from other chains of the same documents.
     """
 
-    better: ClassVar[Better] = "higher"
     gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata=FITTED)
 
     def tally(self, units: Sequence[ReadClusters]) -> Tally:
         """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""
         if missing := [unit.unit_id for unit in units if unit.unit_id not in self.gold]:
-            raise BadInput(
-                f"agreement: document {missing[0]!r} has no gold chain; give slot fit the gold reading of it"
-            )
+            raise BadInput(f"agreement: document {missing[0]!r} has no gold chain; give slot fit its gold reading")
         pairs = ((self.gold[unit.unit_id], unit.read) for unit in units)
         nothing = [0.0] * (len(COLUMNS) - 1) + [1.0]
         rows = [[*muc(*pair), *b_cubed(*pair), *ceaf_e(*pair), 0.0] if pair[0] else nothing for pair in pairs]

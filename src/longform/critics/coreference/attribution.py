@@ -148,9 +148,7 @@ class AttributionCritic(MentionCritic):
         """Texts with what the critic says of each symbol, as ``reporting.papers.deng2022.pages.Mark`` has it."""
         shown = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
         scored = list(zip(self.attribute(shown) if shown else [], shown, strict=True))
-        scored.sort(
-            key=lambda own: (len(own[1].symbols) < MIN_SYMBOLS, -np.mean(own[0] < self.threshold), own[1].unit_id)
-        )
+        scored.sort(key=lambda o: (len(o[1].symbols) < MIN_SYMBOLS, -np.mean(o[0] < self.threshold), o[1].unit_id))
         articles = []
         for log_probs, unit in scored[:ARTICLES]:
             keys, marks = window_keys(self.read([unit]), self.packing), []

@@ -57,7 +57,7 @@ class GivenMentions:
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
         if missing := [text[:40] for text in texts if text not in self.by_text]:
             raise BadInput(
-                f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give an entry (maybe empty)"
+                f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give entries, maybe empty"
             )
         return [sorted(self.by_text[text], key=lambda m: (m.start, m.end)) for text in texts]
 
@@ -143,7 +143,7 @@ def read_with(
     """
     if film_filter not in FILM_FILTERS:
         raise BadInput(
-            f"film_filter is {film_filter!r}, allowed are {sorted(filter(None, FILM_FILTERS))} or null; fix the entry"
+            f"film_filter is {film_filter!r}, allowed are {sorted(filter(None, FILM_FILTERS))} or null; fix it"
         )
     documents = [document for document in documents if document.split in splits]
     kept = [document for document in documents if FILM_FILTERS[film_filter](document)]
@@ -209,7 +209,5 @@ def _cuts(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int)
         raise BadInput(f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions")
     lengths = next(name for name in names if name.endswith("_lengths"))
     if len(truth[lengths]) != documents:
-        raise BadInput(
-            f"truth has {len(truth[lengths])} {lengths}, the corpus {documents} documents; they belong apart"
-        )
+        raise BadInput(f"truth has {len(truth[lengths])} {lengths}, the corpus {documents} texts; they belong apart")
     return np.cumsum(truth[lengths])[:-1]

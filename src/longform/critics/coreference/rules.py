@@ -253,9 +253,7 @@ def read_fcoref(
         spacy = importlib.import_module("spacy")
         modeling = importlib.import_module("fastcoref.coref_models.modeling_fcoref")
     except ImportError as error:
-        raise BadInput(
-            f"F-coref needs {error.name}; install fastcoref, or use RuleResolver, which needs nothing"
-        ) from error
+        raise BadInput(f"F-coref needs {error.name}; install fastcoref, or use rules, which need nothing") from error
     patch_tied_weights(modeling.FCorefModel)
     model = package.FCoref(str(reader), device=device, nlp=spacy.blank("en"), enable_progress_bar=False)
     return read_with(FcorefResolver(model, reader.name), documents, splits, False, film_filter)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.markov_chain import COLUMNS, drawn_at_random
 from longform.core.resampling import perplexity
@@ -145,13 +145,11 @@ class NgramOrder(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _NgramScores(SumScored):
+class _NgramScores(
+    SumScored, better="nearer_real", parts="mentions and sentence ends", attributed=("logprob",), blame=-1
+):
     """Counting and scoring of both models; the subclasses differ in what they count and how they discount."""
 
-    better: ClassVar[Better] = "nearer_real"
-    parts: ClassVar[str] = "mentions and sentence ends"
-    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
-    blame: ClassVar[int] = -1
     raw: ClassVar[bool]  # raw counts of chains padded to full windows, else counts of distinct predecessors
 
     order: int = ORDER

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
-from typing import ClassVar
 
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.core.critic import FITTED, Better, SumScored, Tally
+from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
@@ -22,7 +21,7 @@ MAX_HISTORY = 6
 
 
 @dataclass(frozen=True)
-class RoleTransitions(SumScored):
+class RoleTransitions(SumScored, better="higher", divided=("logprob", "cells"), parts="cells", blame=-1):
     r"""Role-transition model with Witten-Bell smoothing in its interpolated form.
 
     $P(r|h) = \frac{c(hr) + N_{1+}(h\cdot) P(r|h')}{c(h) + N_{1+}(h\cdot)}$, $h'$ being $h$ without its oldest symbol;
@@ -33,17 +32,10 @@ class RoleTransitions(SumScored):
     history: int = 1  # how many earlier sentences a role depends on; the paper tunes it on development texts
     # float64 (5,) * history + (5,), the context's oldest symbol first
     log_probs: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("logprob", "cells")
-    parts: ClassVar[str] = "cells"
-    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
-    blame: ClassVar[int] = -1
 
     def __post_init__(self) -> None:
         if not 0 <= self.history <= MAX_HISTORY:
-            raise BadInput(
-                f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones, 1 is usual"
-            )
+            raise BadInput(f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones")
 
     def fit(self, real: Sequence[Grid]) -> "RoleTransitions":
         full = [grid for grid in real if not grid.empty]
@@ -55,15 +47,8 @@ class RoleTransitions(SumScored):
         return replace(self, log_probs=np.log(witten_bell(counts.reshape((SYMBOLS,) * (self.history + 1)))))
 
     def tally(self, units: Sequence[Grid]) -> Tally:
-        """Columns: sum of log probabilities (nats), cells scored, and 1 for an empty grid."""
         rows = [(float(parts.sum()), parts.size, not parts.size) for parts in self.attribute(units)]
         return Tally.of(units, ("logprob", "cells", "excluded"), rows)
-
-    def coherence(self, units: Sequence[Grid]) -> np.ndarray:
-        """$P_{coh}$ of each text, float64 (units,); nan for an empty grid."""
-        tally = self.tally(units)
-        with np.errstate(invalid="ignore"):
-            return tally.column("logprob") / tally.column("cells")
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an empty grid."""
@@ -77,9 +62,7 @@ class RoleTransitions(SumScored):
 
     def _fitted(self) -> np.ndarray:
         if not self.log_probs.size:
-            raise BadInput(
-                "role transitions have no probabilities yet; call fit(coherent grids) and use what it returns"
-            )
+            raise BadInput("role transitions have no probabilities yet; call fit(coherent grids), use what it returns")
         return self.log_probs.ravel()
 
     def _codes(self, cells: np.ndarray, end: bool = False) -> np.ndarray:
@@ -119,7 +102,6 @@ class TransitionFeatures:
 
     @property
     def size(self) -> int:
-        """Number of features."""
         return (2 if self.salience else 1) * sum(len(ROLES) ** length for length in self.lengths)
 
     def of_orders(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
@@ -144,24 +126,18 @@ class TransitionFeatures:
 
 
 @dataclass(frozen=True)
-class GridRanker(SumScored):
+class GridRanker(SumScored, better="higher", divided=("value", "texts"), parts="kinds of transition", blame=-1):
     """Linear ranking machine over transition frequencies; ``fit`` shuffles real texts whole, ``fit_pairs`` is told what to rank.
 
     A text's value is the product of its features and ``weights``, float64 (features,).
     """
 
     features: TransitionFeatures = TransitionFeatures()
-    penalty: float = (
-        0.0  # C of the machine; 0 takes SVM-light's default, one over the mean squared norm of the differences
-    )
+    # C of the machine; 0 takes SVM-light's default, one over the mean squared norm of the differences
+    penalty: float = 0.0
     shuffles: int = SHUFFLES  # per real text, that ``fit`` draws; at most 20 as in the papers
     name: str = "grid-ranker"  # of the draws
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("value", "texts")
-    parts: ClassVar[str] = "kinds of transition"
-    attributed: ClassVar[tuple[str, ...]] = ("value",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """What each kind of transition adds to the value, float64 (features,); empty for an empty grid."""
@@ -173,10 +149,11 @@ class GridRanker(SumScored):
         pairs = []
         for grid in real:
             rng = generator(self.name, grid.unit_id)
-            orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
-            pairs.append(
-                (self.order_features(grid, np.arange(len(grid.cells))[None]), self.order_features(grid, orders))
+            orders, own = (
+                shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng),
+                np.arange(len(grid.cells)),
             )
+            pairs.append((self.order_features(grid, own[None]), self.order_features(grid, orders)))
         return self.fit_pairs(pairs)
 
     def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":
@@ -194,17 +171,10 @@ class GridRanker(SumScored):
         return np.zeros((0, self.features.size)) if unit.empty else self.features.of_orders(unit, orders)
 
     def tally(self, units: Sequence[Grid]) -> Tally:
-        """Columns: value of the text, 1 per scored text, 1 for an empty grid."""
         rows = [(float(parts.sum()), parts.size > 0, not parts.size) for parts in self.attribute(units)]
         return Tally.of(units, ("value", "texts", "excluded"), rows)
 
-    def coherence(self, units: Sequence[Grid]) -> np.ndarray:
-        """Value of each text, nan for an empty grid."""
-        tally = self.tally(units)
-        return np.where(tally.column("excluded") > 0, np.nan, tally.column("value"))
-
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        """Value of a text under each order; nan for an empty grid."""
         if unit.empty:
             return np.full(len(orders), np.nan)
         return self.features.of_orders(unit, orders) @ self._fitted()

@@ -8,12 +8,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 
-from longform.core.critic import FITTED, Better, SumScored, Tally
+from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
@@ -21,14 +20,10 @@ units_from_readout = grids_from_readout
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
 
-class AdjacentSimilarity(SumScored):
+class AdjacentSimilarity(
+    SumScored, better="higher", divided=("similarity", "pairs"), parts="pairs of sentences", blame=-1
+):
     """What all lexical critics share; each says how alike the sentences of a unit are."""
-
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("similarity", "pairs")
-    parts: ClassVar[str] = "pairs of sentences"
-    attributed: ClassVar[tuple[str, ...]] = ("similarity",)
-    blame: ClassVar[int] = -1
 
     @abstractmethod
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
@@ -57,12 +52,6 @@ class AdjacentSimilarity(SumScored):
             pairs = int((~np.isnan(parts)).sum())
             rows.append((float(np.nansum(parts)), pairs, bare, self.unknown(unit), 0) if pairs else (0, 0, 0, 0, 1))
         return Tally.of(units, COLUMNS, rows)
-
-    def coherence(self, units: Sequence[Grid]) -> np.ndarray:
-        """Mean adjacent similarity of each text, float64 (units,); nan where a text is excluded."""
-        tally = self.tally(units)
-        with np.errstate(invalid="ignore"):
-            return tally.column("similarity") / tally.column("pairs")
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an excluded text."""
@@ -112,9 +101,7 @@ class LatentSemantics(AdjacentSimilarity):
 
     dims: int = 100
     words: Mapping[str, int] = field(default_factory=dict, repr=False, metadata=FITTED)
-    vectors: np.ndarray = field(
-        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
-    )  # (words, dims), U S
+    vectors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)  # (words, dims)
 
     def __post_init__(self) -> None:
         if self.dims < 1:
@@ -125,9 +112,7 @@ class LatentSemantics(AdjacentSimilarity):
         table = term_documents([unit for unit in real if not unit.empty], words)
         size = min(self.dims, min(table.shape) - 1)
         if size < 1:
-            raise BadInput(
-                f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each are needed"
-            )
+            raise BadInput(f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each needed")
         return replace(self, words=words, vectors=word_vectors(table, size))
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
-from longform.core.critic import FITTED, Better
+from longform.core.critic import FITTED
 from longform.core.documents import BadInput, Readout
 from longform.core.text.entity_grids import Grid
 from longform.core.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
@@ -294,10 +294,8 @@ class Lin(InformationSimilarity):
 
 
 @dataclass(frozen=True)
-class JiangConrath(InformationSimilarity):
+class JiangConrath(InformationSimilarity, better="lower"):
     """IC(c1) + IC(c2) - 2 IC(lcs), a distance (Jiang and Conrath 1997)."""
-
-    better: ClassVar[Better] = "lower"
 
     def measure(self, summed: np.ndarray, shared: np.ndarray) -> np.ndarray:
         return np.maximum(summed - 2 * shared, 0.0)

@@ -14,8 +14,8 @@ from scipy.special import rel_entr
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout
+from longform.core.critic import FITTED, Sums, SumScored, Tally
+from longform.core.documents import BadInput, Readout, Unit
 from longform.core.resampling import percentile_interval
 
 SEEDS = (25, 26, 27, 28, 29)  # 25 is the published program's default; at least five show the spread
@@ -29,17 +29,14 @@ MOST = 1.0  # MAUVE of equal histograms
 
 
 @dataclass(frozen=True)
-class TextFeature:
+class TextFeature(Unit):
     """One text's feature, float (dims,); an empty text has no feature and is counted."""
 
-    unit_id: str
-    split: str
     values: np.ndarray
     valid: bool = True
 
 
 def units_from_readout(readout: Readout) -> list[TextFeature]:
-    """One unit per text."""
     rows = readout.rows("features", "valid")
     return [TextFeature(unit, split, values, bool(valid)) for unit, split, values, valid in rows]
 
@@ -133,7 +130,7 @@ def mauve(
 
 
 @dataclass(frozen=True)
-class Mauve(SumScored):
+class Mauve(SumScored, better="higher"):
     """MAUVE with clusters held fixed, so that it can be resampled and tested as every other metric.
 
     The clusters are those of the real texts alone (one k-means per seed), where the published program clusters both
@@ -142,7 +139,6 @@ class Mauve(SumScored):
 
     seeds: tuple[int, ...] = SEEDS
     buckets: int = 0  # clusters; 0 for a tenth of the real texts
-    better: ClassVar[Better] = "higher"
     upper_bound: ClassVar[float] = MOST
     real: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
     centres: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)

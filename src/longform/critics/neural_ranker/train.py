@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
@@ -22,26 +22,16 @@ from longform.language_models.sentence_features import ENCODER, KeptFeatures, op
 KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones
 
 
-@dataclass(frozen=True)
-class RankerShape:
-    """Widths: sentence features, their projection, an adjacent pair; all ours."""
-
-    features: int
-    sentence: int = 64
-    pair: int = 32
-
-
 class RankerNetwork(nn.Module):
-    """Scores texts of one length: higher is more coherent."""
+    """Scores texts of one length: higher is more coherent. Widths, ours: of sentence features, their projection, a pair."""
 
-    def __init__(self, shape: RankerShape) -> None:
+    def __init__(self, features: int, sentence: int, pair: int) -> None:
         super().__init__()
-        self.shape = shape
-        dims, width = shape.features, shape.sentence
-        self.sentence = nn.Sequential(nn.LayerNorm(dims), nn.Linear(dims, width), nn.Tanh())
-        self.adjacent = nn.Sequential(nn.Linear(4 * width, shape.pair), nn.ReLU())
-        self.convolutions = nn.ModuleList(nn.Conv1d(width, width, KERNEL, padding=KERNEL // 2) for _ in range(2))
-        self.value = nn.Linear(shape.pair + width, 1)
+        self.shape = {"features": features, "sentence": sentence, "pair": pair}
+        self.sentence = nn.Sequential(nn.LayerNorm(features), nn.Linear(features, sentence), nn.Tanh())
+        self.adjacent = nn.Sequential(nn.Linear(4 * sentence, pair), nn.ReLU())
+        self.convolutions = nn.ModuleList(nn.Conv1d(sentence, sentence, KERNEL, padding=KERNEL // 2) for _ in range(2))
+        self.value = nn.Linear(pair + sentence, 1)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Mean value of the adjacent pairs: (texts, sentences, dims) -> (texts,); two sentences at least."""
@@ -55,11 +45,7 @@ class RankerNetwork(nn.Module):
         return self.value(torch.cat([pairs, whole], dim=-1)).squeeze(-1).mean(dim=1)
 
 
-class Features(NamedTuple):
-    """Frozen features of the sentences of documents, and what tells the sentences apart."""
-
-    rows: Sequence[np.ndarray]
-    texts: Sequence[Sequence[str]]
+Features = tuple[Sequence[np.ndarray], Sequence[Sequence[str]]]  # of the sentences of documents, beside the sentences
 
 
 class CoherenceRanker(pl.LightningModule):
@@ -73,13 +59,13 @@ class CoherenceRanker(pl.LightningModule):
 
     def losses(self, split: str, numbers: Sequence[int], rng: np.random.Generator) -> torch.Tensor:
         """log(1 + exp(shuffled - original)) of each document that can be shuffled; a zero where none can."""
-        kept = []
+        kept, (rows, texts) = [], self.data[split]
         for number in numbers:
             task, size = self.tasks[int(rng.integers(len(self.tasks)))]
-            orders = shuffled_orders(task, size, self.data[split].texts[number], 1, rng)
+            orders = shuffled_orders(task, size, texts[number], 1, rng)
             if len(orders):
-                rows = self.data[split].rows[number]
-                scores = self.network(torch.from_numpy(np.stack([rows, rows[orders[0]]])).to(self.device))
+                shown = np.stack([rows[number], rows[number][orders[0]]])
+                scores = self.network(torch.from_numpy(shown).to(self.device))
                 kept.append(nn.functional.softplus(scores[1] - scores[0]))
         return torch.stack(kept) if kept else torch.zeros(1, requires_grad=True)
 
@@ -94,7 +80,7 @@ class CoherenceRanker(pl.LightningModule):
         self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
-        return adamw(self.network, self.plan, self.plan.updates(len(self.data["train"].rows)))
+        return adamw(self.network, self.plan, self.plan.updates(len(self.data["train"][0])))
 
 
 @dataclass(frozen=True)
@@ -107,7 +93,7 @@ class TrainedRanker:
 
     def save(self, folder: Path) -> None:
         save_file(self.network.state_dict(), folder / "ranker.safetensors")
-        named = {"splitter": self.splitter, "shape": asdict(self.network.shape)}
+        named = {"splitter": self.splitter, "shape": self.network.shape}
         (folder / "ranker.json").write_text(json.dumps(named, sort_keys=True) + "\n", encoding="utf-8")
         (folder / ENCODER).mkdir()
         self.frozen.save(folder / ENCODER)
@@ -116,13 +102,11 @@ class TrainedRanker:
 def open_ranker(folder: Path) -> TrainedRanker:
     """Inverse of :meth:`TrainedRanker.save`."""
     if not (folder / "ranker.json").is_file():
-        raise BadInput(
-            f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; train it first"
-        )
+        raise BadInput(f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; train it")
     named = read_json(folder / "ranker.json")
     if not (folder / ENCODER).is_dir():
         raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again")
-    network = RankerNetwork(RankerShape(**named["shape"]))
+    network = RankerNetwork(**named["shape"])
     network.load_state_dict(load_file(folder / "ranker.safetensors"))
     frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
     return TrainedRanker(network.eval(), frozen, named["splitter"])
@@ -144,7 +128,7 @@ def fit(
     """Train on documents of split train against their own shuffles, choosing the round of best validation loss.
 
     ``base``: a causal LM, a sentence encoder, or a ``sentence_features`` row. Each of ``tasks``, (``block`` or ``window``,
-    size), is drawn equally often. ``sentence``, ``pair``: widths of :class:`RankerShape`.
+    size), is drawn equally often. ``sentence``, ``pair``: widths of :class:`RankerNetwork`.
     """
     if not tasks or any(task not in TASKS or size < 1 for task, size in tasks):
         raise BadInput(f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} and a size from 1")
@@ -152,12 +136,12 @@ def fit(
     data = {}
     for split in ("train", "validation"):
         texts = split_sentences([document for document in documents if document.split == split], splitter)
-        data[split] = Features([encoder.encode(row, f"train {name}") for row in texts], texts)
+        data[split] = [encoder.encode(row, f"train {name}") for row in texts], texts
     plan = Schedule.from_settings(schedule)
     torch.manual_seed(derived_seed(seed, name, "coherence ranker"))
-    dims = next((row.shape[1] for row in data["train"].rows if len(row)), 1)
-    module = CoherenceRanker(RankerNetwork(RankerShape(dims, sentence, pair)), data, tasks, plan)
-    items = {split: range(len(held.rows)) for split, held in data.items()}
+    dims = next((row.shape[1] for row in data["train"][0] if len(row)), 1)
+    module = CoherenceRanker(RankerNetwork(dims, sentence, pair), data, tasks, plan)
+    items = {split: range(len(rows)) for split, (rows, _) in data.items()}
     fit_module(module, items, numbers, plan, seed=seed, name=name, scratch=scratch)
     return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
 

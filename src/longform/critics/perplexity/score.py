@@ -2,34 +2,28 @@ r"""Perplexity per token from log-probabilities: $\exp(-\sum \log p / n)$, corpu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally, resampled_difference, signature
-from longform.core.documents import BadInput, Readout
+from longform.core.critic import Sums, SumScored, Tally, resampled_difference, signature
+from longform.core.documents import BadInput, Readout, Unit
 from longform.core.resampling import generator, percentile_interval, perplexity
 from longform.core.results import Record
 
 
 @dataclass(frozen=True)
-class LogProbs:
+class LogProbs(Unit):
     """Log-probabilities in nats of one unit's tokens, float (tokens,)."""
 
-    unit_id: str
-    split: str
     values: np.ndarray
 
 
 @dataclass(frozen=True)
-class Perplexity(SumScored):
+class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob",), blame=-1):
     """Word PPL; ``count_end``: with the closing end token (deng2022's transformer counts it, its HSMM has none)."""
 
     count_end: bool = True
-    better: ClassVar[Better] = "lower"
-    parts: ClassVar[str] = "tokens"
-    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
         return [np.asarray(unit.values if self.count_end else unit.values[:-1], np.float64) for unit in units]
@@ -43,7 +37,6 @@ class Perplexity(SumScored):
 
 
 def units_from_readout(readout: Readout) -> list[LogProbs]:
-    """One unit per document of a token readout."""
     return [LogProbs(*row) for row in readout.rows("token_logprob")]
 
 

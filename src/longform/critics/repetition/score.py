@@ -6,11 +6,11 @@ The text of the paper defines the proportion as an average of ratios, its Table 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
+from longform.core.critic import Sums, SumScored, Tally
 from longform.core.documents import Document, Readout
 from longform.core.resampling import ratio
 from longform.core.text.rendering import TokenText, texts_to_readout
@@ -29,15 +29,10 @@ def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class DistinctGrams(SumScored):
+class DistinctGrams(SumScored, better="higher", divided=("distinct", "generations"), parts="n-grams", blame=-1):
     """Mean number of different n-grams per generation; an empty generation counts with zero."""
 
     n: int = N
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("distinct", "generations")
-    parts: ClassVar[str] = "n-grams"
-    attributed: ClassVar[tuple[str, ...]] = ("distinct",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
         return [first_grams(unit.tokens, self.n) for unit in units]
@@ -48,15 +43,10 @@ class DistinctGrams(SumScored):
 
 
 @dataclass(frozen=True)
-class RepeatedGrams(SumScored):
+class RepeatedGrams(SumScored, better="nearer_real", divided=("repeated", "grams"), parts="n-grams", blame=1):
     """Share of n-grams that were met before in the same text, over all texts; unlike a count it does not grow with length."""
 
     n: int = N
-    better: ClassVar[Better] = "nearer_real"
-    divided: ClassVar[tuple[str, str]] = ("repeated", "grams")
-    parts: ClassVar[str] = "n-grams"
-    attributed: ClassVar[tuple[str, ...]] = ("repeated",)
-    blame: ClassVar[int] = 1
 
     def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
         return [1 - first_grams(unit.tokens, self.n) for unit in units]
@@ -67,12 +57,11 @@ class RepeatedGrams(SumScored):
 
 
 @dataclass(frozen=True)
-class GramProportion(SumScored):
+class GramProportion(SumScored, better="higher"):
     """Different n-grams of the generations over those of the human texts; generations without a human text are counted out."""
 
     reading: Literal["ratio_of_averages", "average_of_ratios"] = "ratio_of_averages"
     n: int = N
-    better: ClassVar[Better] = "higher"
 
     def tally(self, units: Sequence[TokenText]) -> Tally:
         rows = []

@@ -85,9 +85,8 @@ class Encoder:
             text, ends = joined([MARK.sub(" ", t) if self.separator == "strip" else t for t in contents])
             marks = list(MARK.finditer(text)) if self.separator == "eos" else []
             sources.append((text, ends))
-            spans.append(
-                list(zip([0, *(m.end() for m in marks)], [*(m.start() for m in marks), len(text)], strict=True))
-            )
+            cuts = [0, *(place for mark in marks for place in mark.span()), len(text)]
+            spans.append(list(zip(cuts[::2], cuts[1::2], strict=True)))
         texts = [text[start:end] for (text, _), own in zip(sources, spans, strict=True) for start, end in own]
         if not texts:
             return []

@@ -3,25 +3,29 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
-from longform.core.critic import FITTED, Better, SumScored, Tally
-from longform.core.documents import BadInput, Readout, grouped
-from longform.datasets.test_suites import prediction_formulas
-from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, RegionValue, evaluate, parse
+from longform.core.critic import FITTED, SumScored, Tally
+from longform.core.documents import BadInput, Readout, Unit, grouped
+from longform.datasets.test_suites.prediction_formulas import (
+    METRICS,
+    Formula,
+    RegionValue,
+    evaluate,
+    parse,
+    region_values,
+)
 
 COLUMNS = ("items", "correct", "gained", "lost")
 
 
 @dataclass(frozen=True)
-class ReadItem:
+class ReadItem(Unit):
     """One item as a model read it, with its suite's metric and formulas; ``regions``: float64 bits of the tokens of each."""
 
-    unit_id: str
-    split: str
     suite: str
     metric: str
     formulas: tuple[Formula, ...]
@@ -37,7 +41,6 @@ class ReadItem:
 
 
 def units_from_readout(readout: Readout) -> list[ReadItem]:
-    """The items of a surprisal readout."""
     heads = []
     for head in map(json.loads, readout.arrays["suite_head_names"].tolist()):
         formulas = tuple(parse(prediction["formula"]) for prediction in head["predictions"])
@@ -53,22 +56,19 @@ def units_from_readout(readout: Readout) -> list[ReadItem]:
 
 
 @dataclass(frozen=True)
-class SuiteAccuracy(SumScored):
+class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
     """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
 
     ``reference``: whether another model succeeds, by item; gains and losses against it are counted for McNemar's test.
     """
 
     reference: Mapping[str, bool] = field(default_factory=dict, metadata=FITTED, repr=False)
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("correct", "items")
 
     def against(self, items: Sequence[ReadItem]) -> "SuiteAccuracy":
         """A copy that knows on which items another model succeeds."""
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def tally(self, units: Sequence[ReadItem]) -> Tally:
-        """Counts of each item; those of each suite are in :meth:`describe`."""
         return Tally.of(units, COLUMNS, [self._counts(item) for item in units])
 
     def succeeds(self, item: ReadItem) -> bool:
@@ -76,13 +76,10 @@ class SuiteAccuracy(SumScored):
         return all(bool(evaluate(formula, lambda named: self.value(item, named))) for formula in item.formulas)
 
     def value(self, item: ReadItem, named: RegionValue) -> float:
-        """The value of a region."""
         bits = item.bits(named.condition, named.region)
         if not len(bits) and item.metric != "sum":
             place = f"{item.unit_id}: region {named.region} of condition {named.condition!r}"
-            raise BadInput(
-                f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give the region text"
-            )
+            raise BadInput(f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give it text")
         return METRICS[item.metric](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
@@ -94,9 +91,7 @@ class SuiteAccuracy(SumScored):
         counts = np.array([self._counts(item) for item in items])
         success = counts[:, COLUMNS.index("correct")] > 0
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
-        named = dict.fromkeys(
-            place for formula in items[0].formulas for place in prediction_formulas.region_values(formula)
-        )
+        named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
         tables = {}
         for place in named:
             bits = np.array([item.bits(place.condition, place.region).sum() for item in items])

@@ -168,7 +168,6 @@ class TopicModel:
 
     @property
     def topics(self) -> int:
-        """Number of topics, the fixed one included."""
         return self.beta.shape[0]
 
     @property
@@ -192,13 +191,9 @@ class TopicModel:
 def check_sizes(topics: int, terms: int) -> None:
     """Refuse what is no topic model: fewer than two topics, or fewer than two words."""
     if topics < 2:
-        raise BadInput(
-            f"topic model: got {topics} topic(s), allowed is 2 or more: one topic has no proportions to model"
-        )
+        raise BadInput(f"topic model: got {topics} topic(s), allowed is 2 or more: one has no proportions to model")
     if terms < 2:
-        raise BadInput(
-            f"topic model: got a vocabulary of {terms} word(s), allowed is 2 or more; lower min_count or add documents"
-        )
+        raise BadInput(f"topic model: vocabulary of {terms} word(s), 2 are needed; lower min_count or add documents")
 
 
 def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
@@ -219,9 +214,7 @@ def gaussian(points: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.
     mean = points.mean(axis=0)
     centred = points - mean
     total = np.zeros((len(mean), len(mean)))
-    for start in range(
-        0, len(centred), 256
-    ):  # one after another: a BLAS product's last bits depend on memory's alignment
+    for start in range(0, len(centred), 256):  # in order: a BLAS product's last bits depend on memory's alignment
         part = centred[start : start + 256]
         total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
     covariance = total / len(points)

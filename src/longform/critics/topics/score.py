@@ -7,12 +7,12 @@ definition's expectation adds $\tfrac12 \sum_i \nu_i S_{ii}$ with $S = \Sigma^{-
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout
+from longform.core.critic import FITTED, Sums, SumScored, Tally
+from longform.core.documents import BadInput, Readout, Unit
 from longform.core.resampling import generator, ratio
 from longform.core.text.rendering import unpack
 from longform.critics.topics.model import inverse
@@ -22,11 +22,9 @@ COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")
 
 
 @dataclass(frozen=True)
-class TopicReading:
+class TopicReading(Unit):
     """One document's posterior of topic logits."""
 
-    unit_id: str
-    split: str
     logits: np.ndarray  # (topics - 1,) means
     variances: np.ndarray  # (topics - 1,)
     tokens: int  # tokens inside the vocabulary
@@ -44,16 +42,13 @@ def units_from_readout(readout: Readout) -> list[TopicReading]:
 
 
 @dataclass(frozen=True)
-class LogisticNormalCritic(SumScored):
+class LogisticNormalCritic(SumScored, better="nearer_real", parts="topics", blame=1):
     """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous."""
 
     full_expectation: bool = False  # over the posterior; False scores its mean, as the released code does
     own_prior: bool = True  # fit to real documents; False keeps the topic model's Gaussian, as the released code does
     mean: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     precision: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
-    better: Better = field(default="nearer_real", init=False, repr=False, metadata=FITTED)
-    parts: ClassVar[str] = "topics"
-    blame: ClassVar[int] = 1
 
     @property
     def attributed(self) -> tuple[str, ...]:

@@ -102,15 +102,10 @@ def tausworthe(seed, size):
     out = np.empty(size + 6)
     for i in range(size + 6):
         a, b, c = state
-        a = (((a & np.uint64(4294967294)) << np.uint64(12)) & mask) ^ (
-            (((a << np.uint64(13)) & mask) ^ a) >> np.uint64(19)
-        )
-        b = (((b & np.uint64(4294967288)) << np.uint64(4)) & mask) ^ (
-            (((b << np.uint64(2)) & mask) ^ b) >> np.uint64(25)
-        )
-        c = (((c & np.uint64(4294967280)) << np.uint64(17)) & mask) ^ (
-            (((c << np.uint64(3)) & mask) ^ c) >> np.uint64(11)
-        )
+        p, q, r = ((a << np.uint64(13)) & mask) ^ a, ((b << np.uint64(2)) & mask) ^ b, ((c << np.uint64(3)) & mask) ^ c
+        a = (((a & np.uint64(4294967294)) << np.uint64(12)) & mask) ^ (p >> np.uint64(19))
+        b = (((b & np.uint64(4294967288)) << np.uint64(4)) & mask) ^ (q >> np.uint64(25))
+        c = (((c & np.uint64(4294967280)) << np.uint64(17)) & mask) ^ (r >> np.uint64(11))
         state[0], state[1], state[2] = a, b, c
         out[i] = np.float64(a ^ b ^ c) / 4294967296.0
     return out[6:]

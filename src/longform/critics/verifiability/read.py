@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from longform.core.documents import BadInput, Document, Readout
 from longform.core.text import sentences as text_measures
 from longform.core.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.core.text.rendering import TokenText
-from longform.core.text.sentences import SPLITTERS, PageSimilarity, sentence_texts
+from longform.core.text.sentences import SPLITTERS, sentence_texts
 from longform.critics.verifiability import score
 from longform.critics.verifiability.checker import Checker, PageIndex, Verdict, selector
 from longform.critics.verifiability.score import NEI, SENTENCE_COLUMNS, CheckedGeneration, CheckedText, Evidence
@@ -63,19 +63,17 @@ def read(
     for document, (_, _, *row) in zip(documents, rows, strict=True):
         opening, texts = document.sections[0], {section.title: section.text for section in document.sections[1:]}
         if CONTINUATION not in texts:
-            raise BadInput(
-                f"infer {name}: document {document.id!r} has no continuation; texts come from continuations.py"
-            )
+            raise BadInput(f"infer {name}: document {document.id!r} has no continuation; use texts of continuations.py")
         written, text = dict(zip(WRITTEN, row, strict=True)), texts[CONTINUATION]
         text = " ".join((f"{opening.text} {text}" if written["setting"] == "human" else text).split())
         claims = claims_of(text, opening.title or "", SPLITTERS[splitter])
         for part in (text, *(claim.source for claim in claims)):
-            grams.update(text_measures._grams(part))
+            grams.update(text_measures.grams(part))
         found.append((document, claims, text, written))
     checker.check([claim.text for _, claims, _, _ in found for claim in claims if claim.verifiable])
     verifier = verifier_of_lines(checker.pages, domain) if domain else None
-    mark = Marker(checker, verifier, _SimilarityOfTexts(checker.pages, grams), text_measures.link_parser())
-    return score.generations_to_readout([mark(*generation) for generation in found])
+    readers = checker, verifier, PageSimilarity(checker.pages, grams), text_measures.link_parser()
+    return score.generations_to_readout([_checked(*generation, readers) for generation in found])
 
 
 def open_checker(folder: Path) -> Checker:
@@ -111,85 +109,91 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Marker:
-    """A checker and everything else that reads a generation."""
+class PageSimilarity:
+    r"""Unnormalised tf-idf product of a text with a page, over those words and pairs of words that are among ``grams``.
 
-    checker: Checker
-    verifier: Verifier | None
-    similarity: PageSimilarity
-    links: Callable[[str], float]
+    $\sum_w f(w, \text{text}) f(w, \text{page})$ with $f(w, d) = \log(1 + \text{tf}) \max(0, \log\frac{N - n_w + 1/2}{n_w + 1/2})$, the
+    weights of DrQA (Chen et al. 2017), whose scale fits the printed values; words are not hashed. Of millions of pages only
+    the ``grams`` of some texts are counted; texts with others are not to be scored.
+    """
 
-    def __call__(
-        self, document: Document, claims: Sequence[Claim], text: str, written: Mapping[str, Any]
-    ) -> CheckedGeneration:
-        """Everything about one generation, by its truth; of human texts the prefix is the first sentence."""
-        unit, split, title = document.id, document.split, document.sections[0].title or ""
-        sources = [claim.source for claim in claims]
-        skipped = 1 if written["setting"] == "human" and sources else 0
-        tokens = written["token_nats"].tolist(), written["token_marks"].tolist()
-        means = [math.nan] * skipped + text_measures.mean_nats(sources[skipped:], *tokens)
-        verdicts = [self.checker.check([c.text])[0] if c.verifiable else Verdict() for c in claims]
-        truths = None
-        if self.verifier is not None:
-            truths = [_label(self.verifier.check(c.text) if c.verifiable else None) for c in claims]
-        rows = []
-        for place, (claim, verdict) in enumerate(zip(claims, verdicts, strict=True)):
-            source, planted = claim.source, truths[place][1] if truths else frozenset()
-            rows.append(
-                {
-                    "words": len(source.split()),
-                    "entities": text_measures.entities(source),
-                    "conjunctions": text_measures.conjunctions(source),
-                    "linked": self.links(source),
-                    "tfidf": self.similarity.score(source, title),
-                    "nats": means[place],
-                    "same_as": sources.index(source),
-                    "support": verdict.support,
-                    "refutation": verdict.refutation,
-                    "conflict": verdict.conflict,
-                    "named": claim.named,
-                    "pronouns": claim.pronouns,
-                    "cut": claim.cut,
-                    "found": float(bool(planted & frozenset(verdict.lines))) if planted else math.nan,
-                }
-            )
-        count, pages = written["prefix_tokens"], self.checker.pages
-        perplexity = math.exp(-written["prefix_nats"] / count) if count else math.nan
-        return CheckedGeneration(
-            unit,
-            split,
-            str(written["setting"]),
-            str(written["page"]),
-            CheckedText.of(unit, split, [(verdict.label, verdict.evidence) for verdict in verdicts]),
-            CheckedText.of(unit, split, truths) if truths is not None else None,
-            TokenText(unit, split, written["token"], written["reference"]),
-            _table(rows),
-            np.array([perplexity, self.similarity.score(text, title), written["repeat"]]),
-            tuple(claim.text for claim in claims),
-            tuple(" ".join(f"{page}: {pages[page][line]}" for page, line in verdict.lines) for verdict in verdicts),
-        )
+    pages: Mapping[str, Sequence[str]]
+    grams: Set[str]
+    _weights: dict[str, dict[str, float]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def frequency(self) -> Counter[str]:
+        pages = (" ".join(lines) for lines in self.pages.values())
+        return Counter(gram for page in pages for gram in self.grams & set(text_measures.grams(page)))
+
+    def _weigh(self, text: str) -> dict[str, float]:
+        total, weights = len(self.pages), {}
+        for gram, count in Counter(text_measures.grams(text)).items():
+            seen = self.frequency.get(gram, 0)
+            idf = math.log((total - seen + 0.5) / (seen + 0.5))
+            if idf > 0:
+                weights[gram] = math.log1p(count) * idf
+        return weights
+
+    def score(self, text: str, title: str) -> float:
+        if title not in self.pages:
+            return 0.0
+        if title not in self._weights:
+            self._weights[title] = self._weigh(" ".join(self.pages[title]))
+        page = self._weights[title]
+        return sum(weight * page.get(gram, 0.0) for gram, weight in self._weigh(text).items())
+
+
+Readers = tuple[Checker, Verifier | None, PageSimilarity, Callable[[str], float]]
+
+
+def _checked(
+    document: Document, claims: Sequence[Claim], text: str, written: Mapping[str, Any], readers: Readers
+) -> CheckedGeneration:
+    """Everything about one generation, by its truth; of human texts the prefix is the first sentence."""
+    checker, verifier, similarity, links = readers
+    unit, split, title = document.id, document.split, document.sections[0].title or ""
+    sources = [claim.source for claim in claims]
+    skipped = 1 if written["setting"] == "human" and sources else 0
+    tokens = written["token_nats"].tolist(), written["token_marks"].tolist()
+    means = [math.nan] * skipped + text_measures.mean_nats(sources[skipped:], *tokens)
+    verdicts = [checker.check([claim.text])[0] if claim.verifiable else Verdict() for claim in claims]
+    truths = None
+    if verifier is not None:
+        truths = [_label(verifier.check(claim.text) if claim.verifiable else None) for claim in claims]
+    rows = []
+    for place, (claim, verdict) in enumerate(zip(claims, verdicts, strict=True)):
+        source, planted = claim.source, truths[place][1] if truths else frozenset()
+        entities, conjunctions = text_measures.entities(source), text_measures.conjunctions(source)
+        row: dict[str, float] = {"words": len(source.split()), "entities": entities, "conjunctions": conjunctions}
+        row |= {"linked": links(source), "tfidf": similarity.score(source, title), "nats": means[place]}
+        found = float(bool(planted & frozenset(verdict.lines))) if planted else math.nan
+        rows.append({**vars(claim), **vars(verdict), **row, "same_as": sources.index(source), "found": found})
+    count, pages = written["prefix_tokens"], checker.pages
+    perplexity = math.exp(-written["prefix_nats"] / count) if count else math.nan
+    return CheckedGeneration(
+        unit,
+        split,
+        str(written["setting"]),
+        str(written["page"]),
+        CheckedText.of(unit, split, [(verdict.label, verdict.evidence) for verdict in verdicts]),
+        CheckedText.of(unit, split, truths) if truths is not None else None,
+        TokenText(unit, split, written["token"], written["reference"]),
+        _table(rows),
+        np.array([perplexity, similarity.score(text, title), written["repeat"]]),
+        tuple(claim.text for claim in claims),
+        tuple(" ".join(f"{page}: {pages[page][line]}" for page, line in verdict.lines) for verdict in verdicts),
+    )
 
 
 def _label(found: Any) -> Label:
     return (NEI, frozenset()) if found is None or found.label == UNKNOWN else (found.label, found.evidence)
 
 
-def _table(rows: Sequence[Mapping[str, float]]) -> np.ndarray:
+def _table(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
     """(sentences, SENTENCE_COLUMNS), nan where a row names no value."""
     values = [[row.get(name, math.nan) for name in SENTENCE_COLUMNS] for row in rows]
     return np.array(values, dtype=np.float64).reshape(len(rows), len(SENTENCE_COLUMNS))
-
-
-@dataclass(frozen=True)
-class _SimilarityOfTexts(PageSimilarity):
-    """Counts over millions of pages only what some texts have; of other texts it knows nothing."""
-
-    grams: Set[str]
-
-    @cached_property
-    def _frequency(self) -> Counter[str]:
-        pages = (" ".join(lines) for lines in self.pages.values())
-        return Counter(gram for page in pages for gram in self.grams & set(text_measures._grams(page)))
 
 
 def claims_of(text: str, title: str, split: Callable[[str], Sequence[str]]) -> list[Claim]:
@@ -241,13 +245,10 @@ def read_claims(
     for (split, claim), verdict in zip(found, verdicts, strict=True):
         unit, evidence, nothing = f"claim:{claim.id}", frozenset(claim.evidence), np.zeros(0, dtype=np.int64)
         hit = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan
-        known = {"words": len(claim.text.split()), "support": verdict.support, "refutation": verdict.refutation}
         checks = CheckedText.of(unit, split, [(verdict.label, verdict.evidence)])
         truth = CheckedText.of(unit, split, [(claim.label, evidence)])
-        row, about = (
-            _table([{**known, "conflict": verdict.conflict, "found": hit}]),
-            np.full(len(score.UNIT_COLUMNS), math.nan),
-        )
+        row = _table([{**vars(verdict), "words": len(claim.text.split()), "found": hit}])
+        about = np.full(len(score.UNIT_COLUMNS), math.nan)
         tokens = TokenText(unit, split, nothing, nothing)
         units.append(CheckedGeneration(unit, split, "claims", unit, checks, truth, tokens, row, about))
     return score.generations_to_readout(units)

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
-from longform.core.critic import Better, Tally, clustered, estimate
+from longform.core.critic import Sums, SumScored, Tally, clustered, estimate
 from longform.core.documents import BadInput, grouped
 from longform.core.resampling import generator, percentile_interval, ratio
 from longform.core.results import Record
@@ -163,22 +163,18 @@ def cohen(first: Mapping[str, str], second: Mapping[str, str]) -> float:
 
 SUM_WEIGHT = 1e3  # of the equation that shares sum to one, beside equations about shares: exact to six digits
 PAIRS = tuple(f"{true} as {said}" for true in LABELS for said in LABELS)
-MEASURES = {"accuracy": None} | {f"{kind} of {label}": label for label in LABELS for kind in ("precision", "recall")}
+MEASURES = ("accuracy", *(f"{kind} of {label}" for label in LABELS for kind in ("precision", "recall")))
 
 
 @dataclass(frozen=True)
-class CheckerAccuracy:
+class CheckerAccuracy(SumScored, better="higher"):
     """Share of sentences with the right label, or ``precision of <label>``, or ``recall of <label>``."""
 
     measure: str = "accuracy"
-    better: ClassVar[Better] = "higher"
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
             raise BadInput(f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}")
-
-    def fit(self, real: Sequence[CheckedGeneration]) -> "CheckerAccuracy":
-        return self
 
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
         """One column for each true and given label, then how often evidence was found and missing, then excluded."""
@@ -193,15 +189,13 @@ class CheckerAccuracy:
             rows.append([*confusion, known.sum(), len(known), 0])
         return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows)
 
-    def score(self, tally: Tally) -> float:
+    def of_sums(self, sums: Sums) -> Any:
         """The measure; nan where nothing has (precision: was given) the label."""
-        matrix = confusion_of(tally)
-        if self.measure == "accuracy":
-            return float(ratio(np.trace(matrix), matrix.sum()))
-        kind, _, label = self.measure.split(" ", 2)
+        matrix, (kind, _, label) = confusion_of(sums), self.measure.partition(" of ")
+        if not label:
+            return ratio(np.trace(matrix), matrix.sum((0, 1)))
         place = LABELS.index(label)
-        whole = matrix[:, place] if kind == "precision" else matrix[place]
-        return float(ratio(matrix[place, place], whole.sum()))
+        return ratio(matrix[place, place], (matrix[:, place] if kind == "precision" else matrix[place]).sum(0))
 
 
 def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
@@ -222,9 +216,10 @@ def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
     return records
 
 
-def confusion_of(tally: Tally) -> np.ndarray:
-    """Counts (true label, given label)."""
-    return np.array([tally.total(name) for name in PAIRS]).reshape(len(LABELS), len(LABELS))
+def confusion_of(sums: Sums | Tally) -> np.ndarray:
+    """Counts (true label, given label), or of each resample (labels, labels, resamples)."""
+    totals = np.array([sums.total(name) for name in PAIRS])
+    return totals.reshape(len(LABELS), len(LABELS), *totals.shape[1:])
 
 
 def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Better, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout, ragged
+from longform.core.critic import Sums, SumScored, Tally
+from longform.core.documents import BadInput, Readout, Unit, ragged
 from longform.core.resampling import ratio
 from longform.core.text.rendering import TokenText, texts_to_readout
 
@@ -34,19 +34,15 @@ UNIT_COLUMNS = ("prefix_perplexity", "tfidf", "repeat")
 
 
 @dataclass(frozen=True)
-class CheckedText:
+class CheckedText(Unit):
     """The checker's verdicts on the first sentences of one generation, in order."""
 
-    unit_id: str
-    split: str
     labels: tuple[str, ...]  # one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing)
     evidence: tuple[Evidence, ...]  # what the verdict rests on, one set per sentence
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.evidence):
-            raise BadInput(
-                f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets; one each"
-            )
+            raise BadInput(f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets")
         if wrong := set(self.labels) - set(LABELS):
             raise BadInput(f"{self.unit_id}: labels {sorted(wrong)}, allowed are {LABELS}; rename them")
 
@@ -75,11 +71,9 @@ def units_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]:
 
 
 @dataclass(frozen=True)
-class CheckedGeneration:
+class CheckedGeneration(Unit):
     """One generation."""
 
-    unit_id: str
-    split: str
     setting: str  # which decoder wrote it (or which claims these are)
     page: str  # the prefix's page; generations of one page are resampled together
     checks: CheckedText  # the checker's verdicts on its first sentences
@@ -134,15 +128,11 @@ def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
 
 
 @dataclass(frozen=True)
-class SupportedPerGeneration(SumScored):
+class SupportedPerGeneration(SumScored, better="higher", parts="sentences", attributed=("supported",), blame=-1):
     """SPG, or USPG with ``unique``: the share of the k sentences that is supported; missing sentences count against it."""
 
     unique: bool = False
     sentences: int = SENTENCES
-    better: ClassVar[Better] = "higher"
-    parts: ClassVar[str] = "sentences"
-    attributed: ClassVar[tuple[str, ...]] = ("supported",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[CheckedText]) -> list[np.ndarray]:
         rows = [labels_of(unit, self.sentences, self.unique) for unit in units]
@@ -157,13 +147,12 @@ class SupportedPerGeneration(SumScored):
 
 
 @dataclass(frozen=True)
-class SupportedPerVerified(SumScored):
+class SupportedPerVerified(SumScored, better="higher"):
     """SPV, or USPV with ``unique``: the supported share of what is verified."""
 
     unique: bool = False
     pooled: bool = False  # divide the sums over all generations instead of averaging the shares
     sentences: int = SENTENCES
-    better: ClassVar[Better] = "higher"
 
     def tally(self, units: Sequence[CheckedText]) -> Tally:
         rows = []

@@ -41,9 +41,7 @@ class Node:
 class Derivation(NamedTuple):
     """What the grammar makes of a sentence."""
 
-    frame: (
-        str | None
-    )  # of its main clause (of its only clause after a connective); None where the world has no such sentence
+    frame: str | None  # of its main or only clause; None where the world has no such sentence
     words: int  # and marks in it
     followed: int  # so many of these, from the first on, begin a sentence of the world; a name or phrase in a slot counts whole
 
@@ -155,9 +153,8 @@ class Recogniser:
         return _by_length(dict.fromkeys(map(plural if what == "things" else relation.show, values), self.all))
 
     def _title(self, kind: str, opening: bool) -> tuple[Slot, ...]:
-        nouns = self._by_topic(
-            {word.capitalize() for slot in FILM_NOUNS for word in topic.tables[slot]} for topic in self.vocabulary
-        )
+        tables = [topic.tables for topic in self.vocabulary]
+        nouns = self._by_topic({word.capitalize() for slot in FILM_NOUNS for word in own[slot]} for own in tables)
         return (slots.title(kind, nouns if opening else dict.fromkeys(nouns, self.all), self.all),)
 
     def _add(
@@ -168,9 +165,7 @@ class Recogniser:
         for piece in source.split():
             found = _PIECE.fullmatch(piece)
             if found is None:
-                raise ValueError(
-                    f"frame {source!r}: {piece!r} is neither a word nor a slot, with a comma behind it or not"
-                )
+                raise ValueError(f"frame {source!r}: {piece!r} is neither a word nor a slot, with or without a comma")
             name = found[1].strip("{}")
             if not found[1].startswith("{"):
                 node = node.words.setdefault(name, Node())
@@ -282,9 +277,7 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
     """
     name = read_json(reader / "facts.json").get("domain")
     if name not in DOMAINS:
-        raise BadInput(
-            f"{reader}: domain is {name!r}, allowed are {sorted(DOMAINS)}, whose grammar is known; name another corpus"
-        )
+        raise BadInput(f"{reader}: domain is {name!r}, allowed are {sorted(DOMAINS)}, whose grammar is known")
     derive = recogniser(name).read
     chosen = [document for document in documents if document.split in splits]
     rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]

@@ -6,43 +6,34 @@ each sentence leaves the grammar.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Better, SumScored, Tally
-from longform.core.documents import Readout
+from longform.core.critic import SumScored, Tally
+from longform.core.documents import Readout, Unit
 
 REFUSED = -1  # in place of a frame
 LISTED = 5  # texts whose refused sentences a record lists
 
 
 @dataclass(frozen=True)
-class DerivedText:
+class DerivedText(Unit):
     """One text, a number per sentence."""
 
-    unit_id: str
-    split: str
     frames: np.ndarray  # of its main clause, ``REFUSED`` where the grammar does not derive it
     words: np.ndarray  # and marks
     followed: np.ndarray  # how many of them, from the first on, begin a sentence of the world
 
 
 @dataclass(frozen=True)
-class DerivableShare(SumScored):
+class DerivableShare(SumScored, better="higher", divided=("derivable", "sentences"), parts="sentences", blame=-1):
     """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
-
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("derivable", "sentences")
-    parts: ClassVar[str] = "sentences"
-    attributed: ClassVar[tuple[str, ...]] = ("derivable",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
         return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
 
     def tally(self, units: Sequence[DerivedText]) -> Tally:
-        """Columns derivable, sentences, excluded."""
         rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
         return Tally.of(units, ("derivable", "sentences", "excluded"), rows)
 
@@ -52,24 +43,16 @@ class DerivableShare(SumScored):
 
 
 @dataclass(frozen=True)
-class FollowedShare(SumScored):
+class FollowedShare(SumScored, better="higher", divided=("followed", "words"), parts="sentences", blame=-1):
     """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
-
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("followed", "words")
-    parts: ClassVar[str] = "sentences"
-    attributed: ClassVar[tuple[str, ...]] = ("followed",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
         return [unit.followed.astype(np.float64) for unit in units]
 
     def tally(self, units: Sequence[DerivedText]) -> Tally:
-        """Columns followed, words, excluded."""
         rows = [(unit.followed.sum(), unit.words.sum(), not len(unit.words)) for unit in units]
         return Tally.of(units, ("followed", "words", "excluded"), rows)
 
 
 def units_from_readout(readout: Readout) -> list[DerivedText]:
-    """What ``read`` wrote, one unit per text."""
     return [DerivedText(*row) for row in readout.rows("frame", "words", "followed")]
