@@ -1,4 +1,4 @@
-"""A whole small study, stage by stage: from nothing to a table; the same bytes twice; bad settings are one sentence."""
+"""A whole study of the real parameters at a small size, stage by stage: from nothing to a table; the same bytes twice; bad settings are one sentence."""
 
 import shutil
 from pathlib import Path
@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from longform.core.artefacts import read_yaml
 from longform.core.experiment import Experiment
 from longform.core.results import read_results
 from longform.core.stages import main
 from longform.pipeline import criticism
+from longform.pipeline.scale import overridden
 from tests.refusals import refuses
 
 STAGES = (
@@ -17,48 +19,27 @@ STAGES = (
     "generate synthetic synthetic tiny", "read synthetic synthetic_states", "score synthetic synthetic_states",
     "read synthetic perplexity", "score synthetic perplexity",
 )  # fmt: skip
-SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
-PARAMS = {
-    "seed": 7,
-    "models": {"tiny": SHAPE},
-    "corpora": {
-        "synthetic": {
-            "study": "synthetic", "dataset": "hsmm_language",
-            "documents": {"train": 40, "validation": 10, "test": 24}, "num_states": 4, "subsequences": 20,
-            "min_length": 2, "max_length": 3, "steps": 5, "temperatures": {"transition": 0.5, "emission": 0.3},
-        }
-    },
-    "synthetic": {
-        "corpora": ["synthetic"],
-        "models": ["tiny"],
-        "tokenizer": {"kind": "whitespace"},
-        "training": {
-            "packing": "documents", "context": 64,
+PARAMS = overridden(
+    read_yaml(Path(__file__).parents[2] / "params.yaml"),
+    {
+        "without": {
+            "synthetic.critics.synthetic_states.readings": ["strict"],
+            "synthetic.critics.synthetic_states.scores.metrics": ["latent_ppl_strict"],
+            "synthetic.critics.perplexity.readings": ["truth", "transformer", "hsmm"],
+        },
+        "corpora.synthetic.documents": {"train": 40, "validation": 10, "test": 24},
+        "corpora.synthetic": {"num_states": 4, "subsequences": 20, "min_length": 2, "max_length": 3, "steps": 5},
+        "models": {"tiny": {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}},
+        "synthetic.models": ["tiny"],
+        "synthetic.training": {
+            "context": 64,
             "schedule": {"learning_rate": 0.01, "batch": 8, "epochs": 1, "validations": 1},
         },
-        "sampling": {"documents": 24, "batch": 24, "max_tokens": 64, "context_overlap": None, "top_k": 0},
-        "critics": {
-            "synthetic_states": {
-                "corpora": ["synthetic"],
-                "readings": {"states": {"reader": "corpus", "rule": "released", "splits": ["test"]}},
-                "scores": {
-                    "metrics": {"latent_ppl": {"code": "core/markov_chain", "critic": "true_markov", "reading": "states"}}
-                },
-            },
-            "perplexity": {
-                "corpora": ["synthetic"],
-                "readings": {"log_probs": {"of": "models", "reader": "system"}},
-                "scores": {
-                    "metrics": {
-                        "word_ppl": {"critic": "Perplexity", "count_end": True, "reading": "log_probs", "of": "models"}
-                    }
-                },
-            },
-        },
+        "synthetic.sampling": {"documents": 24, "batch": 24, "max_tokens": 64},
+        "synthetic.critics.perplexity.readings": {"log_probs": {"of": "models", "reader": "system"}},
+        "synthetic.critics.perplexity.scores.metrics": {"word_ppl": {"of": "models"}},
     },
-}  # fmt: skip
-
-
+)
 FACTS = {"decoders": "lists", "sampling": {"prefixes": "corpora/synthetic/synthetic"},
          "runs": {"sweep": {"model": "news/tiny", "decoders": "grids"}}}  # fmt: skip
 
@@ -141,7 +122,7 @@ def scored(scores: dict) -> dict:
 @pytest.mark.parametrize(
     "stages, changed, sentence",
     [
-        (["corpus wiki"], {}, "params.yaml has no corpora.wiki"),
+        (["corpus mine"], {}, "params.yaml has no corpora.mine"),
         (["corpus synthetic"], {"seed": "x"}, "seed is 'x'"),
         (["corpus"], {}, "corpus takes NAME"),
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "num_sates": 3}}}, "near: num_states"),

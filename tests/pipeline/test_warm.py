@@ -81,7 +81,7 @@ def test_a_stage_sees_what_a_fresh_process_sees_and_edits_but_nothing_of_the_one
         )
         assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.pipeline.__main__"
     (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
-    assert json.loads(run(warm, project, "second")[1])["calls"] == ["edited", "second"]
+    assert json.loads(run(warm, project, "third")[1])["calls"] == ["edited", "third"]
     assert run(warm, project, "refused")[0] == 3
     status, said = run(warm, project, "broken")
     assert status == 1 and "ValueError: broken on purpose" in said
