@@ -51,10 +51,8 @@ def imports(module: Path) -> frozenset[Path]:
 
 def _file(name: str) -> Path | None:
     place = Path(*name.split(".")[1:])
-    for path in (place.with_suffix(".py"), place / "__init__.py") if place.parts else ():
-        if (PACKAGE / path).is_file():
-            return path
-    return None
+    paths = (place.with_suffix(".py"), place / "__init__.py") if place.parts else ()
+    return next((path for path in paths if (PACKAGE / path).is_file()), None)
 
 
 def closure(*starts: Path) -> set[Path]:
@@ -87,19 +85,20 @@ def code_of(stage) -> list[Path]:
     return [Path(str(dep)).relative_to("src/longform") for dep in stage.deps if str(dep).startswith("src/longform/")]
 
 
+def critics() -> list[Path]:
+    """The critics' folders below the package."""
+    return sorted(path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("critics/*/__init__.py"))
+
+
 def stale_after_an_edit(folder: Path) -> list[str]:
     """Stages that run again when a docstring in a folder changes: their results stay, so nothing behind them runs."""
-    return [
-        stage.addressing
-        for stage in stages()
-        if any(d == folder or d in folder.parents or folder in d.parents for d in code_of(stage))
-    ]
+    touched = (s for s in stages() if any(d.is_relative_to(folder) or folder.is_relative_to(d) for d in code_of(s)))
+    return [stage.addressing for stage in touched]
 
 
-def lines(*patterns: str) -> int:
-    """Lines of all files of these patterns below the repository."""
-    files = {path for pattern in patterns for path in ROOT.glob(pattern)}
-    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+def lines(pattern: str) -> int:
+    """Lines of all files of a pattern below the repository."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.glob(pattern))
 
 
 def behind_a_cell_of_table_2() -> set[Path]:
@@ -112,7 +111,7 @@ def figures() -> dict[str, int]:
     """The figures of the budget."""
     return {"modules of src": len(MODULES), "lines of src": lines("src/**/*.py"),
             "lines of tests": lines("tests/**/*.py"),
-            "lines of parameters": lines("params.yaml", "experiments/*/params.yaml"), "stages": len(stages()),
+            "lines of parameters": lines("params.yaml") + lines("experiments/*/params.yaml"), "stages": len(stages()),
             "lines of dvc.lock": lines("dvc.lock"),
             "modules behind a cell of Table 2": len(behind_a_cell_of_table_2())}  # fmt: skip
 
@@ -201,9 +200,9 @@ def main() -> None:
     """Print the figures, and how many stages an edit in each critic's folder makes stale."""
     for name, figure in figures().items():
         print(f"{figure:6} {name}")
-    for folder in sorted(path for path in (PACKAGE / "critics").iterdir() if (path / "__init__.py").is_file()):
-        stale = stale_after_an_edit(folder.relative_to(PACKAGE))
-        print(f"{len(stale):6} stages stale ({len(stale) / len(stages()):.0%}) after an edit in critics/{folder.name}")
+    for folder in critics():
+        stale = stale_after_an_edit(folder)
+        print(f"{len(stale):6} stages stale ({len(stale) / len(stages()):.0%}) after an edit in {folder}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Files of a run: what is written comes back, nothing is left half-written, bytes hang on the arrays alone, and a bad file is one sentence."""
+"""Files of a run: what is written comes back, nothing is left half-written, bytes hang on the arrays alone, a bad file is one sentence;
+what starts an unfinished stage anew, and which process of a distributed stage writes."""
 
 import json
 import time
@@ -7,8 +8,11 @@ import zipfile
 import numpy as np
 import pytest
 
+from longform.core import scratch
 from longform.core.artefacts import read_arrays, read_corpus, read_documents, read_json, whole, write_arrays, write_json
 from longform.core.documents import BadInput, Readout
+from longform.core.experiment import Experiment
+from longform.core.processes import first_process
 from longform.core.resampling import save_arrays
 from longform.core.text.rendering import pack, unpack
 from tests.refusals import refuses
@@ -71,3 +75,94 @@ def test_bytes_do_not_depend_on_the_clock_or_the_order(tmp_path, monkeypatch):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     with zipfile.ZipFile(tmp_path / "one.npz") as archive:
         assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
+
+
+@pytest.fixture
+def begin(tmp_path):
+    """A work of some settings, with what it reads."""
+    (tmp_path / "params.yaml").write_text("seed: 1\n")
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("some")
+
+    def begun(settings):
+        return scratch.resumable(Experiment(tmp_path), "train r", {"code": "language_models/model", **settings}, texts)
+
+    return begun
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Sources of a package: a model that imports rates, and a report that nothing imports."""
+    folder = tmp_path / "src" / "longform"
+    (folder / "language_models").mkdir(parents=True)
+    (folder / "language_models" / "model.py").write_text("from longform import rates\n\nRATE = rates.fast()\n")
+    (folder / "rates.py").write_text('"""Rates."""\n\ndef fast():\n    return 1\n')
+    (folder / "report.py").write_text("COLOUR = 1\n")
+    monkeypatch.setattr(scratch, "SOURCES", tmp_path / "src")
+    return folder
+
+
+def survives(begin, settings, change=lambda: None):
+    """Whether a checkpoint of an unfinished stage is still there after a change; nothing is left after success."""
+    with pytest.raises(RuntimeError), begin(settings) as place:
+        (place / "last.ckpt").write_text("state")
+        raise RuntimeError
+    with begin({**settings, **(change() or {})}) as place:
+        kept = (place / "last.ckpt").is_file()
+    assert not place.exists()
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "kept"),
+    [
+        ("report.py", "COLOUR = 2\n", True),
+        ("rates.py", '"""Rates, in words."""\n\ndef fast():\n    return 1  # a comment\n', True),
+        ("rates.py", "def fast():\n    return 2\n", False),
+        ("language_models/model.py", "RATE = 3\n", False),
+    ],
+)
+def test_only_code_that_the_stage_runs_starts_it_anew(begin, package, file, text, kept):
+    assert survives(begin, {}, lambda: (package / file).write_text(text) and None) == kept
+
+
+def test_other_hardware_takes_a_training_up_and_another_rate_does_not(begin, package, monkeypatch):
+    schedule = {"learning_rate": 1e-3, "accumulate": 8}
+    monkeypatch.setenv("LONGFORM_DEVICES", "1")
+
+    def move():
+        monkeypatch.setenv("LONGFORM_DEVICES", "8")
+        return {"workers": 4}
+
+    assert survives(begin, {"schedule": schedule, "workers": 1}, move)
+    assert not survives(begin, {"schedule": schedule}, lambda: {"schedule": {**schedule, "learning_rate": 2e-3}})
+
+
+def test_inputs_are_read_in_pieces_and_start_it_anew(begin, package, tmp_path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.read_bytes", lambda self: pytest.fail("a whole dump in memory"))
+    assert not survives(begin, {}, lambda: (tmp_path / "texts.jsonl").write_text("more") and None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "environment", "writes"),
+    [
+        ({}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, True),  # a worker of a task farm
+        ({}, {"RANK": "1", "LOCAL_RANK": "1"}, True),
+        ({"DEVICES": "8"}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, False),
+        ({"DEVICES": "8"}, {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}, True),
+        ({"DEVICES": "2"}, {"SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, True),
+        ({"DEVICES": "2"}, {"LOCAL_RANK": "1"}, False),
+        ({"DEVICES": "2", "NODES": "2"}, {"RANK": "2", "LOCAL_RANK": "0"}, False),
+        ({"DEVICES": "2", "NODES": "2"}, {"NODE_RANK": "1", "LOCAL_RANK": "0"}, False),
+    ],
+)
+def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypatch, asked, environment, writes):
+    for name, value in (environment | {f"LONGFORM_{name}": value for name, value in asked.items()}).items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "params.yaml").write_text("seed: 1\n")
+    checkpoint = tmp_path / "scratch" / "train" / "r" / "last.ckpt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_text("being written by the first process")
+    assert first_process() == writes
+    with scratch.resumable(Experiment(tmp_path), "train r", {"code": "core/malformed"}):
+        assert checkpoint.is_file() != writes

@@ -1,5 +1,6 @@
 """A small DVC project of seven stages, and a run of it by the parallel runner without Dask; git, and waiting for processes."""
 
+import os
 import subprocess
 import time
 from collections import deque
@@ -79,9 +80,17 @@ def status():
         return repo.status()
 
 
+def command(folder, *words):
+    """What a command prints; git and DVC's experiments have an author."""
+    who = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {**os.environ, **who, "DVC_NO_ANALYTICS": "1"}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr[-2000:]}"
+    return done.stdout
+
+
 def git(folder, *words):
-    own = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+    return command(folder, "git", "-c", "commit.gpgsign=false", *words)
 
 
 def until(condition, seconds=100):

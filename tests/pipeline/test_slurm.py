@@ -43,24 +43,20 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return load_file(next(folder.glob("data/models/articles/wiki/tiny/**/model.safetensors")))
-
-
 @pytest.mark.parametrize(("nodes", "each"), [(1, 2), (2, 1)])
 def test_a_training_that_srun_starts_once_a_process_is_one_training(nodes, each, tmp_path):
     srun = tmp_path / "srun"
     srun.write_text(SRUN)
     srun.chmod(0o755)
     spread = project(tmp_path / "spread")
-    options = f"--nodes={nodes} --ntasks-per-node={each}"
-    command = f"{srun} {options} {sys.executable} -m longform.pipeline {' '.join(STAGE)} --home {spread}"
+    command = [srun, f"--nodes={nodes}", f"--ntasks-per-node={each}", sys.executable, "-m", "longform.pipeline", *STAGE]
     shared = {"LONGFORM_DEVICES": str(each), "LONGFORM_NODES": str(nodes), "LONGFORM_STRATEGY": "ddp"}
-    source = {"PYTHONPATH": str(ROOT / "src"), **shared}
-    done = subprocess.run(command.split(), capture_output=True, text=True, env={**os.environ, **source}, cwd=tmp_path)
+    source = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **shared}
+    done = subprocess.run([*command, "--home", spread], capture_output=True, text=True, env=source, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("best validation loss") == 1  # one process speaks and writes
-    assert main([*STAGE, "--home", str(project(tmp_path / "alone"))]) == 0
-    one, two = weights(tmp_path / "alone"), weights(spread)
+    alone = project(tmp_path / "alone")
+    assert main([*STAGE, "--home", str(alone)]) == 0
+    one, two = (load_file(next((home / "data" / "models").rglob("model.safetensors"))) for home in (alone, spread))
     assert one.keys() == two.keys() and all(torch.allclose(one[name], two[name], atol=2e-6) for name in one)
     assert not any((spread / "scratch").rglob("*.ckpt"))

@@ -69,19 +69,19 @@ def run(warm, project, *arguments, **variables):
     return status, log.read_text() if log.exists() else ""
 
 
-def test_a_stage_sees_what_a_fresh_process_sees_and_nothing_of_the_one_before(warm, project):
+def test_a_stage_sees_what_a_fresh_process_sees_and_edits_but_nothing_of_the_one_before(warm, project):
     for kind in ("first", "second"):
         status, said = run(warm, project, kind, "articles", "wiki", NAMED=kind)
         seen = json.loads(said)
-        assert status == 0
-        assert seen["argv"] == [kind, "articles", "wiki"] and seen["calls"] == [kind] and seen["named"] == kind
+        assert (
+            status == 0
+            and seen["argv"] == [kind, "articles", "wiki"]
+            and seen["calls"] == [kind]
+            and seen["named"] == kind
+        )
         assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.pipeline.__main__"
-
-
-def test_edits_between_stages_are_seen_and_statuses_and_tracebacks_come_back(warm, project):
-    run(warm, project, "first")
     (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
-    assert json.loads(run(warm, project, "second")[1])["calls"] == ["edited", "second"]
+    assert json.loads(run(warm, project, "third")[1])["calls"] == ["edited", "third"]
     assert run(warm, project, "refused")[0] == 3
     status, said = run(warm, project, "broken")
     assert status == 1 and "ValueError: broken on purpose" in said

@@ -69,24 +69,52 @@ def test_a_verdict_on_one_training_says_that_its_interval_covers_documents_alone
     assert "documents alone" not in twice.sentence()
 
 
-def test_a_margin_states_that_something_does_not_get_worse_by_as_much(tmp_path):
-    sizes = Results([ppl("small", 2.0, True), ppl("large", 1.97, True)])
-    order = [{"system": "small"}, {"system": "large"}]
-    assert judged(tmp_path, sizes, for_each=["corpus"], order=order).verdict == "undecided"
-    assert judged(tmp_path, sizes, for_each=["corpus"], order=order, margin=0.9).verdict == "holds"
-    far = Results([ppl("small", 2.0, True), ppl("large", 1.5, True)])
-    assert judged(tmp_path, far, for_each=["corpus"], order=order, margin=0.9).verdict == "contradicted"
+def sized(**values):
+    return Results([ppl(system, value, True) for system, value in values.items()])
 
 
-def test_a_chain_of_which_a_link_was_not_measured_does_not_hold(tmp_path):
-    """Another corpus without any link says nothing; one link short, the chain is not shown."""
-    whole = Results([r for r in RESULTS if r.system in ("data", "gpt2") and r.corpus == "wiki"])
-    assert judged(tmp_path, whole, for_each=["corpus"]).verdict == "holds"
-    short = Results([r for r in whole if r.titles is not False])
-    assert judged(tmp_path, short, for_each=["corpus"]).verdict == "not measured here"
-    assert judged(tmp_path, short, for_each=["corpus"], needs="any").verdict == "holds"
-    elsewhere = {"corpus": ["wiki", "pubmed"]}
-    assert judged(tmp_path, whole, for_each=elsewhere).verdict == "holds"
+def compared(reference):
+    return Results([Record("c", "accuracy", "wiki", value=0.55, low=0.5, high=0.6, units=100, reference=reference)])
+
+
+NEAR, FAR, FALLING = sized(small=2.0, large=1.97), sized(small=2.0, large=1.5), sized(s=3.0, m=2.8, l=2.9, xl=2.2)
+WHOLE = Results([r for r in RESULTS if r.system in ("data", "gpt2") and r.corpus == "wiki"])
+SHORT = Results([r for r in WHOLE if r.titles is not False])
+TWO_OF_THREE = Results([ppl("gpt2", v, True, corpus=c) for c, v in (("x", 3), ("y", 3), ("z", 1))]
+                       + [ppl("data", 2.0, corpus=c) for c in "xyz"])  # fmt: skip
+ALONE = {"for_each": ["corpus"]}
+PAIR = ALONE | {"order": [{"system": "small"}, {"system": "large"}]}
+RISING = ALONE | {"order": None, "rising": [{"system": name} for name in ("xl", "l", "m", "s")]}
+NEEDING = {"order": [{"system": "data"}, {"titles": True}]}
+REFERENCE = ALONE | {"where": {"metric": "accuracy"}, "order": [{"reference": {}}, {"critic": "c"}]}
+
+
+@pytest.mark.parametrize(
+    ("results", "changes", "verdict"),
+    [
+        (NEAR, PAIR, "undecided"),
+        (NEAR, PAIR | {"margin": 0.9}, "holds"),  # it does not get worse by as much
+        (FAR, PAIR | {"margin": 0.9}, "contradicted"),
+        (WHOLE, ALONE, "holds"),
+        (WHOLE, {"for_each": {"corpus": ["wiki", "pubmed"]}}, "holds"),  # a corpus without any link says nothing
+        (SHORT, ALONE, "not measured here"),  # one link short, the chain is not shown
+        (SHORT, ALONE | {"needs": "any"}, "holds"),
+        (FALLING, RISING, "holds"),
+        (FALLING, RISING | {"rising": RISING["rising"][::-1]}, "contradicted"),
+        (Results(FALLING[:3]), RISING, "not measured here"),
+        (TWO_OF_THREE, NEEDING | {"needs": "all"}, "contradicted"),
+        (TWO_OF_THREE, NEEDING | {"needs": "majority"}, "holds"),
+        (TWO_OF_THREE, NEEDING | {"needs": "any"}, "holds"),
+        (compared(0.4), REFERENCE, "holds"),
+        (compared(0.7), REFERENCE, "contradicted"),
+        (compared(None), REFERENCE, "not measured here"),
+        (RESULTS, {"not_testable": {"small": "too small"}, "scale": "small"}, "not testable here"),
+        (RESULTS, {"not_testable": {"small": "too small"}, "scale": "large"}, "contradicted"),
+        (Results([]), {}, "not measured here"),
+    ],
+)
+def test_margins_chains_slopes_needs_references_and_scales_decide_the_verdict(tmp_path, results, changes, verdict):
+    assert judged(tmp_path, results, **changes).verdict == verdict
 
 
 def test_a_ratio_of_ratios_needs_both_to_be_known(tmp_path):
@@ -103,16 +131,7 @@ def test_a_ratio_of_ratios_needs_both_to_be_known(tmp_path):
     assert found.rows[0].contrast.value == pytest.approx(1.2 / 1.03)
 
 
-def test_a_slope_over_sizes_falls_or_does_not(tmp_path):
-    sizes = Results([ppl(name, value, True) for name, value in (("s", 3.0), ("m", 2.8), ("l", 2.9), ("xl", 2.2))])
-    steps = [{"system": name} for name in ("xl", "l", "m", "s")]
-    assert judged(tmp_path, sizes, for_each=["corpus"], order=None, rising=steps).verdict == "holds"
-    assert judged(tmp_path, sizes, for_each=["corpus"], order=None, rising=steps[::-1]).verdict == "contradicted"
-    lacking = judged(tmp_path, Results(sizes[:3]), for_each=["corpus"], order=None, rising=steps)
-    assert lacking.verdict == "not measured here"
-
-
-def test_a_claim_about_what_was_not_run_says_what_it_takes(tmp_path):
+def test_a_claim_about_what_was_not_run_or_cannot_be_tested_says_what_it_takes_or_why(tmp_path):
     takes = {"for_each": ["corpus", "titles"], "takes": "a second family: the scale large"}
     first = Results([r for r in RESULTS if r.system != "gpt_neo"])
     both = [{"system": "gpt2"}, {"system": "gpt_neo"}]
@@ -120,6 +139,8 @@ def test_a_claim_about_what_was_not_run_says_what_it_takes(tmp_path):
     assert rows(lacking) == {("", ""): "not measured here"}
     assert lacking.sentence().endswith("**not measured here**; it takes a second family: the scale large")
     assert not [row.why for row in judged(tmp_path, order=both, **takes).rows if "takes" in row.why]
+    everywhere = judged(tmp_path, order=None, not_testable="raters are simulated")
+    assert everywhere.verdict == "not testable here" and "raters are simulated" in everywhere.sentence()
     order = [{"system": "data", "titles": None}, {"system": ["gpt2", "gpt_neo"], "titles": True}]
     needed = {"for_each": ["corpus"], "order": order, "with": {"system": ["gpt_neo"]}}
     assert judged(tmp_path, **needed).verdict != "not measured here" == judged(tmp_path, first, **needed).verdict
@@ -147,13 +168,6 @@ def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_pa
     assert {row.verdict for row in signed.rows} == {"holds"}
 
 
-@pytest.mark.parametrize(("needs", "verdict"), [("all", "contradicted"), ("majority", "holds"), ("any", "holds")])
-def test_a_claim_needs_all_rows_a_majority_or_any(tmp_path, needs, verdict):
-    models = [ppl("gpt2", v, True, corpus=c) for c, v in (("x", 3), ("y", 3), ("z", 1))]
-    results = Results([*models, *(ppl("data", 2.0, corpus=c) for c in "xyz")])
-    assert judged(tmp_path, results, needs=needs, order=[{"system": "data"}, {"titles": True}]).verdict == verdict
-
-
 @pytest.mark.parametrize(
     ("value", "alone", "among"), [(1.93, "contradicted", "undecided"), (1.88, "contradicted", "contradicted")]
 )
@@ -170,14 +184,6 @@ def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alo
         assert {row.verdict for row in found.rows[1:]} <= {"holds"}
         assert found.rows[0].why == ("contradicted alone, not among 10 comparisons" if verdict == "undecided" else "")
         assert all(row.once for row in found.rows)
-
-
-def test_what_cannot_be_tested_says_why_and_where(tmp_path):
-    everywhere = judged(tmp_path, order=None, not_testable="raters are simulated")
-    assert everywhere.verdict == "not testable here" and "raters are simulated" in everywhere.sentence()
-    assert judged(tmp_path, not_testable={"small": "too small"}, scale="small").verdict == "not testable here"
-    assert judged(tmp_path, not_testable={"small": "too small"}, scale="large").verdict == "contradicted"
-    assert judged(tmp_path, Results([])).verdict == "not measured here"
 
 
 @pytest.mark.parametrize(("changes", "message"),
@@ -199,13 +205,6 @@ def test_the_file_has_a_line_for_a_claim_and_its_rows_beneath(tmp_path):
     assert lines[0]["row"] == "" and lines[0]["verdict"] == "contradicted" and len(lines) == 7
     assert float(lines[1]["difference"]) == pytest.approx(1.25) and lines[1]["row"] == "wiki, gpt2"
     assert "| paper | 1 |  | 1 |" in claims_markdown([found])
-
-
-@pytest.mark.parametrize(("reference", "verdict"), [(0.4, "holds"), (0.7, "contradicted"), (None, "not measured here")])
-def test_a_number_can_be_held_against_what_its_record_was_compared_with(tmp_path, reference, verdict):
-    record = Record("c", "accuracy", "wiki", value=0.55, low=0.5, high=0.6, units=100, reference=reference)
-    claim = {"where": {"metric": "accuracy"}, "for_each": ["corpus"], "order": [{"reference": {}}, {"critic": "c"}]}
-    assert judged(tmp_path, Results([record]), **claim).verdict == verdict
 
 
 Z = 1.959963984540054
@@ -258,9 +257,7 @@ def test_records_of_seeds_are_one_number_and_fewer_than_twenty_units_give_no_int
     assert few.low is None and not few.known
     assert contrast((1, -1), (few, Estimate(0.5, 0.5, 0.5))) == Estimate(0.5, units=19)
     assert over_seeds([few, Estimate(2.0, 1.9, 2.1, 50)]).high is None
-    records = [
-        Record("c", "m", seed=seed, value=v, low=v - 0.1, high=v + 0.1, units=30) for seed, v in enumerate((1.0, 3.0))
-    ]
+    records = [Record("c", "m", seed=v, value=v, low=v - 0.1, high=v + 0.1, units=30) for v in (1, 3)]
     found = of_records(records)
     assert found.value == 2.0 and found.low < 1.0
     assert of_records(records, log=True).value == pytest.approx(math.log(3) / 2)

@@ -27,10 +27,8 @@ CONTENT = {"kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"
                        "counts": [{"printed": "{corpus}.{split}_k", "fact": "train", "times": 0.001},
                                   {"printed": "{corpus}.train_k", "fact": "train", "times": 0.001}],
                        "words": [{"printed": "pages", "cause": "pages of a book that nobody has"}]}}  # fmt: skip
-DATA, MODEL = (
-    Record("c", "latent_ppl", "wiki", s, t, value=v, low=v - 0.2, high=v + 0.2, units=50, signature="s")
-    for s, t, v in (("data", None, 2.1), ("gpt2", True, 3.0))
-)
+DATA = Record("c", "latent_ppl", "wiki", "data", value=2.1, low=1.9, high=2.3, units=50)
+MODEL = Record("c", "latent_ppl", "wiki", "gpt2", True, value=3.0, low=2.8, high=3.2, units=50)
 
 
 @pytest.fixture
@@ -131,8 +129,16 @@ LABELLED = Expected("paper",
                      "labels": {"system": {"small": "Small", "big": "Big"}, "titles": {True: "with titles"}}})  # fmt: skip
 
 
+def near(value, spread=0.01, **more):
+    return Record(value=value, low=value - spread, high=value + spread, units=50, **more)
+
+
 def record(system, value, metric="share", **more):
-    return Record("c", metric, "wiki", system, value=value, low=value - 0.01, high=value + 0.01, units=50, **more)
+    return near(value, critic="c", metric=metric, corpus="wiki", system=system, **more)
+
+
+def scored(critic, value=0.8, **more):
+    return near(value, 0.1, critic=critic, metric="accuracy", task="block_1", **more)
 
 
 def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
@@ -179,10 +185,6 @@ ACCURACIES = {"labels": {"critic": {"grid": "entity grid", "bb": "BBScore"}, "ta
                                  {"printed": "{critic}.{task}", "where": {"metric": "accuracy"}}]}}  # fmt: skip
 
 
-def scored(critic, task="block_1", value=0.8, **more):
-    return Record(critic, "accuracy", task=task, value=value, low=value - 0.1, high=value + 0.1, units=30, **more)
-
-
 SCORED = Results([scored("bb"), scored("bb", variant="head_0"), scored("grid", value=0.5)])
 GIVEN = Given(SCORED, Expected("paper", ACCURACIES), Path())
 
@@ -199,9 +201,6 @@ def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(t
     assert [c.detail for c in cells] == [False, True, True] and cells[0].value == pytest.approx(15)
     cells = GIVEN.crossed([scored("bb", value=0.2), *seeds], "table", ("critic",), "task", 100)
     assert (cells[0].row, cells[0].value) == ("BBScore", 20) and [c.detail for c in cells] == [False, True, True]
-
-
-def test_printed_numbers_without_a_record_stand_alone():
     alone = GIVEN.printed_alone("table", lambda n: (n.path[0], n.path[1]) if n.path[1] == "block_2" else None)
     assert [(c.row, c.printed) for c in alone] == [("bb", 70.0), ("ranker", 98.0)]
 
@@ -216,7 +215,7 @@ def test_cells_and_arms_without_enough_units_or_reaching_inside():
 RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
 
 
-def test_the_wide_table_leaves_details_out_and_the_csv_keeps_them(tmp_path):
+def test_the_wide_table_leaves_details_out_the_csv_keeps_them_and_a_listing_has_no_bar_in_a_cell(tmp_path):
     cells = [cell("a", "x", RECORD, printed=2.5).times(100), exact("b", "x", 3), Cell("c", "x", None, detail=True)]
     Table("Caption", cells, ["a note"]).save(tmp_path, "t")
     text = (tmp_path / "t.md").read_text()
@@ -224,9 +223,6 @@ def test_the_wide_table_leaves_details_out_and_the_csv_keeps_them(tmp_path):
     assert "| c |" not in text
     with (tmp_path / "t.csv").open() as file:
         assert [row["value"] for row in csv.DictReader(file)] == ["234.5", "3", ""]
-
-
-def test_a_listing_keeps_bars_and_line_breaks_out_of_its_cells(tmp_path):
     Listing("Words", ["a", "b"], [["x|y\nz", 1.5]]).save(tmp_path, "l")
     assert "| x∣y z | 1.50 |" in (tmp_path / "l.md").read_text()
     assert (tmp_path / "l.csv").read_text() == "a,b\nx|y z,1.5\n"

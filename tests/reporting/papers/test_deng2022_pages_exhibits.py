@@ -35,10 +35,8 @@ def project(tmp_path):
     ]  # fmt: skip
     plain = tuple(Section(None, section.text) for section in TEXT)
     real = [Document("learnt", "train", plain), Document("real", "test", TEXT), Document("second", "test", plain)]
-    (tmp_path / "corpora" / "articles" / "wiki").mkdir(parents=True)
     write_documents(tmp_path / "corpora" / "articles" / "wiki" / "documents.jsonl", real)
     for record, sections in ((records[1], TEXT), (records[2], plain)):
-        generated_folder(tmp_path, record).mkdir(parents=True)
         texts = [Document(f"a{number}", "generated", sections) for number in range(3)]
         write_documents(generated_folder(tmp_path, record) / "documents.jsonl", texts)
     return Results(records)

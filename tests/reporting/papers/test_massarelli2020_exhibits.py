@@ -98,14 +98,14 @@ def test_ours_and_printed_numbers_meet_by_place(tmp_path):
     assert not [key for key in lines if key[0] in ("protocol", "table_3")]
 
 
-def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_beside_each_curve(tmp_path):
+def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_and_several_sizes_have_a_panel(
+    tmp_path,
+):
     rows = {c.row for c in exhibit("figure_2", tmp_path).cells}
     assert "news, small: top-k sampling (k 2)" in rows and not [row for row in rows if "delay" in row or "k 100" in row]
     rows = [c.row for c in exhibit("figure_5", tmp_path).cells]
     assert rows == ["delayed, top-100, delay 1", "delayed, top-100, delay 20", "plain top-2", "plain top-100"]
 
-
-def test_figure_2_has_a_panel_of_sizes_where_several_were_run(tmp_path):
     def panels(results):
         figure, canvas = draw(EXPECTED, "figure_2", results, tmp_path, DECODERS), matplotlib.figure.Figure()
         figure.draw(canvas)
