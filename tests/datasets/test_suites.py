@@ -1,4 +1,4 @@
-"""Suites: SyntaxGym's files, the seven of the paper from tiny native files, and what other programs get of them."""
+"""Suites: SyntaxGym's files, the prediction language, the seven of the paper from tiny native files, their exports."""
 
 import copy
 import csv
@@ -9,11 +9,14 @@ from dataclasses import replace
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longform.core.documents import Document
 from longform.core.text.permutations import restored
 from longform.datasets.coreference import ReMention, read_brackets, read_gap, read_re_mentions
 from longform.datasets.test_suites import items, sources
+from longform.datasets.test_suites import prediction_formulas as formulas
 from longform.datasets.test_suites.native import build
 from longform.reporting.papers import beyer2021 as suite_exports
 from tests.refusals import refuses
@@ -43,8 +46,7 @@ def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_th
     path = tmp_path / "toy.json"
     path.write_text(json.dumps(RECORD), encoding="utf-8")
     suite = items.read_suite(path)
-    empty = {"items__0__conditions__0__regions__0": {"region_number": 1, "content": ""}}
-    bare = items.suite_from_record(changed(**empty, meta__name="other"))
+    bare = items.suite_from_record(changed(items__0__conditions__0__regions__0__content="", meta__name="other"))
     edited = type(suite)("e", "mean", ("(1;%a%) > (1;%b%)",), (items.pair(3, {"a": ["x"], "b": ["y"]}, EDITS),))
     assert suite.meta == {"author": "me", "comment": "naïve"} and suite.items[2].number == 5
     assert [r.content for r in suite.items[0].condition("b").regions] == ["The dog", "b barked ."]
@@ -82,10 +84,8 @@ def test_a_bad_suite_says_what_is_wrong(record, says):
     refuses(re.escape(says), items.suite_from_record, record, "toy.json")
 
 
-STORY_COLUMNS = [
-    "InputStoryid", "InputSentence1", "InputSentence2", "InputSentence3", "InputSentence4",
-    "RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2", "AnswerRightEnding",
-]  # fmt: skip
+STORY_COLUMNS = ["InputStoryid", *(f"InputSentence{i}" for i in range(1, 5)), "RandomFifthSentenceQuiz1",
+                 "RandomFifthSentenceQuiz2", "AnswerRightEnding"]  # fmt: skip
 STORIES = [
     ["s1", "Ann woke up.", "She ate.", 'She said "hi".', "She left.", "She sang.", "She slept.", "2"],
     ["s2", "A dog ran.", "It fell.", "It rose.", "It ran.", "It won.", "It flew.", "1"],
@@ -95,15 +95,10 @@ DIALOGUES = [
     "3 hello , how are you ?\ti am fine .\t\tno|i am fine .", "4 good .\tyes .\t\tx|yes .",
     "1 hi .\thi .\t\ta|hi .", "2 hi .\thi .\t\ta|hi .", "1 one\ttwo\t\tc", "2 three\tfour\t\tc",
 ]  # fmt: skip
-STATEMENTS = [
-    {"id": "a", "label": "negative", "sentence1": "i am a nurse .", "sentence2": "i am a cook ."},
-    {"id": "b", "label": "positive", "sentence1": "i am a nurse .", "sentence2": "i nurse ."},
-    {"id": "c", "label": "neutral", "sentence1": "i am a nurse .", "sentence2": "it rains ."},
-]
-SCHEMA = {
-    "id": 0, "sentence": "The city refused the men a permit because [MASK]  feared violence.", "mask": "[MASK]",
-    "candidates": ["The city", "The men"], "correct": 0,
-}  # fmt: skip
+STATEMENTS = [{"id": label, "label": label, "sentence1": "i am a nurse .", "sentence2": said} for label, said in
+              (("negative", "i am a cook ."), ("positive", "i nurse ."), ("neutral", "it rains ."))]  # fmt: skip
+SCHEMA = {"id": 0, "sentence": "The city refused the men a permit because [MASK]  feared violence.", "mask": "[MASK]",
+          "candidates": ["The city", "The men"], "correct": 0}  # fmt: skip
 USES = [
     "u1\twhile\tcontrast\tI like tea , while you like coffee .",
     "u2\twhile\tcontrast\tWhile I slept , you worked .",
@@ -131,10 +126,9 @@ def raw(tmp_path):
     return tmp_path
 
 
-SOURCES = {
-    "stories": "stories.tsv", "dialogues": "dialogues.txt", "schemas": "schemas.jsonl", "statements": "statements.jsonl",
-    "connectives": "uses.tsv", "re_mentions": {"tiny": "d.conll"}, "texts": {"zu": "zu.txt"},
-}  # fmt: skip
+SOURCES = {"stories": "stories.tsv", "dialogues": "dialogues.txt", "schemas": "schemas.jsonl",
+           "statements": "statements.jsonl", "connectives": "uses.tsv", "re_mentions": {"tiny": "d.conll"},
+           "texts": {"zu": "zu.txt"}}  # fmt: skip
 
 
 def built(raw, chosen=SOURCES, **settings):
@@ -156,20 +150,22 @@ def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suite
     connectives = {f"connective_while_{sense}_as_{other}" for sense in ("contrast", "temporal") for other in words}
     others = {"N_all", "N_context", "story_cloze", "D_all", "D_context", "winograd_full", "winograd_partial"}
     assert set(suites) == others | connectives | {"speaker_commitment", "coreference_tiny", "zu_all", "zu_context"}
-    assert regions(suites["story_cloze"], 0, "original_ending")[1] == "She slept."
-    assert regions(suites["story_cloze"], 0, "distractor_ending")[1] == "She sang."
+    told = 'Ann woke up. She ate. She said "hi". She left.'
+    for name, condition, *wanted in (
+        ("story_cloze", "original_ending", told, "She slept."),
+        ("story_cloze", "distractor_ending", told, "She sang."),
+        ("connective_while_contrast_as_yet", "manipulated", "I like tea ,", "yet", "you like coffee ."),
+        ("connective_while_temporal_as_as", "original", "A while ago he sang", "while", "we danced ."),
+        ("coreference_tiny", "pronoun", "A woman sang .", "Then she bowed ."),
+        ("coreference_tiny", "repetition", "A woman sang .", "Then the woman bowed ."),
+        ("speaker_commitment", "speaker_change", "i am a nurse . [SEP]", "i am a cook ."),
+        ("speaker_commitment", "same_speaker", "i am a nurse .", "i am a cook ."),
+    ):
+        assert regions(suites[name], 0, condition) == wanted
     assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
-    suite = suites["connective_while_contrast_as_yet"]
-    assert regions(suite, 0, "manipulated") == ["I like tea ,", "yet", "you like coffee ."]
-    assert len(suite.items) == 1 and suite.meta["excluded"] == {"opens its segment": 1}
-    found = regions(suites["connective_while_temporal_as_as"], 0, "original")
-    assert found == ["A while ago he sang", "while", "we danced ."]
-    assert regions(suites["coreference_tiny"], 0, "pronoun") == ["A woman sang .", "Then she bowed ."]
-    assert regions(suites["coreference_tiny"], 0, "repetition") == ["A woman sang .", "Then the woman bowed ."]
-    suite = suites["speaker_commitment"]
-    assert regions(suite, 0, "speaker_change") == ["i am a nurse . [SEP]", "i am a cook ."]
-    assert regions(suite, 0, "same_speaker") == ["i am a nurse .", "i am a cook ."]
-    assert suite.meta["excluded"] == {"label positive": 1, "label neutral": 1}
+    assert len(suites["connective_while_contrast_as_yet"].items) == 1
+    assert suites["connective_while_contrast_as_yet"].meta["excluded"] == {"opens its segment": 1}
+    assert suites["speaker_commitment"].meta["excluded"] == {"label positive": 1, "label neutral": 1}
 
 
 def test_order_suites_hold_the_same_units_and_their_edits_restore_them(suites):
@@ -179,8 +175,7 @@ def test_order_suites_hold_the_same_units_and_their_edits_restore_them(suites):
         edit = suites[name].items[0].edits[0]
         order = [original[i] for i in edit["order"]]
         assert regions(suites[name], 0, "shuffled") == [" ".join(order[:4]), order[4]]
-        assert order != original
-        assert restored(order, edit) == original
+        assert order != original == restored(order, edit)
     assert regions(suites["N_context"], 0, "shuffled")[1] == "She slept."
     said = "hello , how are you ? [SEP] i am fine . [SEP] good . [SEP]"
     assert regions(suites["D_all"], 0, "original") == [said, "yes ."]
@@ -199,53 +194,54 @@ def test_winograd_sides_are_shuffled_by_seed(raw):
 def test_a_replacement_may_take_the_case_of_its_place(raw, settings, put_in):
     (raw / "uses.tsv").write_text("u\thowever\tcontrast\tIt rained . However , we walked .", encoding="utf-8")
     suite = built(raw, {"connectives": "uses.tsv"}, **settings)["connective_however_contrast_as_yet"]
-    assert regions(suite, 0, "original") == ["It rained .", "However", ", we walked ."]
-    assert regions(suite, 0, "manipulated") == ["It rained .", put_in, ", we walked ."]
+    for condition, word in (("original", "However"), ("manipulated", put_in)):
+        assert regions(suite, 0, condition) == ["It rained .", word, ", we walked ."]
     assert suite.items[0].edits[0]["new"] == put_in
 
 
-def test_dialogues_may_drop_the_last_and_stories_may_be_comma_separated(raw):
+def test_dialogues_may_drop_the_last_stories_may_be_comma_separated_and_statements_keep_their_label(raw):
+    assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
     assert [len(sources.read_persona_chat(raw / "dialogues.txt", drop_last=last)) for last in (False, True)] == [3, 2]
     with (raw / "stories.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([STORY_COLUMNS, *STORIES])
     assert sources.read_stories(raw / "stories.csv") == sources.read_stories(raw / "stories.tsv")
 
 
-def test_substituted_schemas_are_cut_where_they_differ(tmp_path):
+def test_substituted_schemas_are_cut_where_they_differ_and_candidates_take_the_case_of_their_place(tmp_path):
     records = [{"question_id": "q", "correctness": right, "substitution": f"It fell because The {noun} was heavy."}
                for noun, right in (("big ball", False), ("box", True))]  # fmt: skip
     path = tmp_path / "wsc273.json"
     path.write_text(json.dumps(records), encoding="utf-8")
     schema = sources.read_schemas(path)[0]
-    cut = (schema.before, schema.candidates, schema.after, schema.right)
-    assert cut == ("It fell because The", ("big ball", "box"), "was heavy.", 1)
+    assert (schema.before, schema.after) == ("It fell because The", "was heavy.")
+    assert (schema.candidates, schema.right) == (("big ball", "box"), 1)
     refuses("have no candidate each", sources.gap, ["a", "b", "d"], ["a", "b", "c", "d"])
+    for candidate, before, expected in (("The city", "because", "the city"), ("the city", "", "The city"),
+                                        ("the city", "It fell.", "The city"), ("Ann", "because", "Ann")):  # fmt: skip
+        assert sources.in_sentence_case(candidate, before) == expected
 
 
-@pytest.mark.parametrize(("candidate", "before", "expected"),
-                         [("The city", "because", "the city"), ("the city", "", "The city"),
-                          ("the city", "It fell.", "The city"), ("Ann", "because", "Ann")])  # fmt: skip
-def test_candidates_take_the_case_of_their_place(candidate, before, expected):
-    assert sources.in_sentence_case(candidate, before) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "owned"), [("he saw her dog", True), ("he saw her .", False), ("he gave her the dog", False)]
-)
-def test_her_owns_only_what_can_be_owned(text, owned):
-    assert ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann").possessive is owned
+def test_her_owns_only_what_can_be_owned():
+    for text, owned in (("saw her dog", True), ("saw her .", False), ("gave her the dog", False)):
+        assert ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann").possessive is owned
 
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 
 
-def test_gap_pairs_need_the_name_in_the_sentence_before(tmp_path):
+def test_gap_rows_become_spans_and_labels_and_pairs_need_the_name_in_the_sentence_before(tmp_path):
     text = "Ann met Sue. Then she left. It rained."
     rows = [f"d{i}\t{text}\t{word}\t{text.index(word)}\tAnn\t0\t{mark}\tSue\t8\tFALSE\tu\n"
             for i, (word, mark) in enumerate((("she", "TRUE"), ("It", "TRUE"), ("she", "FALSE")))]  # fmt: skip
     path = tmp_path / "gap.tsv"
     path.write_text(HEADER + "".join(rows), encoding="utf-8")
     assert read_re_mentions(path) == [ReMention("d0", "Ann met Sue.", "Then she left.", 5, 8, "Ann")]
+    path.write_text(HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n')
+    (item,) = read_gap(path)
+    assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
+    assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
+    path.write_text(HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8")
+    refuses("line 2", read_gap, path)  # its offsets miss its words
 
 
 def test_arrau_markables_become_re_mentions(tmp_path):
@@ -281,67 +277,49 @@ def test_arrau_markables_become_re_mentions(tmp_path):
 def test_a_bad_source_says_where_and_what(raw, name, content, says):
     (raw / name).write_text(content, encoding="utf-8")
     refuses(re.escape(says), built, raw)
-
-
-def test_an_unknown_source_and_a_missing_file_are_refused(raw):
     refuses("allowed are", built, raw, {"poems": "x"})
     refuses("No such file", built, raw, {"statements": "absent.jsonl"})
-    assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
-
-
-def test_gap_rows_become_spans_and_labels_and_one_that_misses_its_words_is_refused(tmp_path):
-    path = tmp_path / "gap.tsv"
-    path.write_text(HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n')
-    (item,) = read_gap(path)
-    assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
-    assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
-    path.write_text(HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8")
-    refuses("line 2", read_gap, path)
 
 
 def brackets(rows):
-    lines = ["#begin document (x); part 0"]
-    return read_brackets(lines + ["" if not word else f"x\t0\t0\t{word}\t_\t{mark}" for word, mark in rows], "x")
+    words = ["" if not word else f"x\t0\t0\t{word}\t_\t{mark}" for word, mark in rows]
+    return read_brackets(["#begin document (x); part 0", *words], "x")
 
 
-def test_brackets_nest_and_point_at_their_words():
+def test_brackets_nest_and_point_at_their_words_and_those_that_do_not_fit_are_refused():
     rows = [("The", "(1"), ("son", ""), ("of", ""), ("Ann", "(2)|1)"), ("", ""), ("He", "(1)"), ("ran", "")]
     texts, found = brackets(rows)
     assert texts == [["The", "son", "of", "Ann"], ["He", "ran"]]
     spans = {(m.first, m.last, m.chain) for m in found}
     assert spans == {((0, 0), (0, 3), "1"), ((0, 3), (0, 3), "2"), ((1, 0), (1, 0), "1")}
-
-
-@pytest.mark.parametrize("rows", [[("Ann", "1)")], [("Ann", "(1))")]])
-def test_brackets_that_do_not_fit_are_refused(rows):
-    refuses("x:2", brackets, rows)
+    for mark in ("1)", "(1))"):
+        refuses("x:2", brackets, [("Ann", mark)])
 
 
 def test_a_harness_task_asks_the_suites_question(suites):
-    cloze = suite_exports.harness_task(suites["story_cloze"])
-    line = json.loads(cloze["story_cloze.jsonl"].splitlines()[0])
-    assert line["choices"][line["target"]] == "She slept."
-    assert line["context"].endswith("She left.")
-    connective = suite_exports.harness_task(suites["connective_while_contrast_as_yet"])
-    line = json.loads(connective["connective_while_contrast_as_yet.jsonl"])
-    assert line["continuation"] == "you like coffee ."
-    assert line["choices"][line["target"]] == "I like tea , while"
-    task = yaml.safe_load(connective["connective_while_contrast_as_yet.yaml"])
+    def asked(name):
+        """The first line of a suite's task, its right choice, and the task."""
+        made = suite_exports.harness_task(suites[name])
+        line = json.loads(made[f"{name}.jsonl"].splitlines()[0])
+        return line, line["choices"][line["target"]], yaml.safe_load(made[f"{name}.yaml"])
+
+    line, right, _ = asked("story_cloze")
+    assert (right, line["context"][-9:]) == ("She slept.", "She left.")
+    line, right, task = asked("connective_while_contrast_as_yet")
+    assert right == "I like tea , while" and line["continuation"] == "you like coffee ."
     wanted = {"doc_to_text": "{{target}}", "doc_to_target": "{{continuation}}", "output_type": "multiple_choice"}
     assert wanted.items() <= task.items() and task["target_delimiter"] == " "
-    order = suite_exports.harness_task(suites["N_all"])
-    assert yaml.safe_load(order["N_all.yaml"])["target_delimiter"] == ""  # nothing stands before a whole text
-    whole = json.loads(order["N_all.jsonl"].splitlines()[0])
-    assert whole["context"] == ""
-    assert whole["choices"][whole["target"]] == " ".join([*STORIES[0][1:5], "She slept."])
+    line, right, task = asked("N_all")
+    assert right == " ".join([*STORIES[0][1:5], "She slept."])
+    assert line["context"] == "" == task["target_delimiter"]  # nothing stands before a whole text
 
 
 def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(suites):
-    names = ["story_cloze", "N_all", "speaker_commitment"]
-    files = suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
+    chosen = [suites[name] for name in ("story_cloze", "N_all", "speaker_commitment")]
+    files = suite_exports.judgement_sheet(chosen, 2, 5)
     lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]
     study, sheet = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("study.csv", "sheet.csv"))
-    assert lines == study and files == suite_exports.judgement_sheet([suites[name] for name in names], 2, 5)
+    assert lines == study and files == suite_exports.judgement_sheet(chosen, 2, 5)
     wanted = [[line[field] for field in ("item_id", "left", "right")] for line in lines]
     assert [list(row.values()) for row in sheet] == [[*row, "", ""] for row in wanted]  # no key
     key = {row["item"]: row["coherent"] for row in csv.DictReader(io.StringIO(files["key.csv"]))}
@@ -351,8 +329,7 @@ def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(sui
         item = next(i for i in suites[line["suite"]].items if f"{line['suite']}/{i.number}" == line["item_id"])
         spoilt = " ".join(r.content for r in item.condition(line["condition"]).regions)
         other = {"left": "right", "right": "left"}[line["gold_side"]]
-        shown = line[other].replace("\n– ", " [SEP] ").removeprefix("– ")
-        assert shown == spoilt
+        assert line[other].replace("\n– ", " [SEP] ").removeprefix("– ") == spoilt
         assert "[SEP]" not in line["left"] + line["right"]
 
 
@@ -364,3 +341,60 @@ def test_what_cannot_be_asked_or_judged_is_left_out(suites):
     refuses("read alike", suite_exports.judgement_sheet, [replace(suite, items=(same,))], 99, 1)
     odd = replace(suites["N_all"], predictions=("(2;%shuffled%) > 3",))
     refuses("contrast no region in two conditions", suite_exports.harness_task, odd)
+
+
+def truth(text: str, **values: float) -> bool:
+    return bool(formulas.evaluate(formulas.parse(text), lambda named: values[f"{named.condition}{named.region}"]))
+
+
+def test_arithmetic_is_left_associative_comparisons_strict_equality_numpys_and_brackets_are_read():
+    for text in ("5 - 4 - 3 < 0", "5+4=9-1+1", "5-(3+2)=0", "(5-3)+2=4", "[5-3]+2=4", "-1 < 1e0"):
+        assert truth(text)
+    assert not truth("(2;%a%) > (2;%b%)", a2=3.0, b2=3.0)
+    assert truth("(2;%a%) > (2;%b%)", a2=3.0000001, b2=3.0)
+    assert truth("(1;%a%) = (1;%b%)", a1=100.0, b1=100.0 + 0.0019)
+    assert not truth("(1;%a%) = (1;%b%)", a1=100.0, b1=100.0 + 0.0021)
+    assert not truth("1 < 2 | 1 < 2 & 2 < 1")
+    formula = "[(6;%np_mismatch%)-(6;%np_match%)]+[[(5;%v%)+(6;%v%)]-(5;%np_match%)]>0"
+    assert next(str(place) for place in formulas.region_values(formulas.parse(formula))) == "(6;%np_mismatch%)"
+    assert truth("[ (6;%a%) + (7;%a%) ] < [ (6;%b-1%) + (7;%b-1%) ]", a6=1, a7=2, **{"b-16": 2, "b-17": 2})
+
+
+@pytest.mark.parametrize(("text", "says"),
+                         [("(2;%a%) > ", "the end"), ("(2;%a%) > (2;%b%) < (3;%a%)", "must be written"),
+                          ("(2;%a%) + 1", "is true or false"), ("((2;%a%) > 1", "')' or an operator"),
+                          ("[(2;%a%) > 1)", "']' or an operator"), ("(2;%a%) > (2;%b%) extra", "'extra'"),
+                          ("(2;%original ending%) > 1", "put _ for blanks"), ("(x;%a%) > 1", "a region such as"),
+                          ("((2;%a%) > 1) + 1 > 2", "takes a number"), ("(2;%a%) & (3;%a%)", "takes a truth"),
+                          ("", "the end")])  # fmt: skip
+def test_a_bad_formula_says_where_and_what_is_allowed(text, says):
+    refuses(f"suite s.*{re.escape(says)}", formulas.parse, text, "suite s")
+
+
+NUMBERS = st.one_of(
+    st.integers(0, 99).map(lambda n: formulas.Number(float(n))),
+    st.builds(formulas.RegionValue, st.one_of(st.none(), st.integers(1, 9)), st.sampled_from(["a", "b_c", "d-1"])),
+)
+
+
+def of_two(signs, part):
+    return st.builds(formulas.Binary, st.sampled_from(signs), part, part)
+
+
+SUMS = st.recursive(NUMBERS, lambda inner: of_two("+-", inner), max_leaves=5)
+COMPARISONS = of_two("<>=", SUMS)
+WRITTEN = st.recursive(COMPARISONS, lambda inner: of_two("&|", inner), max_leaves=4)
+
+
+@given(WRITTEN)
+def test_parsing_what_was_written_gives_the_formula_back(formula):
+    assert formulas.parse(str(formula)) == formula
+
+
+@given(COMPARISONS, st.floats(-5, 5), st.floats(-5, 5))
+def test_evaluation_agrees_with_python_on_the_written_formula(formula, low, high):
+    values = {"a": low, "b_c": high, "d-1": low - high}
+    written = str(formula)
+    for place in set(formulas.region_values(formula)):
+        written = written.replace(str(place), f"({values[place.condition]!r})")
+    assert "=" in written or formulas.evaluate(formula, lambda named: values[named.condition]) == eval(written)

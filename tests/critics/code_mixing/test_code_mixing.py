@@ -14,6 +14,8 @@ from longform.critics.code_mixing import score as critics
 from longform.critics.code_mixing.read import LanguageModel, assign, fit, read, words_of
 from tests.refusals import refuses
 
+ALPHA = np.array([0.4, 0.7, 1.5])
+LOST = critics.MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
 TONGUES = ("ba be bi bo bu by", "ka ke ki ko ku ky", "ma me mi mo mu my")
 
 
@@ -65,28 +67,23 @@ def test_disjoint_vocabularies_are_languages_and_pure_sentences_lie_in_corners(m
 
 
 def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sentences_are_invalid(model):
-    readout = read(planted(5, mixed=False), reader=model, seed=1)
-    added = readout.arrays["posterior"] - model.alpha
+    arrays = read(planted(5, mixed=False), reader=model, seed=1).arrays
+    added = arrays["posterior"] - model.alpha
     np.testing.assert_allclose(added.sum(axis=1), 8)
     np.testing.assert_allclose(np.sort(added, axis=1)[:, :2], 0, atol=1e-9)
-    np.testing.assert_allclose(readout.arrays["share"].sum(axis=1), 1)
-    np.testing.assert_allclose(readout.arrays["mean_share"].sum(axis=1), 1)
+    for shares in (arrays["share"], arrays["mean_share"]):
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
     several = planted(6, mixed=True)
     together, alone = read(several, reader=model, seed=2), read(several[4:5], reader=model, seed=2)
     assert np.array_equal(together.arrays["share"][4], alone.arrays["share"][0])
     other = read(several[4:5], reader=model, seed=3)
     assert not np.array_equal(other.arrays["share"], alone.arrays["share"])
     readout = read([sentence("a", "ba xx"), sentence("b", "xx yy"), sentence("c", "")], reader=model, seed=1)
-    assert readout.arrays["valid"].tolist() == [True, False, False]
-    assert readout.arrays["tokens"].tolist() == [1, 0, 0]
-    assert readout.arrays["unknown"].tolist() == [1, 2, 0]
+    wanted = {"valid": [True, False, False], "tokens": [1, 0, 0], "unknown": [1, 2, 0]}
+    assert {name: readout.arrays[name].tolist() for name in wanted} == wanted
     assert critics.LanguageDispersion().tally(critics.units_from_readout(readout)).total("excluded") == 2
-
-
-def test_the_target_side_is_read_where_there_is_one():
     pair = Document("p", "test", (Section("source", "The House"), Section("target", "Ba BE")))
-    assert words_of(pair) == ["ba", "be"]
-    assert words_of(sentence("s", "Ba BE", title="anything")) == ["ba", "be"]
+    assert words_of(pair) == ["ba", "be"] == words_of(sentence("s", "Ba BE", title="anything"))
 
 
 def test_a_model_comes_back_from_its_folder_and_the_papers_critic_keeps_its_alpha(model, tmp_path):
@@ -109,19 +106,15 @@ def test_bad_input_is_refused_by_name(model):
     refuses("no document of splits", read, planted(1, mixed=False), reader=model, seed=1, splits=["test"])
     refuses("positive", LanguageModel, ("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
     refuses("phi has shape", LanguageModel, ("a", "b"), np.full((2, 3), 0.5), np.ones(2))
-    lost = critics.MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
-    refuses("none of 1 sentences", critics.DirichletCritic().fit, [lost])
-    refuses("not fitted", critics.DirichletCritic().tally, [lost])
+    refuses("none of 1 sentences", critics.DirichletCritic().fit, [LOST])
+    refuses("not fitted", critics.DirichletCritic().tally, [LOST])
     refuses("positive numbers", critics.DirichletCritic().with_prior, np.array([1.0, 0.0]))
     two, three = critics.DirichletCritic().with_prior(np.ones(2)), sentences(np.array([[1, 1, 1]]))
     refuses("mixes 3 languages, the critic knows 2", two.tally, three)
     refuses("no array", critics.units_from_readout, Readout(("u",), ("test",), {}))
     refuses("finite negative", critics.dirichlet_from_logs, np.array([-1.0, 0.0]))
     critic = critics.DirichletCritic().with_prior(ALPHA)
-    assert critic.tally([lost]).total("excluded") == 1 and np.isnan(critic.score(critic.tally([lost])))
-
-
-ALPHA = np.array([0.4, 0.7, 1.5])
+    assert critic.tally([LOST]).total("excluded") == 1 and np.isnan(critic.score(critic.tally([LOST])))
 
 
 def sentences(counts: np.ndarray, alpha: np.ndarray = ALPHA) -> list[critics.MixtureReading]:
@@ -154,9 +147,8 @@ def test_the_fit_has_the_expected_logs_of_real_sentences_and_is_best():
 def test_dispersion_is_zero_in_corners_and_two_thirds_at_the_centre():
     corner = critics.MixtureReading("a", "test", np.array([1.0, 0, 0]), ALPHA)
     centre = critics.MixtureReading("b", "test", np.full(3, 1 / 3), ALPHA)
-    lost = critics.MixtureReading("c", "test", np.zeros(3), ALPHA, valid=False)
     metric = critics.LanguageDispersion()
-    tally = metric.tally([corner, centre, lost])
+    tally = metric.tally([corner, centre, LOST])
     np.testing.assert_allclose(tally.column("dispersion"), [0, 2 / 3, 0])
     assert metric.score(tally) == pytest.approx(1 / 3)
     assert critics.LanguageDispersion(corners=True).score(tally) == 0.5

@@ -20,12 +20,19 @@ CONTEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away"
 END = "<|endoftext|>"
 
 
-def byte_level(**ends) -> PreTrainedTokenizerFast:
-    tokenizer = Tokenizer(models.BPE())
+ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+def plain_byte_level(model: models.BPE) -> Tokenizer:
+    tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=alphabet, show_progress=False)
+    return tokenizer
+
+
+def byte_level(**ends) -> PreTrainedTokenizerFast:
+    tokenizer = plain_byte_level(models.BPE())
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=ALPHABET, show_progress=False)
     tokenizer.train_from_iterator([TEXT], trainer)
     ends = ends or {"eos_token": END, "bos_token": END, "pad_token": END}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
@@ -58,25 +65,19 @@ def network(kind: str = "gpt2"):
     return made
 
 
-def suite(metric: str = "mean") -> Suite:
+def toy() -> Suite:
+    however, since, while_ = ([CONTEXT, f", {word}", "the cat ran ."] for word in ("however", "since", "while"))
     items = [
-        pair(1, {"a": [CONTEXT, ", however", "the cat ran ."], "b": [CONTEXT, ", since", "the cat ran ."]}),
+        pair(1, {"a": however, "b": since}),
         pair(2, {"a": ["", "the cat", "ran"], "b": ["the dog", "", "ran ; ran ."]}),
         pair(3, {"a": ["the naïve dog ’s ball", "sat", "."], "b": ["the naïve dog", "ran", "too ."]}),
-        pair(4, {"a": [CONTEXT, ", however", "the cat ran ."], "b": [CONTEXT, ", while", "the cat ran ."]}),
+        pair(4, {"a": however, "b": while_}),
     ]
-    return Suite("toy", metric, ("(3;%a%) > (3;%b%)",), tuple(items), {"1": "x"})
+    return Suite("toy", "mean", ("(3;%a%) > (3;%b%)",), tuple(items), {"1": "x"})
 
 
-CONDITIONS = [condition for item in suite().items for condition in item.conditions]
-
-
-def plain_byte_level() -> Tokenizer:
-    vocabulary = {character: i for i, character in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
+SUITE = toy()
+CONDITIONS = [condition for item in SUITE.items for condition in item.conditions]
 
 
 def pieces(text: str, ends: list[int]) -> list[str]:
@@ -93,7 +94,8 @@ def unigram_like() -> Tokenizer:
     return tokenizer
 
 
-ALIGNED = {"byte-level": plain_byte_level(), "sentencepiece-like": unigram_like()}
+BYTES = plain_byte_level(models.BPE(vocab={character: i for i, character in enumerate(ALPHABET)}, merges=[]))
+ALIGNED = {"byte-level": BYTES, "sentencepiece-like": unigram_like()}
 characters = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
 texts = st.one_of(st.text(characters, max_size=40), st.text(st.sampled_from("ab é日\u00a0'’🙂"), max_size=40))
 
@@ -121,7 +123,7 @@ def test_joined_contents_are_their_words_and_bytes_count_up(contents):
     text, ends = joined(contents)
     assert text == " ".join(" ".join(content.split()) for content in contents if content.split())
     assert [region.split() for region in pieces(text, ends)] == [content.split() for content in contents]
-    starts = [start for start, _ in ALIGNED["byte-level"].encode(text).offsets]
+    starts = [start for start, _ in BYTES.encode(text).offsets]
     counts = np.bincount(token_regions(text, ends, starts), minlength=len(contents))
     assert counts.tolist() == [len(region.encode()) for region in pieces(text, ends)]
 
@@ -138,7 +140,7 @@ def by_hand(model, ids: list[int]) -> np.ndarray:
 @pytest.mark.parametrize("share", [True, False])
 def test_bits_equal_an_unbatched_loop_for_every_architecture_and_tokenizer(kind, tokenizer, share):
     model, tokens = network(kind), TOKENIZERS[tokenizer]
-    found = condition_bits([suite()], Encoder(tokens), open_reader(model, 64, share))
+    found = condition_bits([SUITE], Encoder(tokens), open_reader(model, 64, share))
     for condition, bits in zip(CONDITIONS, found, strict=True):
         text = " ".join(region.content for region in condition.regions if region.content)
         ids = tokens(text, add_special_tokens=False)["input_ids"]
@@ -150,7 +152,7 @@ def test_bits_equal_an_unbatched_loop_for_every_architecture_and_tokenizer(kind,
 def test_region_sums_equal_a_loop_over_prefixes_of_the_text():
     """Byte-level tokens never cross a blank, so a region's bits are a difference of two prefixes' bits."""
     model, tokens = network(), TOKENIZERS["byte-level"]
-    found = condition_bits([suite()], Encoder(tokens), open_reader(model))
+    found = condition_bits([SUITE], Encoder(tokens), open_reader(model))
     for condition, bits in zip(CONDITIONS, found, strict=True):
         totals, contents = [0.0], []
         for region in condition.regions:
@@ -164,7 +166,7 @@ def test_ends_by_the_legacy_convention_and_by_the_image_of_2021():
     model = network()
     for kind, ends in (("byte-level", "legacy_none"), ("sentencepiece-like", "bos_eos_2021")):
         tokens = TOKENIZERS[kind]
-        found = condition_bits([suite()], Encoder(tokens, ends), open_reader(model))[4]
+        found = condition_bits([SUITE], Encoder(tokens, ends), open_reader(model))[4]
         ids = tokens("the naïve dog ’s ball sat .", add_special_tokens=False)["input_ids"]
         ids = [tokens.bos_token_id, *ids, tokens.eos_token_id] if ends == "bos_eos_2021" else ids
         assert found[0][0] == 0.0 and len(found) == 3 and len(found[2]) > 0
@@ -218,10 +220,10 @@ def test_sharing_reads_fewer_tokens_and_batches_keep_to_the_budget():
 def test_a_row_runs_from_files(tmp_path):
     network().float().save_pretrained(tmp_path)
     TOKENIZERS["byte-level"].save_pretrained(tmp_path)
-    corpus = suites_to_corpus([suite()])
+    corpus = suites_to_corpus([SUITE])
     readout = read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, name="row")
     encoder = Encoder(TOKENIZERS["byte-level"])
-    direct = suite_readout([suite()], encoder, open_reader(network().float()))
+    direct = suite_readout([SUITE], encoder, open_reader(network().float()))
     assert readout.unit_ids == ("toy/1", "toy/2", "toy/3", "toy/4")
     np.testing.assert_allclose(readout.arrays["token_bits"], direct.arrays["token_bits"], atol=1e-4)
     assert sum(readout.arrays["region_tokens"]) == len(readout.arrays["token_bits"])

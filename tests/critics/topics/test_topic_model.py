@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -20,9 +20,8 @@ from longform.critics.topics import train as ctm
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
 from tests.refusals import refuses
 
-EXACT = models.TopicSettings(
-    rounds=-1, tolerance=1e-14, floats="float64"
-)  # rounds until the bound stands still in float64
+# rounds until the bound stands still in float64
+EXACT = models.TopicSettings(rounds=-1, tolerance=1e-14, floats="float64")
 
 
 def small_model(seed: int, topics: int = 3, terms: int = 5) -> models.TopicModel:
@@ -53,17 +52,21 @@ def small_counts(seed: int, documents: int = 4, terms: int = 5) -> models.TermCo
     return models.from_rows(rows, terms)
 
 
+def maximised(counts: models.TermCounts, topics: int, seed: int = 2, **settings) -> models.TopicModel:
+    seeded = ctm.seeded_model(counts, topics=topics, seed=seed)
+    return ctm.maximise(counts, seeded, settings=replace(models.RELEASED, **settings))
+
+
 def assignments(terms: np.ndarray, logits: np.ndarray, model: models.TopicModel) -> np.ndarray:
     joint = np.append(logits, 0.0)[:, None] + np.log(model.beta[:, terms])
     return np.exp(joint - logsumexp(joint, axis=0))
 
 
-def direct_bound(row, logits, variances, model, phi=None, zeta=None) -> float:
+def direct_bound(row, logits, variances, model) -> float:
     """Blei and Lafferty (2007), equation 8 term by term, with every variational parameter explicit."""
     terms, counts = row
     full, wide = np.append(logits, 0.0), np.append(variances, 0.0)
-    phi = assignments(terms, logits, model) if phi is None else phi
-    zeta = np.exp(full + wide / 2).sum() if zeta is None else zeta
+    phi, zeta = assignments(terms, logits, model), np.exp(full + wide / 2).sum()
     prior = multivariate_normal.logpdf(logits, model.mean, model.covariance)
     prior -= 0.5 * np.trace(np.linalg.inv(model.covariance) @ np.diag(variances))
     entropy = 0.5 * np.sum(np.log(2 * np.pi * np.e * variances))
@@ -73,16 +76,12 @@ def direct_bound(row, logits, variances, model, phi=None, zeta=None) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_bound_is_the_direct_sum_of_its_terms(seed):
+def test_the_bound_is_the_direct_sum_of_its_terms_and_a_general_optimiser_finds_no_higher_one(seed):
     model, counts = small_model(seed, topics=4), small_counts(seed)
     found = ctm.expectation(counts, model, replace(EXACT, tolerance=1e-9))
     for d, row in enumerate(counts.rows()):
         direct = direct_bound(row, found.logits[d], found.variances[d], model)
         assert found.bounds[d] == pytest.approx(direct, abs=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_general_optimiser_finds_no_higher_bound(seed):
     model, counts = small_model(seed), small_counts(seed, documents=2)
     found = ctm.expectation(counts, model, EXACT)
     for d, row in enumerate(counts.rows()):
@@ -135,8 +134,8 @@ def log_ratio_variances(model: models.TopicModel) -> np.ndarray:
 def test_a_fit_recovers_topics_and_covariance_blocks_of_the_truth():
     """The blocks, not their height: the variational covariance is known to be smaller than the true one."""
     counts, block, beta, _ = simulated(400)
-    settings = models.TopicSettings(em_tolerance=1e-5, em_iterations=200)
-    fits = [ctm.maximise(counts, ctm.seeded_model(counts, topics=6, seed=seed), settings=settings) for seed in (1, 2)]
+    settings = asdict(models.TopicSettings(em_tolerance=1e-5, em_iterations=200))
+    fits = [maximised(counts, 6, seed, **settings) for seed in (1, 2)]
     model = max(fits, key=lambda fitted: fitted.history[-1].bound)
     order = np.array([int(np.argmax(model.beta @ row)) for row in beta])
     assert sorted(order) == list(range(6))
@@ -145,10 +144,9 @@ def test_a_fit_recovers_topics_and_covariance_blocks_of_the_truth():
     reached = log_ratio_variances(model)[np.ix_(order, order)]
     pairs = np.triu_indices(6, 1)
     assert np.corrcoef(reached[pairs], truth[pairs])[0, 1] > 0.95
-    same = truth[pairs] < 3
-    assert reached[pairs][same].max() < reached[pairs][~same].min()
-    ratio = reached[pairs] / truth[pairs]
-    assert ratio.max() < 1.1 and ratio.min() > 0.5
+    reached, truth = reached[pairs], truth[pairs]
+    assert reached[truth < 3].max() < reached[truth >= 3].min()
+    assert np.max(reached / truth) < 1.1 and np.min(reached / truth) > 0.5
 
 
 def test_under_the_true_model_the_latent_nll_of_its_documents_is_the_entropy_of_its_prior():
@@ -182,15 +180,12 @@ def test_the_corpus_bound_never_falls_and_the_covariance_stays_proper(floats):
 
     settings = models.TopicSettings(em_iterations=12, em_tolerance=-1, rounds=-1, tolerance=1e-9, floats=floats)
     ctm.maximise(counts, ctm.seeded_model(counts, topics=5, seed=2), settings=settings, checkpoint=note)
-    assert len(bounds) == 12
-    assert np.all(np.diff(bounds) > 0)
+    assert len(bounds) == 12 and np.all(np.diff(bounds) > 0)
 
 
 def test_a_falling_bound_is_raised_by_more_rounds_or_ends_the_fit():
     counts, *_ = simulated(40, seed=2)
-    good = ctm.maximise(
-        counts, ctm.seeded_model(counts, topics=4, seed=2), settings=replace(models.RELEASED, em_iterations=1)
-    )
+    good = maximised(counts, 4, em_iterations=1)
     hasty = replace(models.RELEASED, rounds=1, em_iterations=2)
     after_one = ctm.expectation(counts, good, hasty).bound
     after_many = ctm.expectation(counts, good, replace(hasty, rounds=50)).bound
@@ -198,19 +193,15 @@ def test_a_falling_bound_is_raised_by_more_rounds_or_ends_the_fit():
     reached = ctm.maximise(counts, replace(good, history=(between,)), settings=hasty)
     assert reached.history[1].bound > between.bound > after_one
     counts, *_ = simulated(20, seed=2)
-    good = ctm.maximise(
-        counts, ctm.seeded_model(counts, topics=3, seed=2), settings=replace(models.RELEASED, em_iterations=1)
-    )
+    good = maximised(counts, 3, em_iterations=1)
     boast = replace(good, history=(replace(good.history[0], bound=good.history[0].bound / 2),))
     assert ctm.maximise(counts, boast, settings=models.RELEASED) is boast
 
 
 def test_threads_and_precisions_agree():
     counts, *_ = simulated(70, seed=3)
-    model = ctm.maximise(
-        counts, ctm.seeded_model(counts, topics=5, seed=1), settings=replace(models.RELEASED, em_iterations=2)
-    )
-    settings = models.TopicSettings(rounds=-1, tolerance=1e-11, floats="float64")
+    model = maximised(counts, 5, seed=1, em_iterations=2)
+    settings = replace(EXACT, tolerance=1e-11)
     one = ctm.expectation(counts, model, settings)
     two = ctm.expectation(counts, model, replace(settings, threads=2))
     assert np.array_equal(one.logits, two.logits)
@@ -249,9 +240,8 @@ def test_expected_word_counts_are_shared_out_and_a_topic_may_lose_all_words():
     np.testing.assert_allclose(ctm.word_counts(found, ctm.columns_of(counts), model), direct, atol=1e-10)
     model, counts = small_model(3), small_counts(3)
     found = ctm.expectation(counts, model, EXACT)
-    nothing = ctm.Expectation(found.logits, found.variances, found.bounds, found.rounds, np.zeros_like(found.ratios))
-    moved = ctm.m_step(nothing, ctm.columns_of(counts), model)
-    assert np.all(moved.beta == 0)
+    nothing = replace(found, ratios=np.zeros_like(found.ratios))
+    assert np.all(ctm.m_step(nothing, ctm.columns_of(counts), model).beta == 0)
 
 
 def test_the_m_step_of_the_gaussian_is_the_mean_and_the_covariance_with_the_posterior_variances():
@@ -272,6 +262,10 @@ def document(number: int, *sections: str) -> Document:
     return Document(f"d{number}", "train", tuple(Section(None, text) for text in sections))
 
 
+def documents(*texts: str) -> list[Document]:
+    return [document(i, text) for i, text in enumerate(texts)]
+
+
 CORPUS = [document(0, "the river river\nBridge bridge .", "river lake @xmath0 \\alpha"),
           document(1, "The lake lake common bridge , @xmath0 \\alpha"),
           document(2, "river common lake bridge, @xmath0 \\alpha"), document(3, "common harbour harbour"),
@@ -283,7 +277,7 @@ def test_terms_are_frequent_and_specific_and_counts_cover_all_sections():
     assert found == ("river", "lake", "common", "bridge", "harbour", "valley")
     every = models.build_vocabulary(CORPUS, min_count=1)  # case and attached punctuation make other words
     assert {"Bridge", "bridge", "bridge,", "."} <= set(every) and not {"The", "x"} & set(every)
-    two = [document(0, "fig date"), document(1, "date plum"), document(2, "plum elm"), document(3, "kiwi")]
+    two = documents("fig date", "date plum", "plum elm", "kiwi")
     assert models.build_vocabulary(two, min_count=1, max_share=0.5) == ("fig", "elm", "kiwi")  # half is too much
     counts, unknown = models.count_terms(CORPUS, ("river", "lake"))
     assert counts.starts.tolist() == [0, 2, 3, 5, 5, 5, 5, 5]
@@ -302,21 +296,15 @@ def test_saving_twice_gives_the_same_bytes(tmp_path):
     refuses(r"no topics\.json", models.TopicModel.load, tmp_path / "three")
 
 
-def documents(*texts: str) -> list[Document]:
-    return [document(i, text) for i, text in enumerate(texts)]
-
-
 def test_documents_without_known_words_are_counted_and_left_out():
     texts = ["apple pear apple plum", "pear plum pear", "stone", "apple plum plum pear"] * 3
     model = ctm.fit(documents(*texts), seed=ctm.RELEASED_SEED, topics=2, min_count=4, max_share=1.1)
-    assert model.facts["documents"] == 9
-    assert model.facts["documents_without_terms"] == 3
-    assert model.facts["tokens_outside_vocabulary"] == 3
-    assert set(model.vocabulary) == {"apple", "pear", "plum"}
+    counted = {"documents": 9, "documents_without_terms": 3, "tokens_outside_vocabulary": 3}
+    assert counted.items() <= model.facts.items() and set(model.vocabulary) == {"apple", "pear", "plum"}
     np.testing.assert_allclose(model.beta.sum(axis=1), 1)
 
 
-def test_a_killed_fit_goes_on_from_its_scratch_folder(tmp_path, capsys):
+def test_a_killed_fit_goes_on_from_its_scratch_folder_and_only_training_documents_are_fitted(tmp_path, capsys):
     texts = ["apple pear apple plum", "pear plum pear fig", "fig apple plum plum pear"] * 5
     settings = {"em_iterations": 6, "em_tolerance": -1.0, "lag": 2}
     given = {"seed": 2, "topics": 2, "min_count": 1, "max_share": 1.1}
@@ -326,16 +314,8 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder(tmp_path, capsys):
     whole = ctm.fit(documents(*texts), settings=settings, **given)
     assert np.array_equal(again.beta, whole.beta)
     assert "iteration 3, ELBO -" in capsys.readouterr().out
-
-
-def test_only_training_documents_are_fitted():
     others = [replace(d, split="test", id=f"t{d.id}") for d in documents("fig fig", "fig apple")]
-    train = documents("apple pear apple plum", "pear plum pear", "apple plum plum pear")
-    settings = replace(models.RELEASED, em_iterations=2)
-    both, one = (
-        ctm.fit(part, seed=2, topics=2, min_count=1, max_share=1.1, settings=settings)
-        for part in (train + others, train)
-    )
+    both, one = (ctm.fit(part, settings=settings, **given) for part in (documents(*texts) + others, documents(*texts)))
     assert both.vocabulary == one.vocabulary and np.array_equal(both.beta, one.beta)
     refuses("zero documents of split train", ctm.fit, others, seed=2, topics=2)
 
@@ -349,12 +329,7 @@ def test_bad_input_is_named():
     refuses("singular", models.TopicModel, (), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
     refuses("covariance is singular", models.gaussian, np.zeros((4, 2)), np.zeros((4, 2)))
     empty = models.from_rows([(np.zeros(0, int), np.zeros(0))], 2)
-    refuses(
-        "document number 0 has no known word",
-        ctm.expectation,
-        empty,
-        small_model(1, topics=2, terms=2),
-        models.RELEASED,
-    )
+    small = small_model(1, topics=2, terms=2)
+    refuses("document number 0 has no known word", ctm.expectation, empty, small, models.RELEASED)
     for wrong in ({"rounds": 0}, {"floats": "float16"}, {"lag": 0}):
         refuses("topic settings", models.TopicSettings, **wrong)

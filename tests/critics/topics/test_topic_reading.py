@@ -21,13 +21,13 @@ from longform.critics.topics.train import fit
 from longform.datasets.synthetic_world.corpora import build
 from tests.refusals import refuses
 
-WORDS = ("ash", "birch", "cod", "eel", "unspoken")
+LOST = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
 
 
-def model() -> TopicModel:
+def model(words=("ash", "birch", "cod", "eel", "unspoken")) -> TopicModel:
     """Trees, fish, and both."""
     beta = np.array([[0.7, 0.3, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0.25, 0.25, 0.25, 0.25, 0]])
-    return TopicModel(WORDS, beta, np.zeros(2), np.eye(2), np.eye(2))
+    return TopicModel(words, beta, np.zeros(2), np.eye(2), np.eye(2))
 
 
 def document(name: str, *texts: str) -> Document:
@@ -37,13 +37,11 @@ def document(name: str, *texts: str) -> Document:
 def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
     texts = {"a": "ash cod what", "b": "", "c": "what is this", "d": "unspoken unspoken", "e": "eel unspoken"}
     readout = read([document(name, text) for name, text in texts.items()], reader=model())
+    wanted = {"valid": [True, False, False, False, True], "tokens": [2, 0, 0, 0, 1], "unknown": [1, 0, 3, 2, 1]}
     assert readout.unit_ids == tuple("abcde")
-    assert readout.arrays["valid"].tolist() == [True, False, False, False, True]
-    assert readout.arrays["tokens"].tolist() == [2, 0, 0, 0, 1]
-    assert readout.arrays["unknown"].tolist() == [1, 0, 3, 2, 1]
-    critic = critics.LogisticNormalCritic().with_prior(
-        readout.arrays["prior_mean_names"], readout.arrays["prior_covariance_names"]
-    )
+    assert {name: readout.arrays[name].tolist() for name in wanted} == wanted
+    prior = (readout.arrays[f"prior_{name}_names"] for name in ("mean", "covariance"))
+    critic = critics.LogisticNormalCritic().with_prior(*prior)
     assert critic.tally(critics.units_from_readout(readout)).total("excluded") == 3
 
 
@@ -95,27 +93,26 @@ def test_synthetic_words_are_met_in_any_shape_and_their_proportions_found():
 def test_bad_input_is_named():
     refuses("got no document", read, [], reader=model())
     refuses("no document of splits", read, [document("a", "ash")], reader=model(), splits=["train"])
-    nameless = TopicModel((), model().beta, np.zeros(2), np.eye(2), np.eye(2))
-    refuses("names no words", read, [document("a", "ash")], reader=nameless)
+    refuses("names no words", read, [document("a", "ash")], reader=model(words=()))
     refuses("readout is 'order', allowed is one of", read, [document("a", "ash")], reader=model(), readout="order")
     truth = {"topic_mean": np.zeros(2)}
     refuses(r"lacks \['word_probabilities'", read, [document("a", "ash")], reader=Path("unread"), reader_truth=truth)
-    lost = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
-    refuses("none of 1 documents", critics.LogisticNormalCritic().fit, [lost])
+    refuses("none of 1 documents", critics.LogisticNormalCritic().fit, [LOST])
     flat = [critics.TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
     refuses("singular", critics.LogisticNormalCritic().fit, flat)
     refuses("not fitted", critics.LogisticNormalCritic().tally, flat)
-    refuses("has 2 logits, the critic was fitted on 3", critics.LogisticNormalCritic().fit(drawn(9)).tally, flat)
+    fitted = critics.LogisticNormalCritic().fit(drawn(9))
+    refuses("has 2 logits, the critic was fitted on 3", fitted.tally, flat)
     refuses("no array", critics.units_from_readout, Readout(("u",), ("test",), {}))
-    empty = critics.LogisticNormalCritic().fit(drawn(9))
-    assert np.isnan(empty.score(empty.tally([lost])))
+    refuses("call fit", critics.RandomTopicCritic().judged, drawn(9))
+    assert np.isnan(fitted.score(fitted.tally([LOST])))
 
 
 def test_each_word_has_the_probability_that_the_first_half_gives_it():
     text = "We met an ash here. The ash was old. An eel and a birch came."
     readout = read([document("a", text)], reader=model(), readout="completion")
     lam = read([document("x", "We met an ash here.")], reader=model()).arrays["lambda"][0]
-    weights = np.exp(np.append(lam, 0.0))
+    weights = np.exp([*lam, 0.0])
     by_hand = np.log(weights / weights.sum() @ model().beta[:, [0, 3, 1]])
     np.testing.assert_allclose(readout.arrays["token_logprob"], by_hand, rtol=1e-12)
     assert [text[a:b] for a, b in next(readout.ragged("token_span")).tolist()] == ["ash", "eel", "birch"]
@@ -178,9 +175,8 @@ def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior(
     assert critics.negative_log_density(point, mean, np.linalg.inv(covariance)) == pytest.approx(expected, rel=1e-12)
     units = drawn(40)
     critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
-    rng = generator("expected density")
     reading = units[0]
-    draws = reading.logits + rng.normal(size=(40_000, 3)) * np.sqrt(reading.variances)
+    draws = reading.logits + generator("expected density").normal(size=(40_000, 3)) * np.sqrt(reading.variances)
     values = -multivariate_normal.logpdf(draws, critic.mean, np.linalg.inv(critic.precision))
     score = critic.score(critic.tally([reading]))
     assert score == pytest.approx(values.mean(), abs=5 * values.std() / 200)
@@ -191,24 +187,19 @@ def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior(
 def test_the_fit_minimises_the_full_score_of_its_own_documents():
     units = drawn(30, seed=1)
     critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
-    best = critic.score(critic.tally(units))
-    dims = 3
-    assert best == pytest.approx(
-        0.5 * (dims * np.log(2 * np.pi) - np.linalg.slogdet(critic.precision)[1] + dims), rel=1e-12
-    )
+    least = 0.5 * (3 * np.log(2 * np.pi) - np.linalg.slogdet(critic.precision)[1] + 3)
+    assert critic.score(critic.tally(units)) == pytest.approx(least, rel=1e-12)
 
 
 @pytest.mark.parametrize("full", [False, True])
 def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
     real, fresh = drawn(2000), drawn(20_000, seed=4)
-    own, chance = (
-        kind(full_expectation=full).fit(real) for kind in (critics.LogisticNormalCritic, critics.RandomTopicCritic)
-    )
+    kinds = critics.LogisticNormalCritic, critics.RandomTopicCritic
+    own, chance = (kind(full_expectation=full).fit(real) for kind in kinds)
     spreads = np.var([unit.logits for unit in real], axis=0)
     spreads = spreads + np.mean([unit.variances for unit in real], axis=0) if full else spreads
-    constant = critics.negative_log_density(own.mean, own.mean, own.precision)
+    constant, found = critics.negative_log_density(own.mean, own.mean, own.precision), chance.score(chance.tally(fresh))
     wanted = constant + 0.5 * float(spreads @ np.diag(own.precision))
-    found = chance.score(chance.tally(fresh))
     assert found == pytest.approx(wanted, rel=0.01)  # three standard errors
     assert found > own.score(own.tally(fresh)) + 0.5
 
@@ -223,19 +214,15 @@ def test_topics_at_random_are_described_by_what_was_drawn():
     np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
     assert np.abs(covariance - np.diag(np.diag(covariance))).max() < 0.3 < np.abs(np.tril(held, -1)).max()
     assert "outlier_texts" not in described
-    refuses("call fit", critics.RandomTopicCritic().judged, units)
 
 
 def test_documents_without_known_words_are_excluded_and_counted_and_outliers_come_worst_first():
     units = drawn(20)
-    lost = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
-    critic = critics.LogisticNormalCritic().fit([*units, lost])
-    clean = critics.LogisticNormalCritic().fit(units)
+    critic, clean = (critics.LogisticNormalCritic().fit(given) for given in ([*units, LOST], units))
     assert np.array_equal(critic.precision, clean.precision)
-    tally = critic.tally([*units, lost])
-    assert tally.total("excluded") == 1
-    assert tally.total("documents") == 20
+    tally = critic.tally([*units, LOST])
+    assert (tally.total("excluded"), tally.total("documents")) == (1, 20)
     assert critic.score(tally) == critic.score(critic.tally(units))
     far = critics.TopicReading("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
-    worst = critic.describe([*units, lost, far], 30)["outliers"]
+    worst = critic.describe([*units, LOST, far], 30)["outliers"]
     assert "lost" not in dict(worst) and worst[0][0] == "far" and worst[0][1] > worst[1][1] >= worst[2][1]

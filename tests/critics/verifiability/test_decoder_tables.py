@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from longform.core.critic import clustered
 from longform.core.resampling import generator
@@ -38,12 +39,12 @@ UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4,
 def test_generations_come_back_from_their_arrays():
     found = measures.generations_from_readout(measures.generations_to_readout(UNITS))
     for wanted, made in zip(UNITS, found, strict=True):
-        assert (made.unit_id, made.setting, made.page) == (wanted.unit_id, wanted.setting, wanted.page)
-        assert made.checks == wanted.checks and made.truth == wanted.truth
+        for field in ("unit_id", "setting", "page", "checks", "truth"):
+            assert getattr(made, field) == getattr(wanted, field)
         assert np.array_equal(made.sentences, wanted.sentences, equal_nan=True)
         assert made.tokens.tokens.tolist() == list(wanted.tokens.tokens)
-    untold = [generation("a", [S], None)]
-    assert measures.generations_from_readout(measures.generations_to_readout(untold))[0].truth is None
+    untold = measures.generations_to_readout([generation("a", [S], None)])
+    assert measures.generations_from_readout(untold)[0].truth is None
 
 
 def table(units, **settings):
@@ -101,18 +102,14 @@ def test_accuracy_precision_and_recall_by_hand():
     units = [generation("a", [S, S, R, N], [S, R, R, S]), generation("b", [N], [N])]
     tally = reliability.CheckerAccuracy().tally(units)
     assert reliability.confusion_of(tally).tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 1]]
-    values = {
-        name: reliability.CheckerAccuracy(name).score(tally)
-        for name in ("accuracy", f"precision of {S}", f"recall of {R}")
-    }
-    assert values == {"accuracy": 3 / 5, f"precision of {S}": 1 / 2, f"recall of {R}": 1 / 2}
+    for name, value in (("accuracy", 3 / 5), (f"precision of {S}", 1 / 2), (f"recall of {R}", 1 / 2)):
+        assert reliability.CheckerAccuracy(name).score(tally) == value
     records = Results(reliability.accuracy_records(units))
     about = records.one(metric="checker_accuracy")
     assert about.value == 3 / 5 and records.one(metric="checker_recall", task=R).value == 1 / 2
     assert about.details["confusion"]["refuted as supported"] == 1 and about.details["majority"] == 2 / 5
-    assert math.isnan(
-        reliability.CheckerAccuracy(f"precision of {S}").score(reliability.CheckerAccuracy().tally(units[1:]))
-    )
+    unsaid = reliability.CheckerAccuracy().tally(units[1:])
+    assert math.isnan(reliability.CheckerAccuracy(f"precision of {S}").score(unsaid))
     refuses("allowed are", reliability.CheckerAccuracy, "recall")
 
 
@@ -203,8 +200,6 @@ def test_the_table_is_the_majority_by_hand():
 
 
 def test_kappa_is_scikit_learns():
-    from sklearn.metrics import cohen_kappa_score
-
     first = {"1": S, "2": S, "3": R, "4": N, "5": N}
     second = {"1": S, "2": R, "3": R, "4": N, "6": S}
     common = sorted(first.keys() & second.keys())
@@ -212,13 +207,11 @@ def test_kappa_is_scikit_learns():
     assert reliability.cohen(first, second) == pytest.approx(wanted)
     assert math.isnan(reliability.cohen({"1": S}, {"1": S}))
     votes = {i: [answer(i, "x", first[i]), answer(i, "y", second[i])] for i in common}
-    assert (
-        reliability.agreement(votes)["cohen_kappa"] == pytest.approx(wanted)
-        and reliability.agreement(votes)["annotators"] == 2
-    )
+    found = reliability.agreement(votes)
+    assert found["cohen_kappa"] == pytest.approx(wanted) and found["annotators"] == 2
 
 
-@pytest.mark.parametrize("wrong", [answer("s9", "x", S), answer("s0", "x", "true"), {}])
-def test_answers_to_nothing_are_named(wrong):
-    refuses("answer 1", reliability.judged, items(("beam", "g")), [wrong])
+def test_answers_to_nothing_are_named():
+    for wrong in (answer("s9", "x", S), answer("s0", "x", "true"), {}):
+        refuses("answer 1", reliability.judged, items(("beam", "g")), [wrong])
     refuses("no line", reliability.judged, items(("beam", "g")), [])

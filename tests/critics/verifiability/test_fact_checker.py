@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny import bpe_folder
+from tiny import bpe_folder, classifier_folder
 from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
 
 from longform.critics.verifiability import checker as checking
@@ -93,10 +93,8 @@ def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_al
     monkeypatch.setattr(checking, "PART", part)
     monkeypatch.setattr(checking, "FEW", part)
     pages, claims = drawn(count, seed=count)
-    index, texts = (
-        checking.PageIndex(stored(tmp_path, pages).folder),
-        [checking.words(f"{t} {' '.join(ls)}") for t, ls in pages.items()],
-    )
+    index = checking.PageIndex(stored(tmp_path, pages).folder)
+    texts = [checking.words(f"{title} {' '.join(lines)}") for title, lines in pages.items()]
     whole = checking._bm25(texts)
     for word in {word for text in texts for word in text}:
         column, other = index.words.get(word), whole.vocab_dict[word]
@@ -104,19 +102,16 @@ def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_al
         there = slice(whole.scores["indptr"][other], whole.scores["indptr"][other + 1])
         assert np.array_equal(index.postings[here], whole.scores["indices"][there])
         assert np.array_equal(index.weights[here], whole.scores["data"][there])  # bit by bit
-    for claim in [*claims, "", "nowhere", " ".join(["w1"] * 9)]:
+    for query in map(checking.words, [*claims, "", "nowhere", " ".join(["w1"] * 9)]):
         for limit in (1, 7, 1000):
-            assert index.best(checking.words(claim), limit) == checking._best(
-                checking._scores(whole, checking.words(claim), len(texts)), limit
-            )
+            wanted = checking._best(checking._scores(whole, query, len(texts)), limit)
+            assert index.best(query, limit) == wanted
 
 
 def test_pages_on_disk_are_a_mapping_and_of_one_title_the_first_page_stands(tmp_path):
     rows = [("Ulm", ("A b.", "", "C\u2028d.")), ("Örm", ()), ("Ulm", ("Other.",))]
     kept = PageFile.write(tmp_path, rows)
-    assert (
-        dict(kept) == {"Ulm": ("A b.", "", "C\u2028d."), "Örm": ()} and len(kept) == 2 and list(kept) == ["Ulm", "Örm"]
-    )
+    assert list(kept.items()) == [("Ulm", ("A b.", "", "C\u2028d.")), ("Örm", ())] and len(kept) == 2
     assert "Ulm" in kept and "Alm" not in kept and kept.get("Alm") is None and 3 not in kept
     assert len(checking.frozen(tmp_path / "none", [])) == 0
     assert checking.TitlesAndBm25(checking.frozen(tmp_path / "empty", [("...", ("?!",))])).pages_for("Ulm ...") == []
@@ -140,24 +135,32 @@ def test_conflicts_of_lines_or_pages_decide_nothing(tmp_path):
 
 def test_equal_claims_are_judged_once_and_parts_can_be_swapped():
     said = Said({"It has many harps.": (0.7, 0.1, 0.2)})
-    made = checking.Checker(
-        PAGES, lambda claim: checking.Bm25Lines(PAGES).lines_for(claim, list(PAGES)), said, {"sure": 0.5}
-    )
+
+    def lines_for(claim):
+        return checking.Bm25Lines(PAGES).lines_for(claim, list(PAGES))
+
+    made = checking.Checker(PAGES, lines_for, said, {"sure": 0.5})
     first, again, other = made.check(["many harps", "many harps", "Atlantis sank."])
     assert first == again and first.label == "supported" and other.label == "not_enough_info"
     assert len({(pair.claim, pair.sentence) for pair in said.asked}) == len(said.asked)
 
 
+def fitted(folder, documents, schedule=None, **settings):
+    """A trained checker and where it is saved."""
+    schedule = schedule and {"learning_rate": 6e-3, "batch": 32, **schedule}
+    given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "schedule": schedule}
+    made = train.fit(documents=documents, **given | settings)
+    (folder / "saved").mkdir(parents=True)
+    made.save(folder / "saved")
+    return made, folder / "saved"
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("checker")
     corpus = build(name="claims", seed=1, pages={"train": 60})
-    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 8, "validations": 2}
-    given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "size": 24}
-    made = train.fit(documents=corpus.documents, schedule=schedule, **given)
-    (folder / "saved").mkdir()
-    made.save(folder / "saved")
-    return folder / "saved", corpus, made
+    schedule = {"epochs": 8, "validations": 2}
+    made, folder = fitted(tmp_path_factory.mktemp("checker"), corpus.documents, schedule, size=24)
+    return folder, corpus, made
 
 
 def test_a_trained_checker_beats_the_most_frequent_label_and_opens_no_socket(trained, monkeypatch):
@@ -171,9 +174,8 @@ def test_a_trained_checker_beats_the_most_frequent_label_and_opens_no_socket(tra
     def refuse(*given, **named):
         raise AssertionError("a socket was opened")
 
-    monkeypatch.setattr(socket, "socket", refuse)
-    monkeypatch.setattr(socket, "create_connection", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    for name in ("socket", "create_connection", "getaddrinfo"):
+        monkeypatch.setattr(socket, name, refuse)
     texts = [claim.text for _, claim in claims_of(corpus.documents)][:40]
     assert len(open_checker(folder).check(texts)) == 40
 
@@ -183,46 +185,39 @@ def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     pairs = [checking.Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
     assert np.array_equal(open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs))
     assert open_checker(folder).pages == pages_of(corpus.documents)
-    made = trained[2].entailment
-    pairs = [
-        checking.Pair("Ulm was founded in 1456 by many people of the old town.", "Ulm", line) for line in PAGES["Ulm"]
-    ]
+    made, claim = made.entailment, "Ulm was founded in 1456 by many people of the old town."
+    pairs = [checking.Pair(claim, "Ulm", line) for line in PAGES["Ulm"]]
     alone = np.concatenate([made.probabilities([pair]) for pair in pairs])
     assert made.probabilities(pairs) == pytest.approx(alone, abs=1e-5)
     assert made.probabilities([checking.Pair("...", "Ulm", "Ulm is.")]).tolist() == [[0, 0, 1]]
     assert alone.sum(1) == pytest.approx(1)
-    record = json.loads((trained[0] / "checker.json").read_text())
+    record = json.loads((folder / "checker.json").read_text())
     assert sorted(record) == ["retrieval", "selection", "size", "sure", "words"]
     kept = {"checker.json", "entailment.safetensors", *PageFile.FILES, *checking.PageIndex.FILES}
-    assert {path.name for path in trained[0].iterdir()} == kept
+    assert {path.name for path in folder.iterdir()} == kept
 
 
 def test_a_checker_trained_on_pages_in_files_is_the_one_trained_on_pages_among_the_documents(tmp_path):
     corpus = build(name="claims", seed=1, pages={"train": 20})
     pages, claims = pages_of(corpus.documents), [d for d in corpus.documents if d.id.startswith("claim:")]
-    rows = [
-        {"id": title, "lines": "".join(f"{n}\t{line}\n" for n, line in enumerate(lines))}
-        for title, lines in pages.items()
-    ]
+    rows = []
+    for title, lines in pages.items():
+        numbered = "".join(f"{number}\t{line}\n" for number, line in enumerate(lines))
+        rows.append(json.dumps({"id": title, "lines": numbered}) + "\n")
     (tmp_path / "wiki-pages").mkdir()
-    (tmp_path / "wiki-pages" / "wiki-001.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 1, "validations": 1}
-    for place, documents in (("among", corpus.documents), ("apart", claims)):
-        given = {"base": tmp_path, "name": "c", "seed": 1, "scratch": tmp_path / place / "scratch", "size": 8}
-        made = train.fit(documents=documents, schedule=schedule, **given)
-        (tmp_path / place / "saved").mkdir()
-        made.save(tmp_path / place / "saved")
-    files = sorted(path.name for path in (tmp_path / "among" / "saved").iterdir())
+    (tmp_path / "wiki-pages" / "wiki-001.jsonl").write_text("".join(rows))
+    given = {"schedule": {"epochs": 1, "validations": 1}, "size": 8, "base": tmp_path}
+    _, among = fitted(tmp_path / "among", corpus.documents, **given)
+    _, apart = fitted(tmp_path / "apart", claims, **given)
+    files = [path.name for path in among.iterdir()]
     assert len(files) > 10
-    for name in files:
-        assert (tmp_path / "among" / "saved" / name).read_bytes() == (tmp_path / "apart" / "saved" / name).read_bytes()
+    assert all((among / name).read_bytes() == (apart / name).read_bytes() for name in files)
 
 
 def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
     vocabulary = train.Vocabulary({"was": 5, "founded": 6})
-    claim, sentence, equal = train.encoded(
-        checking.Pair("Ulm was founded in 1456.", "Ulm", "Ulm was founded by Ann in 1457."), vocabulary
-    )
+    pair = checking.Pair("Ulm was founded in 1456.", "Ulm", "Ulm was founded by Ann in 1457.")
+    claim, sentence, equal = train.encoded(pair, vocabulary)
     assert claim == [4, 5, 6, 3, 1] and sentence == [4, 5, 6, 3, 2, 3, 1]
     assert equal == [(0, 0), (1, 1), (2, 2), (3, 5)]
     batch = train.collate([((claim, sentence, equal), 2)])
@@ -230,11 +225,8 @@ def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
 
 
 def sequence_classifier(folder: Path, labels) -> Path:
-    bpe_folder(folder)
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = BertConfig(vocab_size=300, pad_token_id=0, id2label=dict(enumerate(labels)),
-                        label2id={n: i for i, n in enumerate(labels)}, **sizes)  # fmt: skip
+    names = {"id2label": dict(enumerate(labels)), "label2id": {name: i for i, name in enumerate(labels)}}
+    config = BertConfig.from_pretrained(classifier_folder(folder), **names)
     BertForSequenceClassification(config).save_pretrained(folder)
     return folder
 
@@ -247,11 +239,8 @@ def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
     wanted = made.network(**feed).logits.softmax(-1)[0].tolist()
     assert made.probabilities(pairs)[0] == pytest.approx([wanted[1], wanted[0], wanted[2]], abs=1e-5)
     corpus = build(name="claims", seed=1, pages={"train": 4})
-    given = {"base": folder, "name": "c", "seed": 1, "scratch": tmp_path / "s"}
-    saved = train.fit(documents=corpus.documents, entailment="brought", **given)
-    (tmp_path / "saved").mkdir()
-    saved.save(tmp_path / "saved")
-    opened = open_checker(tmp_path / "saved")
+    _, saved = fitted(tmp_path / "checker", corpus.documents, entailment="brought", base=folder)
+    opened = open_checker(saved)
     assert opened.entailment.probabilities(pairs) == pytest.approx(made.probabilities(pairs))
     assert opened.check(["Atlantis sank."])[0].label == "not_enough_info"
 

@@ -42,12 +42,9 @@ def generated(*texts, setting="beam", title="Inghaven"):
                     Section("reference", ""))  # fmt: skip
         documents.append(Document(f"g{number}", "generated", sections))
     words = [text.split() for text in texts]
-    for key, values in {
-        "token": [[0] * len(w) for w in words],
-        "token_nats": [[-1.0 * (i + 1) for i in range(len(w))] for w in words],
-        "token_marks": [[len(one) for one in w] for w in words],
-        "reference": [[1, 2] for _ in words],
-    }.items():
+    each = {"token": [[0] * len(w) for w in words], "token_nats": [[-1.0 - i for i in range(len(w))] for w in words],
+            "token_marks": [[len(one) for one in w] for w in words], "reference": [[1, 2] for _ in words]}  # fmt: skip
+    for key, values in each.items():
         truth[key] = np.array([one for row in values for one in row])
         truth[f"{key}_lengths"] = np.array([len(row) for row in values])
     rows = {"setting": setting, "page": "p", "repeat": 0, "prefix_nats": -6.0, "prefix_tokens": 3}
@@ -62,9 +59,8 @@ def units(folder, *texts, domain="encyclopedia", **given):
 
 def test_the_planted_truth_stands_beside_the_verdicts(folder, monkeypatch):
     monkeypatch.setattr(socket, "socket", lambda *given, **named: pytest.fail("a socket was opened"))
-    (unit,) = units(
-        folder, "Inghaven was founded in 1456. It was founded in 1457. The harpists slept. Nowhere was founded in 1."
-    )
+    text = "Inghaven was founded in 1456. It was founded in 1457. The harpists slept. Nowhere was founded in 1."
+    (unit,) = units(folder, text)
     assert unit.truth.labels == ("supported", "refuted", "not_enough_info", "not_enough_info")
     assert unit.truth.evidence[0] == unit.truth.evidence[1] == frozenset({("Inghaven", 1)})
     assert unit.column("pronouns").tolist() == [0, 1, 0, 0] and unit.column("named").tolist() == [0, 0, 1, 0]
@@ -128,11 +124,12 @@ def test_similarity_is_its_formula_and_counts_over_the_pages_only_what_the_texts
 
 def test_link_grammar_is_asked_where_it_is_installed(monkeypatch):
     assert math.isnan(link_parser()("Ulm slept.")) or sys.modules.get("linkgrammar")
-    fake = types.ModuleType("linkgrammar")
-    fake.__spec__ = types.SimpleNamespace(name="linkgrammar")
-    fake.ParseOptions = lambda **given: given
-    fake.Dictionary = lambda name: name
-    fake.Sentence = lambda text, *given: types.SimpleNamespace(parse=lambda: ["one"] if "slept" in text else [])
+    fake = types.SimpleNamespace(
+        __spec__=types.SimpleNamespace(name="linkgrammar"),
+        ParseOptions=dict,
+        Dictionary=str,
+        Sentence=lambda text, *given: types.SimpleNamespace(parse=lambda: ["one"] if "slept" in text else []),
+    )
     monkeypatch.setitem(sys.modules, "linkgrammar", fake)
     parse = link_parser()
     assert (parse("Ulm slept."), parse("Ulm the.")) == (1.0, 0.0)
@@ -142,13 +139,11 @@ def split(text):
     return [part + "." for part in text.split(".") if part.strip()]
 
 
-def texts(text):
-    return [claim.text for claim in reading.claims_of(text, "Ulm", split)]
-
-
 def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pronouns():
-    made = texts("A is. B is. C is. D is. E is. F is.")
-    assert made == ["A is.", "B is.", "C is.", "D is.", "E is."]
+    def texts(text):
+        return [claim.text for claim in reading.claims_of(text, "Ulm", split)]
+
+    assert texts("A is. B is. C is. D is. E is. F is.") == ["A is.", "B is.", "C is.", "D is.", "E is."]
     assert len(texts("A is. B is.")) == 2
     assert texts("The town lies on a river. The war ended.") == ["Ulm lies on a river.", "Ulm ended."]
     assert reading.replace_pronoun("Her mayor saw him.", "Ada") == ("Ada's mayor saw him.", 1)
@@ -162,22 +157,20 @@ def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pro
     assert [claim.verifiable for claim in made] == [True, False]
 
 
-@pytest.mark.parametrize("sentence",
-                         ["The United States won.", "A town lies here.", "In the town he fell.",
-                          "The famous town lies.", "The", "The Town x."])  # fmt: skip
-def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone(sentence):
-    assert reading.replace_determiner(sentence, "Ulm") is None
+def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone():
+    for sentence in ("The United States won.", "A town lies here.", "In the town he fell.", "The famous town lies.",
+                     "The", "The Town x."):  # fmt: skip
+        assert reading.replace_determiner(sentence, "Ulm") is None
 
 
 def test_false_facts_are_refuted_and_sound_ones_supported():
-    corpus = corpora.corrupted(
-        name="m", seed=3, domain="wiki", documents={"test": 12}, severities=[1.0], corruptions=["false_fact"]
-    )
+    damage = {"severities": [1.0], "corruptions": ["false_fact"]}
+    corpus = corpora.corrupted(name="m", seed=3, domain="wiki", documents={"test": 12}, **damage)
     found = measures.units_from_readout(reading.read_facts(documents=corpus.documents, name="x", domain="wiki"))
-    sound, false = (
-        [label for unit in found if unit.unit_id.startswith(kind) for label in unit.labels]
-        for kind in ("sound", "false")
-    )
+    labels = {
+        kind: [label for u in found if u.unit_id.startswith(kind) for label in u.labels] for kind in ("sound", "false")
+    }
+    sound, false = labels.values()
     assert sound.count("refuted") == 0 < sound.count("supported")
     assert false.count("refuted") > 0.8 * sound.count("supported")
     damaged = [d for d in corpus.documents if d.id.startswith("false")]
@@ -207,22 +200,20 @@ def unit(*pairs, name="g"):
 
 
 def scores(*units):
+    """Supported per generation and per verified sentence, of all classes and of unique ones."""
     kinds = measures.SupportedPerGeneration, measures.SupportedPerVerified
     critics = [kind(unique=unique) for unique in (False, True) for kind in kinds]
     return [critic.score(critic.tally(units)) for critic in critics]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "numbers"),
-    [
+def test_the_four_numbers_by_hand():
+    for pairs, numbers in (
         ([(S, A), (S, A), (S, B), (R, A), (N, A)], [3 / 5, 3 / 4, 2 / 5, 2 / 3]),
         ([(S, A), (R, A), (R, A), (S, A)], [2 / 5, 2 / 4, 1 / 5, 1 / 2]),  # another label is another class
         ([(N, A), (N, A), (S, A)], [1 / 5, 1, 1 / 5, 1]),  # not enough information is no class
         ([(S, A)] * 9, [1, 1, 1 / 5, 1]),
-    ],
-)
-def test_the_four_numbers_by_hand(pairs, numbers):
-    assert scores(unit(*pairs)) == pytest.approx(numbers)
+    ):
+        assert scores(unit(*pairs)) == pytest.approx(numbers)
 
 
 def test_missing_unverified_and_pooled_generations_count_as_the_paper_says_and_survive_the_readout():

@@ -23,6 +23,7 @@ from tests.refusals import refuses
 WIKI = recogniser("wiki")
 MAN, (WOMAN, SISTER), (LAST, OTHER) = lexicon.MALE_NAMES[0], lexicon.FEMALE_NAMES[:2], lexicon.SURNAMES[:2]
 FAMILY, TOWN, FIRM = lexicon.FAMILIES[0], lexicon.PLACES[0], lexicon.COMPANIES[0]
+SENTENCES = [sentence for number in range(4) for sentence in write(3, "wiki", number).sentences]
 
 
 def frame_of(sentence):
@@ -40,29 +41,23 @@ def share(documents, tmp_path, name="wiki"):
     return DerivableShare().score(DerivableShare().tally(units))
 
 
-@pytest.mark.parametrize(
-    ("name", "each"), [("wiki", 25), ("pubmed", 25), ("arxiv", 25), ("encyclopedia", 4), ("wikisection", 4)]
-)
-def test_every_sentence_of_real_articles_is_derivable(name, each, tmp_path):
+@pytest.mark.parametrize("name", ["wiki", "pubmed", "arxiv", "encyclopedia", "wikisection"])
+def test_every_sentence_of_real_articles_is_derivable(name, tmp_path):
+    each = 25 if name in ("wiki", "pubmed", "arxiv") else 4
     documents = [to_document(write(seed, name, number), name) for seed in (1, 2, 1234) for number in range(each)]
     documents += [to_document(write(7, name, 100_000 + number), name) for number in range(each)]  # long names of towns
     renamed = [Document(f"{place}", d.split, d.sections) for place, d in enumerate(documents)]
     assert share(renamed, tmp_path, name) == 1.0
 
 
-@pytest.mark.parametrize(
-    ("sentence", "frame"),
-    [
-        (f"The sailors of {TOWN} remember a salty boat.", "the {agents} of {Town} remember {a_adj} {thing}"),
-        ("However, the boats were far too expensive.", "the {things} were far too expensive"),
-        ("In 1900, the office at the dock employed 12 sailors since there was no other dock in " + TOWN + ".",
-         "the office at the {place} employed {small} {agents}"),
-        (f"On holidays, {LAST} wrote many private letters to her with the help of {OTHER}.",
-         "{1} wrote many private letters to {2}"),
-    ],
-)  # fmt: skip
-def test_a_sentence_comes_with_the_frame_of_its_main_clause(sentence, frame):
-    assert frame_of(sentence) == frame
+def test_a_sentence_comes_with_the_frame_of_its_main_clause():
+    told = f"In 1900, the office at the dock employed 12 sailors since there was no other dock in {TOWN}."
+    wrote = f"On holidays, {LAST} wrote many private letters to her with the help of {OTHER}."
+    assert frame_of(told) == "the office at the {place} employed {small} {agents}"
+    assert frame_of(wrote) == "{1} wrote many private letters to {2}"
+    assert frame_of("However, the boats were far too expensive.") == "the {things} were far too expensive"
+    told = f"The sailors of {TOWN} remember a salty boat."
+    assert frame_of(told) == "the {agents} of {Town} remember {a_adj} {thing}"
 
 
 DOCK, COUPLE = "The old dock was rebuilt after the flood of 1900.", "The couple had 3 children and a salty gull."
@@ -115,7 +110,7 @@ def test_near_misses_are_refused(sound, part, wrong):
 
 
 def test_no_beginning_and_no_swap_of_neighbours_is_a_sentence():
-    for text in sentences(4):
+    for text in (sentence.text for sentence in SENTENCES):
         words = text.split(" ")
         assert not any(frame_of(" ".join(words[:count])) for count in range(len(words)))
         words = text.removesuffix(".").split(" ")
@@ -125,10 +120,10 @@ def test_no_beginning_and_no_swap_of_neighbours_is_a_sentence():
                 assert frame_of(swapped[0].upper() + swapped[1:]) is None, swapped
 
 
-def test_a_word_of_another_part_of_speech_or_half_a_word_fits_no_slot():
+def test_a_word_of_another_part_of_speech_half_a_word_and_random_letters_fit_no_slot():
     topics = domain("wiki").vocabulary.topics
     known = {word for topic in topics for words in topic.tables.values() for word in words}
-    for sentence in (s for number in range(4) for s in write(3, "wiki", number).sentences):
+    for sentence in SENTENCES:
         tables = topics[sentence.topic].tables
         for slot, word, start, end in sentence.words:
             own = tables[slot.removesuffix("2")]
@@ -137,13 +132,6 @@ def test_a_word_of_another_part_of_speech_or_half_a_word_fits_no_slot():
             for wrong in (next(w for w in others if w not in own), *({half} - known)):
                 text = sentence.text[:start] + wrong + sentence.text[end:]
                 assert frame_of(text[0].upper() + text[1:]) is None, text
-
-
-def sentences(articles):
-    return [s.text for number in range(articles) for s in write(3, "wiki", number).sentences]
-
-
-def test_random_letters_and_odd_blanks_are_refused():
     rng = generator("letters")
     alphabet = np.array(list("abcdefghij .,0123456789\n\tßéT"))
     texts = ["", " ", ".", ",", "The", "9" * 5000, "In 99999999999999999999, a."]

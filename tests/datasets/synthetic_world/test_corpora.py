@@ -1,12 +1,12 @@
 """Corpora of the world: articles sound, short, damaged and in native files, what networks have read; their tables and their card."""
 
 import fnmatch
+import itertools
 import json
 import re
 import runpy
 import tomllib
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,26 +24,22 @@ from longform.datasets.wikipedia import building as wikipedia
 from tests.refusals import refuses
 from tests.samples.claims import stated_in
 
-
-@cache
-def made(domain):
-    return build(name="test", seed=11, domain=domain, documents=300)
-
-
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("domain", ["wiki", "wikisection", "pubmed", "arxiv"])
 def test_documents_have_150_to_1200_words_sentences_of_4_to_30_and_their_spans_and_no_paragraph_of_another(domain):
-    paragraphs = [section.text for document in made(domain).documents for section in document.sections]
+    corpus = build(name="test", seed=11, domain=domain, documents=300)
+    documents, truth = corpus.documents, corpus.truth
+    paragraphs = [section.text for document in documents for section in document.sections]
     assert len(set(paragraphs)) == len(paragraphs)
-    for document in made(domain).documents:
+    for document in documents:
         assert 150 <= len(re.findall(r"\w[\w,-]*|[.,]", document.text)) <= 1200
         for sentence in document.text.replace("\n\n", " ").split(". "):
             assert 4 <= len(sentence.split()) <= 30, sentence
-    truth, ends = made(domain).truth, np.cumsum(made(domain).truth["sentence_start_lengths"])
-    for document, start, end in zip(made(domain).documents, np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        rows = zip(truth["sentence_start"][start:end], truth["sentence_end"][start:end], strict=True)
+    spans = iter(zip(truth["sentence_start"], truth["sentence_end"], strict=True))
+    for document, count in zip(documents, truth["sentence_start_lengths"], strict=True):
+        rows = list(itertools.islice(spans, count))
         assert all(re.fullmatch(r"[A-Z0-9].*[^.]\.", document.text[a:b]) for a, b in rows)
 
 
@@ -63,35 +59,23 @@ def test_an_installed_package_holds_every_table():
     assert files and all(any(fnmatch.fnmatch(file, pattern) for pattern in patterns) for file in files)
 
 
-WANTED = {"train": 12, "validation": 4, "test": 4}
-
-
-def short(**over):
-    settings = {"name": "b", "seed": 3, "domain": "wiki", "documents": WANTED, "short_tokens": 110, "drawn": 5} | over
-    return short_articles(**settings)
-
-
 def test_every_section_is_short_and_every_article_is_a_planted_one():
-    corpus = short()
-    whole = build(name="w", seed=3, domain="wiki", documents={s: 5 * n for s, n in WANTED.items()})
+    wanted = {"train": 12, "validation": 4, "test": 4}
+    given = {"name": "b", "seed": 3, "domain": "wiki"}
+    corpus = short_articles(**given, documents=wanted, short_tokens=110, drawn=5)
+    whole = build(**given, documents={split: 5 * count for split, count in wanted.items()})
     by_id = {d.id: d for d in whole.documents}
     assert all(by_id[d.id] == d for d in corpus.documents)
     assert all(piece_count(s.text) <= 110 for d in corpus.documents for s in d.sections)
-    found = [d.split for d in corpus.documents]
-    assert {split: found.count(split) for split in WANTED} == WANTED
+    assert Counter(d.split for d in corpus.documents) == wanted
     assert corpus.facts["drawn"] == 100 and "section_latent_ppl" not in corpus.facts
+    refuses("raise drawn", short_articles, **given, documents=wanted, short_tokens=40, drawn=5)
 
 
-COUNTS = {"wiki": {"train": 60, "validation": 4}, "stories": {"train": 6}, "dialogues": {"train": 4},
-          "translations": {"train": 4}}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    return pretraining(name="world", seed=5, documents=COUNTS)
-
-
-def test_pretraining_texts_are_of_every_kind_in_no_order_and_none_of_the_run_itself(corpus):
+def test_pretraining_texts_are_of_every_kind_in_no_order_and_none_of_the_run_itself():
+    counts = {"wiki": {"train": 60, "validation": 4}, "stories": {"train": 6}, "dialogues": {"train": 4},
+              "translations": {"train": 4}}  # fmt: skip
+    corpus = pretraining(name="world", seed=5, documents=counts)
     assert Counter(d.split for d in corpus.documents) == {"train": 74, "validation": 4}
     assert {d.id.split("-")[0] for d in corpus.documents} == {"wiki", "stories", "dialogues", "translations"}
     articles = [d for d in corpus.documents if d.id.startswith("wiki")]
@@ -105,7 +89,6 @@ def test_pretraining_texts_are_of_every_kind_in_no_order_and_none_of_the_run_its
 
 
 def test_bad_input_is_named():
-    refuses("raise drawn", short, short_tokens=40)
     refuses("kinds \\['poems'\\]", pretraining, name="world", seed=5, documents={"poems": {"train": 3}})
     refuses("no documents", pretraining, name="world", seed=5, documents={})
     refuses("have one count", pretraining, name="world", seed=5, documents={"wiki": 3})
@@ -191,43 +174,29 @@ def test_false_facts_and_repetitions_are_what_they_say():
         assert struck(page, "repeated_section", 1.0).sections[1:] == to_document(page, "wiki").sections[:-1]
 
 
-PAGES = [native_corpus.write_page(3, number) for number in range(240)]
-LOOSE = {"min_sections": 1, "min_tokens": 1, "min_title_count": 1, "max_tokens": 10**6}
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dump")
+def test_every_page_has_the_outcome_of_its_kind_and_every_article_its_sections_word_for_word(tmp_path):
     for name, content in native_corpus.dump_files(3, 240).items():
-        (folder / name).write_bytes(content)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def read(raw, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("shards")
-    done = wikipedia.extract(wikipedia.dump_in(raw), folder, extraction=wikipedia.Extraction(shard_bytes=1))
-    return done, {document.id: document for document in wikipedia.Shards(folder)}
-
-
-def test_every_page_has_the_outcome_of_its_kind_and_every_article_its_sections_word_for_word(read):
-    kinds = Counter(page.kind for page in PAGES)
-    counts = read[0]["counts"]
+        (tmp_path / name).write_bytes(content)
+    shards = tmp_path / "shards"
+    done = wikipedia.extract(wikipedia.dump_in(tmp_path), shards, extraction=wikipedia.Extraction(shard_bytes=1))
+    found = {document.id: document for document in wikipedia.Shards(shards)}
+    pages = [native_corpus.write_page(3, number) for number in range(240)]
+    kinds, counts = Counter(page.kind for page in pages), done["counts"]
     assert all(counts[kind] == kinds[kind] for kind in ("redirect", "disambiguation", "year"))
     assert counts["other namespace"] == kinds["talk"] + kinds["template"] + kinds["file"]
     assert counts["article"] + counts.get("abstract missing", 0) == kinds["article"] + kinds["broken"]
-    assert sum(counts.values()) == len(PAGES)
-    for page in [page for page in PAGES if page.kind == "article"]:
-        document = read[1][str(page.page_id)]
-        kept = [(s.title.lower(), s.text) for s in document.sections if s.title not in native_corpus.REMOVED]
-        assert kept == list(page.sections)
+    assert sum(counts.values()) == len(pages)
+    for page in [page for page in pages if page.kind == "article"]:
+        sections = [s for s in found[str(page.page_id)].sections if s.title not in native_corpus.REMOVED]
+        assert [(s.title.lower(), s.text) for s in sections] == list(page.sections)
 
 
 @pytest.mark.parametrize("domain", ["pubmed", "arxiv"])
 def test_papers_come_through_cohans_format_with_their_titles(tmp_path, domain):
     articles = [write(3, domain, index) for index in range(40) if index % 10 < 8]  # of split train
     (tmp_path / "train.txt").write_bytes(native_corpus.cohan_files(domain, 3, 40)["train.txt"])
-    corpus = scientific.build(name="p", seed=1, raw=tmp_path / "train.txt", filters=LOOSE, shares={"train": 1.0})
+    loose = {"min_sections": 1, "min_tokens": 1, "min_title_count": 1, "max_tokens": 10**6}
+    corpus = scientific.build(name="p", seed=1, raw=tmp_path / "train.txt", filters=loose, shares={"train": 1.0})
     assert [[s.title for s in d.sections] for d in corpus.documents] == [[t for t, _ in a.sections] for a in articles]
     for record in map(json.loads, (tmp_path / "train.txt").read_text(encoding="utf-8").splitlines()):
         assert record["article_text"] == [s for section in record["sections"] for s in section]
@@ -236,9 +205,8 @@ def test_papers_come_through_cohans_format_with_their_titles(tmp_path, domain):
 
 @pytest.mark.parametrize("form", sorted(native_corpus.FORMS))
 def test_every_form_is_read_and_says_that_it_is_synthetic(form):
-    settings = {"filters": {"min_sections": 1, "min_title_count": 1}}
-    corpus = native_corpus.build(name="p", seed=5, form=form, documents=60, reader=settings)
+    reader = {"filters": {"min_sections": 1, "min_title_count": 1}}
+    corpus, again = (native_corpus.build(name="p", seed=5, form=form, documents=60, reader=reader) for _ in range(2))
     assert corpus.facts["synthetic"] and corpus.facts["form"] == form
     assert 20 < len(corpus.documents) <= 60
-    again = native_corpus.build(name="p", seed=5, form=form, documents=60, reader=settings)
     assert (corpus.documents, corpus.facts) == (again.documents, again.facts)

@@ -1,0 +1,283 @@
+"""Critics that read tokens or features of texts: perplexity, MAUVE, repetition and the neural ranker."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from samples.verifiability import texts
+from tiny import documents, lm_folder
+from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
+
+from longform.core.critic import estimate
+from longform.core.documents import Document, Readout, Section
+from longform.core.resampling import generator
+from longform.core.text.permutations import shuffled_orders
+from longform.core.text.rendering import TokenText, texts_to_readout
+from longform.critics.mauve import read as features
+from longform.critics.mauve import score as measure
+from longform.critics.neural_ranker import train
+from longform.critics.perplexity import read as token_readout
+from longform.critics.perplexity.score import Perplexity, ratio, units_from_readout
+from longform.critics.repetition import score as repetition
+from longform.critics.repetition.score import DistinctGrams, GramProportion
+from longform.language_models.causal_lm import CausalLanguageModel, collate
+from longform.language_models.schedule import Schedule
+from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
+from longform.language_models.tokenizers import document_rows, stream_blocks
+from tests.refusals import refuses
+
+EXPECTED = Path(__file__).parents[2] / "experiments" / "massarelli2020" / "expected.yaml"
+
+
+def test_windows_score_every_position_once():
+    for length in range(2, 40):
+        found = list(token_readout.windows(length, 8))
+        assert [p for _, stop, first in found for p in range(first, stop)] == list(range(1, length))
+        assert all(stop - start <= 8 and (first - start >= 4 or first == 1) for start, stop, first in found)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return lm_folder(tmp_path_factory.mktemp("lm"), window=256)
+
+
+def test_log_probs_equal_one_plain_forward_pass_per_document(model):
+    out = token_readout.read(documents=documents(), reader=model, name="t", titles=True, splits=["test"], batch=3)
+    network, tokenizer = AutoModelForCausalLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)
+    chosen = [d for d in documents() if d.split == "test"]
+    for row, ids in zip(out.ragged("token_logprob"), document_rows(chosen, tokenizer, True, 10**9), strict=True):
+        with torch.no_grad():
+            plain = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1)
+        np.testing.assert_allclose(row, plain[range(len(ids) - 1), ids[1:]].numpy(), atol=1e-5)
+    given = {"documents": documents(), "reader": model, "name": "t", "titles": True, "splits": ["test"]}
+    refuses("window is 257, allowed is 2 to 256", token_readout.read, **given, window=257)
+    refuses("preset is 'blocks'", token_readout.read, **given, preset="blocks")
+
+
+def test_long_documents_are_scored_in_windows(tmp_path):
+    given = {"documents": documents(), "reader": lm_folder(tmp_path, window=16), "name": "t", "titles": False}
+    out = token_readout.read(**given, splits=["test"])
+    assert all(np.isfinite(row).all() and len(row) > 16 for row in out.ragged("token_logprob"))
+
+
+@pytest.mark.parametrize(("window", "given"), [(16, None), (31, None), (31, 16)])
+def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(tmp_path, window, given):
+    reader = lm_folder(tmp_path, window=window)
+    settings = {"name": "t", "titles": True, "splits": ["test"], "preset": "paper", "window": given}
+    out = token_readout.read(documents=documents(), reader=reader, **settings)
+    window = given or window
+    network, tokenizer = AutoModelForCausalLM.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
+    blocks = stream_blocks([d for d in documents() if d.split == "test"], tokenizer, True, window)
+    module = CausalLanguageModel(network.eval(), Schedule(1e-3, 1, 1), 1)
+    with torch.no_grad():
+        losses = [float(module.loss(collate([block]))) for block in blocks]
+    units, score = units_from_readout(out), Perplexity()
+    assert score.score(score.tally(units)) == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
+    assert len(units) == 3 and sum(len(unit.values) for unit in units) == len(blocks) * (window - 1)
+
+
+def reading(per_document, tokens=20):
+    ids = tuple(f"d{i}" for i in range(len(per_document)))
+    nats, lengths = np.repeat(-np.asarray(per_document, float), tokens), np.full(len(ids), tokens)
+    arrays = {"token_logprob": nats, "token_logprob_lengths": lengths}
+    return Readout(ids, ("train",) + ("test",) * (len(ids) - 1), arrays)
+
+
+def test_a_constant_factor_is_certain_however_much_documents_differ():
+    nats = np.random.default_rng(0).uniform(1, 6, 60)
+    noise = np.random.default_rng(1).normal(0, 0.01, 60)
+    (certain,) = ratio(train=reading(nats), texts=reading(nats + np.log(1.1)), seed=1, name="t")
+    np.testing.assert_allclose([certain.value, certain.low, certain.high], 1.1)
+    (near,) = ratio(train=reading(nats), texts=reading(nats + np.log(1.1) + noise), seed=1, name="t")
+    assert 1.09 < near.low < near.value < near.high < 1.11 and near.high - near.low > 0.002
+    assert (near.units, near.metric) == (59, "word_ppl_ratio")
+    refuses("the same documents", ratio, train=reading(nats), texts=reading(nats[1:]), seed=1, name="t")
+
+
+def points(count, shift, name):
+    rng = generator("mauve", name)
+    return rng.normal(size=(count, 12)) * np.linspace(2, 0.2, 12) + shift * np.eye(12)[0]
+
+
+def text_features(rows):
+    return [measure.TextFeature(f"d{i}", "test", row) for i, row in enumerate(rows)]
+
+
+def test_the_curve_and_its_area():
+    share = np.array([0.2, 0.3, 0.5])
+    assert measure.area(share, share) == pytest.approx(1.0)
+    assert measure.area(np.array([1.0, 0.0]), np.array([0.0, 1.0])) < 0.01
+    p, q = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.3, 0.6])
+    curve = measure.divergence_curve(p, q)
+    assert curve[0].tolist() == [1.0, 0.0] and curve[-1].tolist() == [0.0, 1.0]
+    assert np.all(np.diff(curve[:, 0]) <= 0) and np.all(np.diff(curve[:, 1]) >= 0)
+    assert measure.area(p, q) == pytest.approx(measure.area(q, p), abs=1e-12)
+
+
+@pytest.mark.parametrize(("shift", "buckets"), [(0.0, None), (0.7, None), (2.0, 7)])
+def test_equals_the_published_program_on_the_same_features_buckets_and_seeds(shift, buckets):
+    published = pytest.importorskip("mauve")
+    real, other = points(150, 0, "p"), points(120, shift, "q")
+    for seed in measure.SEEDS[:3]:
+        given = {"seed": seed, "num_buckets": buckets or "auto", "verbose": False}
+        theirs = published.compute_mauve(p_features=real, q_features=other, **given)
+        ours = measure.mauve(real, other, generator("b"), seeds=[seed], buckets=buckets, resamples=2)
+        assert ours["buckets"] == theirs.num_buckets
+        assert ours["mauve"] == pytest.approx(theirs.mauve, abs=1e-3)
+        assert ours["smoothed"] == pytest.approx(theirs.mauve_star, abs=1e-3)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.3])
+def test_the_interval_of_the_fixed_clusters_holds_the_value(shift):
+    critic = measure.Mauve().fit(text_features(points(200, 0, "real")))
+    found = estimate(critic, critic.tally(text_features(points(100, shift, "other"))), generator("mauve interval"), 200)
+    assert 0 < found.low < found.value < found.high <= 1
+
+
+def test_further_texts_score_lower():
+    real = points(200, 0, "real")
+    critic = measure.Mauve().fit(text_features(real))
+    scores = [critic.score(critic.tally(text_features(points(200, shift, "other")))) for shift in (0.0, 1.0, 2.0, 4.0)]
+    assert scores == sorted(scores, reverse=True) and scores[0] > 0.9 > scores[2]
+    described = critic.describe(text_features(points(100, 1.0, "other")))
+    assert described["spread"] > 0 and described["low"] <= described["mauve"] <= described["high"]
+
+
+def test_texts_that_mauve_cannot_compare_are_named():
+    drawn = points(30, 0, "x")
+    refuses("two of each", measure.quantise, drawn[:1], drawn, 0)
+    refuses("not finite", measure.quantise, drawn * np.nan, drawn, 0)
+    refuses("at most one per text", measure.quantise, drawn[:2], drawn[:2], 0, buckets=9)
+    lost = measure.TextFeature("b", "test", drawn[1], valid=False)
+    refuses("two are needed", measure.Mauve().fit, [*text_features(drawn[:1]), lost])
+    refuses("no clusters yet", measure.Mauve().tally, [])
+
+
+def test_a_feature_is_the_last_hidden_state_of_the_last_token_an_empty_text_is_counted_a_long_one_cut(tmp_path):
+    folder, texts = lm_folder(tmp_path / "lm", window=256), documents(6)
+    found = features.read(documents=texts, reader=folder, name="x", splits=["train", "validation", "test"])
+    network, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    for document, feature in zip(texts, found.arrays["features"], strict=True):
+        with torch.no_grad():
+            states = network(input_ids=torch.tensor([tokenizer(document.text)["input_ids"]])).last_hidden_state
+        np.testing.assert_allclose(feature, states[0, -1].numpy(), atol=1e-6)
+    assert found.arrays["valid"].all() and not found.arrays["cut"].any()
+    folder = lm_folder(tmp_path / "short", window=8)
+    empty = Document("e", "test", (Section(None, ""),))
+    found = features.read(documents=[*documents(12), empty], reader=folder, name="x", splits=["train", "test"])
+    assert found.arrays["valid"].tolist() == [True] * 9 + [False]
+    assert found.arrays["cut"][:-1].all()
+    read_off = measure.units_from_readout(found)
+    assert measure.Mauve().fit(read_off).tally(read_off).total("excluded") == 1
+
+
+def text(tokens, reference=(), name="g"):
+    return TokenText(name, "generated", np.array(tokens, dtype=np.int64), np.array(reference, dtype=np.int64))
+
+
+def value(critic, *units):
+    return critic.score(critic.tally(units))
+
+
+def test_grams_are_sets_of_tuples_and_equal_words_have_equal_numbers():
+    rng = generator("grams")
+    for length in (0, 3, 4, 5, 60):
+        tokens = rng.integers(0, 3, length)
+        wanted = len({tuple(tokens[i : i + 4].tolist()) for i in range(length - 3)})
+        assert repetition.first_grams(tokens, 4).sum() == wanted
+    assert value(DistinctGrams(), text([7] * 256), text([])) == 0.5
+    documents = [Document("a", "test", (Section(None, "b a b"),)), Document("e", "test", (Section(None, ""),))]
+    rows = list(repetition.read(documents=documents, splits=["test"]).ragged("token"))
+    assert rows[0].tolist() == [0, 1, 0] and rows[1].tolist() == []
+
+
+def test_proportions_and_texts_without_a_human_text():
+    units = text(range(8), range(13), "a"), text(range(5), range(5), "b")
+    assert value(GramProportion(), *units) == pytest.approx((5 + 2) / (10 + 2))
+    assert value(GramProportion("average_of_ratios"), *units) == pytest.approx((0.5 + 1) / 2)
+    tally = GramProportion().tally([text(range(9), range(2)), text(range(9), range(9))])
+    assert tally.total("excluded") == 1 and GramProportion().score(tally) == 1
+
+
+def test_printed_proportions_and_precisions_agree_with_their_averages():
+    """A number copied wrongly from the paper would disagree."""
+    table = yaml.safe_load(EXPECTED.read_text(encoding="utf-8"))["table_1"]
+    rows = {name: row for name, row in table.items() if name != "columns"}
+    assert len(rows) == 9
+    for name, row in rows.items():
+        assert 100 * row[0] / rows["human_wikipedia"][0] == pytest.approx(row[1], abs=0.011)
+        assert name == "human_wikipedia" or 5 * row[4] < row[5]
+    assert all(5 * rows[name][2] < rows[name][3] for name in ("top_k", "top_p"))  # with zeros SPV is at most 5 SPG
+
+
+def test_texts_survive_the_readout():
+    for before, after in zip(texts(), repetition.units_from_readout(texts_to_readout(texts())), strict=True):
+        assert before.unit_id == after.unit_id
+        assert np.array_equal(before.tokens, after.tokens) and np.array_equal(before.reference, after.reference)
+
+
+SHAPE = {"features": 6, "sentence": 8, "pair": 8}
+
+
+def walks(count: int, name: str) -> tuple[list[np.ndarray], list[list[str]]]:
+    """Texts whose features drift: neighbours are alike, and the first dimension rises."""
+    rows = []
+    for i in range(count):
+        rng = generator("walk", name, i)
+        steps = rng.normal(size=(8, 6)) * 0.3
+        steps[:, 0] += 0.5
+        rows.append(np.cumsum(steps, axis=0).astype(np.float32))
+    return rows, [[str(k) for k in range(8)] for _ in rows]
+
+
+def test_scores_do_not_depend_on_the_batch_and_a_text_without_shuffles_gives_a_zero():
+    network = train.RankerNetwork(**SHAPE).eval()
+    features = torch.randn(3, 7, 6, generator=torch.Generator().manual_seed(0))
+    alone = torch.cat([network(features[i : i + 1]) for i in range(3)])
+    torch.testing.assert_close(network(features), alone)
+    data = {"train": ([np.zeros((1, 6), dtype=np.float32)], [["only"]])}
+    ranker = train.CoherenceRanker(train.RankerNetwork(**SHAPE), data, [("block", 1)], Schedule(1e-3, 1, 1))
+    loss = ranker.losses("train", [0], generator("x"))
+    assert loss.sum() == 0 and loss.requires_grad
+
+
+def test_it_learns_to_put_originals_above_unseen_shuffles():
+    torch.manual_seed(0)
+    data = {"train": walks(40, "train"), "validation": walks(4, "validation")}
+    plan = Schedule(learning_rate=1e-2, batch=8, epochs=1)
+    ranker = train.CoherenceRanker(train.RankerNetwork(**SHAPE), data, [("block", 1)], plan)
+    optimiser = torch.optim.Adam(ranker.parameters(), lr=1e-2)
+    rng = generator("train ranker")
+    for _ in range(40):
+        optimiser.zero_grad()
+        ranker.losses("train", range(40), rng).mean().backward()
+        optimiser.step()
+    wins = []
+    for rows in walks(20, "test")[0]:
+        orders = shuffled_orders("block", 1, range(8), 5, generator("test"))
+        everything = np.concatenate([np.arange(len(rows))[None], orders])
+        scores = ranker.network.eval()(torch.from_numpy(rows[everything])).detach().numpy()
+        wins += (scores[0] > scores[1:]).tolist()
+    assert np.mean(wins) > 0.9
+
+
+def test_it_takes_its_encoder_along_and_misses_it_when_it_is_gone(tmp_path):
+    base, folder = lm_folder(tmp_path / "encoder"), tmp_path / "ranker"
+    folder.mkdir()
+    encoder = open_encoder(base)
+    known = encoder.encode(["A cow sees a river."])
+    network = train.RankerNetwork(encoder.dims, sentence=8, pair=8).eval()
+    train.TrainedRanker(network, KeptFeatures(base, encoder), "rules").save(folder)
+    shutil.rmtree(base)
+    back = train.open_ranker(folder)
+    features = torch.randn(1, 5, encoder.dims)
+    torch.testing.assert_close(back.network(features), network(features))
+    np.testing.assert_array_equal(back.frozen.encoder.encode(["A cow sees a river."]), known)
+    shutil.rmtree(folder / ENCODER)
+    refuses("not there", train.open_ranker, folder)
+    refuses(r"no ranker\.json", train.open_ranker, tmp_path)
+    given = {"documents": [], "base": tmp_path, "name": "r", "seed": 1, "scratch": tmp_path, "splitter": "rules"}
+    refuses("allowed are", train.fit, **given, tasks=[["spiral", 1]], schedule={})
