@@ -13,8 +13,7 @@ from longform.core.documents import Section
 from longform.core.text.sentences import sentence_texts
 from longform.criticize import report
 from longform.criticize.judging import judge, worst_places
-from longform.criticize.panel import Options
-from longform.criticize.panels import panels
+from longform.criticize.panels import Options, panels
 from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import halves, read_texts
 from tests.refusals import refuses

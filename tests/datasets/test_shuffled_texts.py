@@ -134,7 +134,6 @@ def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_str
         ("documents", 0),
         ("severities", [0]),
         ("severities", []),
-        ("corruptions", ["irony"]),
         ("splitter", ""),
     ],
 )

@@ -66,7 +66,7 @@ def share_records(record: Record) -> list[Record]:
         **{("transition_share", t.name): (t.count, total) for t in inner},
     }
     return [
-        replace(blank(record), metric=metric, task=task, **wilson_fields(hits, trials), signature=COUNTED)
+        beside(record, metric, task=task, **wilson_fields(hits, trials), signature=COUNTED)
         for (metric, task), (hits, trials) in counts.items()
         if trials
     ]
@@ -76,9 +76,10 @@ def _sum(found: Iterable[Transition]) -> int:
     return sum(t.count for t in found)
 
 
-def blank(record: Record) -> Record:
-    """A record of the same system, seed and critic that measures nothing yet."""
-    return Record(**{name: getattr(record, name) for name in ("critic", "metric", *SYSTEM, "seed")})
+def beside(record: Record, metric: str, value: float | None, **more: Any) -> Record:
+    """A number of the same system, seed and critic."""
+    same = {name: getattr(record, name) for name in ("critic", *SYSTEM, "seed")}
+    return Record(metric=metric, value=value, **same, **more)
 
 
 def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
