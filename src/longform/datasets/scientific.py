@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.core.calls import call
 from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
 from longform.core.resampling import SHARES, split_by_seed
-from longform.datasets.titles import Filters, filtered_corpus, select, token_counter
+from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
@@ -37,7 +36,7 @@ def build(
     :class:`longform.datasets.titles.Filters`, by default the paper's for PUBMED; ``tokenizer`` is a ``tokenizer.json`` beside the data.
     """
     articles = CohanArticles(raw, files)
-    thresholds = call("filters", Filters, {**PUBMED, **(filters or {})})
+    thresholds = settings(Filters, {**PUBMED, **(filters or {})})
     count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
     splitter = None if raw.is_dir() else (lambda ids: split_by_seed(ids, shares, seed))
     selection = select(articles, thresholds, count, splitter)

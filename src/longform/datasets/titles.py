@@ -10,7 +10,7 @@ Articles stream: they are read once to decide and once more to keep, so a whole 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +188,11 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
     facts = {"kept": len(selection.documents), **dropped, "table_11": table_11(selection)}
     unit = LOWER_BOUND if count is piece_count else "tokens"
     return Corpus(selection.documents, truth, {**read, **facts, "token_unit": unit})
+
+
+def settings(kind: Any, given: Mapping[str, Any]) -> Any:
+    """A dataclass of settings from an entry's mapping. Raises BadInput: a key that the dataclass does not have."""
+    allowed = sorted(field.name for field in fields(kind))
+    if unknown := sorted(set(given) - set(allowed)):
+        raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")
+    return kind(**given)

@@ -144,6 +144,12 @@ class Given:
         )
 
 
+def beside(record: Record, metric: str, value: float | None, **more: Any) -> Record:
+    """A number of the same system, seed and critic."""
+    same = {name: getattr(record, name) for name in ("critic", *SYSTEM, "seed")}
+    return Record(metric=metric, value=value, **same, **more)
+
+
 def mean_over_seeds(records: Results) -> Record:
     """The mean of records that differ by seed alone, of perplexities the geometric one; the record without a seed where there is one."""
     if len({record.seed for record in records}) < len(records):

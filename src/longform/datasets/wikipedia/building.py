@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from longform.core.artefacts import whole, write_json
-from longform.core.calls import call
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import split_by_seed
-from longform.datasets.titles import Filters, filtered_corpus, select, shortened, token_counter
+from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Shard, most_viewed, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import GuardedParser
 
@@ -209,8 +208,7 @@ def build(
         raise BadInput(f"subset is {subset!r}, allowed are null and 'short'; fix the entry")
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
-    thresholds = call("filters", Filters, filters or {})
-    asked = call("extraction", Extraction, extraction or {})
+    thresholds, asked = settings(Filters, filters or {}), settings(Extraction, extraction or {})
     with ExitStack() as stack:
         if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
             place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))

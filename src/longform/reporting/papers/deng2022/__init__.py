@@ -12,8 +12,8 @@ from longform.reporting.papers.deng2022.human import correlation_records, expect
 from longform.reporting.papers.deng2022.mentions import BLAMED, ngram_records
 from longform.reporting.papers.deng2022.sections import LATENT
 from longform.reporting.papers.deng2022.topics import LATENT as STATES
-from longform.reporting.papers.deng2022.transitions import beside, share_records, wilson_fields
-from longform.reporting.pivot import SYSTEM
+from longform.reporting.papers.deng2022.transitions import share_records, wilson_fields
+from longform.reporting.pivot import SYSTEM, beside
 
 
 def derived(results: Results) -> Iterator[Record]:

@@ -14,8 +14,7 @@ from longform.core.results import Record, Results
 from longform.evaluation.agreement import correlate
 from longform.evaluation.human_study import SIGNATURE, expected_alpha, expected_share, mixed_effects
 from longform.reporting.estimates import select
-from longform.reporting.papers.deng2022.transitions import beside
-from longform.reporting.pivot import SYSTEM, Given
+from longform.reporting.pivot import SYSTEM, Given, beside
 from longform.reporting.table import Cell, Table, cell, exact
 
 HUMAN = {"critic": "human_study", "metric": "coherent_share"}

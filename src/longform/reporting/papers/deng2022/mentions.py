@@ -7,8 +7,7 @@ from typing import Any
 from longform.core.documents import BadInput
 from longform.core.results import Record
 from longform.reporting.papers.deng2022.pages import Mark, chain, drawn_article, label, mention_page
-from longform.reporting.papers.deng2022.transitions import beside
-from longform.reporting.pivot import COLOURS, SYSTEM, Given
+from longform.reporting.pivot import COLOURS, SYSTEM, Given, beside
 from longform.reporting.table import Cell, Figure, Files, Listing, Table, cell, exact
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}

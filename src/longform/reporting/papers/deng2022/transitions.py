@@ -12,7 +12,7 @@ from longform.core.results import Record
 from longform.evaluation.measurements import wilson
 from longform.reporting.papers.deng2022.pages import section_page
 from longform.reporting.papers.deng2022.sections import LATENT, generated_folder, texts_in
-from longform.reporting.pivot import SYSTEM, Given
+from longform.reporting.pivot import SYSTEM, Given, beside
 from longform.reporting.table import Cell, Figure, Files, Table
 
 RED = 0.05  # Figure 4 marks transitions with P_c below this; Table 12's threshold is another
@@ -74,12 +74,6 @@ def share_records(record: Record) -> list[Record]:
 
 def _sum(found: Iterable[Transition]) -> int:
     return sum(t.count for t in found)
-
-
-def beside(record: Record, metric: str, value: float | None, **more: Any) -> Record:
-    """A number of the same system, seed and critic."""
-    same = {name: getattr(record, name) for name in ("critic", *SYSTEM, "seed")}
-    return Record(metric=metric, value=value, **same, **more)
 
 
 def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
