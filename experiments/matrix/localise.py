@@ -24,8 +24,7 @@ from longform.core.documents import BadInput, Corpus, Document, chains_from_read
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentences
 from longform.criticize.judging import by_sentence, worst_places
-from longform.criticize.panel import Options, Panel, completion, section_starts
-from longform.criticize.panels import panels
+from longform.criticize.panels import Options, Panel, completion, panels, section_starts
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.coreference import rules

@@ -19,7 +19,7 @@ from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts
 from longform.criticize import criticize, panels, report
 from longform.criticize.judging import judge, worst_places
-from longform.criticize.panel import Options
+from longform.criticize.panels import Options
 from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import halves, read_texts
 from longform.critics.entity_grid.score import RoleTransitions

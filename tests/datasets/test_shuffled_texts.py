@@ -122,5 +122,5 @@ def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_str
     counts = corpus.facts["edits"]
     assert counts["sound@0"] == 0 < counts["off_topic_sentence@0.5"] <= counts["off_topic_sentence@1"] == 6
     for name, value in (("documents", 3), ("documents", 0), ("severities", [0]), ("severities", []),
-                        ("corruptions", ["irony"]), ("splitter", "")):  # fmt: skip
+                        ("splitter", "")):  # fmt: skip
         refuses("fix|give", damaged, told, **{name: value})

@@ -1,13 +1,15 @@
 """Results as records: one number with its interval, its test, and the fields by which tables, figures and claims pivot it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_json, write_json
 from longform.core.documents import BadInput
 
+ANY = "*"  # what a filter wants of a field that may have any value
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
 
 
@@ -50,12 +52,12 @@ class Results(tuple[Record, ...]):
     """Records in the order in which they were written."""
 
     def where(self, **wanted: Any) -> "Results":
-        """Records whose fields equal the wanted values (any of a list or tuple). Raises BadInput: no such field."""
+        """Records that have the wanted values, any of a list, or fit a pattern with ``*``. Raises BadInput: no such field."""
         unknown = sorted(wanted.keys() - set(NAMES))
         if unknown:
             raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
-        sets = {key: value if isinstance(value, list | tuple) else (value,) for key, value in wanted.items()}
-        return Results(r for r in self if all(getattr(r, key) in allowed for key, allowed in sets.items()))
+        tests = [(name, _test(wanted[name])) for name in NAMES if name in wanted and wanted[name] != ANY]
+        return Results(r for r in self if all(agrees(getattr(r, name)) for name, agrees in tests))
 
     def find(self, **wanted: Any) -> Record | None:
         """The only record with these fields, or None. Raises BadInput: there are several."""
@@ -83,6 +85,16 @@ class Results(tuple[Record, ...]):
         for record in self:
             found.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
         return {key: Results(records) for key, records in found.items()}
+
+
+def _test(wanted: Any) -> Callable[[Any], bool]:
+    if isinstance(wanted, list | tuple):
+        tests = [_test(single) for single in wanted]
+        return lambda value: any(agrees(value) for agrees in tests)
+    if isinstance(wanted, str) and ANY in wanted:
+        return lambda value: isinstance(value, str) and fnmatchcase(value, wanted)
+    truth = isinstance(wanted, bool)  # True is no 1
+    return lambda value: value == wanted and isinstance(value, bool) == truth
 
 
 def write_results(path: Path, records: Iterable[Record]) -> None:

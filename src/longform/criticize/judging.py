@@ -2,83 +2,20 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from longform.core.critic import Comparison, Estimate, Tally, compare, estimate
+from longform.core.critic import Tally, compare, estimate
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentences
-from longform.criticize.panel import Options, Panel, check
-from longform.criticize.panels import panels
-from longform.criticize.report import FEW, SIGNIFICANT, save, table
-from longform.criticize.texts import Texts, halves, read_texts
-
-Blame = dict[str, list[tuple[float, tuple[int, int]]]]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One critic's word on both sides."""
-
-    panel: Panel
-    real: Estimate  # of the held-out half of the real texts
-    generated: Estimate
-    difference: Comparison  # generated minus real, with the p-value of a permutation test
-    blame: Blame  # document id -> (value, character span) of its worst places, worst first; generated texts only
-    unknown: tuple[
-        int, int
-    ]  # parts of the real and the generated texts that are not scored, if the panel says what they are
-    length_correlation: (
-        float  # of a real text's own score with its number of sentences, by rank; nan below ``FEW`` texts
-    )
-
-    def verdict(self, level: float = SIGNIFICANT) -> str:
-        """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
-        if not math.isfinite(self.difference.difference):
-            return "not decided: a score is not finite"
-        if self.difference.p_value >= SIGNIFICANT:
-            return "no difference found"
-        side = "higher than real text" if self.difference.difference > 0 else "lower than real text"
-        return side if self.difference.p_value < level else f"{side}, were this the only test"
-
-
-@dataclass(frozen=True)
-class Criticism:
-    """What came out."""
-
-    judged: tuple[Judged, ...]  # the critics that apply
-    left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not
-    real: Texts
-    generated: Texts
-
-    @property
-    def level(self) -> float:
-        """What a p-value must stay below: 0.05 over the number of tests (Bonferroni)."""
-        return SIGNIFICANT / max(1, len(self.judged))
-
-    @property
-    def shared(self) -> int:
-        """Generated texts that stand among the real ones word for word."""
-        known = {document.text for document in self.real.documents}
-        return sum(document.text in known for document in self.generated.documents)
-
-    def table(self) -> str:
-        """Markdown: a critic a row."""
-        return table(self)
-
-    def save(self, folder: Path | str) -> Path:
-        """``results`` as ``.md``, ``.csv``, ``.json``, ``.pdf`` and ``.png``, ``index.html`` and a page per generated text.
-
-        The folder is replaced as a whole when everything is written.
-
-        Raises BadInput: no folder can be written there, or it holds files that no report wrote.
-        """
-        return save(self, Path(folder))
+from longform.criticize.panels import Options, Panel, check, panels
+from longform.criticize.report import FEW, Blame, Criticism, Judged
+from longform.criticize.texts import halves, read_texts
 
 
 def criticize(
@@ -92,12 +29,9 @@ def criticize(
 ) -> Criticism:
     """Put generated texts beside real ones: half of the real texts fits the critics, the other half is what they are compared with.
 
-    Args:
-        real, generated: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts each.
-        model: folder of a causal language model, for the perplexity of both sides, or "none"; by default the optional
-            extra's, where it is installed.
-        encoder: folder of a sentence encoder; by default the optional extra's, where it is installed.
-        progress: wraps the critics and shows how far it is: a progress bar.
+    Each side is a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts. ``model`` (or "none") and ``encoder`` are
+    folders of a causal language model and of a sentence encoder, by default the optional extras', where they are installed;
+    ``progress`` wraps the critics and shows how far it is: a progress bar.
 
     Raises BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
     """

@@ -3,25 +3,24 @@
 Text is only ever text. A report never replaces files that are not a report's own.
 """
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from longform import __version__
 from longform.core.artefacts import read_json, whole, write_json
+from longform.core.critic import Comparison, Estimate
 from longform.core.documents import BadInput, Document
 from longform.core.text.sentences import sentences
-from longform.criticize.panel import section_starts
-from longform.criticize.texts import shortened
+from longform.criticize.panels import Panel, section_starts
+from longform.criticize.texts import Texts, shortened
 from longform.reporting.table import Cell, Figure, short
-
-if TYPE_CHECKING:
-    from longform.criticize.judging import Criticism, Judged
 
 COLOURS = (  # Okabe and Ito 2008, and four more
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222", "#555555", "#1B5E20",
@@ -39,14 +38,32 @@ img { max-width: 100%; } @media (max-width: 30em) { td, th { padding: .2em; font
 """
 
 
-def table(found: "Criticism") -> str:
-    """Markdown: critic, real and generated with 95 % intervals, p-value, verdict; then what was left out and set aside."""
-    lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(_shown(one, found.level))} |" for one in found.judged]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes(found))]).rstrip() + "\n"
+Blame = dict[str, list[tuple[float, tuple[int, int]]]]
 
 
-def _shown(one: "Judged", level: float) -> list[str]:
+@dataclass(frozen=True)
+class Judged:
+    """One critic's word on both sides."""
+
+    panel: Panel
+    real: Estimate  # of the held-out half of the real texts
+    generated: Estimate
+    difference: Comparison  # generated minus real, with the p-value of a permutation test
+    blame: Blame  # document id -> (value, character span) of its worst places, worst first; generated texts only
+    unknown: tuple[int, int]  # parts of real and generated texts that are not scored, if the panel says what they are
+    length_correlation: float  # of a real text's score with its number of sentences, by rank; nan below ``FEW`` texts
+
+    def verdict(self, level: float = SIGNIFICANT) -> str:
+        """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
+        if not math.isfinite(self.difference.difference):
+            return "not decided: a score is not finite"
+        if self.difference.p_value >= SIGNIFICANT:
+            return "no difference found"
+        side = "higher than real text" if self.difference.difference > 0 else "lower than real text"
+        return side if self.difference.p_value < level else f"{side}, were this the only test"
+
+
+def _shown(one: Judged, level: float) -> list[str]:
     """Name, both numbers, p-value and verdict, in words."""
     sides = []
     for side in (one.real, one.generated):
@@ -94,7 +111,7 @@ def notes(found: "Criticism") -> list[str]:
     return told
 
 
-def marks(document: Document, judged: "Sequence[Judged]") -> list[tuple[int, int, int, str]]:
+def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, int, str]]:
     """(start, end, critic number, note) of the worst parts that are places in the text."""
     key, found = f"generated/{document.id}", []
     for number, one in enumerate(judged):
@@ -102,7 +119,7 @@ def marks(document: Document, judged: "Sequence[Judged]") -> list[tuple[int, int
     return found
 
 
-def page(document: Document, judged: "Sequence[Judged]") -> str:
+def page(document: Document, judged: Sequence[Judged]) -> str:
     """One text with its worst parts marked, and what each critic says of it."""
     found, text = marks(document, judged), document.text
     titles = {s: one.title for s, one in zip(section_starts(document), document.sections, strict=True) if one.title}
@@ -189,42 +206,6 @@ def _files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()}
 
 
-def save(found: "Criticism", folder: Path) -> Path:
-    """All files, in place of an earlier report's; returns the path of ``index.html``. Raises BadInput: as :func:`check`."""
-    check(folder)
-    with whole(folder.resolve()) as partial:
-        (partial / "texts").mkdir(parents=True)
-        cells, critics = [], []
-        for one in found.judged:
-            name, p = one.panel.name, one.difference.p_value
-            for side, e, p_value in (("real", one.real, None), ("generated", one.generated, p)):
-                numbers = (e.value, e.low, e.high, e.units, e.excluded, p_value)
-                cells.append(Cell(name, side, *numbers, signature=e.signature))
-            critic = {"name": name, "question": one.panel.question, "verdict": one.verdict(found.level)}
-            estimates: dict[str, Any] = {"real": one.real, "generated": one.generated, "comparison": one.difference}
-            critics.append(critic | {what: asdict(made) for what, made in estimates.items()})
-        if found.judged:
-            size = (6.5, 1.0 + 0.45 * len(found.judged))
-            Figure("", cells, lambda canvas: _draw(found, canvas), size).save(partial, "results")
-        (partial / "results.md").write_text(table(found), encoding="utf-8")
-        links = []
-        for number, document in enumerate(found.generated.documents, 1):
-            name = f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"
-            (partial / name).write_text(page(document, found.judged), encoding="utf-8")
-            links.append((name, document.id))
-        (partial / "index.html").write_text(index(found, links), encoding="utf-8")
-        record = {
-            "made_by": MAKER,
-            "version": __version__,
-            "critics": critics,
-            "left_out": found.left_out,
-            "set_aside": {"real": found.real.set_aside, "generated": found.generated.set_aside},
-            "files": sorted({*_files(partial), RECORD}),
-        }
-        write_json(partial / RECORD, record)
-    return folder / "index.html"
-
-
 def _draw(found: "Criticism", canvas: Any) -> None:
     """Generated minus real in units of the real interval's half width, one critic a line."""
     axes = canvas.subplots()
@@ -244,7 +225,73 @@ def _draw(found: "Criticism", canvas: Any) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
 
 
-def _half(one: "Judged") -> float:
+def _half(one: Judged) -> float:
     """Half the width of the real texts' interval; of the generated texts' where real texts do not differ; or one."""
     widths = [(side.high - side.low) / 2 for side in (one.real, one.generated)]
     return next((width for width in widths if width > 1e-9 * max(1.0, abs(one.real.value))), 1.0)
+
+
+@dataclass(frozen=True)
+class Criticism:
+    """What came out, and its report."""
+
+    judged: tuple[Judged, ...]  # the critics that apply
+    left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not
+    real: Texts
+    generated: Texts
+
+    @property
+    def level(self) -> float:
+        """What a p-value must stay below: 0.05 over the number of tests (Bonferroni)."""
+        return SIGNIFICANT / max(1, len(self.judged))
+
+    @property
+    def shared(self) -> int:
+        """Generated texts that stand among the real ones word for word."""
+        known = {document.text for document in self.real.documents}
+        return sum(document.text in known for document in self.generated.documents)
+
+    def table(self) -> str:
+        """Markdown: critic, real and generated with 95 % intervals, p-value, verdict; then what was left out and set aside."""
+        lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
+        lines += [f"| {' | '.join(_shown(one, self.level))} |" for one in self.judged]
+        return "\n".join([*lines, "", *(f"- {note}" for note in notes(self))]).rstrip() + "\n"
+
+    def save(self, folder: Path | str) -> Path:
+        """``results`` as ``.md``, ``.csv``, ``.json``, ``.pdf`` and ``.png``, and a page per generated text; returns that of ``index.html``.
+
+        The folder is replaced as a whole when everything is written. Raises BadInput: as :func:`check`.
+        """
+        folder = Path(folder)
+        check(folder)
+        with whole(folder.resolve()) as partial:
+            (partial / "texts").mkdir(parents=True)
+            cells, critics = [], []
+            for one in self.judged:
+                name, p = one.panel.name, one.difference.p_value
+                for side, e, p_value in (("real", one.real, None), ("generated", one.generated, p)):
+                    numbers = (e.value, e.low, e.high, e.units, e.excluded, p_value)
+                    cells.append(Cell(name, side, *numbers, signature=e.signature))
+                critic = {"name": name, "question": one.panel.question, "verdict": one.verdict(self.level)}
+                estimates: dict[str, Any] = {"real": one.real, "generated": one.generated, "comparison": one.difference}
+                critics.append(critic | {what: asdict(made) for what, made in estimates.items()})
+            if self.judged:
+                size = (6.5, 1.0 + 0.45 * len(self.judged))
+                Figure("", cells, lambda canvas: _draw(self, canvas), size).save(partial, "results")
+            (partial / "results.md").write_text(self.table(), encoding="utf-8")
+            links = []
+            for number, document in enumerate(self.generated.documents, 1):
+                name = f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"
+                (partial / name).write_text(page(document, self.judged), encoding="utf-8")
+                links.append((name, document.id))
+            (partial / "index.html").write_text(index(self, links), encoding="utf-8")
+            record = {
+                "made_by": MAKER,
+                "version": __version__,
+                "critics": critics,
+                "left_out": self.left_out,
+                "set_aside": {"real": self.real.set_aside, "generated": self.generated.set_aside},
+                "files": sorted({*_files(partial), RECORD}),
+            }
+            write_json(partial / RECORD, record)
+        return folder / "index.html"

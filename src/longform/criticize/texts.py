@@ -49,21 +49,19 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
             raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
     elif isinstance(given, Iterable):
         named = ((f"text-{number}", text) for number, text in enumerate(given, 1))
-        records = (
-            (name, _document(name, ((None, text),)) if isinstance(text, str) else f"{type(text).__name__}, not a text")
-            for name, text in named
-        )
+        kinds = ((name, text, f"{type(text).__name__}, not a text") for name, text in named)
+        records = ((n, _document(n, [(None, t)]) if isinstance(t, str) else wrong) for n, t, wrong in kinds)
     else:
         raise BadInput(f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts")
     documents: dict[str, Document] = {}
     aside, bare = [], 0
     for place, found in records:
+        if isinstance(found, Document) and not any(character.isalpha() for character in found.text):
+            found = "no word in it"
+        elif isinstance(found, Document) and found.id in documents:
+            found = f"the id {found.id!r} was met before"
         if isinstance(found, str):
             aside.append((_clean(place), found))
-        elif not any(character.isalpha() for character in found.text):
-            aside.append((_clean(place), "no word in it"))
-        elif found.id in documents:
-            aside.append((_clean(place), f"the id {found.id!r} was met before"))
         else:
             kept = tuple(section for section in found.sections if section.text)
             bare += len(found.sections) - len(kept)
@@ -90,7 +88,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
         else:
             try:
                 text = path.read_text(encoding="utf-8-sig")
-                yield name, _document(name, _markdown(text) if path.suffix.lower() in MARKDOWN else ((None, text),))
+                yield name, _document(name, _markdown(text) if path.suffix.lower() in MARKDOWN else [(None, text)])
             except UnicodeDecodeError as error:
                 yield name, f"not UTF-8 (byte {error.start})"
             except OSError as error:
@@ -99,7 +97,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:
         yield f"{hidden} hidden files", "a name begins with a dot"
 
 
-def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
+def _markdown(text: str) -> list[tuple[str | None, str]]:
     """(title, text) of each heading's section, and of the lead before them; lines of a code block are no headings, and the only
     first-level heading, where it comes first, is the text's own title and begins no section."""
     blocks = [block.span() for block in _FENCED.finditer(text)]
@@ -112,47 +110,35 @@ def _markdown(text: str) -> tuple[tuple[str | None, str], ...]:
     stops = [*(mark.start() for mark in marks), len(text)]
     titles = [LEAD if marks else None, *(mark.group(1).rstrip(" \t#") for mark in marks)]
     pairs = [(title, text[a:b]) for title, a, b in zip(titles, starts, stops, strict=True)]
-    return tuple(pairs[1:] if marks and not pairs[0][1].strip() else pairs)  # a text may begin with a heading
+    return pairs[1:] if marks and not pairs[0][1].strip() else pairs  # a text may begin with a heading
 
 
 def _record(raw: bytes, number: int) -> Document | str:
+    """The document of a line, or what is wrong with it."""
     try:
         record = json.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        return "not UTF-8"
-    except (ValueError, RecursionError):
-        return "not JSON"
+    except (ValueError, RecursionError) as error:
+        return "not UTF-8" if isinstance(error, UnicodeDecodeError) else "not JSON"
     if not isinstance(record, dict):
         return f"{type(record).__name__}, not an object"
-    name, sections = record.get("id"), _given(record)
+    name, sections = record.get("id"), record.get("sections", [record])
     name = f"line-{number}" if name in (None, "") else name
     if not isinstance(name, str | int) or isinstance(name, bool):
         return f"id is {name!r}, allowed is a string or a whole number"
-    return sections if isinstance(sections, str) else _document(str(name), sections)
-
-
-def _given(record: dict[str, Any]) -> tuple[tuple[str | None, str], ...] | str:
-    """(title, text) of each section of a record, or what is wrong with it."""
-    if "sections" not in record:
-        title, text = record.get("title"), record.get("text")
-        if not isinstance(title, str | None):
-            return f"title is {shortened(repr(title))}, allowed is a string"
-        return ((title, text),) if isinstance(text, str) else "neither 'text' nor 'sections'"
-    sections = record["sections"]
     if not isinstance(sections, list) or not sections:
         return "sections is not a list with something in it"
-    pairs: tuple[Any, ...] = tuple(
-        (s.get("title"), s.get("text")) if isinstance(s, dict) else ("", None) for s in sections
-    )
-    if not all(isinstance(text, str) and isinstance(title, str | None) for title, text in pairs):
+    pairs: list[Any] = [(s.get("title"), s.get("text")) if isinstance(s, dict) else ("", None) for s in sections]
+    if all(isinstance(text, str) and isinstance(title, str | None) for title, text in pairs):
+        return _document(str(name), pairs)
+    if "sections" in record:
         return "a section is not {'title': text or null, 'text': text}"
-    return pairs
+    title = record.get("title")
+    wrong = f"title is {shortened(repr(title))}, allowed is a string"
+    return "neither 'text' nor 'sections'" if isinstance(title, str | None) else wrong
 
 
-def _document(name: str, sections: tuple[tuple[str | None, str], ...]) -> Document:
-    cleaned = [
-        (_clean(title).casefold() or None if title is not None else None, _clean(text)) for title, text in sections
-    ]
+def _document(name: str, sections: Iterable[tuple[str | None, str]]) -> Document:
+    cleaned = [(_clean(title or "").casefold() or None, _clean(text)) for title, text in sections]
     kept = tuple(Section(title, text) for title, text in cleaned if title or text)
     return Document(_clean(name), "test", kept or (Section(None, ""),))
 
@@ -175,6 +161,5 @@ def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
         raise BadInput(f"got {len(documents)} real text, two are needed: one to learn from, one to compare with")
     digests = [hashlib.blake2b(d.text.encode(), digest_size=8).hexdigest() + d.id for d in documents]
     first = set(sorted(digests)[: len(documents) // 2])
-    return tuple(
-        replace(d, split="train" if key in first else "test") for d, key in zip(documents, digests, strict=True)
-    )
+    splits = ("train" if digest in first else "test" for digest in digests)
+    return tuple(replace(d, split=split) for d, split in zip(documents, splits, strict=True))

@@ -6,7 +6,7 @@ in the sentence before; one pair for each sentence pair and chain, the first pro
 import csv
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -127,7 +127,16 @@ def pairs_from_chains(source: str, texts: Sequence[Sequence[str]], mentions: Seq
 def read_re_mentions(path: Path) -> list[ReMention]:
     """A GAP file, a CoNLL file or a folder of them, or an ARRAU folder, told apart by suffix."""
     if path.suffix == ".tsv":
-        return [pair for item in read_gap(path) for pair in _gap_pair(item)]
+        pairs = []
+        for item in read_gap(path):
+            start, end = item.pronoun
+            named = [name for name, coreferent in zip(item.names, item.labels, strict=True) if coreferent]
+            known = named if item.text[start:end].lower() in PRONOUNS else []
+            for before, here in itertools.pairwise(sentences(item.text)) if known else ():
+                if here[0] <= start < here[1] and before[0] <= known[0][0] < before[1]:
+                    first, second, name = (item.text[slice(*span)] for span in (before, here, known[0]))
+                    pairs.append(ReMention(item.id, first, second, start - here[0], end - here[0], name))
+        return pairs
     files = [path] if path.is_file() else sorted(path.rglob("*conll"))
     return [mention for file in files for mention in read_conll(file)] if files else read_arrau(path)
 
@@ -137,17 +146,6 @@ def read_conll(path: Path) -> list[ReMention]:
     """CoNLL-2012 columns. Raises BadInput: a bracket that closes what was not opened."""
     texts, found = read_brackets(path.read_text(encoding="utf-8").splitlines(), str(path))
     return pairs_from_chains(path.stem, texts, found)
-
-
-def _gap_pair(item: GapItem) -> Iterator[ReMention]:
-    names = [span for span, coreferent in zip(item.names, item.labels, strict=True) if coreferent]
-    if not names or item.text[slice(*item.pronoun)].lower() not in PRONOUNS:
-        return
-    start, end = item.pronoun
-    for before, here in itertools.pairwise(sentences(item.text)):
-        if here[0] <= start < here[1] and before[0] <= names[0][0] < before[1]:
-            first, second, name = (item.text[slice(*span)] for span in (before, here, names[0]))
-            yield ReMention(item.id, first, second, start - here[0], end - here[0], name)
 
 
 def read_arrau(folder: Path) -> list[ReMention]:

@@ -29,12 +29,12 @@ BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-COLON-": ":", "-LSB-": "[", "-RSB-": "
 
 @dataclass(frozen=True)
 class FeverClaim:
-    """A claim, its label and the lines (page title, number) that it rests on, none where there is not enough information."""
+    """A claim, its label and the lines that it rests on, none where there is not enough information."""
 
     id: str
     text: str
     label: str
-    evidence: tuple[tuple[str, int], ...]
+    evidence: tuple[Line, ...]
 
 
 def build(
@@ -59,7 +59,10 @@ def build(
         else:
             place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             pages = stored = PageFile.write(place / "pages", pages_in(raw))
-            facts["pages_sha256"] = stored.sha256  # what is no document must still be seen when it changes
+            with (stored.folder / "pages.jsonl").open(
+                "rb"
+            ) as lines:  # what is no document must still be seen when it changes
+                facts["pages_sha256"] = hashlib.file_digest(lines, "sha256").hexdigest()
         claims = [claim for file in sorted(raw.glob("*.jsonl")) for claim in read_claims(file)]
         if not pages or not claims:
             raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
@@ -184,11 +187,6 @@ class PageFile(Mapping[str, Sequence[str]]):
     @cached_property
     def _file(self) -> BinaryIO:
         return (self.folder / "pages.jsonl").open("rb")
-
-    @property
-    def sha256(self) -> str:
-        with (self.folder / "pages.jsonl").open("rb") as lines:
-            return hashlib.file_digest(lines, "sha256").hexdigest()
 
     def row(self, number: int) -> tuple[str, tuple[str, ...]]:
         """Title and lines of the page that is the how many-th."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
 from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
@@ -56,13 +57,10 @@ class SyntheticLanguage:
         for unit in range(len(rngs)):
             state = 0
             for step, (u, v) in enumerate(uniforms[unit]):
-                state = _invert(to_state[state], u)
-                states[unit, step], emitted[unit, step] = state, _invert(to_subsequence[state], v)
+                for ends, uniform, drawn in ((to_state, u, states), (to_subsequence, v, emitted)):
+                    drawn[unit, step] = np.searchsorted(ends[state], uniform * ends[state, -1], side="right")
+                    state = int(states[unit, step])
         return states, emitted
-
-
-def _invert(cumulative: np.ndarray, uniform: float) -> int:
-    return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
 def row_entropy(rows: np.ndarray) -> np.ndarray:
@@ -102,13 +100,7 @@ def language(
     logits = generator(seed, "transitions").standard_normal((num_states, num_states)) / temperatures["transition"]
     emitting = generator(seed, "emissions").standard_normal((num_states, subsequences)) / temperatures["emission"]
     emitting[owners[None, :] != np.arange(num_states)[:, None]] = -np.inf
-    return SyntheticLanguage(softmax_rows(logits), softmax_rows(emitting), tuple(texts), owners, steps)
-
-
-def softmax_rows(logits: np.ndarray) -> np.ndarray:
-    """Row softmax in float64; minus infinity gives exact zeros."""
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)
+    return SyntheticLanguage(softmax(logits, axis=1), softmax(emitting, axis=1), tuple(texts), owners, steps)
 
 
 def build(
@@ -137,14 +129,9 @@ def build(
         Document(f"{name}-{split}-{index}", split, (Section(None, text),))
         for (split, index), text in zip(names, texts, strict=True)
     ]
-    truth = {
-        "transitions": made.transitions,
-        "emissions": made.emissions,
-        "owners": made.owners,
-        "subsequence_names": np.array(made.subsequences),
-        "states": states.astype(np.int32),
-        "emitted": emitted.astype(np.int32),
-    }
+    truth = {"transitions": made.transitions, "emissions": made.emissions, "owners": made.owners}
+    truth |= {"subsequence_names": np.array(made.subsequences)}
+    truth |= {"states": states.astype(np.int32), "emitted": emitted.astype(np.int32)}
     parameters = made.transitions.size + made.emissions.size
     facts = {"latent_ppl": made.latent_ppl(), "word_ppl": made.word_ppl(), "steps": steps, "num_states": num_states}
     return Corpus(records, truth, facts | {"parameters": parameters})

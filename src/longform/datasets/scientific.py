@@ -32,19 +32,15 @@ def build(
 ) -> Corpus:
     """Filtered articles with Cohan et al.'s own splits, or split by seed where one file holds all; those without abstract are set aside.
 
-    Args:
-        raw: a file, or a folder with one or more files per split (``train``, ``val``, ``test`` in their names).
-        files: glob within the folder (``pubmed_*``).
-        filters: fields of :class:`longform.datasets.titles.Filters`; the defaults are the paper's for PUBMED.
-        tokenizer: a ``tokenizer.json`` beside the data; None counts pieces, a lower bound of GPT-2's tokens.
+    ``raw`` is a file, or a folder whose ``files`` (a glob) have ``train``, ``val`` or ``test`` in their names; ``filters`` are fields of
+    :class:`longform.datasets.titles.Filters`, by default the paper's for PUBMED; ``tokenizer`` is a ``tokenizer.json`` beside the data.
     """
     articles = CohanArticles(raw, files)
-    thresholds = settings(Filters, PUBMED | dict(filters or {}))
+    thresholds = settings(Filters, {**PUBMED, **(filters or {})})
     count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
     splitter = None if raw.is_dir() else (lambda ids: split_by_seed(ids, shares, seed))
     selection = select(articles, thresholds, count, splitter)
-    lines = dict(sorted(articles.outcomes.items()))
-    return filtered_corpus(selection, count, raw, {"corpus": name, "lines": lines})
+    return filtered_corpus(selection, count, raw, {"corpus": name, "lines": articles.outcomes})
 
 
 class CohanArticles:
@@ -100,10 +96,9 @@ def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
         return "malformed record"
     if len(texts) != len(names):
         return "sections and titles differ in number"
-    sections = tuple(Section(name, _joined(text)) for name, text in zip(names, texts, strict=True))
-    if not sections:
-        return "no sections"
-    return sections if _joined(record.get("abstract_text")) else "abstract missing"
+    if not (names and _joined(record.get("abstract_text"))):
+        return "abstract missing" if names else "no sections"
+    return tuple(Section(name, _joined(text)) for name, text in zip(names, texts, strict=True))
 
 
 def _joined(text: Any) -> str:

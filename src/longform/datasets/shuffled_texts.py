@@ -4,8 +4,10 @@ Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/o
 A sentence shuffle leaves the sections' lengths and titles where they stood; the task ``section`` moves whole sections."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +34,7 @@ def build(
 ) -> Corpus:
     """The first ``documents`` of each split of the corpus in folder ``raw``; those of split test with their shuffles.
 
-    Args:
-        tasks: (task, size) of the shuffles: ``block``, ``window``, or ``section`` with size 1.
-        shuffles: drawn per document and task before repeats are dropped; facts count the distinct ones.
+    Tasks are (``block`` or ``window``, size) or (``section``, 1); of ``shuffles`` drawn per document and task the distinct ones are kept.
     """
     for task, size in tasks:
         if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
@@ -178,7 +178,6 @@ def corrupted(
     raw: Path,
     documents: int,
     severities: Sequence[float],
-    corruptions: Sequence[str] = CORRUPTIONS,
     splitter: str = "rules",
 ) -> Corpus:
     """The first test documents of a prepared corpus under each corruption at every severity, beside the sound ones.
@@ -190,9 +189,6 @@ def corrupted(
 
     Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
     """
-    if not set(corruptions) <= set(CORRUPTIONS) or len(set(corruptions)) < len(corruptions):
-        allowed = f"{list(CORRUPTIONS)}, each once"
-        raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)}; allowed are {allowed}; fix the entry")
     if not severities or len(set(severities)) < len(severities) or not all(0 < s <= 1 for s in severities):
         raise BadInput(f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1")
     read = [document for document in _prepared(raw, splitter) if document.split == "test"]
@@ -202,18 +198,15 @@ def corrupted(
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
     made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
-    for corruption in corruptions:
-        for severity in severities:
-            for number, document in enumerate(read[:documents]):
-                others = lent[read[(number + 1) % len(read)].id] or [""]
-                names = (seed, name, corruption, document.id)
-                cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
-                damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut)
-                made.append(replace(damaged, edits=(*document.edits, *edits)))
-    edits_of: dict[str, int] = {}
+    for corruption, severity, (number, document) in product(CORRUPTIONS, severities, enumerate(read[:documents])):
+        others = lent[read[(number + 1) % len(read)].id] or [""]
+        names = (seed, name, corruption, document.id)
+        cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
+        damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut)
+        made.append(replace(damaged, edits=(*document.edits, *edits)))
+    edits_of = Counter[str]()
     for document in made:
-        kind = document.id.split("/")[0]
-        edits_of[kind] = edits_of.get(kind, 0) + len(document.edits)
+        edits_of[document.id.split("/")[0]] += len(document.edits)
     return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": edits_of})
 
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -49,8 +48,7 @@ def hanna(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHAR
         for prompt, told in kept.items()
         for writer in ("human", *writers)
     ]
-    facts = {"corpus": name, "prompts": len(kept), "writers": writers, "dropped": dict(sorted(dropped.items()))}
-    return Corpus(documents, facts=facts)
+    return Corpus(documents, facts={"corpus": name, "prompts": len(kept), "writers": writers, "dropped": dropped})
 
 
 def _blocks(text: str | None) -> tuple[Section, ...]:
@@ -123,20 +121,18 @@ def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
         for number, row in enumerate(rows(file, ("text_id", "text", "labelA"))):
             sections = tuple(Section(None, line.strip()) for line in (row["text"] or "").splitlines() if line.strip())
             try:
-                rating = float(row["labelA"])
+                rating, wrong = float(row["labelA"]), "rating outside 1..3"
             except (TypeError, ValueError):
-                dropped["no rating" if sections else "no text"] += 1
-                continue
+                rating, wrong = 0.0, "no rating"
             if not sections or rating not in (1, 2, 3):
-                dropped["rating outside 1..3" if sections else "no text"] += 1
+                dropped[wrong if sections else "no text"] += 1
                 continue
             held = split == "train" and validation > 0 and number % round(1 / validation) == 0
             documents.append(Document(f"{split}-{row['text_id']}", "validation" if held else split, sections))
             ratings.append(int(rating))
     if not documents:
         raise BadInput(f"{raw}: {len(files)} CSV files, 0 usable texts; put <domain>_train.csv and _test.csv there")
-    classes = dict(sorted(Counter(map(str, ratings)).items()))
-    facts = {"corpus": name, "ratings": classes, "dropped": dict(sorted(dropped.items()))}
+    facts = {"corpus": name, "ratings": Counter(map(str, ratings)), "dropped": dropped}
     return Corpus(documents, {"rating": np.array(ratings, dtype=np.int64)}, facts)
 
 
@@ -147,48 +143,39 @@ def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
     and ``expert_annotations``, one record of dimensions per rater. Truth: ``marks`` float64 (documents, raters), nan for references;
     ``cluster`` the article; ``system`` the system, or ``reference``. Articles stand together, so that neighbours share their words.
     """
-    rated = [record for path in sorted(raw.glob("*.jsonl")) for record in _summaries(path)]
-    if not rated:
+    found = [row for path in sorted(raw.glob("*.jsonl")) for row in _rated(path, dimension)]
+    if not found:
         raise BadInput(f"{raw}: no *.jsonl with a summary; give the folder of SummEval's *_annotations.jsonl")
-    rated.sort(key=lambda record: (record["id"], record["model_id"]))
-    rows = [row for record in rated for row in _rated(record, dimension)]
-    rows = list({row[0].id: row for row in rows}.values())
-    documents, articles, systems, marked = zip(*rows, strict=True)
-    raters = max(map(len, marked))
-    marks = [row + [math.nan] * (raters - len(row)) for row in marked]
-    truth = {"marks": np.array(marks, dtype=np.float64), "cluster": np.array(articles), "system": np.array(systems)}
-    facts = {
-        "systems": sorted({record["model_id"] for record in rated}),
-        "articles": len({record["id"] for record in rated}),
-        "summaries": len(rated),
-        "dimension": dimension,
+    summaries = sorted({row[0] for row in found})
+    rows = {row[1].id: row for row in sorted(found, key=lambda row: row[0])}.values()
+    raters = max(len(marks) for *_, marks in rows)
+    truth = {
+        "marks": np.array([marks + [math.nan] * (raters - len(marks)) for *_, marks in rows], dtype=np.float64),
+        "cluster": np.array([article for (article, _), *_ in rows]),
+        "system": np.array([system for *_, system, _ in rows]),
     }
-    return Corpus(list(documents), truth, facts)
+    facts = {"systems": sorted({system for _, system in summaries}), "articles": len({a for a, _ in summaries})}
+    facts |= {"summaries": sum(row[1].split == "test" for row in found), "dimension": dimension}
+    return Corpus([row[1] for row in rows], truth, facts)
 
 
-@refusing("JSON lines of SummEval in UTF-8")
-def _summaries(path: Path) -> Iterator[dict[str, Any]]:
+@refusing("JSON lines of SummEval in UTF-8, a summary with its ratings in each")
+def _rated(path: Path, dimension: str) -> Iterator[tuple[tuple[str, str], Document, str, list[float]]]:
+    """(article, system), document, system or ``reference`` and marks of each summary and of the references beside it."""
     for where, record in records(path, ("id", "model_id", "decoded", "expert_annotations")):
-        names = record["id"], record["model_id"]
-        if not all(isinstance(name, str) for name in names):
-            raise BadInput(f"{where}: id and model_id are {names}; allowed are strings")
-        yield record
-
-
-@refusing("a summary with its ratings")
-def _rated(record: Mapping[str, Any], dimension: str) -> Iterator[tuple[Document, str, str, list[float]]]:
-    article, system = record["id"], record["model_id"]
-    for number, text in enumerate(record.get("references") or []):
-        yield _document(f"{article}/reference-{number}", "train", text), article, "reference", []
-    try:
-        marks = [float(rating[dimension]) for rating in record["expert_annotations"]]
-    except KeyError as error:
-        named = sorted(record["expert_annotations"][0])
-        raise BadInput(f"summary {article}/{system}: no rating {dimension!r}; allowed are {named}") from error
-    yield _document(f"{article}/{system}", "test", record["decoded"]), article, system, marks
-
-
-def _document(name: str, split: str, text: str) -> Document:
-    if not isinstance(text, str):
-        raise BadInput(f"summary {name}: got {text!r:.60}, allowed is a string; fix the line")
-    return Document(name, split, (Section(None, text),))
+        key = article, system = record["id"], record["model_id"]
+        if not (isinstance(article, str) and isinstance(system, str)):
+            raise BadInput(f"{where}: id and model_id are {key}; allowed are strings")
+        try:
+            marks = [float(rating[dimension]) for rating in record["expert_annotations"]]
+        except KeyError as error:
+            named = sorted(record["expert_annotations"][0])
+            raise BadInput(f"summary {article}/{system}: no rating {dimension!r}; allowed are {named}") from error
+        texts = [
+            ("train", f"reference-{n}", "reference", text) for n, text in enumerate(record.get("references") or [])
+        ]
+        for split, name, writer, text in [*texts, ("test", system, system, record["decoded"])]:
+            if not isinstance(text, str):
+                raise BadInput(f"summary {article}/{name}: got {text!r:.60}, allowed is a string; fix the line")
+            document = Document(f"{article}/{name}", split, (Section(None, text),))
+            yield key, document, writer, marks if split == "test" else []

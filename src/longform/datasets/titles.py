@@ -184,19 +184,15 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
     if not selection.documents:
         raise BadInput(f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the filters")
     truth = ragged("section_tokens", selection.lengths, np.int64)
-    facts = {
-        "kept": len(selection.documents),
-        "dropped": dict(sorted(selection.dropped.items())),
-        "removed_sections": dict(sorted(selection.removed_sections.items())),
-        "table_11": table_11(selection),
-        "token_unit": LOWER_BOUND if count is piece_count else "tokens",
-    }
-    return Corpus(selection.documents, truth, {**read, **facts})
+    dropped: dict[str, Any] = {"dropped": selection.dropped, "removed_sections": selection.removed_sections}
+    facts = {"kept": len(selection.documents), **dropped, "table_11": table_11(selection)}
+    unit = LOWER_BOUND if count is piece_count else "tokens"
+    return Corpus(selection.documents, truth, {**read, **facts, "token_unit": unit})
 
 
-def settings(kind: Any, given: Mapping[str, Any] | None) -> Any:
+def settings(kind: Any, given: Mapping[str, Any]) -> Any:
     """A dataclass of settings from an entry's mapping. Raises BadInput: a key that the dataclass does not have."""
     allowed = sorted(field.name for field in fields(kind))
-    if unknown := sorted(set(given or {}) - set(allowed)):
+    if unknown := sorted(set(given) - set(allowed)):
         raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")
-    return kind(**(given or {}))
+    return kind(**given)

@@ -34,12 +34,9 @@ def build(
 ) -> Corpus:
     """Articles of one file, split by seed, or of one file for each split, as the papers publish train and test.
 
-    Args:
-        name: of the corpus; it does not enter the split, so the marked and the plain form of one file split alike.
-        raw: the file, or with ``files`` (split -> file name) the folder that holds them. Where there is no validation file,
-            ``shares`` says which part of the training articles is held out: validation / (train + validation).
-        splitter: decides what counts as a sentence for ``truth["sentences"]``, int64 (units,), and facts; BBScore's release has
-            ``full_stops``.
+    ``raw`` is the file, or with ``files`` (split -> file name) the folder that holds them; where there is no validation file, validation /
+    (train + validation) of the training articles are held out. The marked and the plain form of one file split alike. ``splitter`` counts
+    sentences for ``truth["sentences"]``, int64 (units,), and facts; BBScore's release has ``full_stops``.
     """
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")
@@ -68,17 +65,10 @@ def build(
         documents = [replace(document, split=splits.get(document.id, document.split)) for document in documents]
     counts = np.array(lengths, dtype=np.int64)
     titles = Counter(section.title for document in documents for section in document.sections if section.title)
-    facts = {
-        "corpus": name,
-        "articles_read": read,
-        "dropped": dict(sorted(dropped.items())),
-        "splits": dict(sorted(Counter(document.split for document in documents).items())),
-        "section_titles": dict(sorted(titles.items())),
-        "splitter": splitter,
-        "sentences": int(counts.sum()),
-        "sentences_median": float(np.median(counts)),
-        "sentences_range": [int(counts.min()), int(counts.max())],
-    }
+    facts: dict[str, Any] = {"corpus": name, "articles_read": read, "dropped": dropped, "section_titles": titles}
+    facts |= {"splits": Counter(document.split for document in documents), "splitter": splitter}
+    facts |= {"sentences": int(counts.sum()), "sentences_median": float(np.median(counts))}
+    facts["sentences_range"] = [int(counts.min()), int(counts.max())]
     return Corpus(documents, {"sentences": counts}, facts)
 
 
@@ -111,13 +101,10 @@ def _line_article(line: str, marked: bool) -> Titled | str:
 
 
 def _usable(sections: Titled) -> tuple[Section, ...] | str:
-    if not sections:
-        return "no sections"
-    if sections[0][0] not in (ABSTRACT, None):
-        return "abstract missing"
-    if any(not text.strip() for _, text in sections):
-        return "empty section"
-    return tuple(Section(title, text.strip()) for title, text in sections)
+    if not sections or sections[0][0] not in (ABSTRACT, None):
+        return "abstract missing" if sections else "no sections"
+    made = tuple(Section(title, text.strip()) for title, text in sections)
+    return made if all(section.text for section in made) else "empty section"
 
 
 def _json_article(record: Any) -> Titled | str:
@@ -131,7 +118,5 @@ def _json_article(record: Any) -> Titled | str:
     if any(begin < 0 or length < 0 or begin + length > len(text) for begin, length in places):
         return "section outside the text"
     titles = [label.split(".")[-1].strip().lower() for label in labels]  # city.history
-    sections: Titled = [
-        (title, text[begin : begin + length]) for title, (begin, length) in zip(titles, places, strict=True)
-    ]
+    sections: Titled = [(title, text[at : at + size]) for title, (at, size) in zip(titles, places, strict=True)]
     return [(ABSTRACT, abstract), *sections] if sections and titles[0] != ABSTRACT and abstract.strip() else sections

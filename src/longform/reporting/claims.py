@@ -14,8 +14,8 @@ from typing import Any
 from scipy import stats
 
 from longform.core.documents import BadInput
-from longform.core.results import Results
-from longform.reporting.estimates import ANY, FEWEST_UNITS, IDENTITY, Estimate, Facts, of_records, select, slope
+from longform.core.results import ANY, Results
+from longform.reporting.estimates import FEWEST_UNITS, IDENTITY, Estimate, Facts, of_records, select, slope
 from longform.reporting.table import interval, write_rows
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
@@ -123,31 +123,28 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
     scale = claim.get("scale") or ("ratio" if perplexities else "difference")
     asked = "with" not in claim or select(results, {**claim.get("where", {}), **claim["with"]})
     combined = _combinations(claim, results) if asked else []
-    rows = [row for fields in combined for row in _Comparison(claim, fields, results, facts, scale).rows(forms[0])]
+    margin = claim.get("margin", 1.0 if scale == "ratio" else 0.0)
+    compared = [_Comparison(claim, fields, results, facts, scale, margin) for fields in combined]
+    rows = [row for one in compared for row in one.rows(forms[0])]
     takes = f"it takes {claim['takes']}" if "takes" in claim else ""
     if all(row.verdict == ABSENT for row in rows) and (takes or not rows):
         rows = [Row("", "", None, ABSENT, takes)]
-    return Judged(paper, claim, scale, _beyond_chance(rows, claim, scale))
+    measured = sum(row.verdict in (HOLDS, CONTRADICTED, UNDECIDED) for row in rows)
+    if claim.get("needs", "all") == "all" and measured > 1:
+        rows = [_among(row, measured, margin, scale) for row in rows]
+    return Judged(paper, claim, scale, rows)
 
 
-def _beyond_chance(rows: Sequence[Row], claim: Mapping[str, Any], scale: str) -> list[Row]:
-    """The rows; contradictions that an interval at the family's level would not show are undecided."""
-    judged = sum(row.verdict in (HOLDS, CONTRADICTED, UNDECIDED) for row in rows)
-    measured = judged if claim.get("needs", "all") == "all" else 1
-    wider, kept = float(stats.norm.isf(0.025 / max(measured, 1)) / stats.norm.isf(0.025)), []
-    margin = _margin(claim, scale)
-    for row in rows:
-        if row.verdict == CONTRADICTED and measured > 1 and row.contrast is not None and row.contrast.known:
-            found, border = (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
-            nearer: Any = found.high if found.value < border else found.low
-            if (found.value + wider * (nearer - found.value) - border) * (found.value - border) <= 0:
-                row = replace(row, verdict=UNDECIDED, why=f"contradicted alone, not among {measured} comparisons")
-        kept.append(row)
-    return kept
-
-
-def _margin(claim: Mapping[str, Any], scale: str) -> float:
-    return claim.get("margin", 1.0 if scale == "ratio" else 0.0)
+def _among(row: Row, measured: int, margin: float, scale: str) -> Row:
+    """The row; undecided where it contradicts, but an interval at the level of a family of so many would not show it."""
+    if row.verdict != CONTRADICTED or row.contrast is None or not row.contrast.known:
+        return row
+    found, border = (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
+    wider = float(stats.norm.isf(0.025 / measured) / stats.norm.isf(0.025))
+    nearer: Any = found.high if found.value < border else found.low
+    if (found.value + wider * (nearer - found.value) - border) * (found.value - border) > 0:
+        return row
+    return replace(row, verdict=UNDECIDED, why=f"contradicted alone, not among {measured} comparisons")
 
 
 def _filters(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -195,6 +192,7 @@ class _Comparison:
     results: Results
     facts: Facts
     scale: str
+    margin: float
 
     def rows(self, form: str) -> Iterator[Row]:
         sides = [self._numbers(step) for step in self.claim[form]]
@@ -234,8 +232,7 @@ class _Comparison:
             few = found.units is not None and found.units < FEWEST_UNITS
             why = f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval"
             return Row(label, compared, shown, UNDECIDED, why, once)
-        margin = _margin(self.claim, self.scale)
-        verdict = HOLDS if shown.low > margin else CONTRADICTED if shown.high < margin else UNDECIDED
+        verdict = HOLDS if shown.low > self.margin else CONTRADICTED if shown.high < self.margin else UNDECIDED
         return Row(label, compared, shown, verdict, once=once)
 
     def _numbers(self, step: Mapping[str, Any]) -> list[_Number]:

@@ -1,9 +1,8 @@
 """Which records a claim or a printed number is about, their estimates with intervals, and intervals of what is computed from several."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +14,13 @@ from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
 
 DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}  # of fields that a filter does not name
-ANY = "*"
 IDENTITY = NAMES[: NAMES.index("seed")]  # records that agree in these differ by seed alone
 FEWEST_UNITS = 20  # below this many documents or items neither an interval nor a p-value is given
 
 
 def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
-    """Records that agree with a filter: field -> the wanted value, a list of values, or a pattern with ``*``. Raises BadInput: no such field.
-
-    A filter that does not name ``variant``, ``task`` or ``severity`` wants the default reader, no task and undamaged text.
-    """
-    unknown = sorted(filters.keys() - set(NAMES))
-    if unknown:
-        raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
-    wanted = {**DEFAULTS, **filters}
-    tests = [(name, _test(wanted[name])) for name in NAMES if name in wanted and wanted[name] != ANY]
-    return Results(r for r in results if all(agrees(getattr(r, name)) for name, agrees in tests))
-
-
-def _test(wanted: Any) -> Callable[[Any], bool]:
-    if isinstance(wanted, list | tuple):
-        tests = [_test(single) for single in wanted]
-        return lambda value: any(agrees(value) for agrees in tests)
-    if isinstance(wanted, str) and ANY in wanted:
-        return lambda value: isinstance(value, str) and fnmatchcase(value, wanted)
-    truth = isinstance(wanted, bool)  # True is no 1
-    return lambda value: value == wanted and isinstance(value, bool) == truth
+    """As ``results.where``, but a filter that does not name ``variant``, ``task`` or ``severity`` wants the default, none and undamaged text."""
+    return Results(results).where(**{**DEFAULTS, **filters})
 
 
 class Facts:

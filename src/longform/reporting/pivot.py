@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput
-from longform.core.results import Record, Results
-from longform.reporting.estimates import ANY, DEFAULTS, FEWEST_UNITS, Estimate, Facts, of_records, select
+from longform.core.results import ANY, Record, Results
+from longform.reporting.estimates import DEFAULTS, FEWEST_UNITS, Estimate, Facts, of_records, select
 from longform.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
 from longform.reporting.table import Cell, cell, exact
 
@@ -144,6 +144,12 @@ class Given:
         )
 
 
+def beside(record: Record, metric: str, value: float | None, **more: Any) -> Record:
+    """A number of the same system, seed and critic."""
+    same = {name: getattr(record, name) for name in ("critic", *SYSTEM, "seed")}
+    return Record(metric=metric, value=value, **same, **more)
+
+
 def mean_over_seeds(records: Results) -> Record:
     """The mean of records that differ by seed alone, of perplexities the geometric one; the record without a seed where there is one."""
     if len({record.seed for record in records}) < len(records):
@@ -159,7 +165,7 @@ def mean_over_seeds(records: Results) -> Record:
     return replace(records[0], seed=None, **numbers, excluded=excluded, p_value=None, signature=signature)
 
 
-def errors(cells: Sequence[Cell]) -> list[list[float]]:
+def errors(cells: Iterable[Cell | Estimate]) -> list[list[float]]:
     """Arms of error bars, downward and upward: none on a side where a percentile interval leaves its value out."""
     ends: list[tuple[Any, Any, Any]] = [(c.value, c.low, c.high) for c in cells]
     return [

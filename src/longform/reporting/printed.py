@@ -4,10 +4,10 @@
 """
 
 import re
+from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +38,8 @@ class Printed:
     rule: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Line:
-    """One line of the ledger: the printed number, ours with its interval, the record's fields, the verdict and its cause."""
-
-    paper: str
-    table: str
-    number: str
-    printed: float | None
-    ours: float | None
-    low: float | None
-    high: float | None
-    units: int | None
-    record: str
-    verdict: str
-    cause: str
+# one line of the ledger: the printed number, ours with its interval, the record's fields, the verdict and its cause
+Line = namedtuple("Line", "paper table number printed ours low high units record verdict cause")
 
 
 @dataclass(frozen=True)
@@ -65,11 +52,6 @@ class Expected:
 
     def __getitem__(self, table: str) -> Any:
         return self.content[table]
-
-    @property
-    def claims(self) -> Sequence[Mapping[str, Any]]:
-        """The paper's claims as data."""
-        return self.content.get("claims", [])
 
     def labels(self, name: str) -> Mapping[Any, str]:
         """How values of a field are shown, in the order in which tables list them."""
@@ -108,14 +90,10 @@ class Expected:
                 return Printed(table, path, value, found, {**rule, **fact})
         return Printed(table, path, value)
 
-    @cached_property
-    def _with_records(self) -> Mapping[str, list[tuple[Printed, Mapping[str, Any]]]]:
-        tables = groupby(self.numbers, key=lambda number: number.table)
-        return {table: [(n, n.where) for n in held if n.where is not None] for table, held in tables}
-
     def beside(self, table: str, record: Record) -> Printed | None:
         """The printed number of a table that stands beside a record."""
-        return next((n for n, where in self._with_records.get(table, ()) if select([record], where)), None)
+        printed = (n for n in self.numbers if n.table == table and n.where is not None)
+        return next((n for n in printed if select([record], n.where or {})), None)
 
     def incomparable(self, number: Printed, facts: Facts) -> str:
         """Why our number cannot be held to a printed one; empty where it can."""
@@ -133,8 +111,9 @@ class Expected:
 
     def judged(self, results: Results, data: Path, exhibit: str | None = None) -> list[Judged]:
         """Every claim of the paper, or those that belong to an exhibit."""
-        claims = [claim for claim in self.claims if exhibit is None or claim.get("exhibit") == exhibit]
-        return judge(self.paper, claims, results, data, self.scale)
+        claims = self.content.get("claims", [])
+        asked = [claim for claim in claims if exhibit is None or claim.get("exhibit") == exhibit]
+        return judge(self.paper, asked, results, data, self.scale)
 
     def ledger(self, results: Results, data: Path) -> list[Line]:
         """A line for each printed number."""
@@ -147,10 +126,9 @@ class Expected:
             cause = cause or ("" if number.where else "no rule leads to a record")
             asked = {**(number.where or {}), **({"fact": number.rule["fact"]} if "fact" in number.rule else {})}
             record = " ".join(f"{key}={value}" for key, value in asked.items())
-            value, low, high, units = (ours.value, ours.low, ours.high, ours.units) if ours else (None,) * 4
+            found = [ours.value, ours.low, ours.high, ours.units] if ours else [None] * 4
             name = ".".join(number.path)
-            numbers = (number.value, value, low, high, units)
-            lines.append(Line(self.paper, number.table, name, *numbers, record, verdict, cause))
+            lines.append(Line._make((self.paper, number.table, name, number.value, *found, record, verdict, cause)))
         return lines
 
     def _ours(self, number: Printed, results: Results, facts: Facts) -> Estimate | None:
@@ -228,8 +206,7 @@ def _leaves(
 
 def write_ledger(path: Path, lines: Sequence[Line]) -> None:
     """``ledger.csv``: a printed number a line."""
-    names = [f.name for f in fields(Line)]
-    write_rows(path, names, [[getattr(one, name) for name in names] for one in lines])
+    write_rows(path, Line._fields, lines)
 
 
 def ledger_markdown(lines: Sequence[Line]) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Table:
 
     def save(self, folder: Path, stem: str) -> None:
         """``stem.csv`` (one number a line, full precision) and ``stem.md`` (the paper's layout)."""
-        write_cells(folder / f"{stem}.csv", self.cells)
+        write_rows(folder / f"{stem}.csv", FIELDS, map(attrgetter(*FIELDS), self.cells))
         (folder / f"{stem}.md").write_text(self.markdown(), encoding="utf-8")
 
     def markdown(self) -> str:
@@ -125,7 +126,7 @@ class Figure:
 
     def save(self, folder: Path, stem: str) -> None:
         """``stem.csv``, ``stem.pdf``, ``stem.png``, ``stem.md``; equal numbers give equal bytes."""
-        write_cells(folder / f"{stem}.csv", self.cells)
+        write_rows(folder / f"{stem}.csv", FIELDS, map(attrgetter(*FIELDS), self.cells))
         save_drawing((self.draw, self.size), folder / stem)
         notes = "".join(f"- {note}\n" for note in self.notes)
         text = f"![{stem}]({stem}.png)\n\n{self.caption}\n" + (f"\n{notes}" if notes else "")
@@ -165,11 +166,6 @@ def save_drawing(drawing: Drawing, path: Path) -> None:
         draw(canvas)
         canvas.savefig(f"{path}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
         canvas.savefig(f"{path}.png", dpi=RESOLUTION, metadata={"Software": None})
-
-
-def write_cells(path: Path, cells: Sequence[Cell]) -> None:
-    """One cell a line, all fields but ``detail``."""
-    write_rows(path, FIELDS, [[getattr(c, name) for name in FIELDS] for c in cells])
 
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

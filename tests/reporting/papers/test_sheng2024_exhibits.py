@@ -89,7 +89,7 @@ def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
     beats = found["classifier_beats_score"]
     assert beats.verdict == HOLDS and len(beats.rows) == 8
     swapped = judged(EXPECTED, Results(shuffles(0.95, 0.8)), tmp_path)
-    assert swapped[EXPECTED.claims[0]["id"]].verdict == CONTRADICTED
+    assert swapped[EXPECTED["claims"][0]["id"]].verdict == CONTRADICTED
     assert found["estimated_variance_is_good"].verdict == found["rated_classes_can_be_told"].verdict == UNTESTABLE
 
 

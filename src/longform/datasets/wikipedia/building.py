@@ -101,11 +101,12 @@ def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, w
             extract_shard(task)
     records = [_ledger(task.record) for task in tasks]
     counts = sum((Counter(record["counts"]) for record in records), Counter())
+    megabytes = sum(record["wikitext_bytes"] for record in records) / 1e6
     return {
         "shards": len(tasks),
         "redone": len(missing),
         "counts": dict(sorted(counts.items())),
-        "wikitext_mb": sum(record["wikitext_bytes"] for record in records) / 1e6,
+        "wikitext_mb": megabytes,
     }
 
 
@@ -199,30 +200,25 @@ def build(
 ) -> Corpus:
     """Filtered articles of a dump, split by seed; facts hold pages by outcome besides.
 
-    Args:
-        raw: a dump (``.bz2``), a folder with one dump, or a folder of finished shards.
-        scratch: where shards go, so that a killed run is taken up; a temporary folder if None.
-        filters, extraction: fields of :class:`longform.datasets.titles.Filters` and of :class:`Extraction`.
-        subset: None, or ``short`` (WIKI-SHORT), whose sections have at most ``short_tokens``.
-        tokenizer: a ``tokenizer.json`` beside the dump; None counts pieces, a lower bound of GPT-2's tokens.
-        workers: processes; they change no byte of the result.
+    ``raw`` is a dump (``.bz2``), a folder with one, or one of finished shards, which else go to ``scratch``, so that a killed run is taken
+    up; ``filters`` and ``extraction`` are fields of :class:`longform.datasets.titles.Filters` and of :class:`Extraction`. The ``subset``
+    ``short`` is WIKI-SHORT; ``tokenizer`` is a ``tokenizer.json`` beside the dump; ``workers`` change no byte of the result.
     """
     if subset not in (None, "short"):
         raise BadInput(f"subset is {subset!r}, allowed are null and 'short'; fix the entry")
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
-    thresholds, asked = settings(Filters, filters), settings(Extraction, extraction)
+    thresholds, asked = settings(Filters, filters or {}), settings(Extraction, extraction or {})
     with ExitStack() as stack:
         if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
             place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            pages = extract(dump_in(raw), place / "shards", extraction=asked, workers=workers)["counts"]
-            shards = Shards(place / "shards")
-        else:
-            shards = Shards(raw)
-            pages = dict(sorted(shards.counts.items()))
+            folder = place / "shards"
+            extract(dump_in(raw), folder, extraction=asked, workers=workers)
+        shards = Shards(folder)
+        read = {"corpus": name, "pages": shards.counts}
         selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
     kept = shortened(selection, short_tokens) if subset else selection
-    return filtered_corpus(kept, count, raw, {"corpus": name, "pages": pages})
+    return filtered_corpus(kept, count, raw, read)
 
 
 def dump_in(raw: Path) -> Path:
@@ -255,12 +251,9 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
     of a redirect count for its target only where Wikimedia gave them the target's id. The Main Page, other namespaces and lists are
     passed over; years and disambiguations are no articles of the dump.
 
-    Args:
-        raw: a folder with ``pages``, the shards of a dump, and ``views``, one file a month: ``pageviews-YYYYMM-user.bz2`` of
-            dumps.wikimedia.org/other/pageview_complete/monthly (or unpacked, or gzip), or ``pageviews-YYYYMM.json``, the answer
-            of the REST call ``pageviews/top``, which knows 1,000 pages a month.
-        pages: of each split.
-        least: views of a month and kind of access below which a line is not counted.
+    ``raw`` has ``pages``, the shards of a dump, and ``views``, one file a month: ``pageviews-YYYYMM-user.bz2`` of
+    dumps.wikimedia.org/other/pageview_complete/monthly (or unpacked, or gzip), or ``pageviews-YYYYMM.json``, the answer of the REST call
+    ``pageviews/top``, which knows 1,000 pages a month. Each split has ``pages``; a line of fewer than ``least`` views is not counted.
 
     Truth is ``rank`` (among all titles of its year) and ``views``; facts count lines and what was passed over.
     """
@@ -297,7 +290,7 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
                 chosen.append((Document(found.id, split, found.sections), rank, one.views))
             if len(chosen) - before == pages:
                 break
-        made = {**years[split][1], "passed over": dict(sorted(passed.items()))}
+        made = {**years[split][1], "passed over": passed}
         if len(chosen) - before < pages:
             told = f"{raw}: year {YEARS[split]}: {len(chosen) - before} of {pages} pages for {split} ({made})"
             raise BadInput(f"{told}; take a dump of about that year, or lower pages or least")

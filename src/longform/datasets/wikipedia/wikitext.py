@@ -8,15 +8,15 @@ import json
 import math
 import re
 import resource
-import select
-import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Self
+from typing import Any, Self
 
 ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
 NESTING = 40  # MediaWiki itself stops expanding templates at depth 40 ($wgMaxTemplateDepth)
@@ -47,8 +47,9 @@ _BAD_OPENING = re.compile(r"\(\s*(?:[;,:]\s*)+")
 _SPACE = re.compile(r"[^\S\n]+")
 _MAGIC = re.compile(r"__[A-Z]+__")
 _RESIDUE = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|^\s*\{\|.*$|^\s*\|.*$|</?[a-zA-Z][^<>\n]*>", re.MULTILINE)
-_FRAME = struct.Struct(">cI")
-_BOOT = "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {})"
+_BOOT = (
+    "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {}, {})"
+)
 Sections = list[tuple[str, str]]
 
 
@@ -171,6 +172,7 @@ class GuardedParser:
     memory: int = 800 * 2**20
     wall_factor: int = 30
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _pipe: Any = field(default=None, repr=False)  # to the child
 
     def __enter__(self) -> Self:
         return self
@@ -180,76 +182,58 @@ class GuardedParser:
 
     def read(self, wikitext: str) -> tuple[Sections | None, str]:
         """Sections and ``parsed``; or the scanner's and why; or None and ``unreadable`` if the scanner fails, too."""
-        found, outcome = self._ask(b"T", wikitext)
+        found, outcome = self._ask("parse", wikitext)
         if found is not None:
             return found, "parsed"
-        scanned, _ = self._ask(b"S", wikitext)
+        scanned, _ = self._ask("scan", wikitext)
         return (scanned, f"{outcome}: scanned") if scanned is not None else (None, "unreadable")
 
-    def _ask(self, mode: bytes, wikitext: str) -> tuple[Sections | None, str]:
+    def _ask(self, mode: str, wikitext: str) -> tuple[Sections | None, str]:
         if self._child is None:
-            code = _BOOT.format(str(Path(__file__).parents[3]), self.page_seconds, self.memory)
-            pipe, command = subprocess.PIPE, [sys.executable, "-c", code]
-            self._child = subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
-        child = self._child
-        assert child.stdin and child.stdout
-        body = wikitext.encode("utf-8", "surrogatepass")
-        deadline = time.monotonic() + self.wall_factor * self.page_seconds
+            self._pipe, theirs = Pipe()
+            code = _BOOT.format(str(Path(__file__).parents[3]), theirs.fileno(), self.page_seconds, self.memory)
+            command, null = [sys.executable, "-c", code], subprocess.DEVNULL
+            fds = [theirs.fileno()]
+            self._child = subprocess.Popen(command, pass_fds=fds, stdin=null, stdout=null, stderr=null)
+            theirs.close()
         try:
-            child.stdin.write(_FRAME.pack(mode, len(body)) + body)
-            child.stdin.flush()
-            status, size = _FRAME.unpack(_receive(child.stdout, _FRAME.size, deadline))
-            answer = json.loads(_receive(child.stdout, size, deadline))
-        except (BrokenPipeError, EOFError, TimeoutError) as error:
-            return None, self._end(stalled=isinstance(error, TimeoutError))
-        return ([(title, text) for title, text in answer], "parsed") if status == b"K" else (None, answer)
+            self._pipe.send_bytes(json.dumps([mode, wikitext]).encode())
+            if not self._pipe.poll(self.wall_factor * self.page_seconds):
+                return None, self._end(stalled=True)
+            answer, outcome = json.loads(self._pipe.recv_bytes())
+        except (OSError, EOFError):
+            return None, self._end()
+        return None if answer is None else [(title, text) for title, text in answer], outcome
 
     def _end(self, stalled: bool = False) -> str:
-        child, self._child = self._child, None
-        if child is None:
+        if self._child is None:
             return "ended"
-        assert child.stdin and child.stdout
-        child.stdin.close()
+        child, self._child = self._child, None
+        self._pipe.close()
         child.kill() if stalled else None
         try:
             child.wait(timeout=2)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
-        child.stdout.close()
         return "time-out" if stalled or child.returncode == -24 else "parser died"  # 24: SIGXCPU, CPU seconds used up
 
 
-def _receive(pipe: IO[bytes], size: int, deadline: float) -> bytes:
-    pieces: list[bytes] = []
-    while size:
-        if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise TimeoutError
-        piece = pipe.read(min(size, 1 << 20))
-        if not piece:
-            raise EOFError
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
-
-
-def serve(page_seconds: int, memory: int) -> None:
+def serve(pipe: int, page_seconds: int, memory: int) -> None:
     """The child's loop, until its parent is gone; the kernel ends it (SIGXCPU) after a page's CPU seconds, in C code as well."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
-    while header := source.read(_FRAME.size):
-        mode, size = _FRAME.unpack(header)
-        wikitext = source.read(size).decode("utf-8", "surrogatepass")
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        limit = math.ceil(used.ru_utime + used.ru_stime) + page_seconds
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-        answer: Sections | str
-        try:
-            status, answer = b"K", sections(wikitext) if mode == b"T" else scanned_sections(wikitext)
-        except MemoryError:
-            status, answer = b"E", "out of memory"
-        except Exception as error:
-            status, answer = b"E", f"parser raised {type(error).__name__}"
-        encoded = json.dumps(answer).encode()
-        sink.write(_FRAME.pack(status, len(encoded)) + encoded)
-        sink.flush()
+    parent = Connection(pipe)
+    with suppress(EOFError):
+        while asked := parent.recv_bytes():
+            mode, wikitext = json.loads(asked)
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            limit = math.ceil(used.ru_utime + used.ru_stime) + page_seconds
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+            answer: tuple[Sections | None, str]
+            try:
+                answer = sections(wikitext) if mode == "parse" else scanned_sections(wikitext), "parsed"
+            except MemoryError:
+                answer = None, "out of memory"
+            except Exception as error:
+                answer = None, f"parser raised {type(error).__name__}"
+            parent.send_bytes(json.dumps(answer).encode())

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.results import Record, Results
+from longform.core.results import ANY, Record, Results
 from longform.evaluation.measurements import NORMAL_95
-from longform.reporting.estimates import ANY, select
+from longform.reporting.estimates import select
 from longform.reporting.pivot import COLOURS, Given, panels
 from longform.reporting.printed import Printed
 from longform.reporting.table import Cell, Figure, Table, cell, exact

@@ -5,7 +5,6 @@ Here: numbers that follow from others, as records, so that tables, claims and th
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from longform.core.results import Record, Results
 from longform.reporting.estimates import select
@@ -13,7 +12,8 @@ from longform.reporting.papers.deng2022.human import correlation_records, expect
 from longform.reporting.papers.deng2022.mentions import BLAMED, ngram_records
 from longform.reporting.papers.deng2022.sections import LATENT
 from longform.reporting.papers.deng2022.topics import LATENT as STATES
-from longform.reporting.papers.deng2022.transitions import blank, share_records, wilson_fields
+from longform.reporting.papers.deng2022.transitions import share_records, wilson_fields
+from longform.reporting.pivot import SYSTEM, beside
 
 
 def derived(results: Results) -> Iterator[Record]:
@@ -26,27 +26,22 @@ def derived(results: Results) -> Iterator[Record]:
         whole = (record.units or 0) + (record.excluded or 0)
         if whole:
             counted = wilson_fields(record.units or 0, whole)
-            yield replace(blank(record), metric="survival", **counted, signature="share of texts that the oracle reads")
-    yield from _terms(results)
-    yield from correlation_records(results)
-    yield from expected_share_records(results)
-
-
-def _terms(results: Results) -> Iterator[Record]:
-    """The sum of appendix A's terms, the distance of a set's own chain to the prior, and the exact value under the critic."""
+            yield beside(record, "survival", **counted, signature="share of texts that the oracle reads")
+    # appendix A: the exact value under the critic, the sum of the terms, the distance of a set's own chain to the prior
     for record in select(results, {**LATENT, "variant": "corrected", "system": "data"}):
         exact = record.details.get("exact_latent_ppl")
         if exact is not None:
-            fields = {"value": exact, "low": exact, "high": exact, "signature": "closed form"}
-            yield replace(blank(record), metric="exact_latent_ppl", **fields)
+            yield beside(record, "exact_latent_ppl", exact, low=exact, high=exact, signature="closed form")
     for record in select(results, {"critic": "section_order", "metric": "expected_log_prior"}):
         totals = record.details.get("totals", {})
         if totals.get("transitions"):
-            fields = {"value": totals["evidence"] / totals["transitions"], "signature": "forward sum"}
-            yield replace(blank(record), metric="log_evidence", units=record.units, **fields)
+            value = totals["evidence"] / totals["transitions"]
+            yield beside(record, "log_evidence", value, units=record.units, signature="forward sum")
     for record in select(results, {"critic": "section_order", "metric": "chain_entropy"}):
-        same = {name: getattr(record, name) for name in ("corpus", "system", "titles", "seed")}
-        whole = select(results, {**LATENT, **same}).find()
-        if whole and whole.value and record.value:
-            fields = {"value": math.log(whole.value / record.value), "signature": "log of the ratio"}
-            yield replace(blank(record), metric="divergence_from_prior", units=record.units, **fields)
+        same = {name: getattr(record, name) for name in (*SYSTEM, "seed")}
+        latent = select(results, {**LATENT, **same}).find()
+        if latent and latent.value and record.value:
+            value = math.log(latent.value / record.value)
+            yield beside(record, "divergence_from_prior", value, units=record.units, signature="log of the ratio")
+    yield from correlation_records(results)
+    yield from expected_share_records(results)

@@ -14,7 +14,7 @@ from longform.core.results import Record, Results
 from longform.evaluation.agreement import correlate
 from longform.evaluation.human_study import SIGNATURE, expected_alpha, expected_share, mixed_effects
 from longform.reporting.estimates import select
-from longform.reporting.pivot import SYSTEM, Given
+from longform.reporting.pivot import SYSTEM, Given, beside
 from longform.reporting.table import Cell, Table, cell, exact
 
 HUMAN = {"critic": "human_study", "metric": "coherent_share"}
@@ -146,8 +146,6 @@ def expected_share_records(results: Results) -> Iterator[Record]:
         found = record.details
         if rates := _flips(found):
             share = expected_share(found["known"]["coherent"], rates)
-            same = {name: getattr(record, name) for name in ("critic", "corpus", "system", "titles", "seed")}
             low, high = found["wilson"]
-            yield Record(metric="expected_share", value=share, low=share, high=share, **same)
-            judged = {"value": record.value, "low": low, "high": high, "units": found["judgements"]}
-            yield Record(metric="judged_share", **judged, **same)
+            yield beside(record, "expected_share", share, low=share, high=share)
+            yield beside(record, "judged_share", record.value, low=low, high=high, units=found["judgements"])

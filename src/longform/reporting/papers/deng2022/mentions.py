@@ -6,9 +6,8 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import Record
-from longform.reporting.papers.deng2022.pages import Mark, chain, label, mention_pages
-from longform.reporting.papers.deng2022.transitions import blank
-from longform.reporting.pivot import COLOURS, SYSTEM, Given
+from longform.reporting.papers.deng2022.pages import Mark, chain, drawn_article, label, mention_page
+from longform.reporting.pivot import COLOURS, SYSTEM, Given, beside
 from longform.reporting.table import Cell, Figure, Files, Listing, Table, cell, exact
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}
@@ -126,7 +125,7 @@ def ngram_records(record: Record) -> list[Record]:
         for key, metric in metrics.items()
         if row[key] is not None
     }
-    return [replace(blank(record), metric=metric, task=task, value=value) for (metric, task), value in made.items()]
+    return [beside(record, metric, value, task=task) for (metric, task), value in made.items()]
 
 
 def _articles(given: Given) -> list[tuple[str, str, list[Mark]]]:
@@ -146,9 +145,11 @@ def figure_5(given: Given) -> Figure:
 
 def figures_10_13(given: Given) -> Files:
     """Four generated articles, mentions coloured by entity, improbable 5-grams circled: HTML and PDF pages."""
-    pages, rows = {}, []
+    pages, drawings, rows, links = {}, {}, [], ""
     for number, (unit, text, marks) in enumerate(_articles(given)[:4], 10):
-        pages[f"figure_{number}"] = (f"Figure {number}. {unit}", text, marks)
+        name, article = f"figure_{number}", (f"Figure {number}. {unit}", text, marks)
+        pages[f"{name}.html"], drawings[name] = mention_page(*article), drawn_article(*article)
+        links += f"\n- {name}: [HTML]({name}.html), [PDF]({name}.pdf)\n\n![{name}]({name}.png)"
         for m in (m for m in marks if m.bad):
             best = label(m.best) if m.best else ""
             rows.append([number, label(m.symbol), m.log_probability, best, m.best_log_probability])
@@ -156,7 +157,8 @@ def figures_10_13(given: Given) -> Files:
         "Figures 10 to 13. Generated articles with the largest share of improbable mentions; circled: log P below -7"
     )
     header = ["figure", "circled", "log P", "expected", "its log P"]
-    return mention_pages(Listing(caption, header, rows, ["the paper's articles are others"]), pages)
+    listing = Listing(caption, header, rows, ["the paper's articles are others"])
+    return Files(pages, listing, f"{links}\n", drawings)
 
 
 def figure_wrong_pronoun(given: Given) -> Figure:

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
@@ -86,18 +85,6 @@ def label(symbol: str) -> str:
     return f"[{form.title() if form.isupper() and len(form) > 1 else form}]{entity}"
 
 
-def mention_pages(listing: Listing, articles: Mapping[str, tuple[str, str, Sequence[Mark]]]) -> Files:
-    """Articles, title, text and marks by file name: mentions coloured by entity, improbable symbols circled; and a list of these."""
-    links = [f"- {name}: [HTML]({name}.html), [PDF]({name}.pdf)\n\n![{name}]({name}.png)" for name in articles]
-    drawings: dict[str, Drawing] = {}
-    for name, (title, text, marks) in articles.items():
-        lines = wrap(text, LINE_CHARACTERS)[:LINES]
-        draw = partial(_draw_article, title=title, text=text, marks=marks, lines=lines)
-        drawings[name] = draw, (LINE_CHARACTERS * 0.085, 0.5 + 0.24 * len(lines))
-    pages = {f"{name}.html": mention_page(*article) for name, article in articles.items()}
-    return Files(pages, listing, "\n" + "\n".join(links) + "\n", drawings)
-
-
 def entity_colours(marks: Sequence[Mark]) -> dict[str, str]:
     """A colour for each mark's entity, the most mentioned first; entities beyond the palette share one, as do stops."""
     named = [split_symbol(mark.symbol)[1] for mark in marks]
@@ -139,29 +126,34 @@ def _marked(text: str, mark: Mark, colours: Mapping[str, str]) -> str:
     return f'<span class="bad"{note}>{inside}</span>' if mark.bad else inside
 
 
-def _draw_article(canvas: Any, title: str, text: str, marks: Sequence[Mark], lines: Sequence[tuple[int, int]]) -> None:
-    """Lines of the text as a figure; a character is as wide as a unit of the grid, so circles fit."""
-    from matplotlib.patches import FancyBboxPatch
+def drawn_article(title: str, text: str, marks: Sequence[Mark]) -> Drawing:
+    """Lines of the text, mentions coloured, improbable symbols circled; a character is as wide as a unit of the grid, so circles fit."""
+    lines = wrap(text, LINE_CHARACTERS)[:LINES]
 
-    colours = entity_colours(marks)
-    axes = _bare(canvas, (-1, LINE_CHARACTERS + 1), (len(lines) + 0.5, -1.5))
-    size = 0.98 * 72 * canvas.get_figwidth() / (LINE_CHARACTERS + 2) / ADVANCE
-    font = {"family": "DejaVu Sans Mono", "size": size}
-    axes.text(0, -0.8, title, weight="bold", **font)
-    for row, (start, end) in enumerate(lines):
-        styles: list[str | None] = [None] * (end - start)
-        for mark in (mark for mark in marks if start <= mark.start < end):
-            at, length = mark.start - start, min(mark.end, end) - mark.start
-            styles[at : at + length] = [colours[split_symbol(mark.symbol)[1]]] * length
-            if mark.bad:
-                box = "round,pad=0.1,rounding_size=0.5"
-                corner, width = (at, row - 0.55), max(length, 0.5)
-                axes.add_patch(FancyBboxPatch(corner, width, 0.8, boxstyle=box, fill=False, ec="#d00"))
-        for _, places in groupby(range(end - start), key=lambda at: (styles[at], text[start + at].isspace())):
-            held = list(places)  # a word: hinting makes longer stretches drift off the grid
-            words, colour = text[start + held[0] : start + held[-1] + 1], styles[held[0]]
-            style = {"color": colour or "#222222", "weight": "bold" if colour else "normal"}
-            axes.text(held[0], row, words.replace("$", "\\$"), **style, **font)
+    def draw(canvas: Any) -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        colours = entity_colours(marks)
+        axes = _bare(canvas, (-1, LINE_CHARACTERS + 1), (len(lines) + 0.5, -1.5))
+        size = 0.98 * 72 * canvas.get_figwidth() / (LINE_CHARACTERS + 2) / ADVANCE
+        font = {"family": "DejaVu Sans Mono", "size": size}
+        axes.text(0, -0.8, title, weight="bold", **font)
+        for row, (start, end) in enumerate(lines):
+            styles: list[str | None] = [None] * (end - start)
+            for mark in (mark for mark in marks if start <= mark.start < end):
+                at, length = mark.start - start, min(mark.end, end) - mark.start
+                styles[at : at + length] = [colours[split_symbol(mark.symbol)[1]]] * length
+                if mark.bad:
+                    box = "round,pad=0.1,rounding_size=0.5"
+                    corner, width = (at, row - 0.55), max(length, 0.5)
+                    axes.add_patch(FancyBboxPatch(corner, width, 0.8, boxstyle=box, fill=False, ec="#d00"))
+            for _, places in groupby(range(end - start), key=lambda at: (styles[at], text[start + at].isspace())):
+                held = list(places)  # a word: hinting makes longer stretches drift off the grid
+                words, colour = text[start + held[0] : start + held[-1] + 1], styles[held[0]]
+                style = {"color": colour or "#222222", "weight": "bold" if colour else "normal"}
+                axes.text(held[0], row, words.replace("$", "\\$"), **style, **font)
+
+    return draw, (LINE_CHARACTERS * 0.085, 0.5 + 0.24 * len(lines))
 
 
 def _bare(canvas: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:

@@ -17,7 +17,7 @@ from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.evaluation.measurements import wilson
 from longform.reporting.estimates import folder_of, of_records
-from longform.reporting.pivot import COLOURS, SYSTEM, Given, panels
+from longform.reporting.pivot import COLOURS, SYSTEM, Given, errors, panels
 from longform.reporting.table import Cell, Figure, Table, exact
 
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
@@ -64,12 +64,10 @@ def figure_sizes(given: Given) -> Figure:
                 ours = found.where(corpus=corpus, titles=titles)
                 line = {x: of_records(list(ours.where(system=system)), log=True) for system, x in sizes.items()}
                 kept = {x: number.exp() for x, number in sorted(line.items()) if number is not None}
-                ends = [(y.value - (y.low or y.value), (y.high or y.value) - y.value) for y in kept.values()]
                 look = {"color": COLOURS[i], "ls": "-" if titles else "--", "marker": "o" if titles else "s"}
                 look["label"] = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
-                axes.errorbar(
-                    list(kept), [y.value for y in kept.values()], np.array(ends).reshape(-1, 2).T, capsize=2, **look
-                )
+                values = [y.value for y in kept.values()]
+                axes.errorbar(list(kept), values, errors(kept.values()), capsize=2, **look)
             for record in found.where(system="data", corpus=found.values("corpus")[:1]):
                 axes.axhline(record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text")
             axes.set(xscale="log", title=name, xlabel="parameters of the network (thousands)")

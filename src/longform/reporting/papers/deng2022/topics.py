@@ -13,7 +13,7 @@ from longform.core.artefacts import read_json
 from longform.core.documents import BadInput
 from longform.datasets.synthetic_world.languages import language_of
 from longform.reporting.estimates import folder_of, select
-from longform.reporting.pivot import COLOURS, SYSTEM, Given
+from longform.reporting.pivot import COLOURS, SYSTEM, Given, errors
 from longform.reporting.printed import INCOMPARABLE
 from longform.reporting.table import Cell, Figure, Listing, Table, exact, interval, short
 
@@ -120,10 +120,9 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])  # of the simple
 
 def table_1(given: Given) -> Table:
     """Word PPL and Latent PPL of data, transformer and HSMMs, beside the exact values; survival is the share that the oracle reads."""
-    cells = []
-    for corpus in given.select(LATENT).values("corpus"):
-        values = {column: given.facts.number(corpus, fact) for column, fact in FACTS.items()}
-        cells += [exact("exact", column, value) for column, value in values.items() if value is not None]
+    places = product(given.select(LATENT).values("corpus"), FACTS.items())
+    known = [(column, given.facts.number(corpus, fact)) for corpus, (column, fact) in places]
+    cells = [exact("exact", column, value) for column, value in known if value is not None]
     cells += given.pivot(TABLE_1, "table_01", SYSTEM[1:])
     caption = "Table 1. Synthetic language: word PPL and Latent PPL with 95 % intervals"
     return Table(caption, cells, given.notes, list(TABLE_1))
@@ -144,7 +143,7 @@ def figure_latent_over_word(given: Given) -> Figure:
             family = next((i for i, name in enumerate(FAMILIES) if systems[row].startswith(name)), len(FAMILIES))
             style: dict[str, Any] = {"fmt": "os^"[family], "color": COLOURS[family]}
             x, y = word.value, latent.value
-            axes.errorbar(x, y, xerr=_arms(word), yerr=_arms(latent), capsize=2, **style)
+            axes.errorbar(x, y, xerr=errors([word]), yerr=errors([latent]), capsize=2, **style)
             beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
             axes.annotate(row, (x, y), xytext=(6, 7 if family < len(FAMILIES) else -10), **beside)
             if word.printed and latent.printed and INCOMPARABLE not in (word.verdict, latent.verdict):
@@ -164,11 +163,6 @@ def figure_latent_over_word(given: Given) -> Figure:
     if any(cell.printed and cell.verdict != INCOMPARABLE for cell in cells):
         caption += "; hollow: as printed"
     return Figure(caption, cells, draw, (5.4, 3.8), given.notes)
-
-
-def _arms(cell: Cell) -> list[list[float]]:
-    value = cell.value or 0.0
-    return [[value - (cell.low or value)], [(cell.high or value) - value]]
 
 
 def table_10(given: Given) -> Listing:

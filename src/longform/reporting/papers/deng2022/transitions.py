@@ -12,7 +12,7 @@ from longform.core.results import Record
 from longform.evaluation.measurements import wilson
 from longform.reporting.papers.deng2022.pages import section_page
 from longform.reporting.papers.deng2022.sections import LATENT, generated_folder, texts_in
-from longform.reporting.pivot import SYSTEM, Given
+from longform.reporting.pivot import SYSTEM, Given, beside
 from longform.reporting.table import Cell, Figure, Files, Table
 
 RED = 0.05  # Figure 4 marks transitions with P_c below this; Table 12's threshold is another
@@ -66,7 +66,7 @@ def share_records(record: Record) -> list[Record]:
         **{("transition_share", t.name): (t.count, total) for t in inner},
     }
     return [
-        replace(blank(record), metric=metric, task=task, **wilson_fields(hits, trials), signature=COUNTED)
+        beside(record, metric, task=task, **wilson_fields(hits, trials), signature=COUNTED)
         for (metric, task), (hits, trials) in counts.items()
         if trials
     ]
@@ -74,11 +74,6 @@ def share_records(record: Record) -> list[Record]:
 
 def _sum(found: Iterable[Transition]) -> int:
     return sum(t.count for t in found)
-
-
-def blank(record: Record) -> Record:
-    """A record of the same system, seed and critic that measures nothing yet."""
-    return Record(**{name: getattr(record, name) for name in ("critic", "metric", *SYSTEM, "seed")})
 
 
 def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
