@@ -66,3 +66,7 @@ class Server:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+
+def files(folder, answers="a.sqlite"):
+    return ["--study", str(folder / "s.json"), "--answers", str(folder / answers)]
