@@ -13,6 +13,7 @@ from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 from wandb.proto.wandb_internal_pb2 import Record
 
+import wandb
 from longform.language_models import causal_lm, lightning, schedule
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
 from longform.language_models.schedule import Launch, Schedule, TrainingBatches, ValidationBatches, linear_schedule
@@ -175,6 +176,7 @@ def written(path):
 
 
 def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_path, monkeypatch):
+    wandb.finish()  # a training that was refused before may have left its run open
     for name, value in {"MODE": "offline", "DIR": tmp_path / "wandb", "_DISABLE_STATS": "true"}.items():
         monkeypatch.setenv(f"WANDB_{name}", str(value))
     monkeypatch.setenv("DVC_STAGE", "language_model_articles@wiki-gpt2")
