@@ -62,11 +62,17 @@ def chains(tokens: TokenStream) -> list[Chain]:
     ]
 
 
+def ready(critic: Any) -> Any:
+    """A fitted critic whose table is made: it belongs to the fit."""
+    assert len(critic.table)
+    return critic
+
+
 def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
     """Fit and score both critics from arrays, the released one with people, Kneser-Ney on the same stream."""
     found = {}
     for critic in (MentionCritic(forms=FORMS), KneserNeyCritic(forms=FORMS)):
-        fitted, fit_s = timed(lambda c=critic: c.fit_tokens(train))
+        fitted, fit_s = timed(lambda c=critic: ready(c.fit_tokens(train)))
         scores, score_s = timed(lambda f=fitted: f.score_tokens(test))
         found[type(critic).__name__] = {
             "fit_s": fit_s,
@@ -80,7 +86,7 @@ def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
 def from_strings(train: TokenStream) -> dict[str, float]:
     """Seconds to fit from chains of strings, as the pipeline does."""
     real = chains(train)
-    return {c.__name__: timed(lambda c=c: c().fit(real))[1] for c in (MentionCritic, KneserNeyCritic)}
+    return {c.__name__: timed(lambda c=c: ready(c().fit(real)))[1] for c in (MentionCritic, KneserNeyCritic)}
 
 
 def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
@@ -102,10 +108,10 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
     query_rows = [("<bos>",) * 4 + unit.symbols for unit in queries]
     windows = [row[i - 4 : i + 1] for row in query_rows for i in range(4, len(row))][:NLTK_QUERIES]
     theirs, score_s = timed(lambda: [np.log(model.score(w[-1], w[:-1])) for w in windows], REPEATS)
-    fitted, our_fit_from_strings_s = timed(lambda: MentionCritic().fit(real), REPEATS)
+    fitted, our_fit_from_strings_s = timed(lambda: ready(MentionCritic().fit(real)), REPEATS)
     mine = np.concatenate(fitted.attribute(queries))[: len(windows)]
     _, our_score_s = timed(lambda: fitted.score_tokens(test), REPEATS)
-    _, our_fit_s = timed(lambda: MentionCritic(forms=FORMS).fit_tokens(train), REPEATS)
+    _, our_fit_s = timed(lambda: ready(MentionCritic(forms=FORMS).fit_tokens(train)), REPEATS)
     tokens, their_rate, our_rate = len(train.forms), len(windows) / score_s, len(test.forms) / our_score_s
     return {
         "tokens": float(tokens),

@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,13 +19,14 @@ from longform.core.documents import BadInput, Chain, Readout, chains_from_readou
 from longform.core.markov_chain import COLUMNS, drawn_at_random
 from longform.core.resampling import perplexity
 from longform.core.text.rendering import unpack
+from longform.critics.coreference import ngrams
+from longform.critics.coreference.ngrams import NOBODY
 
 ORDER = 5  # deng2022 section 5
 MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary
 UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts give none (KenLM's --discount_fallback)
 STOP = "."  # opens each sentence of a chain
-NOBODY = -1  # entity of a token that mentions none
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
 units_from_readout = chains_from_readout
 
@@ -116,23 +118,8 @@ def window_keys(tokens: TokenStream, packing: Packing) -> np.ndarray:
     Entities are renumbered 0, 1, ... by first appearance within each window (deng2022 section 5, released code),
     once, at the highest order: its lower orders are cut from it and not renumbered again.
     """
-    keys, met = np.zeros((2, len(tokens.forms)), dtype=np.int64)
-    labelled: list[tuple[np.ndarray, np.ndarray]] = []
-    for back in range(packing.order - 1, -1, -1):
-        place = np.arange(len(keys)) - back
-        inside, source = place >= tokens.starts, np.maximum(place, 0)
-        entity = np.where(inside, tokens.entities[source], NOBODY)
-        new, label = entity != NOBODY, np.zeros(len(keys), dtype=np.int64)
-        for earlier, number in labelled:
-            same = (entity == earlier) & (entity != NOBODY)
-            label, new = np.where(same, number, label), new & ~same
-        met = met + new
-        labelled.append((entity, np.where(new, met, label)))
-        form = tokens.forms[source].astype(np.int64)
-        code = np.where(form >= 0, 1 + form * packing.stride + labelled[-1][1], 0)
-        begin = np.where(tokens.starts - place <= packing.padding, packing.begin, 0)
-        keys = keys << packing.bits | np.where(inside, code, begin)
-    return keys
+    p = packing
+    return ngrams.window_keys(*tokens[:3], p.order, p.stride, p.bits, p.begin, p.padding)
 
 
 class NgramOrder(NamedTuple):
@@ -161,6 +148,11 @@ class _NgramScores(
     @property
     def packing(self) -> Packing:
         return Packing(self.order, len(self.forms), self.order - 1 if self.raw else 1)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The fitted n-grams by hash, made when something is scored first."""
+        return ngrams.hashed(self.orders)
 
     def window(self, key: int) -> tuple[str, ...]:
         """The symbols of a window, earliest first."""
@@ -226,16 +218,7 @@ class _NgramScores(
         """(windows,) log probability of each window's last symbol."""
         if not self.orders:
             raise BadInput(f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns")
-        keys, place = np.unique(keys, return_inverse=True)  # sorted, so that neighbours are looked up near each other
-        scores, left = np.zeros(len(keys)), np.arange(len(keys))
-        for n in range(self.order, 0, -1):
-            own, fitted = keys[left] & self.packing.mask(n), self.orders[n - 1]
-            whole = (own >> (self.packing.bits * (n - 1)) != 0) | (n == 1)  # else the same n-gram as one order below
-            met = whole & _add(scores, left, fitted.keys, fitted.log_probs, own, whole)
-            _add(scores, left, fitted.context_keys, fitted.log_weights, own >> self.packing.bits, whole & ~met)
-            left = left[~met]
-        scores[left] += self.log_unknown
-        return scores[place]
+        return ngrams.scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
     def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
         """The chains that are scored: the units themselves, unless a subclass says otherwise."""
@@ -258,17 +241,6 @@ class _NgramScores(
     def of_sums(self, sums: Sums) -> Any:
         """Latent PPL over chain tokens, sentence stops among them, corpus-level (deng2022, released scorer)."""
         return perplexity(sums.total("logprob"), sums.total("transitions"))
-
-
-def _add(
-    scores: np.ndarray, rows: np.ndarray, known: np.ndarray, values: np.ndarray, keys: np.ndarray, wanted: np.ndarray
-) -> np.ndarray:
-    """Add to the wanted rows of ``scores`` the values of those keys that are known; which keys are."""
-    place = np.searchsorted(known, keys)
-    found = np.append(known, -1)[place] == keys
-    chosen = found & wanted
-    scores[rows[chosen]] += values[place[chosen]]
-    return found
 
 
 @dataclass(frozen=True)
