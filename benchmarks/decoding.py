@@ -58,11 +58,16 @@ def measure(prompts: int, tokens: int, rounds: int, shape: tuple[int, int, int])
     ids = torch.tensor(rng.integers(1, shape[2], (prompts, 24)))
     found = sides(model, ids, tokens)
     speeds: dict[str, list[float]] = {name: [] for name in found}
+    passes = dict.fromkeys(found, 0)  # of the network, a write: a search that draws begins anew after every sentence
     for number in range(rounds + 1):
         for name, work in found.items():
+            calls: list[None] = []
+            hook = model.register_forward_hook(lambda *_, calls=calls: calls.append(None))
             start = time.process_time()
             made = work()
             seconds = time.process_time() - start
+            hook.remove()
+            passes[name] = len(calls)
             assert made.shape == (prompts, 24 + tokens), f"{name} wrote {tuple(made.shape)}"
             if number:
                 speeds[name].append(prompts * tokens / seconds)
@@ -73,6 +78,7 @@ def measure(prompts: int, tokens: int, rounds: int, shape: tuple[int, int, int])
         "new tokens": tokens,
         "beams": BEAMS,
         "tokens a second": {name: [round(value, 1) for value in values] for name, values in speeds.items()},
+        "forward passes": passes,
         "delayed over transformers": {
             "rounds": [round(r, 3) for r in ratios],
             "median": round(statistics.median(ratios), 3),

@@ -111,22 +111,28 @@ class _Search:
         log_probs: Any = self.rules(self.stream.ids, self.stream.logits.log_softmax(-1))
         vocabulary = log_probs.shape[-1]
         log_probs = log_probs.view(*self.scores.shape, vocabulary)
-        ends = self.ends.next_ends(self.stream.ids).view_as(log_probs) if self.ends is not None else None
+        before = self.stream.ids[:, -1].view(self.scores.shape)
         counts = log_probs.new_zeros(len(rows), vocabulary)
         first = torch.arange(len(rows), device=log_probs.device)[:, None] * self.settings.beams
         kept = []
         for group in range(self.settings.groups):
-            fined = log_probs[:, group] - self.settings.group_penalty * counts[:, None]
+            fined = log_probs[:, group]
+            if self.settings.group_penalty:
+                fined = fined - self.settings.group_penalty * counts[:, None]
             children = self.scores[:, group, :, None] + fined
-            if ends is not None:
-                scores, places = children.flatten(1).topk(self.size, dim=1)
-                hits = ends[:, group].flatten(1).gather(1, places) & torch.isfinite(scores)
+            scores, places = children.flatten(1).topk(self.size, dim=1)
+            if self.ends is not None:
+                parents, tokens = before[:, group].gather(1, places // vocabulary), places % vocabulary
+                hits = self.ends.closes(parents, tokens) & torch.isfinite(scores)
                 for place, rank in hits.nonzero().tolist():
                     parent, token = divmod(int(places[place, rank]), vocabulary)
                     line = place * self.settings.beams + group * self.size + parent
                     self.finished[rows[place]].append(self.found(line, [token], float(scores[place, rank]), True))
-                children = children.masked_fill(ends[:, group], -torch.inf)
-            scores, places = children.flatten(1).topk(self.size, dim=1)
+                again = hits.any(1).nonzero()[:, 0]  # of the others no child among the best ends a sentence
+                every = torch.arange(vocabulary, device=places.device)
+                closing = self.ends.closes(before[again, group, :, None], every)
+                masked = children[again].masked_fill(closing, -torch.inf).flatten(1)
+                scores[again], places[again] = masked.topk(self.size, dim=1)
             tokens = places % vocabulary
             counts.scatter_add_(1, tokens, torch.isfinite(scores).to(counts.dtype))
             kept.append((first + group * self.size + places // vocabulary, tokens, scores))

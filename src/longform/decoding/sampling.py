@@ -38,12 +38,16 @@ def check_room(network: Any, prompts: Rows, limits: Row) -> None:
             raise BadInput(f"{told}, the model's window is {window}; shorten the prefix or write less")
 
 
+SPARE_BYTES = 2**26  # of one layer's keys: a larger room is made anew, lest a long text be in memory twice
+
+
 class GrowingLayer(DynamicLayer):
     """Keys and values with room for tokens to come: a step writes its own place, where ``DynamicLayer`` copies all places before it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._rooms: dict[str, torch.Tensor] = {}
+        self._spare: dict[str, torch.Tensor] = {}  # the rooms before, which the next choice of rows is copied into
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Append states (rows, heads, new tokens, dims); returns all so far."""
@@ -56,12 +60,30 @@ class GrowingLayer(DynamicLayer):
         held, room = getattr(self, name), self._rooms.get(name)
         before = held.shape[2] if held.numel() else 0
         after = before + new.shape[2]
-        if room is None or room.data_ptr() != held.data_ptr() or room.shape[2] < after:  # no room, or rows were chosen
-            room = self._rooms[name] = new.new_empty(*new.shape[:2], after + after // 2 + 32, new.shape[3])
+        if room is None or room.data_ptr() != held.data_ptr() or room.shape[2] < after:
+            room = self._room(name, new, len(new), after)
             if before:
                 room[:, :, :before] = held
         room[:, :, before:after] = new
         return room[:, :, :after]
+
+    def _room(self, name: str, like: torch.Tensor, rows: int, places: int) -> torch.Tensor:
+        spare = self._spare.pop(name, None)
+        if name in self._rooms and self._rooms[name].nbytes < SPARE_BYTES:
+            self._spare[name] = self._rooms[name]
+        if spare is None or len(spare) < rows or spare.shape[2] <= places:
+            spare = like.new_empty(rows, like.shape[1], places + places // 2 + 32, like.shape[3])
+        self._rooms[name] = spare[:rows]
+        return self._rooms[name]
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep the named rows: one copy, into room for tokens to come, where ``DynamicLayer`` leaves none."""
+        for name in ("keys", "values") if self.get_seq_length() else ():
+            held = getattr(self, name)
+            room = self._room(name, held, len(indices), held.shape[2])
+            setattr(self, name, torch.index_select(held, 0, indices, out=room[:, :, : held.shape[2]]))
+
+    reorder_cache = batch_select_indices  # what ``generate`` calls for its beams
 
 
 def growing_cache(network: Any) -> DynamicCache:
@@ -186,15 +208,14 @@ class SentenceEnds:
         guards = torch.tensor([bool(_BEFORE_A_POINT.fullmatch(text.strip())) for text in texts])
         return cls(table & ~points, points, guards)
 
-    def next_ends(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """bool (rows, vocabulary): which next tokens would end the sentence of each row."""
-        device = input_ids.device
-        guarded = self.guards.to(device)[input_ids[:, -1].clamp(min=0)] & (input_ids[:, -1] != PAD)
-        return self.table.to(device)[None] | (self.points.to(device)[None] & ~guarded[:, None])
+    def closes(self, before: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """bool: whether ``tokens`` would end the sentence whose last tokens are ``before``; the two broadcast."""
+        table, points, guards = (rows.to(tokens.device) for rows in (self.table, self.points, self.guards))
+        return table[tokens] | (points[tokens] & ~(guards[before.clamp(min=0)] & (before != PAD)))
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:
         """bool (rows,): the last token of the row ended a sentence, as a stopping criterion of ``generate``."""
-        return self.next_ends(input_ids[:, :-1]).gather(1, input_ids[:, -1:].clamp(min=0))[:, 0]
+        return self.closes(input_ids[:, -2], input_ids[:, -1].clamp(min=0))
 
     def guarded(self, ids: Sequence[int]) -> int:
         """How often a point of this row did not end a sentence because of what stands before it."""
@@ -263,9 +284,9 @@ def sample(
     rules = settings.rules(banned, device=network.device)
     while rows:
         scores: Any = rules(stream.ids, stream.logits)
-        closing = ends.next_ends(stream.ids) if ends is not None else torch.zeros_like(scores, dtype=torch.bool)
         stays, drawn = [], draws(scores, [rngs[row] for row in rows])
-        closes = closing.gather(1, torch.from_numpy(drawn.clip(0)).to(scores.device)[:, None])[:, 0].tolist()
+        tokens = torch.from_numpy(drawn.clip(0)).to(scores.device)
+        closes = (ends.closes(stream.ids[:, -1], tokens) if ends is not None else tokens < 0).tolist()
         for place, row in enumerate(rows):
             if drawn[place] < 0:  # every token is blocked: the row stays as it is
                 continue
