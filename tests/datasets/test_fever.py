@@ -1,10 +1,12 @@
 """FEVER's format read and written: pages, claims, splits by page; planted claims agree with the planted rules."""
 
 import json
+from collections import Counter
 from functools import partial
 
 import pytest
 
+from longform.datasets import encyclopedia
 from longform.datasets.fever import build, claims_of, pages_in, pages_of, title_of
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import FORMS, readings
@@ -104,3 +106,38 @@ def test_what_is_no_claim_or_page_is_named(raw):
     (raw / "wiki-pages" / "more.jsonl").write_text('{"id": "X"}\n')
     refuses("a page has an id and lines", read, raw=raw)
     refuses("0 claims and 0 pages", read, raw=raw / "nowhere")
+
+
+CITIES = ["[ ABSTRACT ] The city of Ada ( ) is old. It lies low. [ HISTORY ] Ada grew.", "[ ABSTRACT ] Bel, Iowa is new. [ HISTORY ] It grew.",
+          "[ ABSTRACT ] Nothing else [ HISTORY ] known.", "[ ABSTRACT ] Ada was a town. [ HISTORY ] It fell."]  # fmt: skip
+
+
+def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(tmp_path):
+    pairs = [{"claim": f"c{i // 4}{i % 2}", "evidence": f"e{i // 4}{i % 4 // 2}", "gold_label": ("SUPPORTS", "REFUTES")[(i + i // 2) % 2]}
+             for i in range(40)]  # fmt: skip
+    (tmp_path / "cities.txt").write_text("\n".join(CITIES) + "\n", encoding="utf-8")
+    (tmp_path / "symmetric.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pairs), encoding="utf-8")
+    corpus = encyclopedia.claims(name="c", seed=1, raw=tmp_path)
+    known, found = pages_of(corpus.documents), list(claims_of(corpus.documents))
+    assert known["Ada"] == ("The city of Ada ( ) is old.", "It lies low.", "Ada grew.") and {
+        "Bel",
+        "symmetric-0",
+    } < set(known)
+    assert [known[page][line] for _, one in found for page, line in one.evidence] == [row["evidence"] for row in pairs]
+    assert [one.label for _, one in found[:4]] == ["supported", "refuted", "refuted", "supported"]
+    splits = [{document.split for document, _ in found[i : i + 4]} for i in range(0, 40, 4)]
+    assert all(len(split) == 1 for split in splits) and set.union(*splits) == {"train", "validation", "test"}
+    given = {
+        "name": "p",
+        "seed": 1,
+        "raw": tmp_path / "cities.txt",
+        "shares": {"train": 0.5, "validation": 0.25, "test": 0.25},
+    }
+    pages, read_whole = encyclopedia.pages(**given), encyclopedia.read_whole(**given).documents
+    assert [d.sections[0].title for d in pages.documents] == ["Ada", "Bel", "Ada"] and pages.facts["unnamed"] == 1
+    assert Counter(d.split for d in read_whole) == {"train": 4, "validation": 1}
+    (tmp_path / "symmetric.jsonl").write_text(
+        '{"claim": "c", "evidence": "", "gold_label": "SUPPORTS"}\n', encoding="utf-8"
+    )
+    refuses("symmetric.jsonl:1: gold_label 'SUPPORTS'", encyclopedia.claims, name="c", seed=1, raw=tmp_path)
+    refuses("no such file", encyclopedia.claims, name="c", seed=1, raw=tmp_path, pairs="lost.jsonl")
