@@ -83,8 +83,6 @@ class GrowingLayer(DynamicLayer):
             room = self._room(name, held, len(indices), held.shape[2])
             setattr(self, name, torch.index_select(held, 0, indices, out=room[:, :, : held.shape[2]]))
 
-    reorder_cache = batch_select_indices  # what ``generate`` calls for its beams
-
 
 def growing_cache(network: Any) -> DynamicCache:
     """An empty cache for a network, equal to its own bit for bit; layers of other kinds (sliding windows) stay as they are."""
