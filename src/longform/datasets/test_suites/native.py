@@ -20,10 +20,12 @@ from longform.datasets.test_suites import sources as readers
 from longform.datasets.test_suites.items import Suite, SuiteItem, checked, pair, read_suite, suites_to_corpus
 
 MARK = "[SEP]"
+FIVE = 5  # sentences of a story in beyer2021 section 4.1 (Story Cloze)
+Ordered = tuple[str, Sequence[str]]  # id and units, in their order
 CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")  # meanwhile only opens segments
 
 
-def orders(name: str, texts: Sequence[tuple[str, Sequence[str]]], seed: object, mark: str = "") -> Iterator[Suite]:
+def orders(name: str, texts: Sequence[Ordered], seed: object, mark: str = "") -> Iterator[Suite]:
     """Units (sentences or utterances) in their order against a shuffle of all of them, and of all but the last (section 4.1).
 
     The permutation depends on the seed and a text's id; ``mark`` stands behind each unit but the last.
@@ -155,14 +157,16 @@ def build(
     lower: bool = True,
     least: int = 1,
     match_case: bool = False,
+    most: int | None = None,
 ) -> Corpus:
     """Every suite that the sources allow, as one corpus.
 
     Args:
         sources: path below ``raw`` by kind: ``stories``, ``dialogues``, ``schemas``, ``connectives``, ``statements``,
-            and ``re_mentions`` (by genre), ``texts`` (by language), ``suites`` (a folder of SyntaxGym files).
+            ``narration`` (pieces of five sentences, in place of ``stories``), and ``re_mentions`` (by genre), ``texts`` (by language), ``suites`` (a folder of SyntaxGym files).
         metric: of a region; the paper takes the mean.
         drop_last: the paper's count of dialogues, one short.
+        most: dialogues, or pieces of narration, drawn by seed where there are more; by default all.
         lower: of :func:`winograd`; ``least`` and ``match_case``: of :func:`connectives`.
     Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
@@ -177,9 +181,19 @@ def build(
             cut = [(f"{language}-{i}", sentence_texts(line)) for i, line in enumerate(_lines(path), 1)]
             yield from orders(language, cut, draws)
 
+    def dialogues(path: Path) -> Iterator[Suite]:
+        table = path.suffix == ".csv"
+        read = readers.read_generated_dialogues(path) if table else readers.read_persona_chat(path, drop_last)
+        return orders("D", drawn(read), draws, f" {MARK}")
+
+    def drawn(read: Sequence[Ordered]) -> Sequence[Ordered]:
+        kept = generator(*draws, "most").permutation(len(read))[:most]
+        return [read[i] for i in sorted(kept.tolist())]
+
     builders: dict[str, Callable[[Any], Iterable[Suite]]] = {
         "stories": lambda path: stories(path, draws),
-        "dialogues": lambda path: orders("D", readers.read_persona_chat(path, drop_last), draws, f" {MARK}"),
+        "dialogues": dialogues,
+        "narration": lambda path: orders("N", drawn(readers.read_narration(path, FIVE)), draws),
         "schemas": schemas,
         "re_mentions": lambda paths: (re_mentions(genre, path) for genre, path in paths.items()),
         "connectives": lambda path: connectives(path, least, match_case),

@@ -12,7 +12,8 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.malformed import records as json_records
-from longform.core.malformed import refusing
+from longform.core.malformed import refusing, rows
+from longform.core.text.sentences import sentence_texts
 
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
 ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
@@ -88,6 +89,25 @@ def read_persona_chat(path: Path, drop_last: bool = False) -> list[tuple[str, li
             raise BadInput(f"{path}:{place}: got {text[:40]!r}, a turn has an utterance, a tab and its answer")
         dialogues[-1] += [field.replace("\\n", " ") for field in fields[:2]]
     return [(str(i), turns) for i, turns in enumerate(dialogues[:-1] if drop_last else dialogues, 1)]
+
+
+@refusing("the CSV of Synthetic-Persona-Chat")
+def read_generated_dialogues(path: Path) -> list[tuple[str, list[str]]]:
+    """Id and utterances of each dialogue of Synthetic-Persona-Chat (Jandaghi et al. 2023), without its marks of speakers."""
+    told = (row["Best Generated Conversation"] for row in rows(path, ("Best Generated Conversation",)))
+    turns = ([re.sub(r"^User [12]: *", "", line).strip() for line in (text or "").splitlines()] for text in told)
+    return [(str(i), said) for i, lines in enumerate(turns, 1) if (said := list(filter(None, lines)))]
+
+
+@refusing("the CSV of HANNA's stories")
+def read_narration(path: Path, sentences: int) -> list[tuple[str, list[str]]]:
+    """Id and sentences of one piece after another of so many sentences, of each human story (HANNA, Chhun et al. 2024)."""
+    found = []
+    for number, story in enumerate(dict.fromkeys(row["Human"] or "" for row in rows(path, ("Human",))), 1):
+        told = sentence_texts(" ".join(story.split()))
+        pieces = range(0, len(told) - sentences + 1, sentences)
+        found += [(f"{number}-{start // sentences + 1}", told[start : start + sentences]) for start in pieces]
+    return found
 
 
 @refusing("one JSON array of DialogueNLI")
