@@ -33,9 +33,7 @@ def links(text):
     return re.findall(r'(?:href|src)="([^"]*)"', text)
 
 
-def test_the_committed_page_is_what_the_program_makes_and_has_every_exhibit_of_the_default_run_and_of_each_scale(
-    committed,
-):
+def test_the_committed_page_is_what_the_program_makes_and_has_every_exhibit_of_the_run_and_of_each_scale(committed):
     text = (committed / PAGE).read_text(encoding="utf-8")
     assert page(committed) == text, "make it anew: python experiments/gallery.py"
     scales = {path.parent.name: path.parent for path in committed.glob("experiments/scales/*/paper_figures")}

@@ -54,9 +54,8 @@ def test_no_file_is_over_four_hundred_lines():
 
 
 def test_torch_is_not_importable_where_texts_are_scored():
-    judging = [
-        m for m in MODULES if room(m) in ("evaluation", "reporting") or (room(m), m.name) == ("critics", "score.py")
-    ]
+    scores = ("critics", "score.py")
+    judging = [m for m in MODULES if room(m) in ("evaluation", "reporting") or (room(m), m.name) == scores]
     reads = "simulated_annotators.py"  # with a classifier
     names = ["longform." + ".".join(m.with_suffix("").parts) for m in judging if m.name != reads]
     code = f"""
@@ -125,7 +124,6 @@ def test_the_lock_file_holds_no_stage_that_is_gone_and_dvc_declares_metrics():
 
 @pytest.mark.parametrize("file", sorted((ROOT / "data" / "scores").rglob("*.json")), ids=lambda file: file.stem)
 def test_no_two_records_of_a_file_say_that_they_are_the_same_number(file):
-    named = Counter(
-        tuple(record.get(name) for name in IDENTITY) for record in json.loads(file.read_text(encoding="utf-8"))
-    )
+    records = json.loads(file.read_text(encoding="utf-8"))
+    named = Counter(tuple(record.get(name) for name in IDENTITY) for record in records)
     assert not [name for name, count in named.items() if count > 1]

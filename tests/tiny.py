@@ -33,11 +33,8 @@ def lm_folder(path: Path, window=32, seed=0) -> Path:
     """A random two-layer GPT-2 with its tokenizer, saved as a user would have it."""
     bpe_folder(path)
     torch.manual_seed(seed)
-    config = GPT2Config(
-        vocab_size=300, n_positions=window, n_embd=16, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
-    )
-    network = GPT2LMHeadModel(config)
-    network.save_pretrained(path)
+    sizes = {"n_positions": window, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    GPT2LMHeadModel(GPT2Config(vocab_size=300, bos_token_id=0, eos_token_id=0, **sizes)).save_pretrained(path)
     return path
 
 
@@ -45,8 +42,6 @@ def classifier_folder(path: Path) -> Path:
     bpe_folder(path)
     torch.manual_seed(0)
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    config = BertConfig(
-        vocab_size=300, id2label=dict(enumerate(TITLES)), label2id={t: i for i, t in enumerate(TITLES)}, **sizes
-    )
-    BertForSequenceClassification(config).save_pretrained(path)
+    labels = {"id2label": dict(enumerate(TITLES)), "label2id": {t: i for i, t in enumerate(TITLES)}}
+    BertForSequenceClassification(BertConfig(vocab_size=300, **labels, **sizes)).save_pretrained(path)
     return path

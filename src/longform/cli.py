@@ -17,14 +17,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     verb = verbs.add_parser("criticize", help="compare generated with real texts under every critic that applies")
-    verb.add_argument("real", type=Path, help="a .jsonl file, or a folder of .txt and .md files")
-    verb.add_argument("generated", type=Path, help="likewise")
-    verb.add_argument("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
-    verb.add_argument(
-        "--model", help="folder of a causal language model, for perplexity, or none (SmolLM2, if installed)"
-    )
-    verb.add_argument("--encoder", type=Path, help="folder of a sentence encoder, for BBScore (MiniLM, if installed)")
-    verb.add_argument("--seed", type=int, default=1234, help="of every draw (1234)")
+    add = verb.add_argument
+    add("real", type=Path, help="a .jsonl file, or a folder of .txt and .md files")
+    add("generated", type=Path, help="likewise")
+    add("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
+    add("--model", help="folder of a causal language model, for perplexity, or none (SmolLM2, if installed)")
+    add("--encoder", type=Path, help="folder of a sentence encoder, for BBScore (MiniLM, if installed)")
+    add("--seed", type=int, default=1234, help="of every draw (1234)")
     given = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:

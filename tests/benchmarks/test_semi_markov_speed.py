@@ -10,9 +10,8 @@ from benchmarks import semi_markov as benchmark
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(benchmark, "TOKENS", 16)
-    monkeypatch.setattr(benchmark, "DURATIONS", 3)
-    monkeypatch.setattr(benchmark, "ROWS", 20)
+    for name, value in {"TOKENS": 16, "DURATIONS": 3, "ROWS": 20}.items():
+        monkeypatch.setattr(benchmark, name, value)
 
 
 @pytest.mark.parametrize("peer", [benchmark.lean, benchmark.tuned, benchmark.own_class])
@@ -21,12 +20,9 @@ def test_every_peer_computes_the_same_value_and_gradients(peer) -> None:
     assert benchmark.agreement(benchmark.ours(case, 2), peer(case, 2)) < 1e-5
 
 
-def test_one_json_object_is_printed_per_number_of_states(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(
-        sys, "argv", ["benchmarks.semi_markov", "--json", "--states", "3", "5", "--batch", "4", "--rounds", "1"]
-    )
+def test_one_json_object_is_printed_per_number_of_states(monkeypatch, capsys) -> None:
+    argv = ["benchmarks.semi_markov", "--json", "--states", "3", "5", "--batch", "4", "--rounds", "1"]
+    monkeypatch.setattr(sys, "argv", argv)
     machine = benchmark.Machine(flops=1e11, bandwidth=4e10)
     monkeypatch.setattr(benchmark.Machine, "measured", classmethod(lambda cls: machine))
     benchmark.main()

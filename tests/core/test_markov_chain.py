@@ -22,9 +22,8 @@ def test_probabilities_equal_hand_counts_over_v_plus_two_columns():
     critic = BigramCritic(delta=1.0).fit(REAL)
     assert critic.names == ("a", "b", "c", "<bos>", END)
     probability = np.exp(critic.log_transitions)
-    assert probability[3, 0] == pytest.approx((4 + 1) / (4 + 5))
-    assert probability[0, 1] == pytest.approx((3 + 1) / (4 + 5))
-    assert probability[1, 4] == pytest.approx((2 + 1) / (4 + 5))
+    by_hand = [(4 + 1) / (4 + 5), (3 + 1) / (4 + 5), (2 + 1) / (4 + 5)]
+    assert [probability[3, 0], probability[0, 1], probability[1, 4]] == pytest.approx(by_hand)
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, atol=1e-12)
     units = chains("ab", "cccccb")
     tally = critic.tally(units)
@@ -37,9 +36,7 @@ def test_probabilities_equal_hand_counts_over_v_plus_two_columns():
 def test_unknown_titles_and_invalid_chains_are_counted_and_never_scored():
     critic = BigramCritic(delta=1.0).fit(REAL)
     with_unknown, known = critic.tally(chains("axb")), critic.tally(chains("b"))
-    assert with_unknown.total("unknown") == 2
-    assert with_unknown.total("transitions") == 2
-    assert known.total("unknown") == 0
+    assert with_unknown.total("unknown") == with_unknown.total("transitions") == 2 and known.total("unknown") == 0
     tally = critic.tally(chains("ab") + chains("ab", valid=False))
     assert tally.column("excluded").tolist() == [0, 1]
     assert tally.values[1, :3].tolist() == [0, 0, 0]

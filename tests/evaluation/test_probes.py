@@ -22,6 +22,7 @@ def units(corruption, severity, harm):
     return [LogProbs(f"{corruption}@{severity:g}/d{i}", "test", row) for i, row in enumerate(rows)]
 
 
+FORMULA = parse("(2;%b%) > (2;%a%)")
 CASES = [("sound", 0.0, 0.0), ("hurt", 0.2, 0.1), ("hurt", 1.0, 0.5), ("idle", 0.2, 0.0), ("idle", 1.0, 0.0)]
 
 
@@ -45,9 +46,6 @@ def test_a_response_is_the_paired_difference_with_its_interval():
     refuses("same articles", corruption_response, Perplexity(), [*units("sound", 0, 0), *units("hurt", 0.2, 0)[:9]])
 
 
-FORMULA = parse("(2;%b%) > (2;%a%)")
-
-
 def item(number, first, second, suite="s"):
     regions = {("a", 1): [1.0], ("a", 2): first, ("b", 1): [1.0], ("b", 2): second}
     regions = {place: np.array(bits) for place, bits in regions.items()}
@@ -55,8 +53,6 @@ def item(number, first, second, suite="s"):
 
 
 ITEMS = [item(1, [1, 2], [4]), item(2, [5], [4, 4, 4]), item(3, [3], [3]), item(4, [0], [9], "t")]
-
-
 SUITES = SuiteAccuracy()
 
 

@@ -21,6 +21,9 @@ from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
 
 HEADS, KEYS, WIDTH, LAYERS = 4, 2, 32, 2
+NAMED = {"package": "tiny_weights", "file": "tiny.gguf"}
+SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
+WIDE = {**SMALL, "n_embd": 32}
 NAMES = {
     "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
     "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
@@ -80,9 +83,6 @@ def carried(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(root)
         yield network, tokenizer
-
-
-NAMED = {"package": "tiny_weights", "file": "tiny.gguf"}
 
 
 def saved(made, folder):
@@ -149,19 +149,14 @@ def test_a_damaged_file_a_hub_without_one_and_a_device_that_torch_lacks_are_said
     refuses("LONGFORM_DEVICE is 'gpu'", checkpoints.chosen_device)
 
 
-SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
-WIDE = {**SMALL, "n_embd": 32}
-
-
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A run of two shapes, kept."""
     run = tmp_path_factory.mktemp("run")
     tokenizer = load_tokenizer(bpe_folder(run / "tokenizer"))
+    sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": 16}
     for name, shape in (("small", SMALL), ("wide", WIDE)):
-        network = checkpoints.new_network(
-            shape, AutoModelForCausalLM, 3, vocab_size=len(tokenizer), max_position_embeddings=16
-        )
+        network = checkpoints.new_network(shape, AutoModelForCausalLM, 3, **sizes)
         SavedModel(network, tokenizer).save(run / "models" / name)
     keep_bases.keep(run / "models", run / "tokenizer", run / "bases")
     return run

@@ -20,14 +20,11 @@ from longform.language_models.schedule import Launch, Schedule, TrainingBatches,
 from tests.kills import killed
 from tests.refusals import refuses
 
-SHAPE = {
-    "model_type": "gpt2",
-    "n_layer": 1,
-    "n_head": 2,
-    "n_embd": 16,
-    "resid_pdrop": 0.2,
-}  # dropout, as comparisons need
+# with dropout, as comparisons need
+SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "resid_pdrop": 0.2}
 PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 6, "validations": 4}
+TWICE = {**PLAN, "accumulate": 2}
+REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
 ROOT = Path(__file__).parents[2]
 
 
@@ -195,9 +192,8 @@ def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_
         assert config["network"]["n_embd"] == 16
         assert config["network"]["parameters"] == sum(p.numel() for p in made.network.parameters())
         assert score["best_validation_loss"] == pytest.approx(min(row[2] for row in made.curve[1:]), abs=1e-6)
-    assert (
-        sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves) == 2
-    )  # an ended run's resume adds none
+    # an ended run's resume adds none
+    assert sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves) == 2
 
 
 def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
@@ -216,14 +212,8 @@ def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path
     assert "not mirrored" in capsys.readouterr().out
 
 
-REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
-
-
 def farthest(one, two):
     return max(float((one[name] - two[name]).abs().max()) for name in one)
-
-
-TWICE = {**PLAN, "accumulate": 2}
 
 
 @pytest.fixture(scope="module")
@@ -257,9 +247,7 @@ def test_passes_of_an_update_leave_the_training_loss_as_it_is(base, tmp_path):
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
-def test_recomputed_activations_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss(
-    base, alone, tmp_path, monkeypatch
-):
+def test_recomputing_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss(base, alone, tmp_path, monkeypatch):
     found = weights(fit(base, tmp_path / "recomputed", schedule={**TWICE, "checkpointing": True}))
     assert farthest(found, alone[0]) < REORDERED
     rough = fit(base, tmp_path / "rough", schedule={**TWICE, "precision": "bf16-mixed"})

@@ -32,6 +32,7 @@ SMALL = {
     "articles.critics.section_order.train": {"corpora": ["wiki"], "schedule": {"epochs": 0.5, "validations": 1}},
 }
 SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "from_scratch": True}
+TRACKED = ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore", "experiments", "data/metrics", "data/plots")
 
 
 def small(folder: Path, **changed) -> dict:
@@ -103,8 +104,7 @@ def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_pa
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(code)
     monkeypatch.setattr(longform.critics, "__path__", [*longform.critics.__path__, str(tmp_path)])
-    (added,) = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S)[1]).items()
-    name, entry = added
+    ((name, entry),) = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S)[1]).items()
     params = read_yaml(articles / "params.yaml")
     params["articles"] |= {"models": [], "critics": {name: entry}}
     (articles / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
@@ -116,9 +116,6 @@ def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_pa
     assert all(record.low <= record.value <= record.high for record in records.where(metric="pairwise_accuracy"))
     shown = (articles / "paper_figures/matrix/corruption_matrix/corruption_matrix.csv").read_text(encoding="utf-8")
     assert name.replace("_", " ") in shown
-
-
-TRACKED = ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore", "experiments", "data/metrics", "data/plots")
 
 
 def dvc(folder: Path, *words: str) -> str:
@@ -156,8 +153,7 @@ def test_dvc_shows_word_ppl_and_latent_ppl_without_another_tool(project):
 
 
 def test_one_command_queues_every_size_and_changes_nothing_else(project):
-    asked = "models.gpt2.n_embd=64,96"
-    dvc(project, "exp", "run", "--queue", "-S", asked)
+    dvc(project, "exp", "run", "--queue", "-S", "models.gpt2.n_embd=64,96")
     base = read_yaml(project / "params.yaml")
     assert base == read_yaml(ROOT / "params.yaml")
     del base["models"]["gpt2"]["n_embd"]
@@ -186,9 +182,8 @@ def test_two_revisions_are_compared_by_metric_parameter_and_plot(project):
     found = json.loads(dvc(project, "metrics", "diff", first, "wide", "--json"))
     changed = found["data/metrics/articles/section_order.json"]["wiki.gpt2-with_titles.latent_ppl"]
     assert found.keys() == {"data/metrics/articles/section_order.json"} and changed["new"] == 7.25 != changed["old"]
-    assert json.loads(dvc(project, "params", "diff", first, "wide", "--json")) == {
-        "params.yaml": {"models.gpt2.n_embd": {"old": 64, "new": 128, "diff": 64}}
-    }
+    wider = {"models.gpt2.n_embd": {"old": 64, "new": 128, "diff": 64}}
+    assert json.loads(dvc(project, "params", "diff", first, "wide", "--json")) == {"params.yaml": wider}
     shown = dvc(project, "plots", "diff", first, "wide", "--out", "drawn", "--json")
     drawn = json.loads(shown)["data"]["word_against_latent_ppl"]
     assert {revision for plot in drawn for revision in plot["revisions"]} == {first, "wide"}

@@ -23,6 +23,7 @@ from longform.pipeline.dvc_stages import LockText
 from longform.pipeline.repro import main
 from longform.pipeline.workers import Workers
 
+SLOW = 'echo $$ > pid && test -e go || sleep 100; echo "$CUDA_VISIBLE_DEVICES" > out_b'
 linux = pytest.mark.skipif(sys.platform != "linux", reason="stages die with their worker on Linux alone; reads /proc")
 
 
@@ -38,13 +39,10 @@ def files(folder):
 def written(project):
     # the order in which DVC runs new stages, and so that of the lock file, differs from run to run
     blocks = sorted(re.split(r"^(?=  \w)", (project / "dvc.lock").read_text(), flags=re.M))
-    return {"lock": blocks, "cache": files(project / ".dvc/cache"),
-            "all": files(project / "folder_a")}  # fmt: skip
+    return {"lock": blocks, "cache": files(project / ".dvc/cache"), "all": files(project / "folder_a")}
 
 
-def test_a_whole_run_writes_the_bytes_of_dvc_repro_and_the_next_starts_only_what_depends_on_a_change(
-    project, monkeypatch
-):
+def test_a_whole_run_writes_the_bytes_of_dvc_repro_and_the_next_only_what_depends_on_a_change(project, monkeypatch):
     assert run()[0] == {"run": 7} and status() == {}
     names = ["train@a", "train@b", "train@c", "read@a", "read@b", "read@c", "report"]
     assert list(load_yaml("dvc.lock")["stages"]) == names
@@ -133,8 +131,7 @@ def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_fir
 def test_a_stage_that_another_dvc_is_writing_is_left_alone_and_a_record_cut_by_a_kill_blocks_nothing(project, capsys):
     rwlock = project / ".dvc" / "tmp" / "rwlock"
     with subprocess.Popen(["sleep", "60"]) as blocker:
-        held = {"write": {str(project / "out_a"): {"pid": blocker.pid, "cmd": "dvc repro"}}, "read": {}}
-        write_json(rwlock, held)
+        write_json(rwlock, {"write": {str(project / "out_a"): {"pid": blocker.pid, "cmd": "dvc repro"}}, "read": {}})
         try:
             assert main([]) == 2
         finally:
@@ -154,12 +151,8 @@ def test_targets_that_do_not_exist_are_one_sentence(project, capsys, target):
 def runner(*arguments):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "longform.pipeline.repro", *arguments]
-    return subprocess.Popen(
-        command, env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-
-
-SLOW = 'echo $$ > pid && test -e go || sleep 100; echo "$CUDA_VISIBLE_DEVICES" > out_b'
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, env=environment, start_new_session=True, **output)
 
 
 def stage_of(file):
@@ -214,9 +207,8 @@ def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(sl
     whole = runner("--workers", "2", "--gpus", "1")
     until(lambda: stage_of(slow / "pid"), 200)
     stage = stage_of(slow / "pid")
-    worker = fields(stage)[1]
     (slow / "go").touch()
-    os.kill(int(worker), signal.SIGKILL)
+    os.kill(int(fields(stage)[1]), signal.SIGKILL)
     said, _ = whole.communicate(timeout=200)
     assert whole.returncode == 0, said
     assert not alive(stage) and locked() == {"quick", "train", "score"}

@@ -22,9 +22,8 @@ def test_a_clone_that_pulls_has_every_output_and_nothing_to_run(tmp_path, monkey
     with (project / "params.yaml").open("a") as params:
         params.write("others: []\n")  # a scale's list: the stages stand in dvc.yaml, none is in the lock
     assert run()[0] == {"run": 7}
-    (project / ".dvc" / "config").write_text(
-        "[core]\n no_scm = true\n remote = shared\n['remote \"shared\"']\n url = ../../remote\n"
-    )
+    config = "[core]\n no_scm = true\n remote = shared\n['remote \"shared\"']\n url = ../../remote\n"
+    (project / ".dvc" / "config").write_text(config)
     (project / ".gitignore").write_text("out_*\nfolder_*\nran_*\nscratch\n.dvc/cache\n.dvc/tmp\n")
     for words in (("init",), ("add", "--all"), ("commit", "-m", "a finished run")):
         git(project, *words)

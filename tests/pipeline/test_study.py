@@ -31,10 +31,8 @@ PARAMS = overridden(
         "corpora.synthetic": {"num_states": 4, "subsequences": 20, "min_length": 2, "max_length": 3, "steps": 5},
         "models": {"tiny": {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}},
         "synthetic.models": ["tiny"],
-        "synthetic.training": {
-            "context": 64,
-            "schedule": {"learning_rate": 0.01, "batch": 8, "epochs": 1, "validations": 1},
-        },
+        "synthetic.training.context": 64,
+        "synthetic.training.schedule": {"learning_rate": 0.01, "batch": 8, "epochs": 1, "validations": 1},
         "synthetic.sampling": {"documents": 24, "batch": 24, "max_tokens": 64},
         "synthetic.critics.perplexity.readings": {"log_probs": {"of": "models", "reader": "system"}},
         "synthetic.critics.perplexity.scores.metrics": {"word_ppl": {"of": "models"}},
@@ -67,10 +65,8 @@ def study(tmp_path_factory):
 
 def test_records_say_what_they_are_numbers_of(study):
     states = read_results(study / "data/scores/synthetic/synthetic_states.json")
-    assert [(r.critic, r.metric, r.corpus, r.system, r.titles) for r in states] == [
-        ("synthetic_states", "latent_ppl", "synthetic", "data", None),
-        ("synthetic_states", "latent_ppl", "synthetic", "tiny", None),
-    ]
+    named = [("synthetic_states", "latent_ppl", "synthetic", system, None) for system in ("data", "tiny")]
+    assert [(r.critic, r.metric, r.corpus, r.system, r.titles) for r in states] == named
     assert states[0].low <= states[0].value <= states[0].high and states[0].units == 24
     assert states[1].reference == pytest.approx(states[0].value) and states[1].p_value is not None
     words = read_results(study / "data/scores/synthetic/perplexity.json")

@@ -73,12 +73,8 @@ def test_a_stage_sees_what_a_fresh_process_sees_and_edits_but_nothing_of_the_one
     for kind in ("first", "second"):
         status, said = run(warm, project, kind, "articles", "wiki", NAMED=kind)
         seen = json.loads(said)
-        assert (
-            status == 0
-            and seen["argv"] == [kind, "articles", "wiki"]
-            and seen["calls"] == [kind]
-            and seen["named"] == kind
-        )
+        assert status == 0 and seen["argv"] == [kind, "articles", "wiki"]
+        assert seen["calls"] == [kind] and seen["named"] == kind
         assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.pipeline.__main__"
     (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
     assert json.loads(run(warm, project, "third")[1])["calls"] == ["edited", "third"]
@@ -130,11 +126,10 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_pr
     started = []
     with ThreadPoolExecutor(2) as threads:  # a process ends with the thread that started it
         for _ in range(2):
-            commands = {name: f"PYTHONPATH=src python -m longform.pipeline train {name}" for name in ("one", "two")}
-            ended = [
-                threads.submit(workers.run_commands, [command], str(project), {}, str(project / f"{name}.log"))
-                for name, command in commands.items()
-            ]
+            ended = []
+            for name in ("one", "two"):
+                command, log = f"PYTHONPATH=src python -m longform.pipeline train {name}", project / f"{name}.log"
+                ended.append(threads.submit(workers.run_commands, [command], str(project), {}, str(log)))
             assert [end.result(60).status for end in ended] == [0, 0]
             started.append({warm._process.pid for warm in workers._idle})
     assert len(started[0]) == 2 and started[0] == started[1]

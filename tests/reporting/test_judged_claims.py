@@ -13,6 +13,8 @@ from longform.reporting.estimates import Estimate, contrast, of_records, over_se
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import state
 
+Z = 1.959963984540054
+
 
 def ppl(system, value, titles=None, corpus="wiki", metric="latent_ppl", spread=0.02, units=100, **more):
     low, high = value * (1 - spread), value * (1 + spread)
@@ -49,8 +51,7 @@ def test_an_order_is_judged_row_by_row_from_the_intervals_of_ratios(tmp_path):
     }
     assert found.verdict == "contradicted"
     first = found.rows[0].contrast
-    assert found.scale == "ratio"
-    assert first.value == pytest.approx(1.25)
+    assert found.scale == "ratio" and first.value == pytest.approx(1.25)
     assert first.low == pytest.approx(1.25 * 0.972, abs=2e-3)
     few = found.rows[4]
     assert few.why == "19 units, fewer than 20" and few.contrast.low is None
@@ -118,10 +119,8 @@ def test_margins_chains_slopes_needs_references_and_scales_decide_the_verdict(tm
 
 
 def test_a_ratio_of_ratios_needs_both_to_be_known(tmp_path):
-    word, latent = (
-        {"called": m, "ratio": [{"metric": m, "titles": False}, {"metric": m, "titles": True}]}
-        for m in ("word_ppl", "latent_ppl")
-    )
+    named = ("word_ppl", "latent_ppl")
+    word, latent = ({"called": m, "ratio": [{"metric": m, "titles": t} for t in (False, True)]} for m in named)
     found = judged(tmp_path, where={"critic": "section_order"},
                    for_each={"corpus": ["wiki"], "system": ["gpt2", "gpt_neo"]}, order=[word, latent])  # fmt: skip
     assert rows(found) == {
@@ -205,9 +204,6 @@ def test_the_file_has_a_line_for_a_claim_and_its_rows_beneath(tmp_path):
     assert lines[0]["row"] == "" and lines[0]["verdict"] == "contradicted" and len(lines) == 7
     assert float(lines[1]["difference"]) == pytest.approx(1.25) and lines[1]["row"] == "wiki, gpt2"
     assert "| paper | 1 |  | 1 |" in claims_markdown([found])
-
-
-Z = 1.959963984540054
 
 
 def normal(values):

@@ -9,8 +9,8 @@ from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, OURS
 from longform.reporting.pivot import Given, errors
-from longform.reporting.printed import Expected, ledger_markdown, read_expected, steps_of, write_ledger
-from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact
+from longform.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
+from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact, write_rows
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import printed, state
 
@@ -29,6 +29,7 @@ CONTENT = {"kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"
                        "words": [{"printed": "pages", "cause": "pages of a book that nobody has"}]}}  # fmt: skip
 DATA = Record("c", "latent_ppl", "wiki", "data", value=2.1, low=1.9, high=2.3, units=50)
 MODEL = Record("c", "latent_ppl", "wiki", "gpt2", True, value=3.0, low=2.8, high=3.2, units=50)
+RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_files_are_read_and_written(folder):
     (folder / "paper").mkdir()
     (folder / "paper" / "expected.yaml").write_text("table_1: {x: 1.5}\n")
     lines = read_expected(folder / "paper", "smoke").ledger(Results([]), folder)
-    write_ledger(folder / "ledger.csv", lines)
+    write_rows(folder / "ledger.csv", Line._fields, lines)
     assert "\npaper,table_1,x,1.5,,,,,,not measured here,no rule" in (folder / "ledger.csv").read_text()
     assert "| paper | 1 |  |  |  | 1 |  |" in ledger_markdown(lines)
 
@@ -155,9 +156,8 @@ def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
 
 def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_path):
     results = Results([record("big", value, seed=seed) for seed, value in enumerate((0.01, 0.05))])
-    whole, *seeds = Given(results, LABELLED, tmp_path).pivot(
-        {"share": {}}, printed="table_1", rows=("system",), factor=100
-    )
+    asked = {"printed": "table_1", "rows": ("system",), "factor": 100}
+    whole, *seeds = Given(results, LABELLED, tmp_path).pivot({"share": {}}, **asked)
     assert whole.value == pytest.approx(3.0) and whole.low < 0 and whole.verdict == "within interval"
     assert [c.row for c in seeds] == ["Big, seed 0", "Big, seed 1"] and all(c.detail for c in seeds)
     with pytest.raises(BadInput, match="name more fields"):
@@ -174,17 +174,14 @@ def test_exact_values_come_from_corpora_and_comparisons_of_too_few_units_are_not
     assert [(c.row, c.value) for c in cells] == [("wiki, exact", 2.5)]
     tested = record("big", 0.5, difference=0.1, p_value=0.01, titles=True)
     few = Record("c", "share", "wiki", "small", difference=0.1, p_value=0.01, units=3)
-    assert Given(Results([]), LABELLED, Path()).comparisons([tested, few]) == [
-        "wiki, Big, with titles: minus real text's own score +0.10, p = 0.0100"
-    ]
+    told = ["wiki, Big, with titles: minus real text's own score +0.10, p = 0.0100"]
+    assert Given(Results([]), LABELLED, Path()).comparisons([tested, few]) == told
 
 
 ACCURACIES = {"labels": {"critic": {"grid": "entity grid", "bb": "BBScore"}, "task": {"block_1": "blocks of 1"}},
            "table": {"columns": ["block_1", "block_2"], "bb": [80.0, 70.0], "ranker": [99.0, 98.0]},
            "records": {"table": [{"printed": "ranker.{task}", "where": {"critic": "ranker", "metric": "accuracy"}},
                                  {"printed": "{critic}.{task}", "where": {"metric": "accuracy"}}]}}  # fmt: skip
-
-
 SCORED = Results([scored("bb"), scored("bb", variant="head_0"), scored("grid", value=0.5)])
 GIVEN = Given(SCORED, Expected("paper", ACCURACIES), Path())
 
@@ -210,9 +207,6 @@ def test_cells_and_arms_without_enough_units_or_reaching_inside():
     few = Cell("r", "c", 1.0, 0.9, 1.1, units=19, p_value=0.001)
     assert (few.low, few.high, few.p_value) == (None, None, None)
     assert Cell("r", "c", 1.0, 0.9, 1.1, units=20, p_value=0.001).p_value == 0.001
-
-
-RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
 
 
 def test_the_wide_table_leaves_details_out_the_csv_keeps_them_and_a_listing_has_no_bar_in_a_cell(tmp_path):

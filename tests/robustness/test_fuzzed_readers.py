@@ -141,8 +141,6 @@ RECORDS = {"artefacts documents": DOCUMENT, "criticize jsonl": DOCUMENT, "study"
            "rated summaries": RATED, "rated shuffles": DOCUMENT, "cohan json lines": COHAN,
            "wikisection json": WIKISECTION, "parallel json lines": PAIR, "schemas": SCHEMA, "dialogue nli": INFERENCE,
            "connectives": USE}  # fmt: skip
-
-
 BUSY = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
 QUICK = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=BUSY, database=None)
 

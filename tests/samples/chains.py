@@ -1,6 +1,4 @@
-"""Chains of section titles and mention tags, the token metrics, and items of a suite with both conditions' surprisals."""
-
-from dataclasses import replace
+"""Chains of section titles and mention tags, and the token metrics."""
 
 import numpy as np
 
@@ -11,8 +9,6 @@ from longform.critics.coreference import score as mention_scores
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters
 from longform.critics.coreference.attribution import AttributionCritic
 from longform.critics.perplexity.score import LogProbs, Perplexity
-from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
-from longform.datasets.test_suites.prediction_formulas import parse
 
 TITLES = ("abstract", "history", "geography", "people")
 
@@ -67,20 +63,6 @@ def chain_agreement():
     return ChainAgreement({f"d{i}": gold if i != 4 else () for i in range(8)}), real, worse
 
 
-FORMULA = parse("(1;%b%) > (1;%a%)")
-
-
-def items():
-    rng = generator("suite sample")
-    real = []
-    for i in range(8):
-        bits = {("a", 1): 1 + rng.random(3), ("b", 1): (3 if i % 4 else 0) + rng.random(2)}
-        real.append(ReadItem(f"s/{i}", "test", "s", "mean", (FORMULA,), bits))
-    other = {"a": "b", "b": "a"}
-    exchanged = [{(other[side], number): bits for (side, number), bits in unit.regions.items()} for unit in real]
-    return SuiteAccuracy(), real, [replace(unit, regions=one) for unit, one in zip(real, exchanged, strict=True)]
-
-
 SAMPLES = {
     "MentionCritic": lambda: (mention_scores.MentionCritic(), mentions(), mentions(shuffled=True)),
     "KneserNeyCritic": lambda: (mention_scores.KneserNeyCritic(), mentions(), mentions(shuffled=True)),
@@ -91,5 +73,4 @@ SAMPLES = {
     "BigramCritic": lambda: (BigramCritic(delta=1), chains(), chains(shuffled=True)),
     "MarkovCritic": markov,
     "Perplexity": log_probs,
-    "SuiteAccuracy": items,
 }

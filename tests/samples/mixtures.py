@@ -70,11 +70,7 @@ def disordered(units):
 
 SAMPLES = {
     "Mauve": lambda: (Mauve(), text_features(), text_features(shift=3.0)),
-    "LogisticNormalCritic": lambda: (
-        LogisticNormalCritic(full_expectation=True),
-        topic_logits(),
-        topic_logits(scale=3.0),
-    ),
+    "LogisticNormalCritic": lambda: (LogisticNormalCritic(full_expectation=True), topic_logits(), topic_logits(3.0)),
     "RandomTopicCritic": random_topics,
     "DirichletCritic": lambda: (DirichletCritic(), mixes(), mixes(pure=False)),
     "LanguageDispersion": lambda: (LanguageDispersion(), mixes(), mixes(pure=False)),

@@ -104,10 +104,8 @@ def test_a_whole_session_by_keyboard_alone(browser, server):
 
 @pytest.mark.parametrize("kind", ["claim", "pair"])
 def test_claims_and_pairs_are_judged_on_the_same_pages(browser, tmp_path, picture, kind):
-    rows = [
-        {"item_id": f"i{n}", "claim": "It rains.", "evidence": "It is dry.", "left": "One.", "right": "Two."}
-        for n in range(2)
-    ]
+    texts = {"claim": "It rains.", "evidence": "It is dry.", "left": "One.", "right": "Two."}
+    rows = [{"item_id": f"i{n}", **texts} for n in range(2)]
     server = Server(tmp_path, rows_study(rows, name=kind, kind=kind))
     page = browser.new_context().new_page()
     page.goto(server.invite("ada"))

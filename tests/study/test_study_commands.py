@@ -19,6 +19,8 @@ TYPES = ("one", "two")
 RULE = ChainRule(TYPES, np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
 PEOPLE = [Annotator("ada", 0.05, 0.05), Annotator("ben", 0.1, 0.1), Annotator("cy", 0.05, 0.1),
           Annotator("lazy", 0.5, 0.5, 1.0)]  # fmt: skip
+CLAIM = {"item_id": "a", "claim": "It rains.", "evidence": "It is dry."}
+TWICE = (json.dumps(CLAIM) + "\n").encode() * 2
 
 
 def rows():
@@ -85,9 +87,6 @@ def test_an_export_saved_by_a_spreadsheet_says_the_same(tmp_path, word):
     assert [t.markdown() for t in both[0]] == [t.markdown() for t in both[1]]
 
 
-CLAIM = {"item_id": "a", "claim": "It rains.", "evidence": "It is dry."}
-
-
 def corpus(path, count=6, **changes):
     path.write_text("".join(json.dumps(article(f"d{i}", "train", **changes).to_record()) + "\n" for i in range(count)))
     return path
@@ -133,9 +132,6 @@ def test_a_broken_corpus_is_named_with_its_line_and_an_article_that_comes_twice(
     broken.write_text((json.dumps(article("d", "test").to_record()) + "\n") * 2)
     refused(capsys, make(tmp_path, system=broken), "testing/data/d")
     assert not (tmp_path / "s.json").exists()
-
-
-TWICE = (json.dumps(CLAIM) + "\n").encode() * 2
 
 
 @pytest.mark.parametrize(("name", "held", "why"),

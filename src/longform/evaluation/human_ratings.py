@@ -90,13 +90,7 @@ def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, 
 
 
 def rating_records(
-    columns: Columns,
-    marks: np.ndarray,
-    clusters: Sequence,
-    systems: Sequence = (),
-    told: Any = None,
-    *,
-    name: str = NAME,
+    columns: Columns, marks: np.ndarray, clusters: Sequence, systems: Sequence = (), told: Any = None, name: str = NAME
 ) -> list[Record]:
     """Records of scorers' values, already there, against people's marks.
 

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Better, SumScored, Tally
+from longform.core.critic import SumScored, Tally
 from longform.core.documents import BadInput, Readout, grouped
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.measurements import NORMAL_95, wilson
@@ -76,8 +76,8 @@ def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str]
 def failing(checks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Annotators who answered fewer than ``LEAST_CHECKS`` of the attention checks' questions as told, sorted."""
     rows = grouped(checks, lambda row: row["annotator"])
-    right = {name: sum(row["answer"] == row["gold"] for row in own) for name, own in rows.items()}
-    return tuple(sorted(name for name, own in rows.items() if right[name] < LEAST_CHECKS * len(own)))
+    marks = {name: [row["answer"] == row["gold"] for row in own] for name, own in rows.items()}
+    return tuple(sorted(name for name, own in marks.items() if sum(own) < LEAST_CHECKS * len(own)))
 
 
 def units_from_readout(readout: Readout) -> list[Judged]:
@@ -93,11 +93,8 @@ def units_from_readout(readout: Readout) -> list[Judged]:
 
 
 @dataclass(frozen=True)
-class CoherentShare(SumScored):
+class CoherentShare(SumScored, better="higher", divided=("coherent", "judgements")):
     """Share of judgements that call the article coherent (Table 4, column Human); the interval resamples articles."""
-
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("coherent", "judgements")
 
     def tally(self, units: Sequence[Judged]) -> Tally:
         rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]

@@ -30,12 +30,10 @@ Features = Callable[[Any], np.ndarray | None]
 
 
 @dataclass(frozen=True)
-class ClassAccuracy(SumScored):
+class ClassAccuracy(SumScored, better="higher", divided=("right", "texts")):
     """Texts of which the right class was told, over all texts."""
 
     classifier: str = "three_layer"
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("right", "texts")
 
 
 def text_classification(
@@ -203,12 +201,10 @@ def source_classification(
 
 
 @dataclass(frozen=True)
-class MeanValue(SumScored):
+class MeanValue(SumScored, better="nearer_real", divided=("value", "texts")):
     """Mean of a column ``value`` over texts."""
 
     name: str = "value"
-    better: ClassVar[Better] = "nearer_real"
-    divided: ClassVar[tuple[str, str]] = ("value", "texts")
 
 
 def source_profiles(value: Callable[[Any], float], texts: Mapping[str, Sequence[Any]], **fields: Any) -> list[Record]:

@@ -32,12 +32,11 @@ Tasks = Sequence[ShuffleTask]
 
 
 @dataclass(frozen=True)
-class PairAccuracy(SumScored):
+class PairAccuracy(SumScored, better="higher"):
     """Pairs ranked correctly over all pairs, ties one half."""
 
     scorer: str = ""  # the signature of what ranks
     task: str = ""
-    better: ClassVar[Better] = "higher"
 
     def of_sums(self, sums: Sums) -> Any:
         return ratio(sums.total("wins") + sums.total("ties") / 2, sums.total("pairs"))

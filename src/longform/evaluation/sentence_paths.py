@@ -153,11 +153,9 @@ def profiles(*, train: Readout, texts: Readout, sources: Sequence[str]) -> list[
         machines = {source: [document.text(source) for document in documents] for source in sources}
         return {sides.HUMAN: human, "shuffled": [bbscore.shuffled(unit) for unit in human], **machines}
 
-    judged = by_source(_sides(texts, "test"))
-    known, found = (
-        sides.source_profiles(bbscore.text_diffusion, texts, critic="bbscore")
-        for texts in (by_source(_sides(train, "train")), judged)
-    )
+    learnt, judged = by_source(_sides(train, "train")), by_source(_sides(texts, "test"))
+    value = bbscore.text_diffusion
+    known, found = (sides.source_profiles(value, by, critic="bbscore") for by in (learnt, judged))
     records = []
     for before, record in zip(known, found, strict=True):
         details = {"train": before.details["values"], "test": record.details["values"]}
@@ -181,8 +179,6 @@ def classes(*, train: Readout, texts: Readout, only_length: bool = False) -> lis
             return None
         return np.array([np.log(len(unit.latents))]) if only_length else features.values(unit, identity(unit))[0]
 
-    def label(unit: Any) -> Any:
-        return unit.rating if unit.rating >= 0 else None
-
-    critic = "length" if only_length else "bbscore"
-    return [sides.text_classification(seen, label, rated, _split(texts, "test"), critic=critic)]
+    critic, judged = "length" if only_length else "bbscore", _split(texts, "test")
+    found = sides.text_classification(seen, lambda u: u.rating if u.rating >= 0 else None, rated, judged, critic=critic)
+    return [found]

@@ -94,8 +94,7 @@ def answer_rows(
             fixed = {"annotator": one.name, "item": item, "source": source, "phase": "testing", "at": "", "last": True}
             questions = [*(f"section_{i}" for i in range(len(said) - 1)), "coherent"]
             for question, answer, right in zip(questions, said, gold, strict=True):
-                told = {"question": question, "answer": answer, "gold": right, "check": item in wanted}
-                rows.append(fixed | told)
+                rows.append({**fixed, "question": question, "answer": answer, "gold": right, "check": item in wanted})
     return rows
 
 

@@ -42,17 +42,9 @@ def suite_accuracy_records(described: Mapping[str, Mapping[str, Any]], **fields:
         texts = {sources[suite] or suite: float(described[suite]["counts"]["items"]) for suite in suites}
         share, trials = counts["correct"] / counts["items"], sum(texts.values())
         low, high = wilson(share * trials, trials)
-        found: dict[str, Any] = {
-            "value": share,
-            "low": low,
-            "high": high,
-            "units": int(trials),
-            "excluded": 0,
-            "better": "higher",
-        }
-        if counts["gained"] or counts["lost"]:
-            found["p_value"] = mcnemar(counts["gained"], counts["lost"])
+        p_value = mcnemar(counts["gained"], counts["lost"]) if counts["gained"] or counts["lost"] else None
+        found: dict[str, Any] = {"value": share, "low": low, "high": high, "p_value": p_value, "units": int(trials)}
+        found |= {"excluded": 0, "better": "higher", "details": {**details, "counts": counts}}
         found["signature"] = f"share of {counts['items']:.0f} items; Wilson, McNemar"
-        told = {**details, "counts": counts}
-        records.append(Record("surprisal", "accuracy", **fields, task=task, details=told, **found))
+        records.append(Record("surprisal", "accuracy", **fields, task=task, **found))
     return records

@@ -6,11 +6,11 @@ massarelli2020. Generations of one page are not independent: pages are resampled
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Better, Critic, SumScored, Tally, clustered, estimate
+from longform.core.critic import Critic, SumScored, Tally, clustered, estimate
 from longform.core.documents import Readout, grouped
 from longform.core.resampling import generator
 from longform.core.results import Record
@@ -25,11 +25,10 @@ Units = Sequence[CheckedGeneration]
 
 
 @dataclass(frozen=True)
-class _Mean(SumScored):
+class _Mean(SumScored, better="nearer_real"):
     """Mean of a column over what has a value; what has none (nan) is counted out."""
 
     column: str
-    better: ClassVar[Better] = "nearer_real"
 
     def tally(self, units: Units) -> Tally:
         rows = []
@@ -44,20 +43,16 @@ class _Mean(SumScored):
 
 
 @dataclass(frozen=True)
-class SentenceMean(_Mean):
+class SentenceMean(_Mean, divided=("sum", "sentences")):
     """Mean of one column over sentences."""
-
-    divided: ClassVar[tuple[str, str]] = ("sum", "sentences")
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
         return unit.column(self.column)
 
 
 @dataclass(frozen=True)
-class GenerationMean(_Mean):
+class GenerationMean(_Mean, divided=("sum", "generations")):
     """Mean over generations of a number that each has: different sentences, or a column of ``about``."""
-
-    divided: ClassVar[tuple[str, str]] = ("sum", "generations")
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
         if self.column == "distinct_sentences":
@@ -165,5 +160,4 @@ def checker(*, texts: Readout) -> list[Record]:
 
 def corrected(*, train: Readout, texts: Readout, variant: str, resamples: int = 500) -> list[Record]:
     """Supported sentences per generation, corrected for the checker's errors on the known labels of ``train``."""
-    known, units = generations_from_readout(train), generations_from_readout(texts)
-    return corrected_records(units, known, variant, resamples)
+    return corrected_records(generations_from_readout(texts), generations_from_readout(train), variant, resamples)

@@ -52,12 +52,9 @@ def read(experiment: Experiment, study: str, critic: str) -> None:
             for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
                 known = [System(study, corpus), *experiment.systems(study, corpus)]
                 systems += chosen_systems(settings.get("of", "all"), known)
-            places = [place for system in systems for place in _inputs(experiment, critic, settings, system)]
-            code = source_of(critic, str(settings.get("code", "read")).partition(".")[0])
-            work = resumable(
-                experiment, f"read {study} {critic} {name}", {**settings, "code": code}, *dict.fromkeys(places)
-            )
-            kept = finished.enter_context(work)
+            inputs = dict.fromkeys(place for one in systems for place in _inputs(experiment, critic, settings, one))
+            work = {**settings, "code": source_of(critic, str(settings.get("code", "read")).partition(".")[0])}
+            kept = finished.enter_context(resumable(experiment, f"read {study} {critic} {name}", work, *inputs))
             for system in systems:
                 readout = Path(system.corpus, system.folder, f"{settings.get('as', name)}.npz")
                 if not (kept / readout).is_file():
@@ -93,13 +90,8 @@ def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str,
         raise BadInput(f"{place}: splits is {splits!r}, allowed is a list out of {list(SPLITS)}")
     truth = reader / "truth.npz"
     code, _, wanted = str(settings.get("code", "read")).partition(".")
-    given: dict[str, Any] = {
-        "documents": list(text.documents),
-        "truth": text.truth,
-        "reader": reader,
-        "seed": experiment.seed,
-    }
-    given["reader_truth"] = read_arrays(truth) if truth.is_file() else {}
+    given: dict[str, Any] = {"documents": list(text.documents), "truth": text.truth, "reader": reader}
+    given |= {"reader_truth": read_arrays(truth) if truth.is_file() else {}, "seed": experiment.seed}
     given |= {"splits": splits, "titles": bool(settings.get("titles", system.titles))}
     given["name"] = f"{critic} {name} {system.corpus} {system.folder}"
     own = {key: value for key, value in settings.items() if key not in READING}

@@ -21,7 +21,6 @@ from typing import Any
 
 import pooch
 import requests
-from requests import RequestException
 
 from longform.core.artefacts import read_yaml, whole
 from longform.core.documents import BadInput
@@ -43,8 +42,7 @@ def listed(scale: str, root: Path) -> dict[str, Any]:
     found = next((place for place in reversed(places) if place.is_file()), None)
     if found is None:
         raise BadInput(f"scale {scale!r} has no data.yaml, so it needs no real text: make scale SCALE={scale}")
-    wanted: dict[str, Any] = read_yaml(found)
-    return wanted
+    return read_yaml(found)
 
 
 def check_revisions(models: Iterable[Mapping[str, str]], seconds: float = 10.0) -> None:
@@ -60,7 +58,7 @@ def check_revisions(models: Iterable[Mapping[str, str]], seconds: float = 10.0) 
             continue
         try:
             answer = requests.get(f"{endpoint}/api/models/{hub}/revision/{revision}", timeout=seconds)
-        except RequestException:
+        except requests.RequestException:
             return
         if answer.status_code == 404:
             raise BadInput(
@@ -126,7 +124,7 @@ class _Download(pooch.HTTPDownloader):
     def __call__(self, url: str, *more: Any, **settings: Any) -> Any:
         try:
             return super().__call__(url, *more, **settings)
-        except RequestException as error:
+        except requests.RequestException as error:
             status = getattr(error.response, "status_code", None)
             if status in range(400, 500) and status not in (408, 425, 429):
                 raise FileNotFoundError(f"the server says {status}; fix the address") from error
@@ -210,9 +208,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not (raw / name).is_file() or (raw / name).read_text(encoding="utf-8") != text:
                 (raw / name).write_text(text, encoding="utf-8")
     except (BadInput, OSError) as error:
-        more = (
-            "" if isinstance(error, BadInput) else "; what is in place stays, mend that and run it again"
-        )  # a full disk
+        full_disk = not isinstance(error, BadInput)
+        more = "; what is in place stays, mend that and run it again" if full_disk else ""
         print(f"longform: {error}{more}", file=sys.stderr)
         return 2
     return 0

@@ -13,7 +13,8 @@ from longform.core.results import Results, read_results
 from longform.reporting.claims import claims_markdown, write_claims
 from longform.reporting.papers import complete
 from longform.reporting.pivot import Given
-from longform.reporting.printed import ledger_markdown, read_expected, write_ledger
+from longform.reporting.printed import Line, ledger_markdown, read_expected
+from longform.reporting.table import write_rows
 
 EXPERIMENTS = Path("experiments")
 
@@ -80,6 +81,6 @@ def ledger(experiment: Experiment) -> None:
     with whole(experiment.home / "paper_figures" / "ledger") as folder:
         folder.mkdir()
         write_claims(folder / "claims.csv", judged)
-        write_ledger(folder / "ledger.csv", lines)
+        write_rows(folder / "ledger.csv", Line._fields, lines)
         text = f"{claims_markdown(judged)}\n{ledger_markdown(lines)}"
         (folder / "ledger.md").write_text(text, encoding="utf-8")

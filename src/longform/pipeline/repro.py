@@ -160,12 +160,11 @@ def cores() -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Bring the targets up to date: 1 if a stage failed; what DVC or the scheduler refuses is one sentence and 2."""
     parser = argparse.ArgumentParser(prog="python -m longform.pipeline.repro", description=__doc__)
-    parser.add_argument("targets", nargs="*", help="as for dvc repro: files or stages; by default dvc.yaml")
-    parser.add_argument("--workers", type=int, default=cores(), help="local processes; default: as many as cores")
-    parser.add_argument("--gpus", type=int, default=0, help="so many of the local processes get one GPU each")
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a running Dask scheduler, instead of local processes"
-    )
+    add = parser.add_argument
+    add("targets", nargs="*", help="as for dvc repro: files or stages; by default dvc.yaml")
+    add("--workers", type=int, default=cores(), help="local processes; default: as many as cores")
+    add("--gpus", type=int, default=0, help="so many of the local processes get one GPU each")
+    add("--scheduler", metavar="ADDRESS", help="of a running Dask scheduler, instead of local processes")
     chosen = parser.parse_args(arguments)
     if chosen.workers < 1 or not 0 <= chosen.gpus <= chosen.workers:
         asked = f"--workers {chosen.workers} --gpus {chosen.gpus}"

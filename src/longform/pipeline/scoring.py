@@ -15,17 +15,7 @@ import numpy as np
 
 from longform.core.artefacts import read_corpus, read_json, read_readout, whole, write_json
 from longform.core.calls import arguments, call, function, module, source_of
-from longform.core.critic import (
-    Critic,
-    Describing,
-    Grouping,
-    Tally,
-    clustered,
-    compare,
-    estimate,
-    signature,
-    unit_scores,
-)
+from longform.core.critic import Describing, Grouping, Tally, clustered, compare, estimate, signature, unit_scores
 from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems, near
 from longform.core.resampling import generator
@@ -138,15 +128,13 @@ def curve(experiment: Experiment, study: str) -> None:
 def metrics(records: Sequence[Record]) -> dict[str, Any]:
     """Values alone, nested corpus -> system -> metric, as ``dvc metrics show`` and ``dvc exp show`` print them; means over seeds."""
     found: dict[str, Any] = {}
-    for (corpus, name, titles, metric, variant), group in (
-        Results(r for r in records if not r.task).groups("corpus", "system", "titles", "metric", "variant").items()
-    ):
+    groups = Results(r for r in records if not r.task).groups("corpus", "system", "titles", "metric", "variant")
+    for (corpus, name, titles, metric, variant), group in groups.items():
         chosen = [r for r in group if r.seed is None] or list(group)
         values = [r.value for r in chosen if r.value is not None]
         if len(values) == len(chosen):
-            label = metric + (f"_{variant}" if variant else "")
             own = found.setdefault(corpus, {}).setdefault(System("", corpus, name, titles).folder, {})
-            own[label] = statistics.fmean(values)
+            own[metric + (f"_{variant}" if variant else "")] = statistics.fmean(values)
     return found
 
 
@@ -173,7 +161,9 @@ def _measured(
             raise BadInput(f"{place}: {critic} has no reading {reading!r} of {where}; fix reading")
         wanted = (settings.get("split", "test"), "generated")
         units = [unit for unit in units_of(read_readout(file)) if unit.split in wanted]
-        tally, draw = _tallied(fitted, units), (seed, f"{place} {system.texts}")
+        tally, draw = fitted.tally(units), (seed, f"{place} {system.texts}")
+        if isinstance(fitted, Grouping):  # the critic says which units belong together: groups are what is resampled
+            tally = clustered(tally, fitted.groups(units))
         found = estimate(fitted, tally, generator(*draw, "bootstrap"))
         details: dict[str, Any] = {"totals": {column: tally.total(column) for column in tally.columns}}
         if isinstance(fitted, Describing):
@@ -205,12 +195,6 @@ def _scorer(
     return made, module(place, source).units_from_readout
 
 
-def _tallied(critic: Critic[Any], units: Sequence[Any]) -> Tally:
-    """A row per unit, or per group of units where the critic says which belong together: groups are what is resampled."""
-    tally = critic.tally(units)
-    return clustered(tally, critic.groups(units)) if isinstance(critic, Grouping) else tally
-
-
 def _reading(experiment: Experiment, system: System, critic: str, name: str) -> Readout:
     return read_readout(experiment.data / system.reading(critic, name))
 
@@ -238,9 +222,7 @@ def _answer(
             {name: fitted}, permuted_documents(units), train=permuted_documents(learnt) if permuted else (),
             tolerance=float(settings.get("tolerance", TIE)),
         )  # fmt: skip
-    elif (
-        question == "human_ratings"
-    ):  # a value of every text, for the stage that holds all critics against people's marks
+    elif question == "human_ratings":  # values of texts, for the stage that holds all critics against people's marks
         originals = [unit for unit in learnt if written(unit.unit_id)[0] == unit.unit_id]
         fitted, units = scorer.fit(originals) if originals else scorer, list(units_of(texts))
         shown = [float(value) if np.isfinite(value) else None for value in unit_scores(fitted, units)]

@@ -192,9 +192,7 @@ class Workers:
         if self._client is None:
             self._connect()
         workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return sum(worker["nthreads"] for worker in workers), sum(
-            worker["resources"].get("GPU", 0) for worker in workers
-        )
+        return sum(w["nthreads"] for w in workers), sum(w["resources"].get("GPU", 0) for w in workers)
 
     def room(self, gpu: bool) -> bool:
         """Whether a stage could start now; one that uses a GPU waits for a free one where the workers have any."""
@@ -241,22 +239,15 @@ class Workers:
         if not self._address:
             dask.config.set(QUIET)  # the workers take it over
             # the memory of a stage is its own affair, so Dask watches none
-            settings = {
-                "nthreads": 1,
-                "memory_limit": 0,
-                "dashboard_address": None,
-                "silence_logs": 50,
-                "preload": [DEAF],
-            }
+            settings = {"nthreads": 1, "memory_limit": 0, "dashboard_address": None, "preload": [DEAF]}
             workers = {}
             for index in range(self._count):
                 gpu = index < self._gpus
                 seen = {"CUDA_VISIBLE_DEVICES": str(index) if gpu else ""} if self._gpus else {}
-                options = {**settings, "env": seen, "resources": {"GPU": 1} if gpu else {}}
+                options = {**settings, "silence_logs": 50, "env": seen, "resources": {"GPU": 1} if gpu else {}}
                 workers[index] = {"cls": Nanny, "options": options}
             free_port = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
-            scheduler = {"cls": Scheduler, "options": free_port}
-            self._cluster = SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50)
+            self._cluster = SpecCluster(workers, {"cls": Scheduler, "options": free_port}, silence_logs=50)
         try:
             self._client = Client(self._address or self._cluster)
         except ValueError as error:

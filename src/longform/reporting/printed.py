@@ -16,7 +16,6 @@ from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
 from longform.reporting.claims import Judged, counts_markdown, judge
 from longform.reporting.estimates import IDENTITY, Estimate, Facts, contrast, of_records, select
-from longform.reporting.table import write_rows
 
 WITHIN, DIFFERS, ABSENT = "within interval", "differs", "not measured here"
 INCOMPARABLE, LOST = "not comparable at this size", "lost"
@@ -202,11 +201,6 @@ def _leaves(
             yield from _leaves(value, (*path, str(name)), words)
     elif held is None or (isinstance(held, int | float) and not isinstance(held, bool)):
         yield path, None if held is None else float(held), words
-
-
-def write_ledger(path: Path, lines: Sequence[Line]) -> None:
-    """``ledger.csv``: a printed number a line."""
-    write_rows(path, Line._fields, lines)
 
 
 def ledger_markdown(lines: Sequence[Line]) -> str:

@@ -20,7 +20,6 @@ from longform.core.resampling import generator
 
 TEXTS = read_yaml(Path(__file__).with_name("texts.yaml"))  # what annotators are told
 SHOWN = {"claim": ("claim", "evidence"), "pair": ("left", "right")}  # the texts of an item that is no article
-CLAIM_LABELS = tuple(TEXTS["claim"]["labels"])
 PHASES = ("training", "testing")
 COHERENT = ("coherent", "incoherent")  # deng2022 Figure 15
 

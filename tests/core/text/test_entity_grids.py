@@ -32,40 +32,33 @@ def document(text: str, split: str = "test", name: str = "d") -> Document:
 def test_the_papers_columns_and_the_highest_of_several_mentions():
     mentions = [(i, noun, role) for i, row in enumerate(PINOCHET) for noun, role in row]
     grid = grid_from_mentions("pinochet", "test", 6, mentions)
-    assert column(grid, "pinochet") == "OS-OS-"
-    assert column(grid, "arrest") == "--S--O"
-    assert column(grid, "augusto") == column(grid, "dictator") == "O-----"
-    assert column(grid, "balance") == "----X-"
-    assert len(grid.entities) == 14
-    assert grid.nouns(5) == ["arrest", "scholars"]
+    printed = {"pinochet": "OS-OS-", "arrest": "--S--O", "augusto": "O-----", "dictator": "O-----", "balance": "----X-"}
+    assert {entity: column(grid, entity) for entity in printed} == printed
+    assert len(grid.entities) == 14 and grid.nouns(5) == ["arrest", "scholars"]
     several = [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
     grid = grid_from_mentions("d", "test", 1, several)
     assert [column(grid, "a"), column(grid, "b")] == ["S", "O"]
 
 
 def test_known_roles_come_from_the_truth_of_the_corpus():
-    grids = [
-        grid_from_mentions("d", "test", 2, [(0, "a", "S"), (1, "b", "O")]),
-        grid_from_mentions("e", "train", 1, []),
-    ]
-    truth = {"grid": np.concatenate([grid.cells.ravel() for grid in grids]), "grid_lengths": np.array([4, 0]),
+    grid = grid_from_mentions("d", "test", 2, [(0, "a", "S"), (1, "b", "O")])
+    empty = grid_from_mentions("e", "train", 1, [])
+    truth = {"grid": np.concatenate([grid.cells.ravel(), empty.cells.ravel()]), "grid_lengths": np.array([4, 0]),
              "grid_sentences": np.array([2, 1]), "entity_names": np.array(["a", "b"]),
              "entity_counts": np.array([2, 0])}  # fmt: skip
     documents = [document("A. B.", name="d"), document("C.", "train", "e")]
     readout = read(documents=documents, truth=truth, reader=Path("nowhere"), roles="truth", splits=["test"])
     assert readout.unit_ids == ("d",)
-    assert readout.arrays["cells"].tolist() == grids[0].cells.ravel().tolist()
+    assert readout.arrays["cells"].tolist() == grid.cells.ravel().tolist()
     refuses("truth lacks", read, documents=documents, truth={}, reader=Path("nowhere"), roles="truth")
 
 
 def test_rules_find_roles_deep_ones_of_a_passive_and_nouns_of_a_list():
     mentions = dict(NounRules().mentions("The sailor repaired the boat with a rope."))
     assert mentions == {"sailor": "S", "boat": "O", "rope": "X"}
-    mentions = dict(NounRules().mentions("The boat was repaired by the sailor."))
-    assert mentions == {"boat": "O", "sailor": "S"}
+    assert dict(NounRules().mentions("The boat was repaired by the sailor.")) == {"boat": "O", "sailor": "S"}
     [grid] = found_grids([document("It was. He did so too.")], NounRules().mentions)
-    assert grid.empty
-    assert grid.cells.shape == (2, 0)
+    assert grid.empty and grid.cells.shape == (2, 0)
     words = ("sailor", "boat", "plan")
     lexicon = Lexicon(words, ("n",) * 3, ("",) * 3, closed_links([]), words, np.arange(3), np.zeros(3, dtype=np.int64))
     mentions = dict(NounRules(lexicon).mentions("The tall sailor hit the boat and the sailors' plan."))
@@ -78,9 +71,8 @@ class Token:
 
 
 def test_a_spacy_token_takes_the_deep_role_of_its_phrase_head():
-    verb, by, subject, modifier, agent = (
-        Token(i, dep) for i, dep in enumerate(["ROOT", "agent", "nsubjpass", "compound", "pobj"])
-    )
+    parts = ("ROOT", "agent", "nsubjpass", "compound", "pobj")
+    verb, by, subject, modifier, agent = (Token(i, part) for i, part in enumerate(parts))
     verb.pos_ = by.pos_ = "VERB"
     subject.head, modifier.head, by.head, agent.head = verb, subject, verb, by
     assert [spacy_role(token) for token in (subject, modifier, agent)] == ["O", "O", "S"]
@@ -146,10 +138,7 @@ def test_a_broken_file_is_named(tmp_path):
     relation = "<Synset id='a' partOfSpeech='n'><SynsetRelation relType='hypernym' target='b'/></Synset>"
     dangling = f"<LexicalResource>{relation}</LexicalResource>"
     path = tmp_path / "broken.xml"
-    for text, told in (
-        ("<a>", "not a readable"),
-        ("<LexicalResource/>", "zero Synset"),
-        (dangling, "'b' is pointed to"),
-    ):
+    broken = {"<a>": "not a readable", "<LexicalResource/>": "zero Synset", dangling: "'b' is pointed to"}
+    for text, told in broken.items():
         path.write_text(text)
         refuses(told, read_lmf, path)

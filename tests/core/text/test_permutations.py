@@ -84,9 +84,8 @@ def test_orders_depend_on_document_and_draws_and_several_sizes_are_joined():
     task = permutations.ShuffleTask("block", (2,))
     assert np.array_equal(task.orders(Unit("a")), permutations.ShuffleTask("block", (2,)).orders(Unit("a")))
     assert not np.array_equal(task.orders(Unit("a")), task.orders(Unit("b")))
-    assert not np.array_equal(
-        task.orders(Unit("a")), permutations.ShuffleTask("block", (2,), draws=("x",)).orders(Unit("a"))
-    )
+    other = permutations.ShuffleTask("block", (2,), draws=("x",))
+    assert not np.array_equal(task.orders(Unit("a")), other.orders(Unit("a")))
     joint = permutations.ShuffleTask("window", (1, 2, 3))
     parts = [permutations.ShuffleTask("window", (size,)).orders(Unit("a")) for size in joint.sizes]
     assert joint.name == "window_1_2_3" and np.array_equal(joint.orders(Unit("a")), np.concatenate(parts))
@@ -96,10 +95,8 @@ def test_permuted_documents_are_read_from_ids_and_want_one_original():
     names = ["plain", "a/b/original/0", "a/b/block_1/0", "a/b/block_1/1", "a/b/window_2/0"]
     plain, both = permutations.permuted_documents([Unit(name) for name in names])
     assert (plain.unit_id, plain.permutations) == ("plain", {})
-    assert both.unit_id == "a/b" and {task: len(rows) for task, rows in both.permutations.items()} == {
-        "block_1": 2,
-        "window_2": 1,
-    }
+    assert both.unit_id == "a/b"
+    assert {task: len(rows) for task, rows in both.permutations.items()} == {"block_1": 2, "window_2": 1}
     for wrong in (["c/block_1/0"], ["c/original/0", "c/original/1"]):
         refuses("'c' has", permutations.permuted_documents, [Unit(name) for name in wrong])
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.core.documents import Document, Section, chains_from_readout
+from longform.core.documents import Document, Section, chains_from_readout, grouped
 from longform.core.resampling import generator
 from longform.critics.coreference import agreement, chains, rules
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
@@ -40,6 +40,7 @@ def documents(*texts):
 TEXT = "Anna Lee met Tom. He liked her film. It won."
 ANNA, TOM = mention(TEXT, "Anna Lee", 4, named=True), mention(TEXT, "Tom", 7, named=True)
 HE, HER = mention(TEXT, "He", 7), mention(TEXT, "her", 4)
+RESOLVER = RuleResolver()
 
 
 def test_chains_of_sentences_names_and_single_mentions():
@@ -67,11 +68,8 @@ def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_en
     text = "His mother came. Tom saw her."
     nested = [mention(text, "His", 1), mention(text, "His mother", 2), mention(text, "Tom", 1, named=True)]
     assert symbols(text, [*nested, mention(text, "her", 2, 1)]) == (".", "His:1", "FEMALE:2", ".", "MALE:1", "her:2")
-    twice = [
-        *(mention(text, "her", entity, 1) for entity in (3, 5)),
-        mention(text, "mother", 5),
-        mention(text, "His", 3),
-    ]
+    twice = [mention(text, "her", 3, 1), mention(text, "her", 5, 1)]
+    twice += [mention(text, "mother", 5), mention(text, "His", 3)]
     assert symbols(text, twice)[-1] == "her:5"
 
 
@@ -159,15 +157,10 @@ def test_the_film_filter_leaves_invalid_chains_that_are_counted():
     assert any(str(line).startswith("resolver=RuleResolver(") for line in readout.arrays["header_names"])
 
 
-RESOLVER = RuleResolver()
-
-
 def groups(text: str, resolver: RuleResolver = RESOLVER) -> set[frozenset[str]]:
     """Sets of words that corefer; a word said twice would not do here."""
     (found,) = resolver.resolve([text])
-    words = {
-        entity: [text[m.start : m.end] for m in found if m.entity == entity] for entity in {m.entity for m in found}
-    }
+    words = {entity: [text[m.start : m.end] for m in own] for entity, own in grouped(found, lambda m: m.entity).items()}
     assert all(len(set(said)) == len(said) for said in words.values())
     return {frozenset(said) for said in words.values() if len(said) > 1}
 

@@ -20,6 +20,7 @@ from longform.evaluation.order_discrimination import PairAccuracy
 from tests.critics.grid_cases import grid
 from tests.refusals import refuses
 
+PLAIN = TransitionFeatures(lengths=(2,), salience=0)
 FITTED = RoleTransitions(history=1).fit([grid("SS--", "O---")])
 FIXTURE = {  # by hand: counts + kinds x lower order, over counts + kinds
     "unigram": [0.2, 0.128571, 0.057143, 0.414286, 0.2],
@@ -79,9 +80,6 @@ def test_empty_grids_and_texts_without_a_pair_are_counted_and_never_scored():
     np.testing.assert_array_equal(ranker.weights, GridRanker(features=PLAIN).fit(runs(3, "train")).weights)
     assert ranker.tally([grid(unit="none")]).column("excluded").tolist() == [1]
     assert np.isnan(ranker.order_scores(grid(unit="none"), np.zeros((1, 0), dtype=int))).all()
-
-
-PLAIN = TransitionFeatures(lengths=(2,), salience=0)
 
 
 def index(transition: str) -> int:

@@ -23,6 +23,8 @@ from tests.critics.grid_cases import nouns as unit
 from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf
 from tests.refusals import refuses
 
+COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}
+
 
 def test_overlap_of_adjacent_sentences_by_hand_and_in_other_orders():
     assert unit_scores(Overlap(), [unit("dog cat", "cat house door")])[0] == pytest.approx(2 / 5)
@@ -82,9 +84,6 @@ def test_planted_reports_stand_above_their_shuffles(tmp_path):
     assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
     for world in VOCABULARIES:
         assert fit(world=world).text == to_lmf(vocabulary(world))
-
-
-COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy": 1, "unheard": 9}
 
 
 def counted(critic):

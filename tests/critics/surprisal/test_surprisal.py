@@ -18,8 +18,6 @@ from tests.refusals import refuses
 TEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away , however the cat ran ; since then the dog ran too ."
 CONTEXT = "the cat sat on the mat . the naïve dog ’s ball rolled away"
 END = "<|endoftext|>"
-
-
 ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 

@@ -54,8 +54,7 @@ def test_counts_equal_counting_over_enumerated_paths(engine, seed):
                 transitions[before, state] += probability / total
                 before = state
     found = counted(model, texts, engine)
-    np.testing.assert_allclose(found.segments, segments, atol=1e-12)
-    np.testing.assert_allclose(found.transitions, transitions, atol=1e-12)
+    close(found, SimpleNamespace(segments=segments, transitions=transitions), atol=1e-12)
     want = sum(cases.enumerated_log_likelihood(model, text) for text in texts)
     assert found.log_likelihood == pytest.approx(want, rel=1e-12)
     assert (found.tokens, found.lost) == (sum(map(len, texts)), 0)

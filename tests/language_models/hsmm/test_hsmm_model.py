@@ -72,9 +72,7 @@ def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path():
 
 @pytest.mark.parametrize("chunk", [5, 4_000_000])
 @pytest.mark.parametrize("seed", range(3))
-def test_most_frequent_ngrams_are_kept_with_ties_in_lexicographic_order_and_found_where_they_stand(
-    seed, chunk, monkeypatch
-):
+def test_most_frequent_ngrams_are_kept_ties_in_lexicographic_order_and_found_where_they_stand(seed, chunk, monkeypatch):
     monkeypatch.setattr(model, "WINDOWS_PER_CHUNK", chunk)
     draw = np.random.default_rng(seed)
     texts = [["abc"[i] for i in draw.integers(0, 3, length)] for length in (30, 2, 17, 25)]
@@ -98,8 +96,7 @@ def test_long_keys_and_missing_lengths():
     assert table.text(table.rows - 1) == ("52",) * 11
     assert table.index(table.encode(text))[0, 10] == table.rows - 1
     table = build_ngrams([["a", "b"]], max_duration=4)
-    assert table.durations.tolist() == [1, 1, 2]
-    assert table.starts.tolist() == [0, 2, 3, 3, 3]
+    assert (table.durations.tolist(), table.starts.tolist()) == ([1, 1, 2], [0, 2, 3, 3, 3])
 
 
 def _truth(made):
@@ -113,10 +110,9 @@ def _truth(made):
 
 
 def test_closed_form_is_exact_for_the_language_itself_and_equals_enumeration():
-    sizes = {"num_states": 3, "subsequences": 12, "min_length": 3, "max_length": 4}
-    long, made = (
-        language(seed=5, **sizes, steps=n, temperatures={"transition": 0.5, "emission": 0.3}) for n in (12, 3)
-    )
+    given = {"num_states": 3, "subsequences": 12, "min_length": 3, "max_length": 4, "seed": 5}
+    given["temperatures"] = {"transition": 0.5, "emission": 0.3}
+    long, made = (language(**given, steps=n) for n in (12, 3))
     reading = latent_reading(_truth(long), long)
     assert reading.latent_ppl == pytest.approx(long.latent_ppl(), rel=1e-10)
     assert reading.survival == pytest.approx(1, rel=1e-10)

@@ -18,6 +18,8 @@ from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
 EXPECTED = printed("beyer2021")
+FORMULA = ("(2;%b%) > (2;%a%)",)
+SUITES = [Suite(name, "sum", FORMULA, (pair(1, {"a": ["x", "good"], "b": ["x", "bad"]}),)) for name in ("one", "two")]
 BITS = {"(2;%original%)": {"all": [30.0, 5.0]}, "(2;%shuffled%)": {"all": [50.0, 5.0]}}
 
 
@@ -90,10 +92,6 @@ def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side
     assert (more.column, more.value) == ("predicted more surprising", 50.0)
     assert (less.low, less.high) == (pytest.approx(30 - 0.98, abs=1e-3), pytest.approx(30 + 0.98, abs=1e-3))
     assert draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large"]).cells == []
-
-
-FORMULA = ("(2;%b%) > (2;%a%)",)
-SUITES = [Suite(name, "sum", FORMULA, (pair(1, {"a": ["x", "good"], "b": ["x", "bad"]}),)) for name in ("one", "two")]
 
 
 def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(tmp_path):

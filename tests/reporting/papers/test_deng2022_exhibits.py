@@ -27,6 +27,9 @@ CHOICES = {
     "figure_wrong_pronoun": {"corpus": "wrong_pronoun"},
 }  # fmt: skip
 EXPECTED = printed("deng2022", **CHOICES)
+TRANSITIONS = [
+    [BEGIN, "a", 40, 0.9], ["a", "b", 60, 0.9], ["a", "a", 30, 0.005], ["b", "a", 10, 0.004], ["b", END, 40, 0.5],
+]  # fmt: skip
 
 
 def near(value, **more):
@@ -38,16 +41,10 @@ def titled(system, titles, value, transitions=(), variant="", corpus="wiki", **d
     return near(value, **place, variant=variant, details={"transitions": transitions, **details})
 
 
-TRANSITIONS = [
-    [BEGIN, "a", 40, 0.9], ["a", "b", 60, 0.9], ["a", "a", 30, 0.005], ["b", "a", 10, 0.004], ["b", END, 40, 0.5],
-]  # fmt: skip
-
-
 def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_the_printed_totals(tmp_path):
     found = {(r.metric, r.task): r for r in share_records(titled("gpt2", False, 3.0, TRANSITIONS))}
-    assert found["transition_failures", ""].value == pytest.approx(0.4)
-    assert found["transition_failures_with_ends", ""].value == pytest.approx(40 / 180)
-    assert found["repeated_failures", ""].value == pytest.approx(0.75)
+    shares = {"transition_failures": 0.4, "transition_failures_with_ends": 40 / 180, "repeated_failures": 0.75}
+    assert {name: found[name, ""].value for name in shares} == pytest.approx(shares)
     assert found["repeated_titles", ""].units == 100
     assert found["transition_share", "a → b"].value == pytest.approx(0.6)
     both = [titled("gpt2", False, 3.0, TRANSITIONS), titled("gpt2", True, 2.5, TRANSITIONS)]
@@ -100,13 +97,11 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
     )  # fmt: skip
     table = draw(EXPECTED, "table_2", results, tmp_path)
     found = at(table)
-    assert list(dict.fromkeys(c.row for c in table.cells)) == [
-        "encyclopedia, exact", "encyclopedia, data", "encyclopedia, titles at random (chance)",
-        "encyclopedia, GPT-2 (LM1), with titles",
-    ]  # fmt: skip
-    assert found["encyclopedia, GPT-2 (LM1), with titles", "Latent PPL"].printed == 4.67
-    assert found["encyclopedia, exact", "Latent PPL, own titles"].value == 1.9
     row = "encyclopedia, GPT-2 (LM1), with titles"
+    rows = ["encyclopedia, exact", "encyclopedia, data", "encyclopedia, titles at random (chance)", row]
+    assert list(dict.fromkeys(c.row for c in table.cells)) == rows
+    assert found[row, "Latent PPL"].printed == 4.67
+    assert found["encyclopedia, exact", "Latent PPL, own titles"].value == 1.9
     left_out = f"{row}, read titles, 3 of 12, {row}, own titles, 1 of 5"
     assert f"transitions not scored for an unknown title: {left_out}" in table.notes
 
@@ -135,10 +130,8 @@ def test_every_printed_result_has_a_rule_and_equal_numbers_of_two_tables_have_on
     lines = EXPECTED.ledger(Results([titled("gpt2", True, 5.0)]), tmp_path)
     assert {line.table for line in lines if line.cause == "no rule leads to a record"} == {"table_14"}
     ours = {(line.table, line.number): line.verdict for line in lines if line.ours is not None}
-    assert ours == {
-        ("table_02", "latent_ppl.wiki.lm1.w_title"): "not comparable at this size",
-        ("table_05", "wiki.latent_ppl.gpt2_s.w_title"): "not comparable at this size",
-    }
+    places = [("table_02", "latent_ppl.wiki.lm1.w_title"), ("table_05", "wiki.latent_ppl.gpt2_s.w_title")]
+    assert ours == dict.fromkeys(places, "not comparable at this size")
     assert [line.table for line in lines if line.verdict == "lost"] == ["table_14"]
     paper = printed("deng2022", "paper").ledger(Results([titled("gpt2", True, 4.6)]), tmp_path)
     assert {line.verdict for line in paper if line.ours is not None} == {"within interval"}
@@ -332,8 +325,7 @@ def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_aver
         (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
     refuses("dvc pull", draw_sizes, records, tmp_path / "elsewhere")
     figure = save(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
-    canvas = matplotlib.figure.Figure()
-    figure.draw(canvas)
+    figure.draw(canvas := matplotlib.figure.Figure())
     latent = canvas.axes[1]
     lines = [line for line in latent.get_lines() if line.get_marker() in ("o", "s")]
     assert [list(line.get_xdata()) for line in lines] == [[2.5, 9.5], [2.5, 9.5]]  # thousands of parameters

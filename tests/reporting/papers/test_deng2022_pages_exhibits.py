@@ -95,8 +95,7 @@ SYNTHETIC = [
 def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
     figure = save(EXPECTED, "figure_latent_over_word", complete("deng2022", Results(SYNTHETIC)), tmp_path)
     assert {c.row for c in figure.cells} == {"data", "transformer", "HSMM, EM"}
-    points = matplotlib.figure.Figure()
-    figure.draw(points)
+    figure.draw(points := matplotlib.figure.Figure())
     assert {text.get_text() for text in points.axes[0].texts} == {"transformer", "HSMM, EM"}
 
 

@@ -13,7 +13,7 @@ from longform.critics.verifiability.reliability import CHOICES, read_answers
 from longform.reporting.claims import HOLDS, UNTESTABLE
 from longform.reporting.papers.massarelli2020 import TABLE_1, chosen, in_order, label, strategy
 from longform.reporting.pivot import Given
-from longform.study.items import CLAIM_LABELS
+from longform.study.items import TEXTS
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
@@ -98,9 +98,7 @@ def test_ours_and_printed_numbers_meet_by_place(tmp_path):
     assert not [key for key in lines if key[0] in ("protocol", "table_3")]
 
 
-def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_and_several_sizes_have_a_panel(
-    tmp_path,
-):
+def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_and_several_sizes_are_a_panel(tmp_path):
     rows = {c.row for c in exhibit("figure_2", tmp_path).cells}
     assert "news, small: top-k sampling (k 2)" in rows and not [row for row in rows if "delay" in row or "k 100" in row]
     rows = [c.row for c in exhibit("figure_5", tmp_path).cells]
@@ -132,7 +130,7 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     answers = tmp_path / "answers.csv"
     answers.write_text("item,annotator,answer\ns0,ann,repetition\n")
     assert read_answers(answers)[0]["repetition"] == "1"
-    assert set(CHOICES) == set(CLAIM_LABELS)
+    assert set(CHOICES) == set(TEXTS["claim"]["labels"])
     answers.write_text("item,annotator,answer\ns0,ann,perhaps\n")
     refuses("allowed are", read_answers, answers)
     answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\n")

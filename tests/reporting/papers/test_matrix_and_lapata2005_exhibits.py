@@ -10,6 +10,7 @@ from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
 EXPECTED, AS_IN_THE_PAPER = printed("lapata2005"), printed("lapata2005", "paper")
 MATRIX = printed("matrix")
+BETTER = {"facts": "higher", "repetition": "nearer_real"}
 
 
 def record(critic, metric, value, spread=0.05, corpus="summaries", **more):
@@ -89,9 +90,6 @@ def test_a_blind_scorer_has_no_value_and_the_ledger_says_why_nothing_stands_besi
     assert lines["inter_subject_agreement_r.sibling"].ours == 0.8
     assert lines["accidents_2008"].verdict == "not measured here" and "grids" in lines["accidents_2008"].cause
     assert not [line for line in lines.values() if "no rule" in line.cause]
-
-
-BETTER = {"facts": "higher", "repetition": "nearer_real"}
 
 
 def response(critic, corruption, difference, p_value=0.001, severity=0.2):

@@ -18,8 +18,7 @@ from longform.language_models.sentence_features import ENCODER, KeptFeatures, op
 def bridge_head(features: int, hidden: int = 128, latent: int = 8) -> torch.nn.Sequential:
     """The four linear maps, the first two of which compose to one; widths of sheng2024 appendix E."""
     maps = [torch.nn.Linear(a, b, bias=False) for a, b in pairwise((features, hidden, hidden, hidden, latent))]
-    relu = torch.nn.ReLU
-    return torch.nn.Sequential(maps[0], maps[1], relu(), maps[2], relu(), maps[3])
+    return torch.nn.Sequential(maps[0], maps[1], torch.nn.ReLU(), maps[2], torch.nn.ReLU(), maps[3])
 
 
 @dataclass(frozen=True)

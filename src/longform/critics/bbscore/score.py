@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.core.critic import FITTED, Better, SumScored, Tally
+from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, diffusion, identity, inner_gaps, order_terms
@@ -16,14 +16,8 @@ COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length i
 SWEEP = np.logspace(-4, 4, 65).tolist()  # of sigma^2 over its estimate; ours, the figure's grid is not stated
 
 
-class _PathCritic(SumScored):
+class _PathCritic(SumScored, better="lower", divided=("score", "documents"), parts="sentences", blame=1):
     """A mean over documents that sums over sentences."""
-
-    better: ClassVar[Better] = "lower"
-    divided: ClassVar[tuple[str, str]] = ("score", "documents")
-    parts: ClassVar[str] = "sentences"
-    attributed: ClassVar[tuple[str, ...]] = ("score",)
-    blame: ClassVar[int] = 1
 
 
 @dataclass(frozen=True)

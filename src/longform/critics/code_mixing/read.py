@@ -79,9 +79,8 @@ def fit(
     kept = [sentence for sentence in sentences if sentence]
     distinct = len({word for sentence in kept for word in sentence})
     if distinct < 2:
-        raise BadInput(
-            f"language model: {len(sentences)} training documents hold {distinct} distinct word(s), 2 are needed"
-        )
+        told = f"{len(sentences)} training documents hold {distinct} distinct word(s), 2 are needed"
+        raise BadInput(f"language model: {told}")
     chains = []
     for start in range(max(1, restarts)):
         chain = tomotopy.LDAModel(k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=(seed + start) % 2**32)
@@ -92,14 +91,9 @@ def fit(
         chains.append(chain)
     model = max(chains, key=lambda chain: chain.ll_per_word)
     phi = np.array([model.get_topic_word_dist(k) for k in range(languages)], np.float64)
-    facts = {
-        "documents": len(kept),
-        "empty_documents": len(sentences) - len(kept),
-        "seed": seed,
-        "sweeps": sweeps,
-        "nats_per_word": [round(float(chain.ll_per_word), 6) for chain in chains],
-        "library": f"tomotopy {tomotopy.__version__}",
-    }
+    facts: dict[str, Any] = {"documents": len(kept), "empty_documents": len(sentences) - len(kept), "seed": seed}
+    facts |= {"sweeps": sweeps, "library": f"tomotopy {tomotopy.__version__}"}
+    facts["nats_per_word"] = [round(float(chain.ll_per_word), 6) for chain in chains]
     return LanguageModel(tuple(model.used_vocabs), phi, np.array(model.alpha, np.float64), facts)
 
 

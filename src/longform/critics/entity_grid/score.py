@@ -148,12 +148,9 @@ class GridRanker(SumScored, better="higher", divided=("value", "texts"), parts="
         """Learn from each real text against its own shuffles. Raises BadInput: no text gives a pair."""
         pairs = []
         for grid in real:
-            rng = generator(self.name, grid.unit_id)
-            orders, own = (
-                shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng),
-                np.arange(len(grid.cells)),
-            )
-            pairs.append((self.order_features(grid, own[None]), self.order_features(grid, orders)))
+            rng, own = generator(self.name, grid.unit_id), np.arange(len(grid.cells))[None]
+            orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
+            pairs.append((self.order_features(grid, own), self.order_features(grid, orders)))
         return self.fit_pairs(pairs)
 
     def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":

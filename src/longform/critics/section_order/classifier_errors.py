@@ -2,11 +2,11 @@ r"""The title classifier's errors: how many, whether it knows of them, and the L
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Readout
 from longform.core.markov_chain import END, UNKNOWN
 from longform.core.resampling import perplexity, ratio
@@ -23,14 +23,8 @@ def correct_titles(unit: TitledArticle) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class TitleAccuracy(SumScored):
+class TitleAccuracy(SumScored, better="higher", divided=("correct", "titled"), parts="sections", blame=-1):
     """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
-
-    better: ClassVar[Better] = "higher"
-    divided: ClassVar[tuple[str, str]] = ("correct", "titled")
-    parts: ClassVar[str] = "sections"
-    attributed: ClassVar[tuple[str, ...]] = ("correct",)
-    blame: ClassVar[int] = -1
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         return [correct_titles(unit) for unit in units]
@@ -41,7 +35,7 @@ class TitleAccuracy(SumScored):
 
 
 @dataclass(frozen=True)
-class CalibrationError(SumScored):
+class CalibrationError(SumScored, better="lower"):
     r"""Whether a classifier's confidence is its accuracy: expected calibration error of the arg max.
 
     $\mathrm{ECE} = \sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|$ over equal-width bins of the confidence
@@ -49,7 +43,6 @@ class CalibrationError(SumScored):
     a bin raises it; the details say how far for a calibrated reader of the same confidences.
     """
 
-    better: ClassVar[Better] = "lower"
     bins: int = 15
 
     def __post_init__(self) -> None:

@@ -50,10 +50,9 @@ def _expected(log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int
 
 
 @dataclass(frozen=True)
-class ExpectedTitleCritic(TitleCritic):
+class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
     r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2."""
 
-    attributed: ClassVar[tuple[str, ...]] = ("prior",)
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     log_shares: Any = field(default=None, repr=False, metadata=FITTED)  # (titles,) of each among the training sections
 
@@ -92,28 +91,21 @@ class ExpectedTitleCritic(TitleCritic):
         return {"exact_latent_ppl": self.exact_latent_ppl()}
 
 
-class _PerTransition(ExpectedTitleCritic):
+class _PerTransition(ExpectedTitleCritic, parts="sections"):
     """A term in nats per transition."""
-
-    parts: ClassVar[str] = "sections"
 
     def of_sums(self, sums: Sums) -> Any:
         return ratio(sums.total(self.attributed[0]), sums.total("transitions"))
 
 
 @dataclass(frozen=True)
-class LikelihoodTerm(_PerTransition):
+class LikelihoodTerm(_PerTransition, attributed=("likelihood",)):
     """Term (2), nats per transition, relative to sections without an order."""
-
-    attributed: ClassVar[tuple[str, ...]] = ("likelihood",)
 
 
 @dataclass(frozen=True)
-class EntropyTerm(_PerTransition):
+class EntropyTerm(_PerTransition, attributed=("entropy",), blame=1):
     """Term (3), nats per transition: how undecided the reader is about one document's titles."""
-
-    attributed: ClassVar[tuple[str, ...]] = ("entropy",)
-    blame: ClassVar[int] = 1
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,8 @@ from scipy.stats import binom
 
 from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput, Readout, Unit, grouped
-from longform.datasets.test_suites.prediction_formulas import (
-    METRICS,
-    Formula,
-    RegionValue,
-    evaluate,
-    parse,
-    region_values,
-)
+from longform.datasets.test_suites import prediction_formulas
+from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue
 
 COLUMNS = ("items", "correct", "gained", "lost")
 
@@ -43,7 +37,7 @@ class ReadItem(Unit):
 def units_from_readout(readout: Readout) -> list[ReadItem]:
     heads = []
     for head in map(json.loads, readout.arrays["suite_head_names"].tolist()):
-        formulas = tuple(parse(prediction["formula"]) for prediction in head["predictions"])
+        formulas = tuple(prediction_formulas.parse(prediction["formula"]) for prediction in head["predictions"])
         heads.append((head["meta"]["name"], head["meta"]["metric"], formulas))
     conditions = readout.arrays["condition_names"].tolist()
     items = []
@@ -73,14 +67,15 @@ class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
 
     def succeeds(self, item: ReadItem) -> bool:
         """Whether all predictions of the item's suite hold."""
-        return all(bool(evaluate(formula, lambda named: self.value(item, named))) for formula in item.formulas)
+        holds = prediction_formulas.evaluate
+        return all(bool(holds(formula, lambda named: self.value(item, named))) for formula in item.formulas)
 
     def value(self, item: ReadItem, named: RegionValue) -> float:
         bits = item.bits(named.condition, named.region)
         if not len(bits) and item.metric != "sum":
             place = f"{item.unit_id}: region {named.region} of condition {named.condition!r}"
             raise BadInput(f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give it text")
-        return METRICS[item.metric](bits)
+        return prediction_formulas.METRICS[item.metric](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
         """Counts of each suite, and the means and population deviations that the paper's plots show."""
@@ -91,7 +86,7 @@ class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
         counts = np.array([self._counts(item) for item in items])
         success = counts[:, COLUMNS.index("correct")] > 0
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
-        named = dict.fromkeys(place for formula in items[0].formulas for place in region_values(formula))
+        named = dict.fromkeys(p for formula in items[0].formulas for p in prediction_formulas.region_values(formula))
         tables = {}
         for place in named:
             bits = np.array([item.bits(place.condition, place.region).sum() for item in items])

@@ -58,13 +58,8 @@ def fit(
     plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
     counts, unknown = count_terms(chosen, vocabulary)
     used = counts.take(np.flatnonzero(np.diff(counts.starts)))
-    facts = {
-        "documents": len(used),
-        "documents_without_terms": len(chosen) - len(used),
-        "tokens": int(used.tokens.sum()),
-        "tokens_outside_vocabulary": int(unknown.sum()),
-        "seed": seed,
-    }
+    facts = {"documents": len(used), "tokens": int(used.tokens.sum()), "seed": seed}
+    facts |= {"documents_without_terms": len(chosen) - len(used), "tokens_outside_vocabulary": int(unknown.sum())}
     start = replace(seeded_model(used, topics=topics, seed=seed), vocabulary=vocabulary, facts=facts)
 
     def keep(model: TopicModel, step: Progress) -> None:

@@ -187,9 +187,8 @@ def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[
         _, better, worse = contrast(suite)
         unlike = [one for one in suite.items if _shown(one.condition(better)) != _shown(one.condition(worse))]
         if not unlike:
-            raise BadInput(
-                f"suite {suite.name}: both sides of every item read alike, so no one can judge; leave it out"
-            )
+            told = "both sides of every item read alike, so no one can judge; leave it out"
+            raise BadInput(f"suite {suite.name}: {told}")
         rng = generator(seed, "judgement items", suite.name)
         chosen = rng.choice(len(unlike), min(per_suite, len(unlike)), replace=False)
         drawn += [(suite.name, unlike[int(i)], better, worse) for i in chosen]
