@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
+import wandb
 from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 from wandb.proto.wandb_internal_pb2 import Record
 
-import wandb
 from longform.language_models import causal_lm, lightning, schedule
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
 from longform.language_models.schedule import Launch, Schedule, TrainingBatches, ValidationBatches, linear_schedule
