@@ -11,13 +11,12 @@ from typing import Any
 import numba
 import numpy as np
 
-NOBODY = -1  # entity of a token that mentions none
 EMPTY = -1  # key of a free slot
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, volume 3, section 6.4)
 
 
 @numba.njit(cache=True, nogil=True)
-def window_keys(forms, entities, starts, order, stride, bits, begin, padding):
+def window_keys(forms, entities, starts, order, stride, bits, begin, padding, nobody):
     """(tokens,) keys: entities are numbered by first appearance in each window, ``padding`` begin symbols stand before a chain."""
     keys, seen = np.empty(len(forms), dtype=np.int64), np.empty(order, dtype=np.int64)
     for i in range(len(forms)):
@@ -26,7 +25,7 @@ def window_keys(forms, entities, starts, order, stride, bits, begin, padding):
             code = begin if place < starts[i] and starts[i] - place <= padding else 0
             if place >= starts[i]:
                 label = 0
-                if entities[place] != NOBODY:
+                if entities[place] != nobody:
                     while label < met and seen[label] != entities[place]:
                         label += 1
                     seen[label] = entities[place]

@@ -19,14 +19,13 @@ from longform.core.documents import BadInput, Chain, Readout, chains_from_readou
 from longform.core.markov_chain import COLUMNS, drawn_at_random
 from longform.core.resampling import perplexity
 from longform.core.text.rendering import unpack
-from longform.critics.coreference import ngrams
-from longform.critics.coreference.ngrams import NOBODY
 
 ORDER = 5  # deng2022 section 5
 MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary
 UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
 FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts give none (KenLM's --discount_fallback)
 STOP = "."  # opens each sentence of a chain
+NOBODY = -1  # entity of a token that mentions none
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
 units_from_readout = chains_from_readout
 
@@ -43,6 +42,13 @@ def person_chains(readout: Readout) -> list[PersonChain]:
     """What the readers of chains wrote, with the texts where they kept them."""
     rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
     return [PersonChain(**vars(c), spans=tuple(map(tuple, spans.tolist())), text=text) for c, spans, text in rows]
+
+
+def _compiled() -> Any:
+    """The compiled loops, loaded when something is counted: ``longform --help`` needs no compiler."""
+    from longform.critics.coreference import ngrams
+
+    return ngrams
 
 
 class TokenStream(NamedTuple):
@@ -118,8 +124,8 @@ def window_keys(tokens: TokenStream, packing: Packing) -> np.ndarray:
     Entities are renumbered 0, 1, ... by first appearance within each window (deng2022 section 5, released code),
     once, at the highest order: its lower orders are cut from it and not renumbered again.
     """
-    p = packing
-    return ngrams.window_keys(*tokens[:3], p.order, p.stride, p.bits, p.begin, p.padding)
+    p, given = packing, tokens[:3]
+    return _compiled().window_keys(*given, p.order, p.stride, p.bits, p.begin, p.padding, NOBODY)
 
 
 class NgramOrder(NamedTuple):
@@ -152,7 +158,7 @@ class _NgramScores(
     @cached_property
     def table(self) -> np.ndarray:
         """The fitted n-grams by hash, made when something is scored first."""
-        return ngrams.hashed(self.orders)
+        return _compiled().hashed(self.orders)
 
     def window(self, key: int) -> tuple[str, ...]:
         """The symbols of a window, earliest first."""
@@ -218,7 +224,7 @@ class _NgramScores(
         """(windows,) log probability of each window's last symbol."""
         if not self.orders:
             raise BadInput(f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns")
-        return ngrams.scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
+        return _compiled().scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
     def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
         """The chains that are scored: the units themselves, unless a subclass says otherwise."""
