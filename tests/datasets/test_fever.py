@@ -126,7 +126,7 @@ def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(t
     assert [known[page][line] for _, one in found for page, line in one.evidence] == [row["evidence"] for row in pairs]
     assert [one.label for _, one in found[:4]] == ["supported", "refuted", "refuted", "supported"]
     splits = [{document.split for document, _ in found[i : i + 4]} for i in range(0, 40, 4)]
-    assert all(len(split) == 1 for split in splits) and set.union(*splits) == {"train", "validation", "test"}
+    assert all(len(split) == 1 for split in splits) and set.union(*splits) == {"train", "validation"}
     given = {
         "name": "p",
         "seed": 1,
