@@ -6,9 +6,10 @@ sentence that they rest on, each such sentence a page of its own (Symmetric FEVE
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -19,9 +20,9 @@ from longform.core.malformed import records
 from longform.core.resampling import SHARES, generator, split_by_seed
 from longform.core.text.sentences import SPLITTERS
 from longform.datasets import wikisection
-from longform.datasets.fever import LABELS, plain
+from longform.datasets.fever import LABELS, MOST_TOKENS, plain
 
-LONGEST = 50  # words of a sentence that is checked (massarelli2020 section 3)
+Told = tuple[str, str, str, str, int]  # split, claim, label, page and line
 SUPPORTED, NEI = LABELS["SUPPORTS"], LABELS["NOT ENOUGH INFO"]
 _NAMED = re.compile(r"^(?:The (?:city|town) of )?([^,(]+?) ?(?:[,(]| (?:is|was|are|were) )", re.IGNORECASE)
 
@@ -53,35 +54,50 @@ def claims(
     claims too, which hold, and as many with another page's name in place of their own, for which there is not enough information. Of pages with
     one name the first one stands. Raises BadInput: a file that is not there, or a line without claim, evidence or label.
     """
-    encyclopedia = pages(name=name, seed=seed, raw=raw / articles, shares=shares, splitter=splitter)
-    rows = list(_pairs(raw / pairs))
+    encyclopedia = pages(name=name, seed=seed, raw=raw / articles, shares=shares, splitter=splitter).documents
+    first = {document.sections[0].title or "": document for document in reversed(encyclopedia)}
+    known = {page: SPLITTERS[splitter](document.text) for page, document in first.items()}
+    rows, split_of = list(_pairs(raw / pairs)), {page: document.split for page, document in first.items()}
+    place = {text: f"{Path(pairs).stem}-{i}" for i, text in enumerate(dict.fromkeys(text for _, text, _ in rows))}
+    told = [
+        (part, claim, label, place[text], 0)
+        for part, (claim, text, label) in zip(_splits(rows, seed), rows, strict=True)
+    ]
+    told += _statements(known, split_of, statements, generator(seed, name, "statements"))
+    known |= {page: [text] for text, page in place.items()}
+    documents = [Document(f"page:{page}", "train", (Section("page", "\n".join(own)),)) for page, own in known.items()]
+    for number, (part, claim, label, page, line) in enumerate(told):
+        evidence = [] if label == NEI else [[page, line]]
+        found = "\n".join(f"{page}: {known[page][line]}" for _ in evidence)
+        sections, record = (Section("claim", claim), Section("evidence", found)), {"label": label, "evidence": evidence}
+        documents.append(Document(f"claim:{number}", part, sections, (record,)))
+    facts: dict[str, Any] = {"corpus": name, "pages": len(known), "claims": len(told)}
+    facts["articles_whose_name_was_taken"] = len(encyclopedia) - len(first)
+    facts["labels"] = Counter(f"{label} in {part}" for part, _, label, _, _ in told)
+    return Corpus(documents, facts=facts)
+
+
+def _splits(rows: Sequence[tuple[str, str, str]], seed: int) -> list[str]:
+    """Train or validation for each pair, one split for all that are tied by a claim or a sentence."""
     sides = np.array([np.unique(side, return_inverse=True)[1] for side in zip(*(row[:2] for row in rows), strict=True)])
     links = coo_array((np.ones(len(rows)), (sides[0], sides[1] + len(rows))), (2 * len(rows),) * 2)
     group = connected_components(links, directed=False)[1][sides[0]].tolist()
     drawn = split_by_seed([str(one) for one in dict.fromkeys(group)], {"train": 0.9, "validation": 0.1}, seed)
     split = dict(zip(dict.fromkeys(group), drawn, strict=True))
-    known = {d.sections[0].title or "": SPLITTERS[splitter](d.text) for d in reversed(encyclopedia.documents)}
-    place = {text: f"{Path(pairs).stem}-{i}" for i, text in enumerate(dict.fromkeys(text for _, text, _ in rows))}
-    known |= {page: [text] for text, page in place.items()}
-    documents = [Document(f"page:{page}", "train", (Section("page", "\n".join(own)),)) for page, own in known.items()]
-    told = [(split[o], claim, label, place[text], 0) for o, (claim, text, label) in zip(group, rows, strict=True)]
-    about = {d.sections[0].title or "": d.split for d in reversed(encyclopedia.documents)}
-    stated = [(p, n) for p in about for n, line in enumerate(known[p]) if p in line and len(line.split()) <= LONGEST]
-    rng, names = generator(seed, name, "statements"), list(about)
-    for page, line in (stated[i] for i in rng.permutation(len(stated))[:statements]):
+    return [split[one] for one in group]
+
+
+def _statements(
+    known: Mapping[str, Sequence[str]], split_of: Mapping[str, str], count: int, rng: np.random.Generator
+) -> Iterator[Told]:
+    """Sentences that name their page, and each with the name of a page drawn at random in place of it."""
+    named = [(p, n) for p, lines in known.items() for n, line in enumerate(lines) if p in line]
+    short, names = [(p, n) for p, n in named if len(known[p][n].split()) <= MOST_TOKENS], list(known)
+    for page, line in (short[i] for i in rng.permutation(len(short))[:count]):
         other = names[int(rng.integers(len(names)))]
-        told.append((about[page], known[page][line], SUPPORTED, page, line))
+        yield split_of[page], known[page][line], SUPPORTED, page, line
         if other != page:
-            told.append((about[page], known[page][line].replace(page, other), NEI, other, -1))
-    for number, (part, claim, label, page, line) in enumerate(told):
-        evidence = [[page, line]] if line >= 0 else []
-        found = "\n".join(f"{page}: {known[page][line]}" for _ in evidence)
-        record = {"label": label, "evidence": evidence}
-        documents.append(
-            Document(f"claim:{number}", part, (Section("claim", claim), Section("evidence", found)), (record,))
-        )
-    counts = Counter(f"{label} in {part}" for part, _, label, _, _ in told)
-    return Corpus(documents, facts={"corpus": name, "pages": len(known), "claims": len(told), "labels": counts})
+            yield split_of[page], known[page][line].replace(page, other), NEI, other, 0
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str, str]]:

@@ -22,6 +22,7 @@ from longform.core.malformed import records
 from longform.core.resampling import split_by_seed
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
+MOST_TOKENS = 50  # massarelli2020 section 3: longer sentences count as not enough information
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 Line = tuple[str, int]  # page title and line
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-COLON-": ":", "-LSB-": "[", "-RSB-": "]"}

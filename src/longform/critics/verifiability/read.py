@@ -25,14 +25,13 @@ from longform.critics.verifiability import score
 from longform.critics.verifiability.checker import Checker, PageIndex, Verdict, selector
 from longform.critics.verifiability.score import NEI, SENTENCE_COLUMNS, CheckedGeneration, CheckedText, Evidence
 from longform.critics.verifiability.train import open_entailment
-from longform.datasets.fever import PageFile
+from longform.datasets.fever import MOST_TOKENS, PageFile
 from longform.datasets.fever import claims_of as known_claims
 from longform.datasets.synthetic_world.corruptions import SOUND
 from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
 from longform.decoding.continuations import CONTINUATION, prefix_of
 
 Label = tuple[str, Evidence]
-MOST_TOKENS = 50  # massarelli2020 section 3: longer sentences count as not enough information
 POSSESSIVE = frozenset(["his", "its", "their", "hers", "theirs"])
 PRONOUNS = POSSESSIVE | {"he", "she", "it", "they", "him", "them", "her"}
 WRITTEN: tuple[str, ...] = ("setting", "page", "repeat", "prefix_nats", "prefix_tokens")  # of a generation's truth

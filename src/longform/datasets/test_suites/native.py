@@ -20,7 +20,7 @@ from longform.datasets.test_suites import sources as readers
 from longform.datasets.test_suites.items import Suite, SuiteItem, checked, pair, read_suite, suites_to_corpus
 
 MARK = "[SEP]"
-FIVE = 5  # sentences of a story in beyer2021 section 4.1 (Story Cloze)
+SENTENCES = 5  # of a story in beyer2021 section 4.1 (Story Cloze)
 Ordered = tuple[str, Sequence[str]]  # id and units, in their order
 CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")  # meanwhile only opens segments
 
@@ -146,6 +146,16 @@ def _lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
+def _dialogues(path: Path, drop_last: bool) -> Sequence[Ordered]:
+    generated = path.suffix == ".csv"
+    return readers.read_generated_dialogues(path) if generated else readers.read_persona_chat(path, drop_last)
+
+
+def drawn(texts: Sequence[Ordered], most: int | None, seed: tuple[object, ...]) -> Sequence[Ordered]:
+    """At most so many of the texts, drawn by seed, in their order."""
+    return [texts[i] for i in sorted(generator(*seed, "most").permutation(len(texts))[:most].tolist())]
+
+
 def build(
     *,
     name: str,
@@ -163,7 +173,8 @@ def build(
 
     Args:
         sources: path below ``raw`` by kind: ``stories``, ``dialogues``, ``schemas``, ``connectives``, ``statements``,
-            ``narration`` (pieces of five sentences, in place of ``stories``), and ``re_mentions`` (by genre), ``texts`` (by language), ``suites`` (a folder of SyntaxGym files).
+            ``narration`` (pieces of five sentences, in place of ``stories``), and ``re_mentions`` (by genre), ``texts``
+            (by language), ``suites`` (a folder of SyntaxGym files).
         metric: of a region; the paper takes the mean.
         drop_last: the paper's count of dialogues, one short.
         most: dialogues, or pieces of narration, drawn by seed where there are more; by default all.
@@ -181,19 +192,10 @@ def build(
             cut = [(f"{language}-{i}", sentence_texts(line)) for i, line in enumerate(_lines(path), 1)]
             yield from orders(language, cut, draws)
 
-    def dialogues(path: Path) -> Iterator[Suite]:
-        table = path.suffix == ".csv"
-        read = readers.read_generated_dialogues(path) if table else readers.read_persona_chat(path, drop_last)
-        return orders("D", drawn(read), draws, f" {MARK}")
-
-    def drawn(read: Sequence[Ordered]) -> Sequence[Ordered]:
-        kept = generator(*draws, "most").permutation(len(read))[:most]
-        return [read[i] for i in sorted(kept.tolist())]
-
     builders: dict[str, Callable[[Any], Iterable[Suite]]] = {
         "stories": lambda path: stories(path, draws),
-        "dialogues": dialogues,
-        "narration": lambda path: orders("N", drawn(readers.read_narration(path, FIVE)), draws),
+        "dialogues": lambda path: orders("D", drawn(_dialogues(path, drop_last), most, draws), draws, f" {MARK}"),
+        "narration": lambda path: orders("N", drawn(readers.read_narration(path, SENTENCES), most, draws), draws),
         "schemas": schemas,
         "re_mentions": lambda paths: (re_mentions(genre, path) for genre, path in paths.items()),
         "connectives": lambda path: connectives(path, least, match_case),
