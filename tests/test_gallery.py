@@ -9,7 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from experiments import real_claims
 from experiments.gallery import CLAIM, PAGE, SHOWN_ROWS, page
+from longform.reporting.claims import ABSENT
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = '<script>alert("1")</script> & [x](javascript:alert(1)) {{ 7 * 7 }}'
@@ -129,3 +131,11 @@ def test_an_exhibit_and_the_ledger_give_a_claim_one_verdict(committed):
                 verdict, seen = judged.get((paper, told[1])), seen + 1
                 assert verdict in (None, told[3]), f"{note.relative_to(committed)}: {told[1]}"
     assert seen > 20 * bool(ledgers)
+
+
+def test_claims_on_published_text_are_judged_by_the_results_in_git():
+    with (ROOT / "experiments" / "real_claims.csv").open(encoding="utf-8", newline="") as lines:
+        told = {(row["paper"], row["claim"]): row["verdict"] for row in csv.DictReader(lines) if not row["row"]}
+    judged = real_claims.judged()
+    assert told == {(one.paper, one.claim["id"]): one.verdict for one in judged}
+    assert {one.claim["id"] for one in judged if one.verdict == ABSENT} <= {"mauve_prefers_no_titles"}

@@ -196,6 +196,16 @@ def test_a_replacement_may_take_the_case_of_its_place(raw, settings, put_in):
     assert suite.items[0].edits[0]["new"] == put_in
 
 
+def test_of_many_uses_of_a_connective_those_that_the_seed_draws_are_read(raw):
+    uses = [f"u{i}\tyet\tcontrast\tIt rained {i} days , yet we walked ." for i in range(9)]
+    (raw / "uses.tsv").write_text("\n".join(uses), encoding="utf-8")
+    kept = [
+        [item.edits[0]["source"] for item in suite.items]
+        for suite in built(raw, {"connectives": "uses.tsv"}, most=4).values()
+    ]
+    assert len(set(kept[0])) == 4 and kept[0] != ["u0", "u1", "u2", "u3"] and kept == kept[:1] * 6
+
+
 def test_dialogues_may_drop_the_last_stories_may_be_comma_separated_and_statements_keep_their_label(raw):
     assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
     assert [len(sources.read_persona_chat(raw / "dialogues.txt", drop_last=last)) for last in (False, True)] == [3, 2]

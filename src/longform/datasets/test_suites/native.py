@@ -94,7 +94,7 @@ def re_mentions(genre: str, path: Path) -> Suite:
     return _suite(f"coreference_{genre}", formula, items, ["antecedent", "re-mention"], excluded)
 
 
-def connectives(path: Path, least: int, match_case: bool) -> Iterator[Suite]:
+def connectives(path: Path, least: int, match_case: bool, most: int | None, seed: tuple[object, ...]) -> Iterator[Suite]:
     """A suite for each connective, sense and replacement: the original against another connective (section 4.5).
 
     Uses that open their segment are left out, as in the paper; so are senses with fewer than ``least`` uses. With
@@ -106,7 +106,8 @@ def connectives(path: Path, least: int, match_case: bool) -> Iterator[Suite]:
     opening = Counter(use.connective for use in uses if not use.text[: use.start].strip())
     inside = [use for use in uses if use.text[: use.start].strip() and use.text[use.end :].strip()]
     kinds = grouped((use for use in inside if use.connective in CONNECTIVES), lambda use: (use.connective, use.sense))
-    for (connective, sense), kept in sorted(kinds.items()):
+    for (connective, sense), found in sorted(kinds.items()):
+        kept = drawn(found, most, (*seed, connective, sense))
         excluded = {"opens its segment": opening[connective]} if opening[connective] else {}
         for other in CONNECTIVES if len(kept) >= least else ():
             if other == connective:
@@ -151,7 +152,7 @@ def _dialogues(path: Path, drop_last: bool) -> Sequence[Ordered]:
     return readers.read_generated_dialogues(path) if generated else readers.read_persona_chat(path, drop_last)
 
 
-def drawn(texts: Sequence[Ordered], most: int | None, seed: tuple[object, ...]) -> Sequence[Ordered]:
+def drawn(texts: Sequence[Any], most: int | None, seed: tuple[object, ...]) -> Sequence[Any]:
     """At most so many of the texts, drawn by seed, in their order."""
     return [texts[i] for i in sorted(generator(*seed, "most").permutation(len(texts))[:most].tolist())]
 
@@ -177,7 +178,7 @@ def build(
             (by language), ``suites`` (a folder of SyntaxGym files).
         metric: of a region; the paper takes the mean.
         drop_last: the paper's count of dialogues, one short.
-        most: dialogues, or pieces of narration, drawn by seed where there are more; by default all.
+        most: dialogues, pieces of narration, or uses of a connective in a sense, drawn by seed where there are more; by default all.
         lower: of :func:`winograd`; ``least`` and ``match_case``: of :func:`connectives`.
     Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
@@ -198,7 +199,7 @@ def build(
         "narration": lambda path: orders("N", drawn(readers.read_narration(path, SENTENCES), most, draws), draws),
         "schemas": schemas,
         "re_mentions": lambda paths: (re_mentions(genre, path) for genre, path in paths.items()),
-        "connectives": lambda path: connectives(path, least, match_case),
+        "connectives": lambda path: connectives(path, least, match_case, most, draws),
         "statements": speaker_commitment,
         "texts": texts,
         "suites": lambda path: (read_suite(file) for file in sorted(path.glob("*.json"))),

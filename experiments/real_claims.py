@@ -1,0 +1,47 @@
+"""Every claim of the five papers judged on published text: the records of all scales of real text in one ledger.
+
+``PYTHONPATH=src python experiments/real_claims.py`` writes ``experiments/real_claims.csv`` and ``.md`` of the results in git. A claim may take
+what two scales measured, say a ranker of one and a classifier of the other.
+"""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+from longform.core.artefacts import whole
+from longform.core.results import read_results
+from longform.reporting.claims import OURS, Judged, claims_markdown, write_claims
+from longform.reporting.papers import complete
+from longform.reporting.printed import read_expected
+
+ROOT = Path(__file__).parents[1]
+SCALES = ("real*", "paper_lapata2005")
+NAME = "real"  # by which claims give reasons why published text cannot test them
+
+
+def judged() -> list[Judged]:
+    """Every claim, from the records of every scale of real text that has results in git."""
+    found = itertools.chain.from_iterable(
+        (ROOT / "experiments" / "scales").glob(f"{scale}/data/scores") for scale in SCALES
+    )
+    results, nowhere = read_results(*sorted(found)), ROOT / "data" / "no corpora"
+    papers = [read_expected(path.parent, NAME) for path in sorted((ROOT / "experiments").glob("*/expected.yaml"))]
+    return [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), nowhere)]
+
+
+def markdown(claims: Sequence[Judged]) -> str:
+    """Counts by paper; then its claims with their verdicts, intervals and reasons, our own checks in a part of their own."""
+    parts = ["# Claims on published text", claims_markdown(claims)]
+    groups = [(paper, list(group)) for paper, group in itertools.groupby(claims, lambda one: one.paper)]
+    for own, (paper, group) in itertools.product((False, True), groups):
+        told = [f"- {one.sentence()}" for one in group if (one.claim.get("source") == OURS) == own]
+        if told:
+            parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(told)]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    claims = judged()
+    write_claims(ROOT / "experiments" / "real_claims.csv", claims)
+    with whole(ROOT / "experiments" / "real_claims.md") as page:
+        page.write_text(markdown(claims), encoding="utf-8")
