@@ -94,7 +94,9 @@ def re_mentions(genre: str, path: Path) -> Suite:
     return _suite(f"coreference_{genre}", formula, items, ["antecedent", "re-mention"], excluded)
 
 
-def connectives(path: Path, least: int, match_case: bool, most: int | None, seed: tuple[object, ...]) -> Iterator[Suite]:
+def connectives(
+    path: Path, least: int, match_case: bool, most: int | None, seed: tuple[object, ...]
+) -> Iterator[Suite]:
     """A suite for each connective, sense and replacement: the original against another connective (section 4.5).
 
     Uses that open their segment are left out, as in the paper; so are senses with fewer than ``least`` uses. With
