@@ -204,6 +204,16 @@ def test_of_many_uses_of_a_connective_those_that_the_seed_draws_are_read(raw):
         for suite in built(raw, {"connectives": "uses.tsv"}, most=4).values()
     ]
     assert len(set(kept[0])) == 4 and kept[0] != ["u0", "u1", "u2", "u3"] and kept == kept[:1] * 6
+    treebank = {
+        "prev_sentence": "It rained.",
+        "sentence": "I left since I could.",
+        "begin": 7,
+        "end": 12,
+        "sense": "Contingency.Cause.Reason",
+    }
+    (raw / "lines.jsonl").write_text(json.dumps(treebank), encoding="utf-8")
+    suite = built(raw, {"connectives": "lines.jsonl"})["connective_since_causal_as_yet"]
+    assert regions(suite, 0, "manipulated") == ["It rained. I left", "yet", "I could."]
 
 
 def test_dialogues_may_drop_the_last_stories_may_be_comma_separated_and_statements_keep_their_label(raw):

@@ -200,13 +200,20 @@ def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
     return uses
 
 
+SENSES = {  # of the Penn Discourse Treebank
+    "Contingency.Cause": "causal", "Temporal": "temporal", "Comparison.Contrast": "contrast", "Comparison.Concession": "concession",
+}  # fmt: skip
+
+
 @refusing("JSON lines of connectives")
 def read_connective_lines(path: Path) -> list[ConnectiveUse]:
-    """``sentence``, ``begin``, ``end`` and ``sense``; a previous sentence (``prev_sentence``) is put in front as context."""
+    """``sentence``, ``begin``, ``end`` and ``sense`` (the Penn Discourse Treebank's by the names of beyer2021's Table 4); a previous
+    sentence (``prev_sentence``) is put in front as context."""
     uses = []
     for place, (_, record) in enumerate(json_records(path, ("sentence", "begin", "end", "sense")), 1):
         context = f"{record['prev_sentence']} " if record.get("prev_sentence") else ""
         start, end = (int(record[name]) + len(context) for name in ("begin", "end"))
         name = str(record.get("id", place))
-        uses.append(ConnectiveUse(name, context + record["sentence"], start, end, record["sense"]))
+        sense = next((ours for theirs, ours in SENSES.items() if record["sense"].startswith(theirs)), record["sense"])
+        uses.append(ConnectiveUse(name, context + record["sentence"], start, end, sense))
     return uses
