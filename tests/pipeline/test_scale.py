@@ -71,7 +71,13 @@ def test_a_scale_shares_the_cache_of_the_repository_that_it_is_made_in(root, mon
     (root / ".dvc" / "config").write_text("")
     subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
     monkeypatch.chdir(root)
+    for place in ("data/plots/systems.csv", "data/scores/a.json"):
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text("of the default run")
     make("first", Path(), Path("scales/first"))
+    assert not list(
+        Path("scales/first/data").rglob("*.*")
+    )  # else a stage would find its output changed each time that the scale is made
     kept = (root / "scales" / "first" / ".dvc" / "config.local").read_text().partition("dir = ")[2].split("\n")[0]
     assert (root / "scales" / "first" / ".dvc" / kept).resolve() == (root / ".dvc" / "cache").resolve()
 

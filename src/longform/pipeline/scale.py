@@ -33,7 +33,7 @@ OWN = ("targets", "extends", "without", "files", "articles", "claims")  # keys o
 TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES, CLAIMS = OWN
 PARAMS = "params.yaml"
 RESULTS = ("data/scores", "data/metrics", "paper_figures")
-BUILT = ("scales/", "dvc.lock", *(f"{name}/" for name in RESULTS))
+BUILT = ("scales/", "dvc.lock", "data/plots/", *(f"{name}/" for name in RESULTS))
 
 
 def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
