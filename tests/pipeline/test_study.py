@@ -1,6 +1,8 @@
 """A whole study of the real parameters at a small size, stage by stage: from nothing to a table; the same bytes twice; bad settings are one sentence."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,8 +21,9 @@ STAGES = (
     "generate synthetic synthetic tiny", "read synthetic synthetic_states", "score synthetic synthetic_states",
     "read synthetic perplexity", "score synthetic perplexity",
 )  # fmt: skip
+ROOT = Path(__file__).parents[2]
 PARAMS = overridden(
-    read_yaml(Path(__file__).parents[2] / "params.yaml"),
+    read_yaml(ROOT / "params.yaml"),
     {
         "without": {
             "synthetic.critics.synthetic_states.readings": ["strict"],
@@ -187,3 +190,34 @@ def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
         ({"once": "gpt2"}, r"articles\.once is 'gpt2', allowed is a list of names"),
     ):
         refuses(sentence, of(articles | changed).systems, "articles", "wiki")
+
+
+APART = """
+import sys
+from pathlib import Path
+from longform.core.stages import main
+stage = ["generate", "synthetic", "synthetic", "tiny", "--home", sys.argv[1]]
+assert main(stage) == 0
+Path(sys.argv[1], "data/models/synthetic/synthetic/tiny/seed_2/config.json").write_text("{")
+sys.exit(main(stage))
+"""
+
+
+def test_systems_that_are_made_at_once_have_the_bytes_of_one_after_the_other_and_what_stops_one_is_said(
+    study, tmp_path, monkeypatch, capsys
+):
+    shutil.copytree(study, tmp_path / "two")
+    folder, made = home(tmp_path / "two", synthetic={**PARAMS["synthetic"], "seeds": 2}), []
+    models = folder / "data" / "models" / "synthetic" / "synthetic" / "tiny"
+    shutil.copytree(models / "seed_1", models / "seed_2")
+    assert run(folder, STAGES[3]) == [0]
+    made.append(files(folder, "documents.jsonl"))
+    shutil.rmtree(folder / "data" / "generations")
+    monkeypatch.setenv("LONGFORM_SYSTEMS", "2")
+    stopped = subprocess.run([sys.executable, "-c", APART, folder], capture_output=True, text=True)
+    assert stopped.returncode == 2 and "longform: tiny-seed_2: stopped, as said above" in stopped.stderr
+    assert "Traceback" not in stopped.stderr and stopped.stderr.count("longform: ") == 2
+    made.append(files(folder, "documents.jsonl"))
+    assert made[0] == made[1] and sum("seed_2" in path.parts for path in made[0]) == 1
+    monkeypatch.setenv("LONGFORM_SYSTEMS", "0")
+    assert run(folder, STAGES[3]) == [2] and "LONGFORM_SYSTEMS is '0'" in capsys.readouterr().err

@@ -59,10 +59,7 @@ def claims(
     known = {page: SPLITTERS[splitter](document.text) for page, document in first.items()}
     rows, split_of = list(_pairs(raw / pairs)), {page: document.split for page, document in first.items()}
     place = {text: f"{Path(pairs).stem}-{i}" for i, text in enumerate(dict.fromkeys(text for _, text, _ in rows))}
-    told = [
-        (part, claim, label, place[text], 0)
-        for part, (claim, text, label) in zip(_splits(rows, seed), rows, strict=True)
-    ]
+    told = [(part, c, label, place[text], 0) for part, (c, text, label) in zip(_splits(rows, seed), rows, strict=True)]
     told += _statements(known, split_of, statements, generator(seed, name, "statements"))
     known |= {page: [text] for text, page in place.items()}
     documents = [Document(f"page:{page}", "train", (Section("page", "\n".join(own)),)) for page, own in known.items()]
@@ -88,7 +85,7 @@ def _splits(rows: Sequence[tuple[str, str, str]], seed: int) -> list[str]:
 
 
 def _statements(
-    known: Mapping[str, Sequence[str]], split_of: Mapping[str, str], count: int, rng: np.random.Generator
+    known: Mapping[str, Sequence[str]], split_of: Mapping[str, str], count: int, rng: Any
 ) -> Iterator[Told]:
     """Sentences that name their page, and each with the name of a page drawn at random in place of it."""
     named = [(p, n) for p, lines in known.items() for n, line in enumerate(lines) if p in line]

@@ -172,13 +172,7 @@ CORRUPTIONS = (
 
 
 def corrupted(
-    *,
-    name: str,
-    seed: int,
-    raw: Path,
-    documents: int,
-    severities: Sequence[float],
-    splitter: str = "rules",
+    *, name: str, seed: int, raw: Path, documents: int, severities: Sequence[float], splitter: str = "rules"
 ) -> Corpus:
     """The first test documents of a prepared corpus under each corruption at every severity, beside the sound ones.
 

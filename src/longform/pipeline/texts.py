@@ -1,8 +1,13 @@
 """Stages that make texts and the models that write them: corpora, tokenizers, language models, generations."""
 
 import inspect
+import multiprocessing
+import os
 import shutil
-from collections.abc import Iterator, Mapping
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +35,39 @@ def _made(
         yield made if first_process() else None
 
 
+def _each(systems: Sequence[System], work: Callable[[System], None]) -> None:
+    """One system after the other, or as many at once as ``LONGFORM_SYSTEMS`` says, each in a process that ends with this one."""
+    asked = os.environ.get("LONGFORM_SYSTEMS", "1")
+    if not asked.isdecimal() or int(asked) < 1:
+        raise BadInput(f"LONGFORM_SYSTEMS is {asked!r:.60}, allowed is a whole number from 1; set it right or unset it")
+    fork = multiprocessing.get_context("fork")  # nothing has run in the libraries yet, so that a fork survives
+    for first in range(0, len(systems), int(asked)):
+        chosen = systems[first : first + int(asked)]
+        if len(chosen) == 1:
+            work(chosen[0])
+            continue
+        children = [fork.Process(target=_alone, args=(os.getpid(), work, one), daemon=True) for one in chosen]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join()
+        if failed := [one.folder for one, child in zip(chosen, children, strict=True) if child.exitcode]:
+            raise BadInput(f"{', '.join(failed)}: stopped, as said above")
+
+
+def _alone(parent: int, work: Callable[[System], None], system: System) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        work(system)
+    except BadInput as error:
+        sys.exit(f"longform: {error}")
+
+
 def corpus(experiment: Experiment, name: str) -> None:
     """Raw files or a seeded world -> ``data/corpora/<study>/<name>``."""
     listed = FROM_FILES if name in experiment.params.get(FROM_FILES, {}) else "corpora"
@@ -53,8 +91,7 @@ def corpus(experiment: Experiment, name: str) -> None:
 def tokenizer(experiment: Experiment, study: str) -> None:
     """All training text of a study -> ``data/tokenizers/<study>``: its models share one vocabulary, as published ones do."""
     settings, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
-    names = [System(study, corpus) for corpus in experiment.settings(study)["corpora"]]
-    documents = [document for system in names for document in experiment.documents(system)]
+    documents = [d for name in experiment.settings(study)["corpora"] for d in experiment.documents(System(study, name))]
     if settings.get("folder"):
         settings["folder"] = experiment.data / str(settings["folder"])
     fit = function(place, "language_models/tokenizers", "fit")
@@ -84,19 +121,19 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
         settings = {**experiment.settings(study, "training"), **({"shape": own} if own else {})}
         settings |= {"bases": None} if alone else {}
     bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
-    real = System(study, corpus)
-    for system in experiment.of_model(study, corpus, model):
-        given = _given(system) | {"base": base, "bases": bases, "documents": experiment.documents(real)}
-        given["seed"] = experiment.training_seed(system)
+    real, wanted = System(study, corpus), wanted or "fit"
+    function("models", code, wanted)  # loads its libraries, which a fork then shares
+
+    def train(system: System) -> None:
+        given = {"name": f"{corpus}-{system.folder}", "titles": bool(system.titles), "base": base, "bases": bases}
+        given |= {"documents": experiment.documents(real), "seed": experiment.training_seed(system)}
         place = f"language_model {study} {corpus} {system.folder}"
         read = (experiment.data / real.texts, *filter(None, (base, bases)))
-        with _made(experiment, place, code, wanted or "fit", settings, *read, **given) as trained:
+        with _made(experiment, place, code, wanted, settings, *read, **given) as trained:
             if trained is not None:
                 _save(trained, experiment.data / system.checkpoint)
 
-
-def _given(system: System) -> dict[str, Any]:
-    return {"name": f"{system.corpus}-{system.folder}", "titles": bool(system.titles)}
+    _each(experiment.of_model(study, corpus, model), train)
 
 
 def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
@@ -105,14 +142,20 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
     alone = "code" in entry and "sampling" in entry
     settings = dict(entry["sampling"]) if alone else experiment.settings(study, "sampling")
     code, real = str(settings.pop("code", "decoding/long_documents")), System(study, corpus)
-    for system in experiment.of_model(study, corpus, model):
+
+    function(study, code, "generate")
+    packing = experiment.settings(study).get("training", {}).get("packing")
+
+    def write(system: System) -> None:
         place, checkpoint = f"generate {study} {corpus} {system.folder}", experiment.data / system.checkpoint
-        given = _given(system) | {"model": checkpoint, "prefixes": experiment.documents(real)}
-        given["packing"] = experiment.settings(study).get("training", {}).get("packing")
+        given = {"name": f"{corpus}-{system.folder}", "titles": bool(system.titles), "model": checkpoint}
+        given |= {"prefixes": experiment.documents(real), "packing": packing}
         inputs = (checkpoint, experiment.data / real.texts)
         with _made(experiment, place, code, "generate", settings, *inputs, **given) as made:
             if made is not None:
                 print(f"{place}: {write_corpus(experiment.data / system.texts, made)} documents")
+
+    _each(experiment.of_model(study, corpus, model), write)
 
 
 def _save(model: Any, place: Path) -> None:

@@ -149,9 +149,8 @@ def _lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _dialogues(path: Path, drop_last: bool) -> Sequence[Ordered]:
-    generated = path.suffix == ".csv"
-    return readers.read_generated_dialogues(path) if generated else readers.read_persona_chat(path, drop_last)
+def _dialogues(path: Path, drop: bool) -> Sequence[Ordered]:
+    return readers.read_generated_dialogues(path) if path.suffix == ".csv" else readers.read_persona_chat(path, drop)
 
 
 def drawn(texts: Sequence[Any], most: int | None, seed: tuple[object, ...]) -> Sequence[Any]:

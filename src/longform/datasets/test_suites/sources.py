@@ -15,6 +15,9 @@ from longform.core.malformed import records as json_records
 from longform.core.malformed import refusing, rows
 from longform.core.text.sentences import sentence_texts
 
+SENSES = {  # of the Penn Discourse Treebank
+    "Contingency.Cause": "causal", "Temporal": "temporal", "Comparison.Contrast": "contrast", "Comparison.Concession": "concession",
+}  # fmt: skip
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
 ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
 PERSONA = re.compile(r"(?:your|partner's) persona: ")
@@ -200,15 +203,9 @@ def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
     return uses
 
 
-SENSES = {  # of the Penn Discourse Treebank
-    "Contingency.Cause": "causal", "Temporal": "temporal", "Comparison.Contrast": "contrast", "Comparison.Concession": "concession",
-}  # fmt: skip
-
-
 @refusing("JSON lines of connectives")
 def read_connective_lines(path: Path) -> list[ConnectiveUse]:
-    """``sentence``, ``begin``, ``end`` and ``sense`` (the Penn Discourse Treebank's by the names of beyer2021's Table 4); a previous
-    sentence (``prev_sentence``) is put in front as context."""
+    """``sentence``, ``begin``, ``end`` and ``sense`` (by the names of beyer2021's Table 4), with ``prev_sentence``, if any, in front."""
     uses = []
     for place, (_, record) in enumerate(json_records(path, ("sentence", "begin", "end", "sense")), 1):
         context = f"{record['prev_sentence']} " if record.get("prev_sentence") else ""
