@@ -5,6 +5,7 @@ import csv
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 SCALES = sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))
 PAPERS = [name for name in SCALES if name.startswith("paper_")]
 REAL = ("real", "real_small")
+written = cache(lambda name: parameters(name, ROOT))
 HUB = {name: f"/stand/in/{number}" for number, name in enumerate([*BASES, BERT])}
 
 
@@ -100,7 +102,7 @@ def test_results_come_with_the_first_articles_by_number(root):
 
 @pytest.mark.parametrize("name", SCALES)
 def test_a_scale_compares_both_settings_of_titles_only_where_it_has_both(name):
-    articles = parameters(name, ROOT).get("params.yaml", {}).get("articles", {"critics": {}})
+    articles = written(name).get("params.yaml", {}).get("articles", {"critics": {}})
     critic = articles["critics"].get("perplexity", {"scores": {}})
     for settings in critic["scores"].get("evaluations", {}).values():
         assert settings["reading"] in critic["readings"] and len(articles["titles"]) == 2
@@ -109,7 +111,7 @@ def test_a_scale_compares_both_settings_of_titles_only_where_it_has_both(name):
 @pytest.mark.parametrize("name", REAL)
 def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_uses(name):
     asked = Experiment(ROOT)
-    asked.__dict__["params"] = params = parameters(name, ROOT)["params.yaml"]
+    asked.__dict__["params"] = params = written(name)["params.yaml"]
     assert params["articles"]["tokenizer"] == params["suites"]["tokenizer"] == params["models"]["smollm2"]
     made = {**params["corpora"], **params["corpora_from_files"]}
     assert not params["corpora"].keys() & params["corpora_from_files"].keys()  # two stages may not write one folder
@@ -126,7 +128,7 @@ def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_use
 
 @pytest.mark.parametrize("name", ["", *SCALES])
 def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_scores(name):
-    files = parameters(name, ROOT) if name else {}
+    files = written(name) if name else {}
     stages = files.get("dvc.yaml", read_yaml(ROOT / "dvc.yaml"))["stages"]
     for path in sorted(ROOT.glob("experiments/*/params.yaml")):
         shown = files.get(str(path.relative_to(ROOT)), read_yaml(path))["reports"]
@@ -140,7 +142,7 @@ def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_s
 
 @pytest.mark.parametrize("name", SCALES)
 def test_every_target_of_a_scale_is_a_stage_and_the_claims_of_a_papers_size_are_the_papers(name):
-    listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], parameters(name, ROOT)["params.yaml"]
+    listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], written(name)["params.yaml"]
     for target in said(name, ROOT, "targets", []):
         stage, at, item = target.partition("@")
         assert stage in listed and (name not in PAPERS or bool(at) == ("foreach" in listed[stage]))
@@ -163,7 +165,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 @pytest.mark.parametrize("name", [*PAPERS, *(name for name in SCALES if name.startswith("real"))])
 def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_and_its_terms(name):
-    params, listed = parameters(name, ROOT)["params.yaml"], real_files.listed(name, ROOT)["files"]
+    params, listed = written(name)["params.yaml"], real_files.listed(name, ROOT)["files"]
     raw = {str(value).removeprefix("raw/") for _, value in leaves(params) if str(value).startswith("raw/")}
     places = {place.partition("/")[0].replace("_small", "") for place in raw}
     found = {entry["to"].partition("/")[0] for entry in listed}
@@ -178,7 +180,7 @@ def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_an
 
 def test_the_list_names_every_file_of_the_suites():
     listed = {entry["to"]: entry for entry in real_files.listed("real", ROOT)["files"]}
-    suites = [parameters(s, ROOT)["params.yaml"]["corpora_from_files"]["suites"] for s in ("real", "real_connectives")]
+    suites = [written(s)["params.yaml"]["corpora_from_files"]["suites"] for s in ("real", "real_connectives")]
     sources = [place for corpus in suites for place in corpus["sources"].values()]
     named = [name for place in sources for name in (place.values() if isinstance(place, dict) else [place])]
     assert set(listed) == {"cities.txt", *(f"suites/{name}" for name in named)}
@@ -186,7 +188,7 @@ def test_the_list_names_every_file_of_the_suites():
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
-    paper = parameters(name, ROOT)["params.yaml"]
+    paper = written(name)["params.yaml"]
     cut = overrides(name, HUB)
     assert cut[EXTENDS] == name and name in SIZES
     before, after = dict(leaves(paper)), dict(leaves(overridden(paper, cut)))
