@@ -269,3 +269,30 @@ def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkey
         steps.add(len(batches))
         counted += [i for step, batch in enumerate(batches) if shares.counts(step) for i in batch]
     assert sorted(counted) == list(range(items)) and steps == {math.ceil(math.ceil(items / 2) / world)}
+
+
+def test_a_network_whose_padding_is_the_end_of_text_learns_from_nothing(base):
+    tokenizer = load_tokenizer(base)
+    tokenizer.pad_token = tokenizer.eos_token
+    shape = {
+        "model_type": "llama",
+        "hidden_size": 16,
+        "intermediate_size": 16,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 2,
+    }
+    network = causal_lm.from_scratch(shape, tokenizer, 16, seed=7)
+    ids = torch.tensor([[tokenizer.eos_token_id, 5, 6]])
+    network(ids, labels=ids).loss.backward()
+    assert all(torch.isfinite(p.grad).all() for p in network.parameters())
+    assert network.get_input_embeddings()(ids).any(-1).all()
+
+
+def test_a_loss_that_is_no_number_ends_the_training(base, tmp_path):
+    refuses(
+        "validation loss nan after update .*lower learning_rate",
+        fit,
+        base,
+        tmp_path,
+        schedule={**PLAN, "learning_rate": 1e38},
+    )

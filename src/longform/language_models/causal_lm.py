@@ -94,7 +94,8 @@ def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokeniz
 
 def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:
     """A network of the given shape with seeded random weights, for a tokenizer and a context."""
-    ends = {name: getattr(tokenizer, name) for name in ("bos_token_id", "eos_token_id", "pad_token_id")}
+    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    ends["pad_token_id"] = None  # whose embedding some networks keep at zero: often the end, with which a text begins
     sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": context}
     return new_network({**shape, **ends}, AutoModelForCausalLM, seed, **sizes)
 

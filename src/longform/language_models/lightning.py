@@ -75,7 +75,12 @@ class Progress(pl.Callback):
 
     def on_validation_end(self, trainer: pl.Trainer, module: Any) -> None:
         mean = float(torch.stack(self.losses).double().mean()) if self.losses else math.nan
-        self.rows.append((trainer.global_step, mean, float(trainer.callback_metrics["validation_loss"])))
+        loss = float(trainer.callback_metrics["validation_loss"])
+        if not math.isfinite(loss):
+            raise BadInput(
+                f"train {self.name}: validation loss {loss} after update {trainer.global_step}; lower learning_rate"
+            )
+        self.rows.append((trainer.global_step, mean, loss))
         self.losses = []
 
     def state_dict(self) -> dict[str, Any]:
