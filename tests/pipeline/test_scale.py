@@ -100,14 +100,6 @@ def test_results_come_with_the_first_articles_by_number(root):
     assert not (root / "experiments" / "scales" / "bare" / "articles").exists()
 
 
-@pytest.mark.parametrize("name", SCALES)
-def test_a_scale_compares_both_settings_of_titles_only_where_it_has_both(name):
-    articles = written(name).get("params.yaml", {}).get("articles", {"critics": {}})
-    critic = articles["critics"].get("perplexity", {"scores": {}})
-    for settings in critic["scores"].get("evaluations", {}).values():
-        assert settings["reading"] in critic["readings"] and len(articles["titles"]) == 2
-
-
 @pytest.mark.parametrize("name", REAL)
 def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_uses(name):
     asked = Experiment(ROOT)

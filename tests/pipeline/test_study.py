@@ -10,9 +10,9 @@ import yaml
 
 from longform.core.artefacts import read_yaml
 from longform.core.experiment import Experiment
-from longform.core.results import read_results
+from longform.core.results import Record, read_results
 from longform.core.stages import main
-from longform.pipeline import criticism
+from longform.pipeline import criticism, scoring
 from longform.pipeline.scale import overridden
 from tests.refusals import refuses
 
@@ -91,11 +91,11 @@ def test_a_killed_reading_goes_on_with_the_text_that_it_was_at(study, tmp_path, 
     shutil.rmtree(folder / "data/readings")
     asked, read_one = [], criticism._read
 
-    def dies_at_the_second(experiment, critic, name, settings, system):
-        asked.append(system.model)
+    def dies_at_the_second(*given):
+        asked.append(given[-1][0].model)
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return read_one(experiment, critic, name, settings, system)
+        return read_one(*given)
 
     monkeypatch.setattr(criticism, "_read", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
@@ -192,14 +192,30 @@ def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
         refuses(sentence, of(articles | changed).systems, "articles", "wiki")
 
 
+def test_a_ratio_over_titles_is_asked_only_of_a_model_that_has_both_settings(monkeypatch):
+    monkeypatch.setattr(scoring, "_reading", lambda _, system, *__: [system.folder])
+    monkeypatch.setattr(scoring, "call", lambda *_, train, texts, **__: [Record("", " ".join([*texts, *train]))])
+    asked = {
+        "evaluate": "critics/perplexity/score.ratio",
+        "reading": "log_probs",
+        "of": "models",
+        "train": "with_titles",
+    }
+    for titles, found in ((["without"], []), (["with", "without"], ["a-without_titles a-with_titles"])):
+        critics = {"perplexity": {"corpora": ["wiki"]}}
+        study = of({"corpora": ["wiki"], "models": ["a"], "titles": titles, "critics": critics})
+        records = scoring._evaluated(study, "articles", "perplexity", "", "titles", "titles", dict(asked))
+        assert [record.metric for record in records] == found
+
+
 APART = """
 import sys
 from pathlib import Path
 from longform.core.stages import main
-stage = ["generate", "synthetic", "synthetic", "tiny", "--home", sys.argv[1]]
-assert main(stage) == 0
+stages = [[*stage.split(), "--home", sys.argv[1]] for stage in sys.argv[2:]]
+assert [main(stage) for stage in stages] == [0, 0]
 Path(sys.argv[1], "data/models/synthetic/synthetic/tiny/seed_2/config.json").write_text("{")
-sys.exit(main(stage))
+sys.exit(main(stages[0]))
 """
 
 
@@ -210,14 +226,17 @@ def test_systems_that_are_made_at_once_have_the_bytes_of_one_after_the_other_and
     folder, made = home(tmp_path / "two", synthetic={**PARAMS["synthetic"], "seeds": 2}), []
     models = folder / "data" / "models" / "synthetic" / "synthetic" / "tiny"
     shutil.copytree(models / "seed_1", models / "seed_2")
-    assert run(folder, STAGES[3]) == [0]
-    made.append(files(folder, "documents.jsonl"))
-    shutil.rmtree(folder / "data" / "generations")
+    assert run(folder, *STAGES[3:5]) == [0, 0]
+    made.append({**files(folder, "documents.jsonl"), **files(folder, "*.npz")})
+    for kind in ("generations", "readings/synthetic/synthetic_states"):
+        shutil.rmtree(folder / "data" / kind)
     monkeypatch.setenv("LONGFORM_SYSTEMS", "2")
-    stopped = subprocess.run([sys.executable, "-c", APART, folder], capture_output=True, text=True)
-    assert stopped.returncode == 2 and "longform: tiny-seed_2: stopped, as said above" in stopped.stderr
+    stopped = subprocess.run([sys.executable, "-c", APART, folder, *STAGES[3:5]], capture_output=True, text=True)
+    assert stopped.returncode == 2 and "longform: tiny-seed_2 (exit status 1) stopped" in stopped.stderr
     assert "Traceback" not in stopped.stderr and stopped.stderr.count("longform: ") == 2
-    made.append(files(folder, "documents.jsonl"))
-    assert made[0] == made[1] and sum("seed_2" in path.parts for path in made[0]) == 1
+    made.append({**files(folder, "documents.jsonl"), **files(folder, "*.npz")})
+    assert made[0] == made[1] and sum("seed_2" in "/".join(path.parts) for path in made[0]) > 1
+    monkeypatch.setenv("LONGFORM_DEVICES", "2")
+    assert run(folder, STAGES[3]) == [2] and "LONGFORM_DEVICES or LONGFORM_NODES too" in capsys.readouterr().err
     monkeypatch.setenv("LONGFORM_SYSTEMS", "0")
     assert run(folder, STAGES[3]) == [2] and "LONGFORM_SYSTEMS is '0'" in capsys.readouterr().err

@@ -141,9 +141,9 @@ class Experiment:
         """The seed of a system's training: the run's own where the study trains once."""
         return self.seed if system.seed is None else derived_seed(self.seed, "training", system.seed)
 
-    def of_model(self, study: str, corpus: str, model: str) -> list[System]:
-        """The systems of one model. Raises BadInput: the study does not train that model on that corpus."""
-        chosen = [system for system in self.systems(study, corpus) if system.model == model]
+    def of_model(self, study: str, corpus: str, model: str) -> dict[str, System]:
+        """The systems of one model by their folders. Raises BadInput: the study does not train that model on that corpus."""
+        chosen = {system.folder: system for system in self.systems(study, corpus) if system.model == model}
         if not chosen:
             known = self.models(study, corpus)
             raise BadInput(f"params.yaml: {study} trains no model {model!r} on {corpus!r}{near(model, known)}")

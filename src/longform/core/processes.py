@@ -1,21 +1,31 @@
 """How many processes share a stage. The environment says it, no entry does: where a stage runs changes no result beyond rounding."""
 
+import ctypes
+import multiprocessing
 import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import wait
+from typing import Any
 
 from longform.core.documents import BadInput
 
+TIE_TO_PARENT = 1  # PR_SET_PDEATHSIG, linux/prctl.h
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def asked(name: str) -> int:
+    """What a variable of the environment says, 1 where it is not set. Raises BadInput: it is no whole number from 1."""
+    value = os.environ.get(name, "1")
+    if not value.isdecimal() or int(value) < 1:
+        raise BadInput(f"{name} is {value!r:.60}, allowed is a whole number from 1; set it right or unset it")
+    return int(value)
+
 
 def processes() -> tuple[int, int]:
-    """Processes on each machine, and machines: ``LONGFORM_DEVICES`` and ``LONGFORM_NODES``, one where they are not set.
-
-    Raises BadInput: one of them is no whole number from 1.
-    """
-    asked = {name: os.environ.get(name, "1") for name in ("LONGFORM_DEVICES", "LONGFORM_NODES")}
-    for name, value in asked.items():
-        if not value.isdecimal() or int(value) < 1:
-            raise BadInput(f"{name} is {value!r:.60}, allowed is a whole number from 1; set it right or unset it")
-    devices, nodes = map(int, asked.values())
-    return devices, nodes
+    """Processes on each machine, and machines: ``LONGFORM_DEVICES`` and ``LONGFORM_NODES``."""
+    return asked("LONGFORM_DEVICES"), asked("LONGFORM_NODES")
 
 
 def first_process() -> bool:
@@ -28,3 +38,44 @@ def first_process() -> bool:
     names = ["RANK", "LOCAL_RANK", "NODE_RANK"]  # torchrun's, and what Lightning gives to those that it starts
     names += ["SLURM_PROCID"] if os.environ.get("SLURM_NTASKS") == str(devices * nodes) else []
     return devices * nodes == 1 or all(os.environ.get(name, "0") == "0" for name in names)
+
+
+def die_with_parent() -> None:
+    """This process ends at Ctrl-C, also where its parent does not hear it, and when its parent ends (Linux)."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if _libc is not None:
+        _libc.prctl(TIE_TO_PARENT, signal.SIGKILL)
+
+
+def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
+    """One item after the other, or as many at once as ``LONGFORM_SYSTEMS`` says, each in a forked process that ends with this one.
+
+    Nothing may have run in the numeric libraries yet: their threads do not survive a fork.
+
+    Raises BadInput: an item's process ended badly, by its name; or each of them would be spread over processes too.
+    """
+    at_once = asked("LONGFORM_SYSTEMS")
+    if at_once == 1:
+        for item in items.values():
+            work(item)
+        return
+    if processes() != (1, 1):
+        raise BadInput("LONGFORM_SYSTEMS is set and LONGFORM_DEVICES or LONGFORM_NODES too; unset one of them")
+
+    def alone(item: Any) -> None:
+        die_with_parent()
+        try:
+            work(item)
+        except BadInput as error:
+            sys.exit(f"longform: {error}")
+
+    fork, children = multiprocessing.get_context("fork"), []
+    for name, item in items.items():
+        if len(running := [child.sentinel for child in children if child.is_alive()]) == at_once:
+            wait(running)
+        children.append(fork.Process(target=alone, args=(item,), name=name, daemon=True))
+        children[-1].start()
+    for child in children:
+        child.join()
+    if failed := [f"{child.name} (exit status {child.exitcode})" for child in children if child.exitcode]:
+        raise BadInput(f"{', '.join(failed)} stopped; what the others made is kept, run again")

@@ -85,10 +85,9 @@ def language(
     """
     most = sum(52 ** (n - 1) for n in range(min_length, max_length + 1)) // 2
     if not 1 <= num_states <= subsequences <= most:
-        raise BadInput(
-            f"synthetic language: subsequences={subsequences} with lengths {min_length}..{max_length} and "
-            f"{num_states} states; allowed are 1 state or more, and num_states up to half of all strings; change the entry"
-        )
+        asked = f"subsequences={subsequences} with lengths {min_length}..{max_length} and {num_states} states"
+        allowed = "1 state or more, and num_states up to half of all strings"
+        raise BadInput(f"synthetic language: {asked}; allowed are {allowed}; change the entry")
     texts: dict[str, None] = {}
     rng = generator(seed, "subsequences")
     while len(texts) < subsequences:

@@ -8,6 +8,7 @@ An entry of ``<study>.critics`` has ``train`` (what the critic learns, with its 
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from longform.core.artefacts import read_arrays, read_corpus, whole, write_reado
 from longform.core.calls import call, function, source_of
 from longform.core.documents import SPLITS, BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems
-from longform.core.processes import first_process
+from longform.core.processes import first_process, side_by_side
 from longform.core.scratch import resumable
 
 READING = ("code", "as", "of", "corpora", "reader", "splits", "texts", "titles")
@@ -55,14 +56,12 @@ def read(experiment: Experiment, study: str, critic: str) -> None:
             inputs = dict.fromkeys(place for one in systems for place in _inputs(experiment, critic, settings, one))
             work = {**settings, "code": source_of(critic, str(settings.get("code", "read")).partition(".")[0])}
             kept = finished.enter_context(resumable(experiment, f"read {study} {critic} {name}", work, *inputs))
-            for system in systems:
-                readout = Path(system.corpus, system.folder, f"{settings.get('as', name)}.npz")
-                if not (kept / readout).is_file():
-                    (kept / readout).parent.mkdir(parents=True, exist_ok=True)
-                    write_readout(kept / readout, _read(experiment, critic, name, settings, system))
-                    print(f"read {critic} {name}: {system.corpus} {system.folder}", flush=True)
-                (folder / readout).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(kept / readout, folder / readout)
+            files = {one: Path(one.corpus, one.folder, f"{settings.get('as', name)}.npz") for one in systems}
+            left = {str(file.parent): (one, kept / file) for one, file in files.items() if not (kept / file).is_file()}
+            side_by_side(partial(_read, experiment, critic, name, settings), left)
+            for file in files.values():
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(kept / file, folder / file)
 
 
 def _inputs(experiment: Experiment, critic: str, settings: Mapping[str, Any], system: System) -> tuple[Path, Path]:
@@ -79,8 +78,11 @@ def _inputs(experiment: Experiment, critic: str, settings: Mapping[str, Any], sy
     return experiment.data / str(texts).format(corpus=system.corpus), experiment.data / place
 
 
-def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str, Any], system: System) -> Readout:
-    """One reading of one system's texts."""
+def _read(
+    experiment: Experiment, critic: str, name: str, settings: Mapping[str, Any], target: tuple[System, Path]
+) -> None:
+    """One reading of one system's texts, to a file."""
+    system, file = target
     place = f"{system.study}.critics.{critic}.readings.{name}"
     by_system = settings.get("reader") == "system"
     texts, reader = _inputs(experiment, critic, settings, system)
@@ -99,4 +101,6 @@ def _read(experiment: Experiment, critic: str, name: str, settings: Mapping[str,
     readout: Readout = call(place, reads, own, **given)
     if not readout.unit_ids:
         raise BadInput(f"{place}: {system.texts} has no text of splits {splits}; fix splits, or run its stage again")
-    return readout
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_readout(file, readout)
+    print(f"read {critic} {name}: {system.corpus} {system.folder}", flush=True)

@@ -61,10 +61,8 @@ def check_revisions(models: Iterable[Mapping[str, str]], seconds: float = 10.0) 
         except requests.RequestException:
             return
         if answer.status_code == 404:
-            raise BadInput(
-                f"{hub}: the hub has no commit {revision}; copy the one that you mean from {endpoint}/{hub}/commits/main "
-                "into the scale's overrides.yaml and data.yaml"
-            )
+            known = f"{endpoint}/{hub}/commits/main into the scale's overrides.yaml and data.yaml"
+            raise BadInput(f"{hub}: the hub has no commit {revision}; copy the one that you mean from {known}")
 
 
 def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -> list[Path]:
@@ -111,10 +109,8 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
                 _copied(source, partial)
         made.append(target)
     if missing:
-        raise BadInput(
-            f"real texts: {len(missing)} of {len(listed)} are not in {raw}: {'; '.join(missing)}; "
-            "put them into one folder and name it by DATA=that folder"
-        )
+        lacking = f"{len(missing)} of {len(listed)} are not in {raw}: {'; '.join(missing)}"
+        raise BadInput(f"real texts: {lacking}; put them into one folder and name it by DATA=that folder")
     return made
 
 

@@ -245,8 +245,8 @@ def _evaluated(
     """Records of a function of readings, over the corpora and systems that its entry names.
 
     ``train`` is the reading to learn from: the data's own by default, ``previous`` for that of the system before,
-    ``with_titles`` for that of the same model with titles, and then only systems without are evaluated. Where a function
-    tells heads of an encoder apart by ``variant``, they become seeds of one variant.
+    ``with_titles`` for that of the same model with titles, and then only systems without that have one are evaluated. Where
+    a function tells heads of an encoder apart by ``variant``, they become seeds of one variant.
     """
     code, _, wanted = str(settings.pop("evaluate")).partition(".")
     corpora = settings.pop("corpora", experiment.corpora_of(study, critic))
@@ -256,14 +256,16 @@ def _evaluated(
     records: list[Record] = []
     for corpus in corpora:
         before: Readout | None = None
-        for system in chosen_systems(of, [System(study, corpus), *experiment.systems(study, corpus)]):
-            if learn == "with_titles" and system.titles is not False:
+        known = [System(study, corpus), *experiment.systems(study, corpus)]
+        for system in chosen_systems(of, known):
+            titled = replace(system, titles=True)
+            if learn == "with_titles" and (system.titles is not False or titled not in known):
                 continue
             texts = _reading(experiment, system, critic, read)
             if learn == "previous":
                 train = before or texts
             elif learn == "with_titles":
-                train = _reading(experiment, replace(system, titles=True), critic, read)
+                train = _reading(experiment, titled, critic, read)
             else:
                 train = _reading(experiment, System(study, learn_corpus or corpus), critic, learn)
             given = {"train": train, "texts": texts, "seed": experiment.seed, "name": place, "variant": variant}

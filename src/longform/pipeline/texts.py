@@ -1,13 +1,8 @@
 """Stages that make texts and the models that write them: corpora, tokenizers, language models, generations."""
 
 import inspect
-import multiprocessing
-import os
 import shutil
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +11,7 @@ from longform.core.artefacts import read_documents, whole, write_corpus
 from longform.core.calls import call, function
 from longform.core.documents import BadInput
 from longform.core.experiment import Experiment, System, near
-from longform.core.processes import first_process
+from longform.core.processes import first_process, side_by_side
 from longform.core.scratch import resumable
 
 SLOTS = ("study", "dataset", "source")
@@ -35,39 +30,6 @@ def _made(
         yield made if first_process() else None
 
 
-def _each(systems: Sequence[System], work: Callable[[System], None]) -> None:
-    """One system after the other, or as many at once as ``LONGFORM_SYSTEMS`` says, each in a process that ends with this one."""
-    asked = os.environ.get("LONGFORM_SYSTEMS", "1")
-    if not asked.isdecimal() or int(asked) < 1:
-        raise BadInput(f"LONGFORM_SYSTEMS is {asked!r:.60}, allowed is a whole number from 1; set it right or unset it")
-    fork = multiprocessing.get_context("fork")  # nothing has run in the libraries yet, so that a fork survives
-    for first in range(0, len(systems), int(asked)):
-        chosen = systems[first : first + int(asked)]
-        if len(chosen) == 1:
-            work(chosen[0])
-            continue
-        children = [fork.Process(target=_alone, args=(os.getpid(), work, one), daemon=True) for one in chosen]
-        for child in children:
-            child.start()
-        for child in children:
-            child.join()
-        if failed := [one.folder for one, child in zip(chosen, children, strict=True) if child.exitcode]:
-            raise BadInput(f"{', '.join(failed)}: stopped, as said above")
-
-
-def _alone(parent: int, work: Callable[[System], None], system: System) -> None:
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        work(system)
-    except BadInput as error:
-        sys.exit(f"longform: {error}")
-
-
 def corpus(experiment: Experiment, name: str) -> None:
     """Raw files or a seeded world -> ``data/corpora/<study>/<name>``."""
     listed = FROM_FILES if name in experiment.params.get(FROM_FILES, {}) else "corpora"
@@ -77,10 +39,9 @@ def corpus(experiment: Experiment, name: str) -> None:
     build = function(place, code, wanted)
     reads, named = "raw" in inspect.signature(build).parameters, "source" in entry
     if not reads == named == (listed == FROM_FILES):
-        raise BadInput(
-            f"{place} has {'a' if named else 'no'} source and {code} reads {'files' if reads else 'none'}; allowed are a dataset "
-            f"that reads files in {FROM_FILES}, with its source below data/, and one made from the seed in corpora; fix params.yaml"
-        )
+        told = f"{place} has {'a' if named else 'no'} source and {code} reads {'files' if reads else 'none'}"
+        allowed = f"a dataset that reads files in {FROM_FILES}, with its source below data/, and one made from the seed in corpora"
+        raise BadInput(f"{told}; allowed are {allowed}; fix params.yaml")
     raw = {"raw": experiment.data / str(entry["source"])} if named else {}
     settings = {key: value for key, value in entry.items() if key not in SLOTS}
     with _made(experiment, place, code, wanted, settings, *raw.values(), name=name, **raw) as made:
@@ -133,7 +94,7 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
             if trained is not None:
                 _save(trained, experiment.data / system.checkpoint)
 
-    _each(experiment.of_model(study, corpus, model), train)
+    side_by_side(train, experiment.of_model(study, corpus, model))
 
 
 def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
@@ -142,8 +103,7 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
     alone = "code" in entry and "sampling" in entry
     settings = dict(entry["sampling"]) if alone else experiment.settings(study, "sampling")
     code, real = str(settings.pop("code", "decoding/long_documents")), System(study, corpus)
-
-    function(study, code, "generate")
+    function(study, code, "generate")  # loads its libraries, which a fork then shares
     packing = experiment.settings(study).get("training", {}).get("packing")
 
     def write(system: System) -> None:
@@ -155,7 +115,7 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
             if made is not None:
                 print(f"{place}: {write_corpus(experiment.data / system.texts, made)} documents")
 
-    _each(experiment.of_model(study, corpus, model), write)
+    side_by_side(write, experiment.of_model(study, corpus, model))
 
 
 def _save(model: Any, place: Path) -> None:
@@ -189,10 +149,9 @@ def decode(experiment: Experiment, study: str, run: str) -> None:
     settings = {**experiment.settings(study, "sampling"), **chosen}
     lists, named = experiment.decoders(study), str(chosen.get("decoders"))
     if named not in lists:
-        raise BadInput(
-            f"{place}: there is no list of decoders {named!r}{near(named, lists)}; allowed are {sorted(lists)}, the files of "
-            f"{experiment.settings(study).get('decoders')}; fix decoders in params.yaml"
-        )
+        told, where = f"{named!r}{near(named, lists)}", experiment.settings(study).get("decoders")
+        known = f"allowed are {sorted(lists)}, the files of {where}"
+        raise BadInput(f"{place}: there is no list of decoders {told}; {known}; fix decoders in params.yaml")
     settings["decoders"] = lists[named]
     model = experiment.data / "models" / "decoding" / str(settings.pop("model"))
     prefixes = experiment.data / str(settings.pop("prefixes"))

@@ -5,7 +5,6 @@ It runs nothing itself and starts no thread, so a child, which forgets our own m
 would be after its imports. A request is one line of JSON on standard input, its answer the child's exit status on standard output.
 """
 
-import ctypes
 import gc
 import importlib
 import json
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput
+from longform.core.processes import die_with_parent
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NOT_PLAIN = re.compile(r"[;&|<>()$`\\*?\n]")  # needs a shell that stays
@@ -37,15 +37,6 @@ QUIET = {
 }  # a worker waits for one stage: profiling itself and ticking took 4 % of its core
 LIBRARIES = ("torch", "transformers", "pytorch_lightning")
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # Ctrl-C is the run's to answer, in one sentence
-TIE_TO_PARENT = 1  # PR_SET_PDEATHSIG, linux/prctl.h
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-
-def die_with_parent() -> None:
-    """A stage ends at Ctrl-C, which its worker does not hear, and when its parent ends (Linux)."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    if _libc is not None:
-        _libc.prctl(TIE_TO_PARENT, signal.SIGKILL)
 
 
 class Warm:

@@ -35,9 +35,8 @@ class SectionChain:
 
     def __post_init__(self) -> None:
         if not np.allclose(self.transitions.sum(axis=1), 1.0, atol=1e-12):
-            raise BadInput(
-                f"rows of the section chain sum to {self.transitions.sum(axis=1)}, allowed is 1; fix the table"
-            )
+            sums = self.transitions.sum(axis=1)
+            raise BadInput(f"rows of the section chain sum to {sums}, allowed is 1; fix the table")
 
     @cached_property
     def _cumulative(self) -> list[list[float]]:
