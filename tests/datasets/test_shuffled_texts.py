@@ -1,5 +1,6 @@
 """Written-out shuffles: the same sentences in another order, nothing else, named so that pairs can be found."""
 
+import json
 from collections import Counter
 
 import numpy as np
@@ -111,6 +112,25 @@ def test_each_corruption_does_what_its_name_says(told):
     assert opening not in ADVERBIALS["contrast"] and between in ("so she left.", "because she left.")
     borrowed = texts["off_topic_sentence@1/a-1"][1].split(". ", 1)[1]
     assert borrowed in sentences(article(9, "test"))
+
+
+def test_sentences_of_other_languages_come_from_a_file_beside_the_corpus(told, tmp_path):
+    rows = [
+        {"id": str(i), "en": f"One {i}.", "de": f"Eins {i}.", "fr": f"Un {i}.", "en_tok_upos": []} for i in range(9)
+    ]
+    beside = tmp_path / "parallel.jsonl"
+    beside.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    corpus = damaged(told, beside=beside)
+    without = damaged(told).documents
+    assert corpus.documents[: len(without)] == without
+    struck = next(d.text for d in corpus.documents if d.id == "mixed_language@1/a-0")
+    foreign = {row[key] for row in rows for key in ("de", "fr")}
+    assert sum(sentence in struck for sentence in foreign) >= 2 and "One" not in struck
+    assert all(text.split(".")[0] in struck for text in TOLD)
+    assert corpus.facts["edits"]["mixed_language@1"] == corpus.facts["edits"]["off_topic_sentence@1"]
+    beside.write_text('{"id": "1", "en": "One."}\n', encoding="utf-8")
+    refuses("no sentence of a language beside English", damaged, told, beside=beside)
+    refuses("no such file|No such file", damaged, told, beside=tmp_path / "absent.jsonl")
 
 
 def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_strike_is_recorded(told):

@@ -15,6 +15,7 @@ import numpy as np
 
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.malformed import records, refusing
 from longform.core.resampling import generator
 from longform.core.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.core.text.sentences import SPLITTERS
@@ -161,24 +162,33 @@ def _places(corruption: str, cut: Cut) -> list[tuple[int, int]]:
     if corruption == "repeated_section":
         return [(i, -1) for i in range(1, len(cut))]
     places = [(i, j, text) for i, (_, row) in enumerate(cut) for j, text in enumerate(row)]
-    if corruption in ("off_topic_sentence", "repeated_sentence"):
+    if corruption in ("off_topic_sentence", "repeated_sentence", MIXED):
         return [(i, j) for i, j, _ in places if j > 0]
     return [(i, j) for i, j, text in places if _rewritten(corruption, text, generator(0)) != text]
 
 
+MIXED = "mixed_language"
 CORRUPTIONS = (
-    "section_order", "repeated_section", "off_topic_sentence", "repeated_sentence", "wrong_pronoun", "wrong_connective",
+    "section_order", "repeated_section", "off_topic_sentence", "repeated_sentence", "wrong_pronoun", "wrong_connective", MIXED,
 )  # fmt: skip
 
 
 def corrupted(
-    *, name: str, seed: int, raw: Path, documents: int, severities: Sequence[float], splitter: str = "rules"
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    documents: int,
+    severities: Sequence[float],
+    splitter: str = "rules",
+    beside: Path | None = None,
 ) -> Corpus:
     """The first test documents of a prepared corpus under each corruption at every severity, beside the sound ones.
 
     What is struck needs no truth: neighbouring sections change places, a section is replaced by the one before it, a sentence by one
-    of another document or by the one before it, third-person pronouns take the other gender, a connective gives way to one of
-    another sense. A place is struck where a uniform number named by it is below the severity (a share above 0, at most 1), so those of a
+    of another document, by the one before it or by one of another language, third-person pronouns take the other gender, a connective
+    gives way to one of another sense. Sentences of other languages come from ``beside``, a parallel corpus as JSON lines with a text
+    under each language's two letters, ``id`` and ``en`` among them; without it no language is mixed. A place is struck where a uniform number named by it is below the severity (a share above 0, at most 1), so those of a
     lower severity are among those of a higher one.
 
     Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
@@ -191,9 +201,11 @@ def corrupted(
         raise BadInput(f"{raw} has {len(read)} test documents; the entry wants {documents}; {allowed}; fix it")
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
+    foreign = [] if beside is None else _foreign(beside)
+    chosen = CORRUPTIONS if foreign else CORRUPTIONS[:-1]
     made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
-    for corruption, severity, (number, document) in product(CORRUPTIONS, severities, enumerate(read[:documents])):
-        others = lent[read[(number + 1) % len(read)].id] or [""]
+    for corruption, severity, (number, document) in product(chosen, severities, enumerate(read[:documents])):
+        others = foreign if corruption == MIXED else lent[read[(number + 1) % len(read)].id] or [""]
         names = (seed, name, corruption, document.id)
         cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
         damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut)
@@ -202,6 +214,16 @@ def corrupted(
     for document in made:
         edits_of[document.id.split("/")[0]] += len(document.edits)
     return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": edits_of})
+
+
+@refusing("JSON lines with a sentence under each language's two letters")
+def _foreign(path: Path) -> list[str]:
+    """Sentences of a parallel corpus in every language beside English; ``id`` is no language."""
+    rows = [row for _, row in records(path, ("id", "en"))]
+    found = [str(text) for row in rows for key, text in row.items() if len(key) == 2 and key not in ("id", "en")]
+    if not found:
+        raise BadInput(f"{path} has no sentence of a language beside English; give fields such as de, es, fr")
+    return found
 
 
 def _struck(
@@ -224,6 +246,6 @@ def _struck(
             layout[i][1][j] = cut[i][1][j - 1]
         else:
             rng, text = generator(*names, i, j), cut[i][1][j]
-            lent = corruption == "off_topic_sentence"
+            lent = corruption in ("off_topic_sentence", MIXED)
             layout[i][1][j] = others[int(rng.integers(len(others)))] if lent else _rewritten(corruption, text, rng)
     return layout, edits

@@ -4,6 +4,7 @@ A pointer is ``pointer.json``: ``{"hub": "EleutherAI/pythia-70m", "revision": "<
 a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_HUB_OFFLINE`` is respected.
 """
 
+import importlib
 import json
 import os
 import re
@@ -140,6 +141,7 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
 
     Raises BadInput: no such checkpoint, a hub that cannot be reached, or weights of another shape.
     """
+    importlib.import_module("longform.language_models.ngram")  # an architecture of ours, which the import makes known
     place = source(folder)
     only: dict[str, Any] = {"dtype": torch.float32} if "gguf_file" in place else {"use_safetensors": True}
     try:

@@ -93,7 +93,7 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
             files[path] = overridden(files[path] if path in files else read_yaml(root / path), own)
     reports = {Path(path).parent.name: own["reports"] for path, own in files.items() if path.endswith("/params.yaml")}
     if reports:
-        files["dvc.yaml"] = read_yaml(root / "dvc.yaml")
+        files.setdefault("dvc.yaml", read_yaml(root / "dvc.yaml"))
     for paper, subjects in reports.items():
         for subject, entry in subjects.items():
             stage = files["dvc.yaml"]["stages"][f"report_{paper}_{subject}"]

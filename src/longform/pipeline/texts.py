@@ -14,7 +14,7 @@ from longform.core.experiment import Experiment, System, near
 from longform.core.processes import first_process, side_by_side
 from longform.core.scratch import resumable
 
-SLOTS = ("study", "dataset", "source")
+SLOTS = ("study", "dataset", "source", "beside")
 POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
 FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
 
@@ -42,7 +42,8 @@ def corpus(experiment: Experiment, name: str) -> None:
         told = f"{place} has {'a' if named else 'no'} source and {code} reads {'files' if reads else 'none'}"
         allowed = f"a dataset that reads files in {FROM_FILES}, with its source below data/, and one made from the seed in corpora"
         raise BadInput(f"{told}; allowed are {allowed}; fix params.yaml")
-    raw = {"raw": experiment.data / str(entry["source"])} if named else {}
+    files = {"raw": "source", "beside": "beside"} if named else {}
+    raw = {given: experiment.data / str(entry[slot]) for given, slot in files.items() if slot in entry}
     settings = {key: value for key, value in entry.items() if key not in SLOTS}
     with _made(experiment, place, code, wanted, settings, *raw.values(), name=name, **raw) as made:
         count = write_corpus(experiment.data / "corpora" / str(entry["study"]) / name, made)
