@@ -64,6 +64,7 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
 
     def alone(item: Any) -> None:
         die_with_parent()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, and that this one
         try:
             work(item)
         except BadInput as error:
