@@ -8,6 +8,7 @@ import torch
 from tiny import bpe_folder, documents
 from transformers import AutoModelForCausalLM
 
+from longform.decoding import long_documents
 from longform.language_models import ngram
 from longform.language_models.checkpoints import load_reader
 from longform.language_models.log_probs import open_reader
@@ -67,11 +68,18 @@ def test_every_context_has_a_distribution_and_training_text_is_likelier_than_new
     network, nats = model.network.eval(), {}
     for split in ("train", "test"):
         own = [torch.tensor([row]) for row in rows(model.tokenizer, split)]
-        logits = [network(ids).logits[0] for ids in own]
+        logits = [network(ids, use_cache=False).logits[0] for ids in own]
         assert all(torch.allclose(each.exp().sum(-1), torch.ones(len(each)), atol=1e-5) for each in logits)
         pairs = zip(logits, own, strict=True)
         nats[split] = sum(float(-each[:-1].gather(1, ids[0, 1:, None]).mean()) for each, ids in pairs) / len(own)
     assert nats["train"] < nats["test"] < math.log(len(model.tokenizer))
+
+
+def test_n_grams_write_nothing(fitted, tmp_path):
+    _, folder = fitted
+    given = {"name": "n", "model": folder, "prefixes": documents(), "titles": False, "seed": 1, "scratch": tmp_path}
+    sampling = {"documents": 2, "batch": 2, "max_tokens": 8, "context_overlap": 4, "window": 8, "redraws": 1}
+    refuses("they read texts and write none", long_documents.generate, packing="documents", **given, **sampling)
 
 
 def test_an_order_that_has_no_room_and_a_corpus_without_training_text_are_refused(fitted):

@@ -28,6 +28,7 @@ class NgramConfig(PreTrainedConfig):
     """Vocabulary, and the number of n-grams of orders 2 up."""
 
     model_type = "ngram"
+    max_position_embeddings, num_hidden_layers = 2**20, 0  # no limit, no state: what writes texts asks for both
 
     def __init__(self, vocab_size: int = 2, sizes: Sequence[int] = (), **kwargs: Any) -> None:
         self.vocab_size, self.sizes = vocab_size, list(sizes)
@@ -48,8 +49,10 @@ class NgramLanguageModel(PreTrainedModel):
             self.register_buffer(f"weights_{order}", torch.zeros(size))  # D N(h) / c(h), the same for all n-grams of h
         self.post_init()
 
-    def forward(self, input_ids: torch.Tensor, **_: Any) -> CausalLMOutput:
+    def forward(self, input_ids: torch.Tensor, use_cache: bool | None = None, **_: Any) -> CausalLMOutput:
         """Logits float32 (batch, tokens, vocabulary) after each of ``input_ids`` (batch, tokens), which are one text from its first token."""
+        if use_cache is not False:
+            raise BadInput("n-grams keep no cache: they read texts and write none; take the model out of this study")
         (batch, width), vocabulary = input_ids.shape, self.config.vocab_size
         found = self.unigrams.repeat(batch * width, 1)
         places = torch.arange(batch * width, device=input_ids.device).view(batch, width)
