@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_json, write_json
-from longform.core.documents import BadInput
+from longform.core.documents import BadInput, grouped
 
 ANY = "*"  # what a filter wants of a field that may have any value
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
@@ -81,9 +81,7 @@ class Results(tuple[Record, ...]):
 
     def groups(self, *names: str) -> "dict[tuple[Any, ...], Results]":
         """Records by the values of some fields, in order of appearance."""
-        found: dict[tuple[Any, ...], list[Record]] = {}
-        for record in self:
-            found.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
+        found = grouped(self, lambda record: tuple(getattr(record, name) for name in names))
         return {key: Results(records) for key, records in found.items()}
 
 

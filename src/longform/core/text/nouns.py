@@ -41,11 +41,7 @@ def lemma(word: str) -> str:
 
 NOUN, VERB, ADJECTIVE, ADVERB = "n", "v", "a", "r"
 BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
-CLOSED: dict[str, str] = {}
-for _kind, _words in WORDS["closed"].items():
-    for _word in _words.split():
-        CLOSED.setdefault(_word, _kind)
-CLOSED["that"] = "break"
+CLOSED = {word: kind for kind, words in reversed(WORDS["closed"].items()) for word in words.split()} | {"that": "break"}
 BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}
 ADJECTIVE_ENDINGS, NOUN_ENDINGS = (tuple(WORDS[name].split()) for name in ("adjective_endings", "noun_endings"))

@@ -164,10 +164,7 @@ def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
 
 def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
     """The units before an edit that changed their order."""
-    original: list[Unit] = list(units)
-    for place, source in enumerate(edit["order"]):
-        original[source] = units[place]
-    return original
+    return [unit for _, unit in sorted(zip(edit["order"], units, strict=True), key=lambda pair: pair[0])]
 
 
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
