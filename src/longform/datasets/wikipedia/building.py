@@ -217,8 +217,7 @@ def build(
         shards = Shards(folder)
         read = {"corpus": name, "pages": shards.counts}
         selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
-    kept = shortened(selection, short_tokens) if subset else selection
-    return filtered_corpus(kept, count, raw, read)
+    return filtered_corpus(shortened(selection, short_tokens) if subset else selection, count, raw, read)
 
 
 def dump_in(raw: Path) -> Path:

@@ -220,8 +220,7 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
         views[key] += count
         titles.setdefault(key, []).append(title)
     order = sorted(views, key=lambda key: (-views[key], key))
-    ranked = [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order]
-    return ranked, counts
+    return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order], counts
 
 
 @refusing("Wikimedia's page views, a line a page: wiki, title, id or null, access, views, views by day")
