@@ -53,8 +53,7 @@ class Results(tuple[Record, ...]):
 
     def where(self, **wanted: Any) -> "Results":
         """Records that have the wanted values, any of a list, or fit a pattern with ``*``. Raises BadInput: no such field."""
-        unknown = sorted(wanted.keys() - set(NAMES))
-        if unknown:
+        if unknown := sorted(wanted.keys() - set(NAMES)):
             raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
         tests = [(name, _test(wanted[name])) for name in NAMES if name in wanted and wanted[name] != ANY]
         return Results(r for r in self if all(agrees(getattr(r, name)) for name, agrees in tests))

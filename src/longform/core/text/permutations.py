@@ -172,8 +172,7 @@ def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple
     if not 0 <= start < end <= len(text) or text[start:end] == new:
         place = f"span {start}..{end} with {new!r} in a text of {len(text)}"
         raise BadInput(f"{kind}: {place}; it must lie inside and change it")
-    edit = {"kind": kind, "start": start, "old": text[start:end], "new": new}
-    return text[:start] + new + text[end:], edit
+    return text[:start] + new + text[end:], {"kind": kind, "start": start, "old": text[start:end], "new": new}
 
 
 def rementioned(text: str, start: int, end: int, antecedent: str, possessive: bool) -> tuple[str, Edit]:

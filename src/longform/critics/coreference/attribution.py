@@ -28,6 +28,7 @@ NgramCritic = MentionCritic | KneserNeyCritic
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
 MIN_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
+RATIOS = 5  # so many of them
 ARTICLES = 4  # as many as Figures 10 to 13
 MIN_SYMBOLS = 20  # ours: shorter chains make a page only where there are too few others
 units_from_readout = person_chains
@@ -72,8 +73,7 @@ def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
         low, high = np.searchsorted(keys, [history << packing.bits, (history + 1) << packing.bits])
         last = keys[low:high] & packing.mask(1)
         names = [packing.names(int(code), critic.forms)[0] for code in last]
-        kept = [i for i, symbol in enumerate(names) if symbol != STOP]
-        if kept:
+        if kept := [i for i, symbol in enumerate(names) if symbol != STOP]:
             log_probs = critic.score_windows((key >> packing.bits << packing.bits) | last[kept])
             best = int(np.argmax(log_probs))
             return names[kept[best]], float(log_probs[best])
@@ -104,9 +104,7 @@ def rare_rows(
     return made
 
 
-def ratio_rows(
-    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], rows: int = 5
-) -> tuple[list[Row], list[Row]]:
+def ratio_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]) -> tuple[list[Row], list[Row]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
     blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid]))
     often = [keys[counts >= MIN_COUNT] for keys, counts in (_counts(blank, units) for units in (real, generated))]
@@ -120,7 +118,7 @@ def ratio_rows(
         }
         for i in np.argsort(-ratio, kind="stable")
     ]  # fmt: skip
-    return made[:rows], made[::-1][:rows]
+    return made[:RATIOS], made[::-1][:RATIOS]
 
 
 @dataclass(frozen=True)

@@ -77,8 +77,7 @@ def read(
 
 def open_checker(folder: Path) -> Checker:
     """A saved checker; nothing outside its folder is read."""
-    missing = [n for n in ("checker.json", *PageFile.FILES, *PageIndex.FILES) if not (folder / n).is_file()]
-    if missing:
+    if missing := [n for n in ("checker.json", *PageFile.FILES, *PageIndex.FILES) if not (folder / n).is_file()]:
         raise BadInput(f"{folder}: no {' and '.join(missing[:2])}; name a folder that verifiability trained")
     record, pages = json.loads((folder / "checker.json").read_text(encoding="utf-8")), PageFile(folder)
     return Checker(pages, selector(pages, record), open_entailment(folder, record), record)
@@ -270,6 +269,5 @@ def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_fro
     """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
     lines: dict[str, Sequence[str]] = {}
     for page in pages:
-        title = prefix_of(page, splitter, title_from)[0]
-        lines.setdefault(title, SPLITTERS[splitter](" ".join(page.text.split())))
+        lines.setdefault(prefix_of(page, splitter, title_from)[0], SPLITTERS[splitter](" ".join(page.text.split())))
     return verifier_of_lines(lines, domain)

@@ -185,8 +185,7 @@ class CheckerAccuracy(SumScored, better="higher"):
                 continue
             counts = Counter(zip(unit.truth.labels, unit.checks.labels, strict=True))
             known = unit.column("found")[~np.isnan(unit.column("found"))]
-            confusion = [counts[true, said] for true in LABELS for said in LABELS]
-            rows.append([*confusion, known.sum(), len(known), 0])
+            rows.append([*(counts[true, said] for true in LABELS for said in LABELS), known.sum(), len(known), 0])
         return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
@@ -237,8 +236,7 @@ def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
 
 def missing_labels(known: np.ndarray) -> list[str]:
     """Labels that no known sentence truly has: their error rates are not known, so nothing can be corrected."""
-    counts = known.reshape(len(LABELS), -1).sum(1)
-    return [label for label, count in zip(LABELS, counts, strict=True) if not count]
+    return [label for label, row in zip(LABELS, known.reshape(len(LABELS), -1), strict=True) if not row.any()]
 
 
 def corrected_records(

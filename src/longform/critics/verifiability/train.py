@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
-from longform.core.documents import BadInput, Document
+from longform.core.documents import BadInput, Document, grouped
 from longform.core.resampling import derived_seed
 from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailment, Pages, Pair, frozen, selector
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
@@ -84,8 +84,7 @@ class DecomposableAttention(nn.Module):
         scores = self.attend(a) @ self.attend(b).transpose(1, 2) / a.shape[-1] ** 0.5 + self.equal * equal
         beta = _weights(scores, there[:, None]) @ b
         alpha = _weights(scores.transpose(1, 2), here[:, None]) @ a
-        pooled = [*self._pool(a, beta, here), *self._pool(b, alpha, there)]
-        return self.label(torch.cat(pooled, dim=-1))
+        return self.label(torch.cat([*self._pool(a, beta, here), *self._pool(b, alpha, there)], dim=-1))
 
     def _states(self, ids: torch.Tensor, shared: torch.Tensor) -> torch.Tensor:
         states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[..., None]  # nothing beyond a text's end
@@ -136,9 +135,7 @@ def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
     title = frozenset(word.lower() for word in WORD.findall(pair.title))
     claim, left = vocabulary.read(pair.claim, title)
     sentence, right = vocabulary.read(pair.sentence, title)
-    places: dict[str, list[int]] = {}
-    for j, word in enumerate(right):
-        places.setdefault(word, []).append(j)
+    places = grouped(range(len(right)), right.__getitem__)
     return claim, sentence, [(i, j) for i, word in enumerate(left) for j in places.get(word, ())]
 
 
