@@ -166,8 +166,7 @@ def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
         raise BadInput("alpha: no item has two ratings; give items that raters share")
     values = np.unique(shared[~np.isnan(shared)])
     tables = np.stack([(shared == value).sum(axis=0) for value in values], axis=1).astype(float)
-    per_item = tables.sum(axis=1)
-    scaled = tables / (per_item - 1)[:, None]
+    scaled = tables / (tables.sum(axis=1) - 1)[:, None]
     coincidences = scaled.T @ tables - np.diag(scaled.sum(axis=0))
     totals = coincidences.sum(axis=0)
     apart = values[:, None] - values[None, :]
