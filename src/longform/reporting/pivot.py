@@ -56,10 +56,7 @@ class Given:
 
     def select(self, *filters: Mapping[str, Any], **more: Any) -> Results:
         """Records within the exhibit's choice that agree with filters; a later filter of a field replaces an earlier one."""
-        wanted = self.where
-        for one in (*filters, more):
-            wanted |= one
-        return select(self.results, wanted)
+        return select(self.results, {name: v for one in (self.where, *filters, more) for name, v in one.items()})
 
     def pivot(
         self,

@@ -152,8 +152,7 @@ def read_expected(
 ) -> Expected:
     """``expected.yaml`` of a paper's folder; ``overrides``: blocks that a scale of experiment has otherwise, key by key."""
     content = read_yaml(folder / "expected.yaml")
-    for key, held in (overrides or {}).items():
-        content[key] = {**content.get(key, {}), **held}
+    content |= {key: {**content.get(key, {}), **held} for key, held in (overrides or {}).items()}
     return Expected(folder.name, content, scale)
 
 

@@ -64,8 +64,7 @@ def accuracies(
     def place(number: Printed) -> tuple[str, str] | None:
         row, split, name = number.path
         name = (number.where or {}).get(column, name)
-        printed = f"{given.expected['rows'][row]} (printed)"
-        return (printed, given.label(column, name)) if split == "test" else None
+        return (f"{given.expected['rows'][row]} (printed)", given.label(column, name)) if split == "test" else None
 
     found = given.select({"critic": list(given.expected.labels("critic")), "variant": ANY}, where, given.where)
     cells = given.crossed(found, given.name, tuple(rows), column, factor=100)

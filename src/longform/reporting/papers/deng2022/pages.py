@@ -213,8 +213,7 @@ def _article(head: str, document: Document, refused: Collection[int]) -> str:
     lines = [f"### {head}: {len(spans) - len(refused)} of {len(spans)} sentences derivable"]
     shown = [escaped(document.text[start:end]) for start, end in spans]
     shown = [f"**{text}**" if place in refused else text for place, text in enumerate(shown)]
-    lengths = (len(section.text) + len(SECTION_BREAK) for section in document.sections)
-    starts = [0, *accumulate(lengths)]
+    starts = [0, *accumulate(len(section.text) + len(SECTION_BREAK) for section in document.sections)]
     for section, start, end in zip(document.sections, starts, starts[1:], strict=False):
         inside = [text for text, span in zip(shown, spans, strict=True) if start <= span[0] < end]
         lines += [f"*{escaped(section.title)}*"] if section.title else []
