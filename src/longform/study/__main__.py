@@ -159,8 +159,7 @@ def _opened(answers: Path) -> Store:
 def _export(given: argparse.Namespace) -> None:
     if given.out.suffix not in (".csv", ".jsonl"):
         raise BadInput(f"{given.out}: an export is .csv or .jsonl; name --out so")
-    study = load_study(given.study)
-    rows = exported(study, _opened(given.answers))
+    rows = exported(load_study(given.study), _opened(given.answers))
     text = io.StringIO(newline="")
     if given.out.suffix == ".csv":
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
