@@ -13,16 +13,8 @@ import numpy as np
 from longform.core.critic import FITTED
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.resampling import generator
-from longform.critics.coreference.score import (
-    ORDER,
-    STOP,
-    KneserNeyCritic,
-    MentionCritic,
-    PersonChain,
-    form_vocabulary,
-    person_chains,
-    window_keys,
-)
+from longform.critics.coreference import score
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, PersonChain, person_chains, window_keys
 
 NgramCritic = MentionCritic | KneserNeyCritic
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
@@ -73,7 +65,7 @@ def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
         low, high = np.searchsorted(keys, [history << packing.bits, (history + 1) << packing.bits])
         last = keys[low:high] & packing.mask(1)
         names = [packing.names(int(code), critic.forms)[0] for code in last]
-        if kept := [i for i, symbol in enumerate(names) if symbol != STOP]:
+        if kept := [i for i, symbol in enumerate(names) if symbol != score.STOP]:
             log_probs = critic.score_windows((key >> packing.bits << packing.bits) | last[kept])
             best = int(np.argmax(log_probs))
             return names[kept[best]], float(log_probs[best])
@@ -106,7 +98,7 @@ def rare_rows(
 
 def ratio_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]) -> tuple[list[Row], list[Row]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
-    blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid]))
+    blank = replace(critic, forms=score.form_vocabulary([u for u in [*real, *generated] if u.valid]))
     often = [keys[counts >= MIN_COUNT] for keys, counts in (_counts(blank, units) for units in (real, generated))]
     keys = np.intersect1d(often[0], often[1], assume_unique=True)
     real_log, generated_log = (blank.fit_tokens(blank.read(units)).score_windows(keys) for units in (real, generated))
@@ -160,7 +152,7 @@ class AttributionCritic(MentionCritic):
 
 
 def ngram_attribution(
-    *, real: Readout, order: int = ORDER, threshold: float = RARE_LOG_PROBABILITY
+    *, real: Readout, order: int = score.ORDER, threshold: float = RARE_LOG_PROBABILITY
 ) -> AttributionCritic:
     """The critic that holds the test chains of the readout that it is fitted on, to compare with."""
     held_out = tuple(chain for chain in chains_from_readout(real) if chain.split == "test")

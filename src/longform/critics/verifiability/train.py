@@ -246,10 +246,9 @@ def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
     """The model of a checker's folder, on the chosen device; ``record`` is what :meth:`Entailment.save` gave."""
     if (folder / BROUGHT).is_dir():
         return brought_entailment(folder / BROUGHT)
-    vocabulary = Vocabulary.of(record["words"])
     network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
     network.load_state_dict(load_file(folder / TRAINED))
-    return TrainedEntailment(network.to(chosen_device()).eval(), vocabulary)
+    return TrainedEntailment(network.to(chosen_device()).eval(), Vocabulary.of(record["words"]))
 
 
 Labelled = tuple[Pair, str]
@@ -315,18 +314,12 @@ class EntailmentLearner(Learner):
 
 
 def train_entailment(
-    pairs: Mapping[str, Sequence[Labelled]],
-    *,
-    size: int,
-    min_count: int,
-    schedule: Mapping[str, Any],
-    seed: int,
-    name: str,
-    scratch: Any,
+    pairs: Mapping[str, Sequence[Labelled]], *, size: int, min_count: int, seed: int, name: str, **training: Any
 ) -> TrainedEntailment:
     """Train on ``pairs["train"]``, keeping the round with the best loss on ``pairs["validation"]``.
 
-    Lower-case words that occur in training ``min_count`` times or more have a state of their own.
+    Lower-case words that occur in training ``min_count`` times or more have a state of their own; ``training`` are the schedule
+    and the scratch folder of :func:`.fit_learner`.
     """
     counts = Counter(label for _, label in pairs["train"])
     if missing := [label for label in LABELS if not counts[label]]:
@@ -342,5 +335,5 @@ def train_entailment(
         split: [(encoded(pair, vocabulary), LABELS.index(label)) for pair, label in pairs[split]] for split in pairs
     }
     items = {split: [item for item in rows if item[0][0] and item[0][1]] for split, rows in items.items()}
-    fit_learner(EntailmentLearner, network, items, collate, schedule, seed=seed, name=name, scratch=scratch)
+    fit_learner(EntailmentLearner, network, items, collate, **training, seed=seed, name=name)
     return TrainedEntailment(network, vocabulary)
