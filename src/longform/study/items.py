@@ -56,10 +56,9 @@ class Study:
 
     def item(self, item_id: str) -> Item:
         """The item of that id. Raises BadInput: there is none."""
-        for item in self.items:
-            if item.id == item_id:
-                return item
-        raise BadInput(f"study {self.name!r} has no item {item_id!r}")
+        if (found := next((item for item in self.items if item.id == item_id), None)) is None:
+            raise BadInput(f"study {self.name!r} has no item {item_id!r}")
+        return found
 
     def save(self, path: Path) -> None:
         """One JSON file."""
