@@ -74,11 +74,9 @@ class SentenceWriter:
                 self.marks.append(len(pieces))
                 pieces.append(self.surfaces[part - 1])
             else:
-                known = len(page.words)
-                text = part(page)
-                if len(page.words) > known:
-                    page.places.append(len(pieces))
-                pieces.append(text)
+                pieces.append(part(page))
+                if len(page.words) > len(page.places):
+                    page.places.append(len(pieces) - 1)
 
     def _main(self) -> tuple[str, ...]:
         """The main clause; returns the relations of the facts that it states."""
