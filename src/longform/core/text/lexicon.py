@@ -106,9 +106,8 @@ class Lexicon:
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Plain arrays for an npz; every name ends in ``_names``, since no row belongs to a unit."""
         strings = (self.synsets, self.parts_of_speech, self.glosses, self.sense_words, [*self.irregular])
-        numbers = (self.links, self.sense_synsets, self.sense_counts)
         tables = [np.array(values, dtype=np.str_) for values in (*strings, [*self.irregular.values()])]
-        tables += [values.astype(np.int64) for values in numbers]
+        tables += [values.astype(np.int64) for values in (self.links, self.sense_synsets, self.sense_counts)]
         return {f"lexicon_{name}_names": values for name, values in zip(_TABLES, tables, strict=True)}
 
 

@@ -58,8 +58,7 @@ def read(
     if (known := len(truth["setting"])) != len(documents):
         raise BadInput(f"infer {name}: {len(documents)} documents, truth of {known}; run generate again")
     checker, grams, found = open_checker(reader), set[str](), []
-    rows = Readout.of(documents, truth).rows(*WRITTEN)
-    for document, (_, _, *row) in zip(documents, rows, strict=True):
+    for document, (_, _, *row) in zip(documents, Readout.of(documents, truth).rows(*WRITTEN), strict=True):
         opening, texts = document.sections[0], {section.title: section.text for section in document.sections[1:]}
         if CONTINUATION not in texts:
             raise BadInput(f"infer {name}: document {document.id!r} has no continuation; use texts of continuations.py")
@@ -239,8 +238,7 @@ def read_claims(
     if not found:
         raise BadInput(f"infer {name}: no claims in splits {list(splits)}; fix splits, or name a corpus of fever.py")
     checker, units = open_checker(reader), []
-    verdicts = checker.check([claim.text for _, claim in found])
-    for (split, claim), verdict in zip(found, verdicts, strict=True):
+    for (split, claim), verdict in zip(found, checker.check([claim.text for _, claim in found]), strict=True):
         unit, evidence, nothing = f"claim:{claim.id}", frozenset(claim.evidence), np.zeros(0, dtype=np.int64)
         hit = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan
         checks = CheckedText.of(unit, split, [(verdict.label, verdict.evidence)])

@@ -229,8 +229,7 @@ def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     rates = confusion / confusion.sum(1, keepdims=True)
     if np.linalg.matrix_rank(rates) < len(rates):
         return np.full(len(rates), math.nan)
-    equations = np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)])
-    found, _ = nnls(equations, np.append(observed, SUM_WEIGHT))
+    found, _ = nnls(np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)]), np.append(observed, SUM_WEIGHT))
     return found / found.sum()
 
 
@@ -256,8 +255,7 @@ def corrected_records(
         rng, draws = generator("corrected", name), []
         for _ in range(resamples):
             drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
-            rates = known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)
-            draws.append(corrected_spg(drawn, rates))
+            draws.append(corrected_spg(drawn, known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)))
         low, high = percentile_interval(np.array(draws))
         truths = [unit.truth.labels[:SENTENCES].count(SUPPORTED) for unit in own if unit.truth is not None]
         details = {
