@@ -134,10 +134,9 @@ class Given:
         return sorted(records, key=lambda record: self._place(record, names))
 
     def _place(self, record: Record, names: Sequence[str]) -> tuple[int, ...]:
-        labels = [(list(self.expected.labels(name)), getattr(record, name)) for name in names]
         return tuple(
             known.index(value) if value in known else -1 if value in ("", None) else len(known)
-            for known, value in labels
+            for known, value in ((list(self.expected.labels(name)), getattr(record, name)) for name in names)
         )
 
 

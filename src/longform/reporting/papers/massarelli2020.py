@@ -81,8 +81,7 @@ def table_1(given: Given) -> Table:
     cells = measured(given, "test", TABLE_1, "table_1")
     cells += measured(given, "test", TABLE_1[2:], variant="gold", column="{} by exact rules")
     small = replace(given, results=given.results.where(system=list(chosen(given).values())))
-    found = measured(small, "grid", TABLE_1)
-    cells += [replace(c, row=f"small model, chosen on validation: {c.row}") for c in found]
+    cells += [replace(c, row=f"small model, chosen on validation: {c.row}") for c in measured(small, "grid", TABLE_1)]
     caption = "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for distinct 4-grams)"
     return Table(caption, cells, given.notes)
 

@@ -120,8 +120,7 @@ def _marked(text: str, mark: Mark, colours: Mapping[str, str]) -> str:
     if mark.symbol == ".":
         return f'<span class="stop"{note}>.</span>' if mark.bad else ""
     words = text[mark.start : mark.end]
-    tag = "" if form == words else html.escape(form[:1])
-    sub = f"<sub>{tag}{html.escape(entity)}</sub>"
+    sub = f"<sub>{'' if form == words else html.escape(form[:1])}{html.escape(entity)}</sub>"
     inside = f'<mark style="color:{colours[entity]}">{html.escape(words)}{sub}</mark>'
     return f'<span class="bad"{note}>{inside}</span>' if mark.bad else inside
 
