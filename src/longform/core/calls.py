@@ -66,13 +66,11 @@ def arguments(
         parameters = inspect.signature(wanted).parameters
     declared = {name: parameter for name, parameter in parameters.items() if name not in trained}
     known = {name: parameter for name, parameter in declared.items() if parameter.kind is not parameter.VAR_KEYWORD}
-    unknown = sorted(settings.keys() - known) if known == declared else []
-    if unknown:
+    if unknown := sorted(settings.keys() - known) if known == declared else []:
         allowed = sorted(known.keys() - given.keys())
         raise BadInput(f"{place} has {unknown[0]!r}{near(unknown[0], allowed)}; allowed are {allowed}; fix params.yaml")
     needed = {name for name, parameter in known.items() if parameter.default is parameter.empty}
-    missing = sorted(needed - settings.keys() - given.keys())
-    if missing:
+    if missing := sorted(needed - settings.keys() - given.keys()):
         name = getattr(wanted, "__name__", str(wanted))
         raise BadInput(f"{place} lacks {missing}, which {name} needs; add them to params.yaml")
     for name in filter(known.__contains__, settings):

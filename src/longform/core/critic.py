@@ -46,8 +46,7 @@ class Tally:
     @classmethod
     def of_columns(cls, units: Sequence[Any], **columns: Any) -> "Tally":
         """From a number for each unit in every column."""
-        values = np.stack([np.asarray(column, dtype=np.float64) for column in columns.values()], axis=1)
-        return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
+        return cls.of(units, tuple(columns), np.stack([*columns.values()], axis=1))
 
     def column(self, name: str) -> np.ndarray:
         """One column over all units."""
@@ -108,6 +107,10 @@ class SumScored(ABC):
     def fit(self, real: Sequence[Any]) -> Self:
         """Itself: nothing is fitted, unless a subclass says otherwise."""
         return self
+
+    def judged(self, units: Sequence[Any]) -> Sequence[Any]:
+        """What is scored of the units: they themselves, unless a subclass says otherwise."""
+        return units
 
     def of_sums(self, sums: Sums) -> Any:
         """The score, a number or one per resample; nan where nothing was scored."""

@@ -50,8 +50,7 @@ class Document:
         """Parse one JSON record. Raises BadInput: a field is missing or of the wrong type; ``where`` names the place."""
         if not isinstance(record, dict):
             raise BadInput(f"{where}: got {type(record).__name__}, a document is an object with id, split, sections")
-        missing = {"id", "sections"} - record.keys()
-        if missing:
+        if missing := {"id", "sections"} - record.keys():
             raise BadInput(f"{where}: document lacks {sorted(missing)}; add them, or convert the file first")
         if not isinstance(record["id"], str):
             raise BadInput(f"{where}: id is {record['id']!r}, allowed is a string; quote it")

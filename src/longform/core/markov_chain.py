@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Better, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Sums, SumScored, Tally
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.resampling import generator, perplexity
 
@@ -22,21 +22,14 @@ FAILURE_PROBABILITY = 0.01  # deng2022 Table 12: a transition fails where P_c(z_
 UNKNOWN = -1
 
 
-class _MarkovScores(SumScored):
+class _MarkovScores(SumScored, better="nearer_real", parts="transitions", attributed=("logprob",), blame=-1):
     """Scoring shared by fitted and given transition matrices: both have names, log probabilities, begin and end."""
 
-    better: ClassVar[Better] = "nearer_real"
-    parts: ClassVar[str] = "transitions"
-    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
-    blame: ClassVar[int] = -1
+    attributed: ClassVar[tuple[str, ...]]
     names: tuple[str, ...]
     log_transitions: np.ndarray
     begin: str | None
     end: bool
-
-    def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
-        """The chains that are scored: the units themselves, unless a subclass says otherwise."""
-        return units
 
     def attribute(self, units: Sequence[Any]) -> list[np.ndarray]:
         """Log probability (nats) of each transition of the judged chains, one array per unit, in reading order.
@@ -138,10 +131,6 @@ class MarkovCritic(_MarkovScores):
         """Natural logarithms of ``transitions``; minus infinity where a transition is impossible."""
         with np.errstate(divide="ignore"):
             return np.log(np.asarray(self.transitions, dtype=np.float64))
-
-    def fit(self, real: Sequence[Chain]) -> Self:
-        """Nothing to fit: the critic itself."""
-        return self
 
 
 @dataclass(frozen=True)

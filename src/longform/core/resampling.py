@@ -23,8 +23,7 @@ def generator(*names: object) -> np.random.Generator:
 
 def derived_seed(*names: object) -> int:
     """A 63-bit seed for libraries that want an integer; depends only on the names."""
-    digest = hashlib.blake2b("\x1f".join(map(str, names)).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") >> 1
+    return int.from_bytes(hashlib.blake2b("\x1f".join(map(str, names)).encode(), digest_size=8).digest(), "little") >> 1
 
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}  # Arnold et al. 2019, section 3

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_json, write_json
-from longform.core.documents import BadInput
+from longform.core.documents import BadInput, grouped
 
 ANY = "*"  # what a filter wants of a field that may have any value
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
@@ -53,8 +53,7 @@ class Results(tuple[Record, ...]):
 
     def where(self, **wanted: Any) -> "Results":
         """Records that have the wanted values, any of a list, or fit a pattern with ``*``. Raises BadInput: no such field."""
-        unknown = sorted(wanted.keys() - set(NAMES))
-        if unknown:
+        if unknown := sorted(wanted.keys() - set(NAMES)):
             raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
         tests = [(name, _test(wanted[name])) for name in NAMES if name in wanted and wanted[name] != ANY]
         return Results(r for r in self if all(agrees(getattr(r, name)) for name, agrees in tests))
@@ -81,9 +80,7 @@ class Results(tuple[Record, ...]):
 
     def groups(self, *names: str) -> "dict[tuple[Any, ...], Results]":
         """Records by the values of some fields, in order of appearance."""
-        found: dict[tuple[Any, ...], list[Record]] = {}
-        for record in self:
-            found.setdefault(tuple(getattr(record, name) for name in names), []).append(record)
+        found = grouped(self, lambda record: tuple(getattr(record, name) for name in names))
         return {key: Results(records) for key, records in found.items()}
 
 

@@ -48,8 +48,7 @@ def _without_hardware(settings: Any) -> Any:
 def _digest(path: Path) -> str:
     """One hash over a file, or over a folder's file names and contents; files are read piece by piece."""
     digest = hashlib.blake2b(digest_size=16)
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    for file in files:
+    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
         digest.update(str(file.relative_to(path.parent)).encode())
         if file.is_file():
             with file.open("rb") as opened:

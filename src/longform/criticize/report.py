@@ -143,8 +143,7 @@ def page(document: Document, judged: Sequence[Judged]) -> str:
             quoted = f"{escape(one.panel.critic.parts)} are not places in the text"
         colour = COLOURS[number % len(COLOURS)]
         worst.append(f'<li><b style="color: {colour}">{escape(one.panel.name)}</b>: {quoted}</li>')
-    body = f"<h1>{escape(document.id)}</h1><ul>{''.join(worst)}</ul><p>{''.join(pieces)}</p>"
-    return _html(document.id, body)
+    return _html(document.id, f"<h1>{escape(document.id)}</h1><ul>{''.join(worst)}</ul><p>{''.join(pieces)}</p>")
 
 
 def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:

@@ -69,9 +69,8 @@ def build(
             raise BadInput(f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages")
         facts |= {"pages": len(pages), "claims": len(claims)}
         facts["claims_without_their_page"] = sum(any(page not in pages for page, _ in c.evidence) for c in claims)
-        documents: list[Document] = []
-        if with_pages:
-            documents = [Document(f"page:{t}", "train", (Section("page", "\n".join(p)),)) for t, p in pages.items()]
+        shown = pages if with_pages else {}
+        documents = [Document(f"page:{t}", "train", (Section("page", "\n".join(p)),)) for t, p in shown.items()]
         about = [subject(claim, pages) for claim in claims]
         names = list(dict.fromkeys(about))
         split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))

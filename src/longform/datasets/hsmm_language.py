@@ -131,9 +131,8 @@ def build(
     truth = {"transitions": made.transitions, "emissions": made.emissions, "owners": made.owners}
     truth |= {"subsequence_names": np.array(made.subsequences)}
     truth |= {"states": states.astype(np.int32), "emitted": emitted.astype(np.int32)}
-    parameters = made.transitions.size + made.emissions.size
     facts = {"latent_ppl": made.latent_ppl(), "word_ppl": made.word_ppl(), "steps": steps, "num_states": num_states}
-    return Corpus(records, truth, facts | {"parameters": parameters})
+    return Corpus(records, truth, facts | {"parameters": made.transitions.size + made.emissions.size})
 
 
 def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:

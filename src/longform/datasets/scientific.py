@@ -70,8 +70,7 @@ class CohanArticles:
 
 def split_in_name(name: str) -> str | None:
     """``pubmed_val.jsonl`` -> ``validation``; None where no word of the name is a split."""
-    words = re.split(r"[^a-z]+", name.lower())
-    return next((SPLIT_NAMES[word] for word in words if word in SPLIT_NAMES), None)
+    return next((SPLIT_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in SPLIT_NAMES), None)
 
 
 def records(path: Path) -> Iterator[Mapping[str, Any] | str]:

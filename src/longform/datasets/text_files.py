@@ -91,8 +91,7 @@ def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[s
     """(id, text by language) of every sentence of a folder or of one file, in order of file names."""
     if not raw.exists():
         raise BadInput(f"{raw}: no such file or folder of parallel text")
-    files = sorted(path for path in raw.iterdir() if path.is_file()) if raw.is_dir() else [raw]
-    for path in files:
+    for path in sorted(path for path in raw.iterdir() if path.is_file()) if raw.is_dir() else [raw]:
         if path.name.endswith((".jsonl", ".jsonl.gz")):
             for number, (_, record) in enumerate(records(path), 1):
                 found = {name: str(record[name]) for name in languages if record.get(name)}

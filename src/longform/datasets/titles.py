@@ -164,12 +164,11 @@ def table_11(selection: Selection, split: str = "validation") -> dict[str, float
     """One row of Table 11: articles per split, section types, and section statistics of one split (None where it is empty)."""
     documents, rows = selection.documents, [r for r, d in enumerate(selection.documents) if d.split == split]
     counts = Counter(document.split for document in documents)
-    sections = np.array([len(selection.lengths[row]) for row in rows])
     lengths = np.concatenate([selection.lengths[row] for row in rows]) if rows else np.array([], dtype=np.int64)
     return {
         **{name: counts[name] for name in ("train", "validation", "test")},
         "section_types": len({section.title for document in documents for section in document.sections}),
-        "med_sections": float(np.median(sections)) if rows else None,
+        "med_sections": float(np.median([len(selection.lengths[row]) for row in rows])) if rows else None,
         "med_section_len": float(np.median(lengths)) if rows else None,
         "max_section_len": int(lengths.max()) if rows else None,
     }

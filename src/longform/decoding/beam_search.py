@@ -12,18 +12,8 @@ from typing import Any
 import torch
 
 from longform.core.documents import BadInput
-from longform.decoding.sampling import (
-    PAD,
-    Rngs,
-    Row,
-    Rows,
-    Sampled,
-    SentenceEnds,
-    TokenStream,
-    check_room,
-    sample,
-    sibling_ranks,
-)
+from longform.decoding import sampling
+from longform.decoding.sampling import PAD, Rngs, Row, Rows, Sampled, SentenceEnds, TokenStream, check_room
 
 
 @dataclass(frozen=True)
@@ -81,8 +71,7 @@ def beam_search(
             else:  # blocking leaves no token: the best one as it stands
                 line = place * settings.beams + int(search.scores[place].argmax())
                 made[row] = search.found(line, [], float(search.scores[place].max()), False)
-        rows = [rows[place] for place in stays]
-        if rows:
+        if rows := [rows[place] for place in stays]:
             kept = torch.tensor(stays, device=parents.device)
             search.scores = scores[kept]
             search.stream.take(parents[kept].flatten())
@@ -103,7 +92,7 @@ class _Search:
         self.finished: list[list[Hypothesis]] = [[] for _ in prompts]
         self.rules = Sampled(blocking=settings.blocking).rules(banned, device=network.device)
         if settings.sibling_penalty:
-            self.rules.append(partial(sibling_ranks, settings.sibling_penalty, 2 * self.size, self.width))
+            self.rules.append(partial(sampling.sibling_ranks, settings.sibling_penalty, 2 * self.size, self.width))
 
     def choose(self, rows: list[int]) -> tuple[torch.Tensor, ...]:
         """Parents (rows of the stream), tokens and scores of the next hypotheses, each (N, G, K); children that end a sentence and rank
@@ -212,7 +201,7 @@ def delayed(
         before = {row: len(made[row]) for row in rows}
         contexts = [[*prompts[row], *made[row]] for row in rows]
         limits = [min(settings.delay, new_tokens - before[row]) for row in rows]
-        drawn = sample(network, contexts, settings.sampled, limits, [rngs[row] for row in rows], banned, ends)
+        drawn = sampling.sample(network, contexts, settings.sampled, limits, [rngs[row] for row in rows], banned, ends)
         for row, (tokens, _) in zip(rows, drawn, strict=True):
             made[row] += tokens
         going = [row for row, (_, ended) in zip(rows, drawn, strict=True) if not ended and len(made[row]) < new_tokens]

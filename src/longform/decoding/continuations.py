@@ -103,9 +103,8 @@ def generate(
     usual = {key: SEEDS if is_random(one) else 1 for key, one in settings.items()}
     times = {key: n if repeats is None or isinstance(settings[key], Human) else repeats for key, n in usual.items()}
     rows = [_Row(key, *prefix, n) for key in settings for prefix in found for n in range(times[key])]
-    ends = None
-    if any(isinstance(one, Delayed) for one in settings.values()):
-        ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size)
+    delays = any(isinstance(one, Delayed) for one in settings.values())
+    ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size) if delays else None
 
     def make(rows: Sequence[_Row]) -> Drafts:
         one, prompts = settings[rows[0].setting], [row.prompt for row in rows]
@@ -140,8 +139,7 @@ Drafts = list[dict[str, Any]]
 def _in_batches(
     rows: Sequence[_Row], batch: int, make: Callable[[Sequence[_Row]], Drafts], scratch: Path | None, name: str
 ) -> Drafts:
-    """Continuations in the order of ``rows``; a batch holds prefixes of like length under one decoder, and is read from ``scratch``
-    where an earlier run has finished it."""
+    """Continuations in the order of ``rows``; batches, each of one decoder and like lengths, are read from ``scratch`` if done."""
     path = None if scratch is None else scratch / "batches.jsonl"
     done = {line["batch"]: line["drafts"] for line in (read_lines(path) if path else ())}
     made: dict[int, dict[str, Any]] = {}

@@ -98,8 +98,7 @@ class TokenStream:
     def __init__(self, network: Any, prompts: Rows, keep_states: bool = False) -> None:
         self.network, self.keep_states = network, keep_states
         self.ids: Any = padded(prompts, PAD, "left").to(network.device)
-        last_only = "logits_to_keep" in inspect.signature(network.forward).parameters
-        self._extra = {"logits_to_keep": 1} if last_only else {}
+        self._extra = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(network.forward).parameters else {}
         self._cache: Any = growing_cache(network)
         self.states: Any = torch.zeros(len(prompts), 0, 1, device=network.device)
         self._forward(self.ids.clamp(min=0))
@@ -148,8 +147,7 @@ def block_repeats(n: int, pad: int, input_ids: torch.Tensor, scores: torch.Tenso
     if input_ids.shape[1] < n:
         return scores
     windows = input_ids.unfold(1, n, 1)  # (rows, places, n)
-    suffix = input_ids[:, input_ids.shape[1] - n + 1 :]
-    same = (windows[:, :, :-1] == suffix[:, None]).all(-1) & (windows != pad).all(-1)
+    same = (windows[:, :, :-1] == input_ids[:, None, input_ids.shape[1] - n + 1 :]).all(-1) & (windows != pad).all(-1)
     rows, places = same.nonzero(as_tuple=True)
     scores = scores.clone()
     scores[rows, windows[rows, places, -1]] = -torch.inf
@@ -292,8 +290,7 @@ def sample(
             ended[row] = closes[place]
             if not ended[row] and len(made[row]) < limits[row]:
                 stays.append(place)
-        rows = [rows[place] for place in stays]
-        if rows:
+        if rows := [rows[place] for place in stays]:
             stream.take(torch.tensor(stays, device=stream.ids.device))
             stream.append(torch.tensor([made[row][-1] for row in rows], device=stream.ids.device))
     return list(zip(made, ended, strict=True))

@@ -85,8 +85,7 @@ def _one_by_one(network: Any, source: torch.Tensor, uniforms: Uniforms, temperat
 def _all_at_once(network: Any, source: torch.Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
     memory = network.encode(source)
     offset = network.length_scores(memory, source).argmax(1) - translation.LENGTHS // 2
-    limits = torch.tensor([len(row) for row in uniforms])
-    sizes = torch.minimum(((source != PAD).sum(1) + offset).clamp_min(1), limits)
+    sizes = torch.minimum(((source != PAD).sum(1) + offset).clamp_min(1), torch.tensor([len(row) for row in uniforms]))
     found = zip(network.place_scores(memory, source, sizes), sizes.tolist(), uniforms, strict=True)
     return [pick(scores[:size], row[:size], temperature).tolist() for scores, size, row in found]
 

@@ -76,8 +76,7 @@ def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
     if _shapeless(x, y):
         return Correlation(math.nan, math.nan, math.nan, math.nan, items, size - items)
     value, p_value = map(float, (stats.pearsonr if kind == "pearson" else stats.spearmanr)(x, y))
-    numerator = 1 + value**2 / 2 if kind == "spearman" else 1.0
-    error = math.sqrt(numerator / (items - 3)) if items > 3 else math.inf
+    error = math.sqrt((1 + value**2 / 2 if kind == "spearman" else 1.0) / (items - 3)) if items > 3 else math.inf
     reach = stats.norm.ppf((1 + LEVEL) / 2) * error
     middle = math.atanh(min(max(value, -1 + 1e-15), 1 - 1e-15))
     low, high = math.tanh(middle - reach), math.tanh(middle + reach)
@@ -166,8 +165,7 @@ def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
         raise BadInput("alpha: no item has two ratings; give items that raters share")
     values = np.unique(shared[~np.isnan(shared)])
     tables = np.stack([(shared == value).sum(axis=0) for value in values], axis=1).astype(float)
-    per_item = tables.sum(axis=1)
-    scaled = tables / (per_item - 1)[:, None]
+    scaled = tables / (tables.sum(axis=1) - 1)[:, None]
     coincidences = scaled.T @ tables - np.diag(scaled.sum(axis=0))
     totals = coincidences.sum(axis=0)
     apart = values[:, None] - values[None, :]

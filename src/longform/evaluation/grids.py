@@ -34,5 +34,4 @@ def sources(
     """Human above machine, source by source, by models that have seen human texts alone."""
     known = [side.human for side in sides_of(units_from_readout(train)) if side.split == "train"]
     judged = [side for side in sides_of(units_from_readout(texts)) if side.split == "test"]
-    scorers = {name: model.fit(known) for name, model in _models(models).items()}
-    return human_vs_machine(scorers, judged, sources)
+    return human_vs_machine({name: model.fit(known) for name, model in _models(models).items()}, judged, sources)

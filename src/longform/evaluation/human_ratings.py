@@ -147,8 +147,7 @@ def _difference(one: str, other: str, turned: Columns, people: np.ndarray, clust
     if len(names):
         rng = generator(name, one, other, "difference")
         for counts in agreement.clustered_counts(places, len(names), rng, RESAMPLES):
-            each = (agreement.weighted_values("pearson", side, rated, counts) for side in sides)
-            draws.append(np.subtract(*each))
+            draws.append(np.subtract(*(agreement.weighted_values("pearson", side, rated, counts) for side in sides)))
     low, high = percentile_interval(np.concatenate(draws))
     rng = generator(name, one, other, "permutation")
     p_value = agreement.compare_correlations(*sides, rated, places.tolist(), rng)

@@ -69,8 +69,7 @@ def text_classification(
     there = np.isfinite(table)
     filling = np.where(there, table, 0.0).sum(0) / np.maximum(there.sum(0), 1)  # for a window that does not fit
     network = MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3)
-    line = LogisticRegression(max_iter=1000)
-    model = make_pipeline(StandardScaler(), line if classifier == "linear" else network)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000) if classifier == "linear" else network)
     model.fit(np.where(there, table, filling), kinds)
     commonest = Counter(kinds).most_common(1)[0][0]
     rows = np.tile([0.0, 0.0, 0.0, 1.0], (len(evaluate), 1))
@@ -251,8 +250,7 @@ def source_detection(
     names = (HUMAN, *sources)
     known = {name: np.array([value(document.text(name)) for document in train]) for name in names}
     known = {name: values[np.isfinite(values)] for name, values in known.items()}
-    empty = [name for name, values in known.items() if not len(values)]
-    if empty:
+    if empty := [name for name, values in known.items() if not len(values)]:
         raise BadInput(f"source {empty[0]!r} has no usable training text; check the documents of its split")
     each = np.array([[value(d.text(s)) for s in names] for d in documents]).reshape(len(documents), len(names))
     broken = ~np.isfinite(each).all(axis=1, keepdims=True)

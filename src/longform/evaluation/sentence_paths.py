@@ -105,8 +105,7 @@ def _course(critic: BridgeCritic, units: Sequence[Any], task: ShuffleTask) -> di
     area, accuracy = orders.Area("original", "permuted", lower=True), orders.PairAccuracy()
     areas = [area.score(orders.first_permutations(units, scores)) for scores in swept]
     pairs = [accuracy.score(orders.preference_tally(units, scores, "lower")) for scores in swept]
-    sweep = {"sigma2": critic.variances(), "auc": areas, "accuracy": pairs}
-    return {"sigma2": critic.sigma2, "sweep": sweep}
+    return {"sigma2": critic.sigma2, "sweep": {"sigma2": critic.variances(), "auc": areas, "accuracy": pairs}}
 
 
 def _split(readout: Readout, split: str) -> list[Any]:
@@ -154,8 +153,7 @@ def profiles(*, train: Readout, texts: Readout, sources: Sequence[str]) -> list[
         return {sides.HUMAN: human, "shuffled": [bbscore.shuffled(unit) for unit in human], **machines}
 
     learnt, judged = by_source(_sides(train, "train")), by_source(_sides(texts, "test"))
-    value = bbscore.text_diffusion
-    known, found = (sides.source_profiles(value, by, critic="bbscore") for by in (learnt, judged))
+    known, found = (sides.source_profiles(bbscore.text_diffusion, by, critic="bbscore") for by in (learnt, judged))
     records = []
     for before, record in zip(known, found, strict=True):
         details = {"train": before.details["values"], "test": record.details["values"]}

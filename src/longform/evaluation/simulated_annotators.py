@@ -31,8 +31,7 @@ class Annotator:
     careless: float = 0.0  # that an attention check is answered at random
 
     def __post_init__(self) -> None:
-        wrong = {key: rate for key, rate in vars(self).items() if key != "name" and not 0 <= rate <= 1}
-        if wrong:
+        if wrong := {key: rate for key, rate in vars(self).items() if key != "name" and not 0 <= rate <= 1}:
             raise BadInput(f"simulated annotator {self.name!r}: {wrong}; allowed are probabilities from 0 to 1")
 
     def answer(self, item: str, chain: Sequence[str], coherent: bool, labels: Sequence[str], seed: int) -> list[str]:

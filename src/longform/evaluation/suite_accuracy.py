@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from longform.core.documents import Readout
+from longform.core.documents import Readout, grouped
 from longform.core.results import Record
 from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_readout
 from longform.evaluation.measurements import wilson
@@ -31,11 +31,9 @@ def suite_accuracy_records(described: Mapping[str, Mapping[str, Any]], **fields:
     """
     sources = {suite: suite.rpartition("_as_")[0] for suite in described}  # as datasets/test_suites/builders names them
     asked: list[tuple[str, list[str], dict[str, Any]]] = [(s, [s], dict(held)) for s, held in described.items()]
-    for source in dict.fromkeys(filter(None, sources.values())):
-        asked.append((source, [suite for suite in described if sources[suite] == source], {}))
-    for name, pattern in POOLS.items():
-        if members := [suite for suite in described if fnmatchcase(suite, pattern)]:
-            asked.append((name, members, {}))
+    pools = grouped(filter(sources.get, described), sources.__getitem__)
+    pools |= {name: [suite for suite in described if fnmatchcase(suite, pattern)] for name, pattern in POOLS.items()}
+    asked += [(name, members, {}) for name, members in pools.items() if members]
     records = []
     for task, suites, details in asked:
         counts = {key: sum(float(described[suite]["counts"][key]) for suite in suites) for key in COUNTS}

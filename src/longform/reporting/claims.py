@@ -258,8 +258,7 @@ class _Comparison:
             return numbers or [_Number(_label(held), None)]
         if operation == "absolute":
             (inner,) = self._numbers(held)
-            size = inner.estimate and inner.estimate.absolute()
-            return [_Number(called or f"|{inner.label}|", size, inner.once)]
+            return [_Number(called or f"|{inner.label}|", inner.estimate and inner.estimate.absolute(), inner.once)]
         if (operation == "ratio") != (self.scale == "ratio"):
             raise BadInput(f"{operation} at scale {self.scale}; ratio is of scale ratio, minus of scale difference")
         (first,), (second,) = (self._numbers(part) for part in held)

@@ -56,10 +56,7 @@ class Given:
 
     def select(self, *filters: Mapping[str, Any], **more: Any) -> Results:
         """Records within the exhibit's choice that agree with filters; a later filter of a field replaces an earlier one."""
-        wanted = self.where
-        for one in (*filters, more):
-            wanted |= one
-        return select(self.results, wanted)
+        return select(self.results, {name: v for one in (self.where, *filters, more) for name, v in one.items()})
 
     def pivot(
         self,
@@ -137,10 +134,9 @@ class Given:
         return sorted(records, key=lambda record: self._place(record, names))
 
     def _place(self, record: Record, names: Sequence[str]) -> tuple[int, ...]:
-        labels = [(list(self.expected.labels(name)), getattr(record, name)) for name in names]
         return tuple(
             known.index(value) if value in known else -1 if value in ("", None) else len(known)
-            for known, value in labels
+            for known, value in ((list(self.expected.labels(name)), getattr(record, name)) for name in names)
         )
 
 

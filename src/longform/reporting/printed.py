@@ -152,8 +152,7 @@ def read_expected(
 ) -> Expected:
     """``expected.yaml`` of a paper's folder; ``overrides``: blocks that a scale of experiment has otherwise, key by key."""
     content = read_yaml(folder / "expected.yaml")
-    for key, held in (overrides or {}).items():
-        content[key] = {**content.get(key, {}), **held}
+    content |= {key: {**content.get(key, {}), **held} for key, held in (overrides or {}).items()}
     return Expected(folder.name, content, scale)
 
 
@@ -196,8 +195,7 @@ def _leaves(
             if key != "columns":
                 yield from _leaves(value, (*path, str(key)), beside, columns)
     elif isinstance(held, list):
-        names = columns if len(columns) == len(held) else range(len(held))
-        for name, value in zip(names, held, strict=True):
+        for name, value in zip(columns if len(columns) == len(held) else range(len(held)), held, strict=True):
             yield from _leaves(value, (*path, str(name)), words)
     elif held is None or (isinstance(held, int | float) and not isinstance(held, bool)):
         yield path, None if held is None else float(held), words

@@ -135,12 +135,11 @@ def _serve(given: argparse.Namespace) -> None:
 
     from longform.study.app import LOCAL, create_app
 
-    hosts = (*LOCAL, given.host, *given.name)
     if given.host in EVERYWHERE and not given.name:
         raise BadInput(f"--host {given.host} is no address that pages have; add --name, the one in the links")
     if given.host not in ("::1", *LOCAL):
         print(f"study: serving on {given.host}, which other machines may reach", file=sys.stderr)
-    app = create_app(load_study(given.study), Store(given.answers), hosts)
+    app = create_app(load_study(given.study), Store(given.answers), (*LOCAL, given.host, *given.name))
     uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 
 
@@ -159,8 +158,7 @@ def _opened(answers: Path) -> Store:
 def _export(given: argparse.Namespace) -> None:
     if given.out.suffix not in (".csv", ".jsonl"):
         raise BadInput(f"{given.out}: an export is .csv or .jsonl; name --out so")
-    study = load_study(given.study)
-    rows = exported(study, _opened(given.answers))
+    rows = exported(load_study(given.study), _opened(given.answers))
     text = io.StringIO(newline="")
     if given.out.suffix == ".csv":
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")

@@ -97,8 +97,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         chosen = store.drafted(token, item.id)
         gold = item.gold if item.phase == "training" and chosen.get("verified") else ()
         shown: dict[str, Any] = {"item": item, "chosen": chosen, "questions": dict(questions(item)), "gold": gold}
-        place = order.index(item)
-        return show("item.html", form=stamp(token), number=number, of=len(order), place=place, **shown)
+        return show("item.html", form=stamp(token), number=number, of=len(order), place=order.index(item), **shown)
 
     @app.post("/consent")
     async def consent(request: Request) -> Response:

@@ -56,10 +56,9 @@ class Study:
 
     def item(self, item_id: str) -> Item:
         """The item of that id. Raises BadInput: there is none."""
-        for item in self.items:
-            if item.id == item_id:
-                return item
-        raise BadInput(f"study {self.name!r} has no item {item_id!r}")
+        if (found := next((item for item in self.items if item.id == item_id), None)) is None:
+            raise BadInput(f"study {self.name!r} has no item {item_id!r}")
+        return found
 
     def save(self, path: Path) -> None:
         """One JSON file."""
@@ -154,8 +153,7 @@ def rows_study(rows: Sequence[Mapping[str, Any]], name: str, kind: str) -> Study
     fields, labels = SHOWN[kind], tuple(TEXTS[kind]["labels"])
     items = []
     for place, row in enumerate(rows):
-        missing = [key for key in ("item_id", *fields) if not isinstance(row.get(key), str)]
-        if missing:
+        if missing := [key for key in ("item_id", *fields) if not isinstance(row.get(key), str)]:
             raise BadInput(f"study {name!r}, row {place}: {missing} is no text; a {kind} needs item_id, {fields}")
         body = {key: row[key] for key in fields}
         items.append(Item(row["item_id"], kind, "testing", body, labels, source=str(row.get("suite", ""))))

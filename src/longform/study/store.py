@@ -62,8 +62,7 @@ class Store:
         found = {label: secrets.token_urlsafe(24) for label in labels}
         with self._writing() as held:
             known = {label for (label,) in held.execute("SELECT label FROM annotators")}
-            taken = sorted(label for label in found if label in known or labels.count(label) > 1)
-            if taken:
+            if taken := sorted(label for label in found if label in known or labels.count(label) > 1):
                 raise BadInput(f"annotators {taken}: invited already, or named twice; nobody was invited; fix that")
             held.executemany("INSERT INTO annotators VALUES (?, ?, NULL)", [(found[one], one) for one in found])
         return found

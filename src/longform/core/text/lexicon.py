@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.documents import BadInput
+from longform.core.documents import BadInput, grouped
 from longform.core.malformed import refusing
 
 HYPERNYM, HYPONYM, MERONYM, HOLONYM, HORIZONTAL, CAUSE = range(6)
@@ -56,11 +56,9 @@ class Lexicon:
     @cached_property
     def nouns(self) -> dict[str, tuple[int, ...]]:
         """Noun lemma -> its synsets, first sense first."""
-        found: dict[str, dict[int, None]] = {}
-        for word, synset in zip(self.sense_words, self.sense_synsets.tolist(), strict=True):
-            if self.parts_of_speech[synset] == "n":
-                found.setdefault(word, {})[synset] = None
-        return {word: tuple(synsets) for word, synsets in found.items()}
+        senses = zip(self.sense_words, self.sense_synsets.tolist(), strict=True)
+        nouns = grouped((sense for sense in senses if self.parts_of_speech[sense[1]] == "n"), lambda sense: sense[0])
+        return {word: tuple(dict.fromkeys(synset for _, synset in own)) for word, own in nouns.items()}
 
     @cached_property
     def nouns_only(self) -> bool:
@@ -108,9 +106,8 @@ class Lexicon:
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Plain arrays for an npz; every name ends in ``_names``, since no row belongs to a unit."""
         strings = (self.synsets, self.parts_of_speech, self.glosses, self.sense_words, [*self.irregular])
-        numbers = (self.links, self.sense_synsets, self.sense_counts)
         tables = [np.array(values, dtype=np.str_) for values in (*strings, [*self.irregular.values()])]
-        tables += [values.astype(np.int64) for values in numbers]
+        tables += [values.astype(np.int64) for values in (self.links, self.sense_synsets, self.sense_counts)]
         return {f"lexicon_{name}_names": values for name, values in zip(_TABLES, tables, strict=True)}
 
 
@@ -285,7 +282,5 @@ class Taxonomy:
     @cached_property
     def links(self) -> dict[int, list[tuple[int, int]]]:
         """Kind and target of each link, by source."""
-        table = defaultdict(list)
-        for source, kind, target in self.lexicon.links.tolist():
-            table[source].append((kind, target))
-        return table
+        by_source = grouped(self.lexicon.links.tolist(), lambda link: link[0])
+        return {source: [(kind, target) for _, kind, target in links] for source, links in by_source.items()}

@@ -34,18 +34,12 @@ def lemma(word: str) -> str:
         return word[:-3] + "man"
     if last.endswith("ies") and len(last) > 4:
         return word[:-3] + "y"
-    if last.endswith(("sses", "xes", "zzes", "ches", "shes")):
-        return word[:-2]
-    return word.removesuffix("s")
+    return word[:-2] if last.endswith(("sses", "xes", "zzes", "ches", "shes")) else word.removesuffix("s")
 
 
 NOUN, VERB, ADJECTIVE, ADVERB = "n", "v", "a", "r"
 BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
-CLOSED: dict[str, str] = {}
-for _kind, _words in WORDS["closed"].items():
-    for _word in _words.split():
-        CLOSED.setdefault(_word, _kind)
-CLOSED["that"] = "break"
+CLOSED = {word: kind for kind, words in reversed(WORDS["closed"].items()) for word in words.split()} | {"that": "break"}
 BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}
 ADJECTIVE_ENDINGS, NOUN_ENDINGS = (tuple(WORDS[name].split()) for name in ("adjective_endings", "noun_endings"))
@@ -143,9 +137,7 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
         elif kind == "mark":
             preposition = ""
         elif kind == NOUN:
-            role = "O" if verb else "S"
-            if preposition:
-                role = AGENT if passive and preposition == "by" else "X"
+            role = (AGENT if passive and preposition == "by" else "X") if preposition else "O" if verb else "S"
             clause.append((word.lower().removesuffix("'s").removesuffix("’s").removesuffix("'"), role))
     return found + _deep(clause, passive)
 

@@ -164,10 +164,7 @@ def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
 
 def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
     """The units before an edit that changed their order."""
-    original: list[Unit] = list(units)
-    for place, source in enumerate(edit["order"]):
-        original[source] = units[place]
-    return original
+    return [unit for _, unit in sorted(zip(edit["order"], units, strict=True), key=lambda pair: pair[0])]
 
 
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
@@ -175,8 +172,7 @@ def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple
     if not 0 <= start < end <= len(text) or text[start:end] == new:
         place = f"span {start}..{end} with {new!r} in a text of {len(text)}"
         raise BadInput(f"{kind}: {place}; it must lie inside and change it")
-    edit = {"kind": kind, "start": start, "old": text[start:end], "new": new}
-    return text[:start] + new + text[end:], edit
+    return text[:start] + new + text[end:], {"kind": kind, "start": start, "old": text[start:end], "new": new}
 
 
 def rementioned(text: str, start: int, end: int, antecedent: str, possessive: bool) -> tuple[str, Edit]:

@@ -102,8 +102,7 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
 
 def full_stop_sentences(text: str) -> list[str]:
     """Cut at every full stop followed by a blank and nowhere else, as the released BBScore code does (sheng2024)."""
-    pieces = re.split(r"(?<=\.) ", text.replace(".\n", ". ").strip())
-    return [piece for piece in pieces if piece.strip(". ")]
+    return [piece for piece in re.split(r"(?<=\.) ", text.replace(".\n", ". ").strip()) if piece.strip(". ")]
 
 
 def spacy_sentences(text: str) -> list[str]:

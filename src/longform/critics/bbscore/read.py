@@ -67,10 +67,9 @@ def read(
     """Ragged ``latents`` under each head of a trained ``reader``, or features of any frozen encoder, and ``text_ids``; ``rating`` if known."""
     trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
     encoder = open_encoder(reader) if trained is None else trained.frozen.encoder
-    rule = splitter or (trained.splitter if trained else "full_stops")
     places = [place for place, document in enumerate(documents) if splits is None or document.split in splits]
     chosen = [documents[place] for place in places]
-    texts = split_sentences(chosen, rule)
+    texts = split_sentences(chosen, splitter or (trained.splitter if trained else "full_stops"))
     if not texts:
         raise BadInput(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits")
     features = encoder.encode([text for pieces in texts for text in pieces], f"infer {name}")

@@ -13,21 +13,14 @@ import numpy as np
 from longform.core.critic import FITTED
 from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
 from longform.core.resampling import generator
-from longform.critics.coreference.score import (
-    ORDER,
-    STOP,
-    KneserNeyCritic,
-    MentionCritic,
-    PersonChain,
-    form_vocabulary,
-    person_chains,
-    window_keys,
-)
+from longform.critics.coreference import score
+from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, PersonChain, person_chains, window_keys
 
 NgramCritic = MentionCritic | KneserNeyCritic
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
 MIN_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
+RATIOS = 5  # so many of them
 ARTICLES = 4  # as many as Figures 10 to 13
 MIN_SYMBOLS = 20  # ours: shorter chains make a page only where there are too few others
 units_from_readout = person_chains
@@ -72,8 +65,7 @@ def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
         low, high = np.searchsorted(keys, [history << packing.bits, (history + 1) << packing.bits])
         last = keys[low:high] & packing.mask(1)
         names = [packing.names(int(code), critic.forms)[0] for code in last]
-        kept = [i for i, symbol in enumerate(names) if symbol != STOP]
-        if kept:
+        if kept := [i for i, symbol in enumerate(names) if symbol != score.STOP]:
             log_probs = critic.score_windows((key >> packing.bits << packing.bits) | last[kept])
             best = int(np.argmax(log_probs))
             return names[kept[best]], float(log_probs[best])
@@ -104,11 +96,9 @@ def rare_rows(
     return made
 
 
-def ratio_rows(
-    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], rows: int = 5
-) -> tuple[list[Row], list[Row]]:
+def ratio_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]) -> tuple[list[Row], list[Row]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
-    blank = replace(critic, forms=form_vocabulary([u for u in [*real, *generated] if u.valid]))
+    blank = replace(critic, forms=score.form_vocabulary([u for u in [*real, *generated] if u.valid]))
     often = [keys[counts >= MIN_COUNT] for keys, counts in (_counts(blank, units) for units in (real, generated))]
     keys = np.intersect1d(often[0], often[1], assume_unique=True)
     real_log, generated_log = (blank.fit_tokens(blank.read(units)).score_windows(keys) for units in (real, generated))
@@ -120,7 +110,7 @@ def ratio_rows(
         }
         for i in np.argsort(-ratio, kind="stable")
     ]  # fmt: skip
-    return made[:rows], made[::-1][:rows]
+    return made[:RATIOS], made[::-1][:RATIOS]
 
 
 @dataclass(frozen=True)
@@ -162,7 +152,7 @@ class AttributionCritic(MentionCritic):
 
 
 def ngram_attribution(
-    *, real: Readout, order: int = ORDER, threshold: float = RARE_LOG_PROBABILITY
+    *, real: Readout, order: int = score.ORDER, threshold: float = RARE_LOG_PROBABILITY
 ) -> AttributionCritic:
     """The critic that holds the test chains of the readout that it is fitted on, to compare with."""
     held_out = tuple(chain for chain in chains_from_readout(real) if chain.split == "test")

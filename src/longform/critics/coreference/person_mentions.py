@@ -85,8 +85,7 @@ def _sentence(
         if size:
             made = _name(tokens, i, size, number, first_names)
         elif folded in THIRD_PERSON and token.text in PERSON_PRONOUNS | {"Himself", "Herself"}:
-            gender = THIRD_PERSON[folded]
-            made = Candidate(token.start, token.end, token.start, number, i, PRONOUN, (folded,), gender)
+            made = Candidate(token.start, token.end, token.start, number, i, PRONOUN, (folded,), THIRD_PERSON[folded])
         elif folded in NOUNS:
             made = _noun(tokens, i, number)
         size = max(size, 1)

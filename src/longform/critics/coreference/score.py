@@ -226,10 +226,6 @@ class _NgramScores(
             raise BadInput(f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns")
         return _compiled().scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
-    def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
-        """The chains that are scored: the units themselves, unless a subclass says otherwise."""
-        return units
-
     def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
         tokens = self.read(self.judged(units))
         return np.split(self.score_tokens(tokens), np.cumsum(tokens.lengths)[:-1])[: len(units)]

@@ -172,9 +172,7 @@ class GridRanker(SumScored, better="higher", divided=("value", "texts"), parts="
         return Tally.of(units, ("value", "texts", "excluded"), rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        if unit.empty:
-            return np.full(len(orders), np.nan)
-        return self.features.of_orders(unit, orders) @ self._fitted()
+        return np.full(len(orders), np.nan) if unit.empty else self.features.of_orders(unit, orders) @ self._fitted()
 
     def _fitted(self) -> np.ndarray:
         if not self.weights.size:

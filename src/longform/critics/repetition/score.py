@@ -71,8 +71,7 @@ class GramProportion(SumScored, better="higher"):
         return Tally.of(units, ("distinct", "reference", "ratio", "generations", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        average = self.reading == "average_of_ratios"
-        top, bottom = ("ratio", "generations") if average else ("distinct", "reference")
+        top, bottom = ("ratio", "generations") if self.reading == "average_of_ratios" else ("distinct", "reference")
         return ratio(sums.total(top), sums.total(bottom))
 
 

@@ -146,8 +146,7 @@ class CorrectedTitleCritic(TitleCritic):
 
     def corrected_table(self) -> np.ndarray:
         r"""$\tilde L = C^{-1} L C^{-\top}$, float64 (states, states), nats."""
-        half = np.linalg.solve(self.channel, self.log_transitions)
-        return np.linalg.solve(self.channel, half.T).T
+        return np.linalg.solve(self.channel, np.linalg.solve(self.channel, self.log_transitions).T).T
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
         """What the channel rests on, and whether so few errors can be corrected."""

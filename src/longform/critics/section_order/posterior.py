@@ -59,8 +59,7 @@ class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
     def fit(self, real: Sequence[TitledArticle]) -> Self:
         symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]
         names, counts = np.unique(np.array(symbols, dtype=np.str_), return_counts=True)
-        shares = np.log(counts / counts.sum())
-        return replace(super().fit(real), share_names=tuple(names.tolist()), log_shares=shares)
+        return replace(super().fit(real), share_names=tuple(names.tolist()), log_shares=np.log(counts / counts.sum()))
 
     def tally(self, units: Sequence[TitledArticle]) -> Tally:
         rows = np.zeros((len(units), len(COLUMNS)))

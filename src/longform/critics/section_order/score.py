@@ -123,8 +123,7 @@ def counted(critic: BigramCritic, units: Sequence[Chain], table: np.ndarray) -> 
     unknown = np.bincount(pairs.unit, pairs.unknown, len(units))
     excluded = [float(not chain.valid) for chain in critic.judged(units)]
     columns = (*(f"{a}|{b}" for a in critic.names for b in critic.names), "logprob", "unknown", "excluded")
-    values = np.column_stack([counts, counts @ table.ravel(), unknown, excluded])
-    return Tally.of(units, columns, values)
+    return Tally.of(units, columns, np.column_stack([counts, counts @ table.ravel(), unknown, excluded]))
 
 
 def totals(critic: BigramCritic, sums: Sums) -> np.ndarray:

@@ -29,8 +29,7 @@ def read(
     for document in documents:
         if document.split in splits:
             states = states_of(document.text, owner, limit)
-            symbols = tuple(map(str, states or ()))
-            chains.append(Chain(document.id, document.split, symbols, valid=states is not None))
+            chains.append(Chain(document.id, document.split, tuple(map(str, states or ())), valid=states is not None))
     found = chains_to_readout(chains)
     names = np.array([str(state) for state in range(len(made.transitions))])
     return replace(found, arrays={**found.arrays, "state_transitions": made.transitions, "state_names": names})

@@ -15,7 +15,7 @@ from longform.core.documents import SPLITS, BadInput, Document, Readout, Section
 from longform.core.text.rendering import pack
 from longform.core.text.sentences import sentence_texts, sentences
 from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, count_terms, inverse, words_of
-from longform.critics.topics.train import Expectation, expectation
+from longform.critics.topics.train import expectation
 from longform.datasets.synthetic_world.lexicon import plural
 
 SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")  # of the truth of a synthetic corpus
@@ -62,9 +62,7 @@ class TopicReader:
         starts = np.concatenate([[0], np.cumsum(np.bincount(owner[spoken], minlength=size))]).astype(np.int64)
         known = replace(counts, starts=starts, terms=counts.terms[spoken], counts=counts.counts[spoken])
         valid = np.diff(known.starts) > 0
-        found = Expectation(*np.zeros((2, 0, self.model.topics - 1)), *np.zeros((3, 0)))
-        if valid.any():
-            found = expectation(known.take(np.flatnonzero(valid)), self.model, RELEASED_INFERENCE)
+        found = expectation(known.take(np.flatnonzero(valid)), self.model, RELEASED_INFERENCE)
         arrays = {}
         for name, values in (("lambda", found.logits), ("nu", found.variances), ("bound", found.bounds)):
             arrays[name] = np.zeros((size, *values.shape[1:]))

@@ -98,10 +98,6 @@ class LogisticNormalCritic(SumScored, better="nearer_real", parts="topics", blam
             row[1] = 0.5 * float(unit.variances @ np.diag(precision))
         return Tally.of(units, COLUMNS, rows)
 
-    def judged(self, units: Sequence[TopicReading]) -> Sequence[TopicReading]:
-        """The units whose logits are scored."""
-        return units
-
     def of_sums(self, sums: Sums) -> Any:
         return ratio(self._nats(sums.total), sums.total("documents"))
 

@@ -15,18 +15,9 @@ import numba
 import numpy as np
 
 from longform.core.documents import BadInput, Document
+from longform.critics.topics import model as topic_model
 from longform.critics.topics.kernels import ABSENT, LANES, UNLIMITED, ascend_documents, expected_words
-from longform.critics.topics.model import (
-    RELEASED,
-    Progress,
-    TermCounts,
-    TopicModel,
-    TopicSettings,
-    build_vocabulary,
-    check_sizes,
-    count_terms,
-    gaussian,
-)
+from longform.critics.topics.model import RELEASED, Progress, TermCounts, TopicModel, TopicSettings, count_terms
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
 RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
@@ -54,7 +45,7 @@ def fit(
     chosen = [document for document in documents if document.split == "train"]
     if not chosen:
         raise BadInput(f"train {name}: got zero documents of split train; the corpus needs some")
-    vocabulary = build_vocabulary(chosen, min_count=min_count, max_share=max_share)
+    vocabulary = topic_model.build_vocabulary(chosen, min_count=min_count, max_share=max_share)
     plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
     counts, unknown = count_terms(chosen, vocabulary)
     used = counts.take(np.flatnonzero(np.diff(counts.starts)))
@@ -75,7 +66,7 @@ def fit(
 
 def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:
     """Standard normal logits, and each topic the counts of one drawn document + 1 + U(0, 1) per word, normalised."""
-    check_sizes(topics, counts.size)
+    topic_model.check_sizes(topics, counts.size)
     draws = tausworthe(seed, topics * (1 + counts.size)).reshape(topics, 1 + counts.size)
     beta = draws[:, 1:] + SEED_SMOOTHING
     for topic, document in enumerate(np.floor(draws[:, 0] * len(counts)).astype(int)):
@@ -140,8 +131,7 @@ def expectation(
         raise BadInput(f"topic model: no topic gives term {term} any probability; drop the term from the documents")
     size, free = len(counts), model.topics - 1
     if start is None:
-        widths = np.minimum(WIDEST, 1 / np.diag(model.precision))
-        points = np.zeros((size, free)), np.tile(widths, (size, 1))
+        points = np.zeros((size, free)), np.tile(np.minimum(WIDEST, 1 / np.diag(model.precision)), (size, 1))
     else:
         points = start.logits, start.variances
     constant = 0.5 * (model.log_det_precision + model.topics - 1)
@@ -177,8 +167,7 @@ def columns_of(counts: TermCounts) -> Columns:
     """The document-term matrix by words; documents stay in order within a word."""
     entries = np.argsort(counts.terms, kind="stable")
     documents = np.repeat(np.arange(len(counts)), np.diff(counts.starts))[entries]
-    starts = np.searchsorted(counts.terms[entries], np.arange(counts.size + 1))
-    return starts.astype(np.int64), documents, entries
+    return np.searchsorted(counts.terms[entries], np.arange(counts.size + 1)).astype(np.int64), documents, entries
 
 
 def word_counts(found: Expectation, columns: Columns, model: TopicModel, threads: int = 1) -> np.ndarray:
@@ -229,5 +218,5 @@ def m_step(found: Expectation, columns: Columns, model: TopicModel, threads: int
     expected = word_counts(found, columns, model, threads)
     totals = expected.sum(axis=1, keepdims=True)
     beta = np.divide(expected, totals, out=np.zeros_like(expected), where=totals > 0)
-    mean, covariance, precision = gaussian(found.logits, found.variances)
+    mean, covariance, precision = topic_model.gaussian(found.logits, found.variances)
     return replace(model, beta=beta, mean=mean, covariance=covariance, precision=precision)

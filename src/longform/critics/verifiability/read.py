@@ -58,8 +58,7 @@ def read(
     if (known := len(truth["setting"])) != len(documents):
         raise BadInput(f"infer {name}: {len(documents)} documents, truth of {known}; run generate again")
     checker, grams, found = open_checker(reader), set[str](), []
-    rows = Readout.of(documents, truth).rows(*WRITTEN)
-    for document, (_, _, *row) in zip(documents, rows, strict=True):
+    for document, (_, _, *row) in zip(documents, Readout.of(documents, truth).rows(*WRITTEN), strict=True):
         opening, texts = document.sections[0], {section.title: section.text for section in document.sections[1:]}
         if CONTINUATION not in texts:
             raise BadInput(f"infer {name}: document {document.id!r} has no continuation; use texts of continuations.py")
@@ -77,8 +76,7 @@ def read(
 
 def open_checker(folder: Path) -> Checker:
     """A saved checker; nothing outside its folder is read."""
-    missing = [n for n in ("checker.json", *PageFile.FILES, *PageIndex.FILES) if not (folder / n).is_file()]
-    if missing:
+    if missing := [n for n in ("checker.json", *PageFile.FILES, *PageIndex.FILES) if not (folder / n).is_file()]:
         raise BadInput(f"{folder}: no {' and '.join(missing[:2])}; name a folder that verifiability trained")
     record, pages = json.loads((folder / "checker.json").read_text(encoding="utf-8")), PageFile(folder)
     return Checker(pages, selector(pages, record), open_entailment(folder, record), record)
@@ -240,8 +238,7 @@ def read_claims(
     if not found:
         raise BadInput(f"infer {name}: no claims in splits {list(splits)}; fix splits, or name a corpus of fever.py")
     checker, units = open_checker(reader), []
-    verdicts = checker.check([claim.text for _, claim in found])
-    for (split, claim), verdict in zip(found, verdicts, strict=True):
+    for (split, claim), verdict in zip(found, checker.check([claim.text for _, claim in found]), strict=True):
         unit, evidence, nothing = f"claim:{claim.id}", frozenset(claim.evidence), np.zeros(0, dtype=np.int64)
         hit = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan
         checks = CheckedText.of(unit, split, [(verdict.label, verdict.evidence)])
@@ -270,6 +267,5 @@ def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_fro
     """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
     lines: dict[str, Sequence[str]] = {}
     for page in pages:
-        title = prefix_of(page, splitter, title_from)[0]
-        lines.setdefault(title, SPLITTERS[splitter](" ".join(page.text.split())))
+        lines.setdefault(prefix_of(page, splitter, title_from)[0], SPLITTERS[splitter](" ".join(page.text.split())))
     return verifier_of_lines(lines, domain)

@@ -185,8 +185,7 @@ class CheckerAccuracy(SumScored, better="higher"):
                 continue
             counts = Counter(zip(unit.truth.labels, unit.checks.labels, strict=True))
             known = unit.column("found")[~np.isnan(unit.column("found"))]
-            confusion = [counts[true, said] for true in LABELS for said in LABELS]
-            rows.append([*confusion, known.sum(), len(known), 0])
+            rows.append([*(counts[true, said] for true in LABELS for said in LABELS), known.sum(), len(known), 0])
         return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
@@ -230,15 +229,13 @@ def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     rates = confusion / confusion.sum(1, keepdims=True)
     if np.linalg.matrix_rank(rates) < len(rates):
         return np.full(len(rates), math.nan)
-    equations = np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)])
-    found, _ = nnls(equations, np.append(observed, SUM_WEIGHT))
+    found, _ = nnls(np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)]), np.append(observed, SUM_WEIGHT))
     return found / found.sum()
 
 
 def missing_labels(known: np.ndarray) -> list[str]:
     """Labels that no known sentence truly has: their error rates are not known, so nothing can be corrected."""
-    counts = known.reshape(len(LABELS), -1).sum(1)
-    return [label for label, count in zip(LABELS, counts, strict=True) if not count]
+    return [label for label, row in zip(LABELS, known.reshape(len(LABELS), -1), strict=True) if not row.any()]
 
 
 def corrected_records(
@@ -258,8 +255,7 @@ def corrected_records(
         rng, draws = generator("corrected", name), []
         for _ in range(resamples):
             drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
-            rates = known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)
-            draws.append(corrected_spg(drawn, rates))
+            draws.append(corrected_spg(drawn, known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)))
         low, high = percentile_interval(np.array(draws))
         truths = [unit.truth.labels[:SENTENCES].count(SUPPORTED) for unit in own if unit.truth is not None]
         details = {

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
-from longform.core.documents import BadInput, Document
+from longform.core.documents import BadInput, Document, grouped
 from longform.core.resampling import derived_seed
 from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailment, Pages, Pair, frozen, selector
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
@@ -84,8 +84,7 @@ class DecomposableAttention(nn.Module):
         scores = self.attend(a) @ self.attend(b).transpose(1, 2) / a.shape[-1] ** 0.5 + self.equal * equal
         beta = _weights(scores, there[:, None]) @ b
         alpha = _weights(scores.transpose(1, 2), here[:, None]) @ a
-        pooled = [*self._pool(a, beta, here), *self._pool(b, alpha, there)]
-        return self.label(torch.cat(pooled, dim=-1))
+        return self.label(torch.cat([*self._pool(a, beta, here), *self._pool(b, alpha, there)], dim=-1))
 
     def _states(self, ids: torch.Tensor, shared: torch.Tensor) -> torch.Tensor:
         states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[..., None]  # nothing beyond a text's end
@@ -136,9 +135,7 @@ def encoded(pair: Pair, vocabulary: Vocabulary) -> Encoded:
     title = frozenset(word.lower() for word in WORD.findall(pair.title))
     claim, left = vocabulary.read(pair.claim, title)
     sentence, right = vocabulary.read(pair.sentence, title)
-    places: dict[str, list[int]] = {}
-    for j, word in enumerate(right):
-        places.setdefault(word, []).append(j)
+    places = grouped(range(len(right)), right.__getitem__)
     return claim, sentence, [(i, j) for i, word in enumerate(left) for j in places.get(word, ())]
 
 
@@ -249,10 +246,9 @@ def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
     """The model of a checker's folder, on the chosen device; ``record`` is what :meth:`Entailment.save` gave."""
     if (folder / BROUGHT).is_dir():
         return brought_entailment(folder / BROUGHT)
-    vocabulary = Vocabulary.of(record["words"])
     network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
     network.load_state_dict(load_file(folder / TRAINED))
-    return TrainedEntailment(network.to(chosen_device()).eval(), vocabulary)
+    return TrainedEntailment(network.to(chosen_device()).eval(), Vocabulary.of(record["words"]))
 
 
 Labelled = tuple[Pair, str]
@@ -318,18 +314,12 @@ class EntailmentLearner(Learner):
 
 
 def train_entailment(
-    pairs: Mapping[str, Sequence[Labelled]],
-    *,
-    size: int,
-    min_count: int,
-    schedule: Mapping[str, Any],
-    seed: int,
-    name: str,
-    scratch: Any,
+    pairs: Mapping[str, Sequence[Labelled]], *, size: int, min_count: int, seed: int, name: str, **training: Any
 ) -> TrainedEntailment:
     """Train on ``pairs["train"]``, keeping the round with the best loss on ``pairs["validation"]``.
 
-    Lower-case words that occur in training ``min_count`` times or more have a state of their own.
+    Lower-case words that occur in training ``min_count`` times or more have a state of their own; ``training`` are the schedule
+    and the scratch folder of :func:`.fit_learner`.
     """
     counts = Counter(label for _, label in pairs["train"])
     if missing := [label for label in LABELS if not counts[label]]:
@@ -345,5 +335,5 @@ def train_entailment(
         split: [(encoded(pair, vocabulary), LABELS.index(label)) for pair, label in pairs[split]] for split in pairs
     }
     items = {split: [item for item in rows if item[0][0] and item[0][1]] for split, rows in items.items()}
-    fit_learner(EntailmentLearner, network, items, collate, schedule, seed=seed, name=name, scratch=scratch)
+    fit_learner(EntailmentLearner, network, items, collate, **training, seed=seed, name=name)
     return TrainedEntailment(network, vocabulary)

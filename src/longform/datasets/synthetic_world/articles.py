@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -74,11 +74,9 @@ class SentenceWriter:
                 self.marks.append(len(pieces))
                 pieces.append(self.surfaces[part - 1])
             else:
-                known = len(page.words)
-                text = part(page)
-                if len(page.words) > known:
-                    page.places.append(len(pieces))
-                pieces.append(text)
+                pieces.append(part(page))
+                if len(page.words) > len(page.places):
+                    page.places.append(len(pieces) - 1)
 
     def _main(self) -> tuple[str, ...]:
         """The main clause; returns the relations of the facts that it states."""
@@ -183,12 +181,8 @@ def write(seed: int, domain_name: str, index: int) -> Article:
     facts = {name: relation.draw(draws, world.vocabulary) for name, relation in RELATIONS[kind].items()}
     cast = _cast(symbols, index, draws)
     page = _page(kind, facts, cast, world.vocabulary.topics[topics[0]], index, draws)
-    groups: list[list[Symbol]] = []  # mentions by sentence
-    for symbol in symbols:
-        if symbol == STOP:
-            groups.append([])
-        else:
-            groups[-1].append(symbol)
+    stops = [place for place, symbol in enumerate(symbols) if symbol == STOP]  # one opens each sentence
+    groups = [symbols[a + 1 : b] for a, b in pairwise([*stops, len(symbols)])]  # mentions by sentence
     met: set[int] = set()
     sections, rows = [], zip(topics, groups, strict=True)
     for place, (row, count) in enumerate(zip(chain, counts, strict=True)):

@@ -147,11 +147,9 @@ def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, in
     def reordered(kind: str, number: int) -> Document:
         """An article's sections in random order in texts of their own, each under its title where titles are shown."""
         article = to_document(write(world, kind, number), kind)
-        chosen = [
-            article.sections[i] for i in generator(world, "sections", article.id).permutation(len(article.sections))
-        ]
-        parts = [section.text if number % 2 else f"{section.title}: {section.text}" for section in chosen]
-        return replace(article, sections=tuple(Section(None, part) for part in parts))
+        order = generator(world, "sections", article.id).permutation(len(article.sections))
+        parts = [section.text if number % 2 else f"{section.title}: {section.text}" for section in article.sections]
+        return replace(article, sections=tuple(Section(None, parts[i]) for i in order))
 
     made = _texts(name, world, documents, {kind: partial(reordered, kind) for kind in ARTICLE_DOMAINS}, {})
     if not made:

@@ -59,10 +59,7 @@ def article_corpus(
 
 
 def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
-    """What the articles were drawn from and what was drawn; spans count characters of ``Document.text``.
-
-    ``mention_chain`` indexes ``mention_symbol_names``: ``.``, ``MALE:0`` or ``he:0``, persons numbered within a document.
-    """
+    """What the articles were drawn from and what was drawn; spans count characters of ``Document.text``."""
     sentences: list[list[tuple[int, ...]]] = []  # columns of each sentence, by article
     mentions: list[list[tuple[int, ...]]] = []
     for article in articles:
@@ -107,6 +104,7 @@ def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
         "connective_probabilities": grammar.connective_probabilities(),
         **ragged("mention_chain", [[index[symbol] for symbol in chain] for chain in chains], np.int32),
         **columns("mention", mentions, "start end sentence person"),
+        # ``.``, ``MALE:0`` or ``he:0``, persons numbered within a document
         "mention_symbol_names": np.array(symbols, dtype=np.str_),
     }
 

@@ -167,8 +167,7 @@ def _misconnected(context: Context) -> str:
     wrong = np.flatnonzero(probabilities.any(axis=0) & ~probabilities[alike].any(axis=0)).tolist()
     old, new = grammar.CONNECTIVES[sentence.connective], grammar.CONNECTIVES[context.draws.pick(wrong)]
     if sentence.across:
-        comma = "" if new == "yet" else ","
-        return re.sub(rf"^{old.capitalize()},?", new.capitalize() + comma, sentence.text)
+        return re.sub(rf"^{old.capitalize()},?", new.capitalize() + ("" if new == "yet" else ","), sentence.text)
     head, _, tail = sentence.text.rpartition(f" {old} ")
     return f"{head} {new} {tail}"
 

@@ -106,8 +106,7 @@ class Verifier:
         """
         triples = read_claim(sentence, self.domain)
         known = [self.stated.get((t.title, t.relation)) for t in triples]
-        against = {fact[1] for t, fact in zip(triples, known, strict=True) if fact and fact[0] != t.value}
-        if against:
+        if against := {fact[1] for t, fact in zip(triples, known, strict=True) if fact and fact[0] != t.value}:
             return Verdict(REFUTED, frozenset(against))
         if known and all(known):
             return Verdict(SUPPORTED, frozenset(fact[1] for fact in known if fact))

@@ -36,8 +36,7 @@ def connective_probabilities() -> np.ndarray:
     values = np.zeros((2, len(SENSES), len(CONNECTIVES)))
     for place, name in enumerate(("inside", "across")):
         for sense, row in _TABLE[name].items():
-            for connective, probability in row.items():
-                values[place, SENSES.index(sense), CONNECTIVES.index(connective)] = probability
+            values[place, SENSES.index(sense), [CONNECTIVES.index(word) for word in row]] = list(row.values())
     return values
 
 

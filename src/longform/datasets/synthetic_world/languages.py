@@ -61,8 +61,7 @@ def parallel_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object])
         subject, verb, thing, place = (" ".join(words) for words in phrases.values())
         source = f"the {subject} {verb} the {thing} near the {place} ."
         for part in ("subject", "object", "place"):
-            ordered = phrases[part][::-1] if spelling["adjectives"] == ("after",) else phrases[part]
-            phrases[part] = ["the", *ordered]
+            phrases[part] = ["the", *(phrases[part][::-1] if spelling["adjectives"] == ("after",) else phrases[part])]
         words = [translate_word(language, word) for part in spelling["order"] for word in phrases[part]]
         sections = (Section("source", source), Section("target", f"{' '.join(words)} ."))
         documents.append(Document(f"parallel-{index:06d}", split_of(index), sections))

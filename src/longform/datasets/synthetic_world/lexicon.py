@@ -133,9 +133,7 @@ def plural(noun: str) -> str:
         return noun[:-2] + "en"
     if noun.endswith(("s", "x", "z", "ch", "sh")):
         return noun + "es"
-    if noun.endswith("y") and noun[-2] not in "aeiou":
-        return noun[:-1] + "ies"
-    return noun + "s"
+    return noun[:-1] + "ies" if noun.endswith("y") and noun[-2] not in "aeiou" else noun + "s"
 
 
 @cache

@@ -60,9 +60,7 @@ class MentionProcess:
             return {STOP: 1.0}
         certain = self.opens_with_person and window == OPENING
         people = [(person, GENDER_OF[tag]) for tag, person in reversed(window) if person >= 0]
-        latest: dict[str, int] = {}
-        for person, gender in people:
-            latest.setdefault(gender, person)
+        latest = {gender: person for person, gender in reversed(people)}
         genders = dict(people)
         inside = {person for _, person in window[len(window) - place :]}
         weights: dict[Symbol, float] = {}

@@ -137,15 +137,13 @@ def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[st
     if form not in FORMS:
         raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix form")
     files, read = FORMS[form]
-    unknown = sorted(set(reader or {}) - set(inspect.signature(read).parameters))
-    if unknown:
+    if unknown := sorted(set(reader or {}) - set(inspect.signature(read).parameters)):
         raise BadInput(f"the reader of {form} has no setting {unknown}; fix reader")
     with tempfile.TemporaryDirectory() as place:
         for file, content in files(seed, documents).items():
             (Path(place) / file).write_bytes(content)
         paths = list(Path(place).iterdir())
-        target = paths[0] if len(paths) == 1 else Path(place)
-        corpus = read(name=name, seed=seed, raw=target, **(reader or {}))
+        corpus = read(name=name, seed=seed, raw=paths[0] if len(paths) == 1 else Path(place), **(reader or {}))
     return Corpus(corpus.documents, corpus.truth, {**corpus.facts, "synthetic": True, "form": form})
 
 

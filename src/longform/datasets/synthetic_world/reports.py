@@ -55,8 +55,7 @@ def write_report(seed: int, index: int) -> Report:
     tables = draws.pick(vocabulary("everyday").topics).tables
     nouns = sorted({noun for slot in ("thing", "person", "being") for noun in tables[slot]})
     entities = tuple(nouns[i] for i in rng.permutation(len(nouns))[:width])
-    sentences = tuple(_sentence(row, entities, draws) for row in grid.tolist())
-    return Report(index, sentences, entities, grid)
+    return Report(index, tuple(_sentence(row, entities, draws) for row in grid.tolist()), entities, grid)
 
 
 def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
@@ -144,8 +143,7 @@ def write_cluster(seed: int, index: int) -> list[Rated]:
     for severity in SEVERITIES:
         damaged = corrupt(article, domain_name=SOURCE, corruption=corruption, severity=severity, seed=seed)
         raw = BEST - SLOPE * severity + bias + NOISE * rng.standard_normal(RATERS)
-        marks = np.clip(np.rint(raw), 1, 7).astype(np.int64)
-        rated.append(Rated(damaged, corruption, severity, raw, marks))
+        rated.append(Rated(damaged, corruption, severity, raw, np.clip(np.rint(raw), 1, 7).astype(np.int64)))
     return rated
 
 

@@ -105,8 +105,7 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
         sources.append(source)
 
     asked = [(speaker, line) for speaker in (0, 1) for line in range(5)]
-    order = rng.permutation(len(asked))
-    for speaker, line in [asked[i] for i in order[: draws.integer(4, 8)]]:
+    for speaker, line in [asked[i] for i in rng.permutation(len(asked))[: draws.integer(4, 8)]]:
         while len(turns) % 2 == speaker:  # the question stands at the other speaker's turn
             add(draws.pick(SMALL_TALK[1:]))
         fact = personas[speaker][line]

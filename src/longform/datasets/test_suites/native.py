@@ -103,8 +103,7 @@ def connectives(
     ``match_case`` a replacement is capitalised where the original is; without, as in the paper, it is in lower case
     everywhere, so that every use which opens a sentence (all of "However") is also spoilt by its case.
     """
-    lines = path.suffix == ".jsonl"
-    uses = readers.read_connective_lines(path) if lines else readers.read_disco_annotation(path)
+    uses = readers.read_connective_lines(path) if path.suffix == ".jsonl" else readers.read_disco_annotation(path)
     opening = Counter(use.connective for use in uses if not use.text[: use.start].strip())
     inside = [use for use in uses if use.text[: use.start].strip() and use.text[use.end :].strip()]
     kinds = grouped((use for use in inside if use.connective in CONNECTIVES), lambda use: (use.connective, use.sense))
@@ -205,8 +204,7 @@ def build(
         "texts": texts,
         "suites": lambda path: (read_suite(file) for file in sorted(path.glob("*.json"))),
     }
-    unknown = sorted(sources.keys() - builders.keys())
-    if unknown:
+    if unknown := sorted(sources.keys() - builders.keys()):
         raise BadInput(f"prepare {name}: sources {unknown}; allowed are {sorted(builders)}; fix the entry")
     suites: list[Suite] = []
     for kind, place in sources.items():

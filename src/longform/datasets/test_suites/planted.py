@@ -125,8 +125,7 @@ def _uses(article: Article) -> Iterator[str]:
             use = uses[0] if sentence.across else uses[-1]
             before = f"{sentences[place - 1].text} " if sentence.across else ""
             marked = f"{sentence.text[: use.start()]}<c>{use.group()}</c>{sentence.text[use.end() :]}"
-            sense = grammar.SENSES[sentence.sense]
-            yield f"planted-{article.index}-{place}\t{connective}\t{sense}\t{before}{marked}"
+            yield f"planted-{article.index}-{place}\t{connective}\t{grammar.SENSES[sentence.sense]}\t{before}{marked}"
 
 
 def translated(text: str, language: str) -> str:

@@ -60,8 +60,7 @@ def read_stories(path: Path) -> list[tuple[str, tuple[str, ...], str, str]]:
     rows = csv.DictReader(lines, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
     stories = []
     for number, row in enumerate(rows, 2):
-        missing = [name for name in ["InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"] if not row.get(name)]
-        if missing:
+        if missing := [name for name in ["InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"] if not row.get(name)]:
             raise BadInput(f"{path}:{number}: a story lacks {missing}; name a file with the columns of the test")
         answer = row["AnswerRightEnding"].strip()
         if answer not in ("1", "2"):

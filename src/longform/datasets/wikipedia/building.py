@@ -100,13 +100,11 @@ def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, w
         for task in missing:
             extract_shard(task)
     records = [_ledger(task.record) for task in tasks]
-    counts = sum((Counter(record["counts"]) for record in records), Counter())
-    megabytes = sum(record["wikitext_bytes"] for record in records) / 1e6
     return {
         "shards": len(tasks),
         "redone": len(missing),
-        "counts": dict(sorted(counts.items())),
-        "wikitext_mb": megabytes,
+        "counts": dict(sorted(sum((Counter(record["counts"]) for record in records), Counter()).items())),
+        "wikitext_mb": sum(record["wikitext_bytes"] for record in records) / 1e6,
     }
 
 
@@ -211,14 +209,12 @@ def build(
     thresholds, asked = settings(Filters, filters or {}), settings(Extraction, extraction or {})
     with ExitStack() as stack:
         if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
-            place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            folder = place / "shards"
+            folder = (scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))) / "shards"
             extract(dump_in(raw), folder, extraction=asked, workers=workers)
         shards = Shards(folder)
         read = {"corpus": name, "pages": shards.counts}
         selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
-    kept = shortened(selection, short_tokens) if subset else selection
-    return filtered_corpus(kept, count, raw, read)
+    return filtered_corpus(shortened(selection, short_tokens) if subset else selection, count, raw, read)
 
 
 def dump_in(raw: Path) -> Path:

@@ -87,8 +87,7 @@ class PageScanner:
                 del self.buffer[: 1 - len(_OPEN)]
                 return
             end = self.buffer.find(_CLOSE, start)
-            whole = end >= 0 and end - start <= self.limit
-            if whole:
+            if 0 <= end <= start + self.limit:
                 yield bytes(self.buffer[start : end + len(_CLOSE)])
                 del self.buffer[: end + len(_CLOSE)]
             elif end >= 0 or len(self.buffer) - start > self.limit:
@@ -205,9 +204,8 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
     listed = [(_MONTH.fullmatch(path.name), path) for path in sorted(folder.glob("pageviews-*"))]
     months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
     if sorted(month for month, _ in months) != list(range(1, 13)):
-        got = [path.name for _, path in months]
         needed = f"one file for each, pageviews-{year}01-user.bz2 ..."
-        raise BadInput(f"{folder}: months of {year}: {got}; needed is {needed}")
+        raise BadInput(f"{folder}: months of {year}: {[path.name for _, path in months]}; needed is {needed}")
     by_title, ids, counts = Counter[str](), dict[str, str](), Counter[str]()
     for _, path in months:
         if path.suffix == ".json":
@@ -220,8 +218,7 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
         views[key] += count
         titles.setdefault(key, []).append(title)
     order = sorted(views, key=lambda key: (-views[key], key))
-    ranked = [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order]
-    return ranked, counts
+    return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order], counts
 
 
 @refusing("Wikimedia's page views, a line a page: wiki, title, id or null, access, views, views by day")

@@ -193,8 +193,7 @@ class GuardedParser:
             self._pipe, theirs = Pipe()
             code = _BOOT.format(str(Path(__file__).parents[3]), theirs.fileno(), self.page_seconds, self.memory)
             command, null = [sys.executable, "-c", code], subprocess.DEVNULL
-            fds = [theirs.fileno()]
-            self._child = subprocess.Popen(command, pass_fds=fds, stdin=null, stdout=null, stderr=null)
+            self._child = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=null, stdout=null, stderr=null)
             theirs.close()
         try:
             self._pipe.send_bytes(json.dumps([mode, wikitext]).encode())

@@ -234,8 +234,7 @@ def expectation(
             poor = np.flatnonzero(np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT))
             if tables.joint.dtype != np.float64 and len(poor):
                 scan.log_partition[poor] = -np.inf
-                chosen = [indices[i] for i in scan.order[poor]]
-                again, rows = scan_in_float64(chosen, tables.transitions, tables.joint)
+                again, rows = scan_in_float64([indices[i] for i in scan.order[poor]], tables.transitions, tables.joint)
                 again.backward()
             pairs = [transition_counts(one) for one in (scan, again) if one]
             if place > left.start:

@@ -188,8 +188,7 @@ def against_torch_struct(
     """
     states = np.unique(np.linspace(0, model.num_states - 1, STATES).astype(np.int64))
     length = max(1, int(PRODUCTS / (len(states) * model.max_duration) ** 3) // TEXTS)
-    given = [model.ngrams.index(model.ngrams.encode(text[:length])) for text in sequences[:TEXTS]]
-    indices, rows = renumbered(given)
+    indices, rows = renumbered([model.ngrams.index(model.ngrams.encode(text[:length])) for text in sequences[:TEXTS]])
     with np.errstate(divide="ignore"):
         tables = np.log(model.transitions), np.log(model.joint[rows])
     log_transitions, log_joint = (torch.from_numpy(table).to(device) for table in tables)

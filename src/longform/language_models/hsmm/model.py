@@ -89,13 +89,11 @@ class SemiMarkovLM:
         uniforms = np.stack([rng.random((2, num_segments)) for rng in generators])
         states = np.zeros(uniforms[:, 0].shape, dtype=np.int64)
         rows, cumulated = np.empty_like(states), np.cumsum(self.transitions, axis=1, dtype=np.float64)
-        current = states[:, 0]
         for m in range(num_segments):
-            before, current = current, np.empty_like(current)
+            before = states[:, m - 1].copy()  # at first of the last column, which is still state 0
             for state in np.unique(before):
                 here = before == state
-                current[here] = _inverse(cumulated[state], uniforms[here, 0, m])
-            states[:, m] = current
+                states[here, m] = _inverse(cumulated[state], uniforms[here, 0, m])
         for state in np.unique(states):
             here = states == state
             rows[here] = _inverse(np.cumsum(self.joint[:, state].astype(np.float64)), uniforms[:, 1][here])

@@ -96,9 +96,7 @@ def by_em(texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scrat
 
 def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
     """Log-likelihood in nats of texts; a text without a path counts as a thousand nats a token, so fewer is better."""
-    values = model.log_likelihood(texts)
-    floor = np.array([-1000.0 * len(text) for text in texts])
-    return float(np.maximum(values, floor).sum())
+    return float(np.maximum(model.log_likelihood(texts), [-1000.0 * len(text) for text in texts]).sum())
 
 
 EVERY = 120.0  # ours: seconds of an iteration that a kill may cost

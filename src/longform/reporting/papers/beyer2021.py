@@ -38,8 +38,7 @@ def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "")
 
     cells = given.crossed(_accuracies(given, *tasks), given.name, ("system",), "task")
     cells += given.printed_alone(given.name, place)
-    notes = [*([note] if note else []), *given.notes]
-    return Table(f"{caption}: share of items whose prediction holds", cells, notes)
+    return Table(f"{caption}: share of items whose prediction holds", cells, [*([note] if note else []), *given.notes])
 
 
 def other_suites(given: Given, caption: str, inside: Sequence[str]) -> Table:
@@ -227,8 +226,7 @@ def harness_tasks(given: Given, texts: str) -> Files:
 def human_sheet(given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int) -> Files:
     """Pairs of texts for human judges from the named suites, sides by seed. Raises BadInput: the corpus lacks one of the suites."""
     known = {suite.name: suite for suite in _suites(given.data / texts)}
-    missing = sorted(set(suites) - known.keys())
-    if missing:
+    if missing := sorted(set(suites) - known.keys()):
         raise BadInput(f"judgement sheet: no suites {missing} in {texts}; allowed are {sorted(known)}")
     return Files(judgement_sheet([known[name] for name in suites], per_suite, seed))
 

@@ -81,8 +81,7 @@ def table_1(given: Given) -> Table:
     cells = measured(given, "test", TABLE_1, "table_1")
     cells += measured(given, "test", TABLE_1[2:], variant="gold", column="{} by exact rules")
     small = replace(given, results=given.results.where(system=list(chosen(given).values())))
-    found = measured(small, "grid", TABLE_1)
-    cells += [replace(c, row=f"small model, chosen on validation: {c.row}") for c in found]
+    cells += [replace(c, row=f"small model, chosen on validation: {c.row}") for c in measured(small, "grid", TABLE_1)]
     caption = "Table 1. Repetition and verifiability by decoder, test prefixes (percent, but for distinct 4-grams)"
     return Table(caption, cells, given.notes)
 
@@ -154,8 +153,7 @@ def table_2(given: Given, answers: str | None = None) -> Files:
             printed = block[decoder][place] if decoder in block else None
             cells.append(Cell(row, measure, value, printed=printed, why=why))
         share = None if repeats is None else 100 * repeats
-        signature = "sentences equal to an earlier one of the text"
-        cells.append(Cell(row, "exact repeats", share, signature=signature))
+        cells.append(Cell(row, "exact repeats", share, signature="sentences equal to an earlier one of the text"))
     asked = f"{len(items)} sentences after {sheet['prefixes']} prefixes (paper: {block['prefixes']} prefixes)"
     notes = [f"sheet of {asked}", "give the filled sheet as `answers`, and the table has our numbers too"]
     if ours is not None:
@@ -306,8 +304,7 @@ def figure_5(given: Given) -> Figure:
     measure, kind = "distinct_supported", "delayed_beam"
     widths = sorted({s["top_k"] for s in given.decoders.values() if s["kind"] == kind})
     curves = {k: _series(given, measure, "delay", {"kind": kind, "top_k": k}) for k in widths}
-    sampled = _series(given, measure, "k", {"kind": "top_k"})
-    plain = [(k, _cell(f"plain top-{k:g}", r, given)) for k, r in sampled]
+    plain = [(k, _cell(f"plain top-{k:g}", r, given)) for k, r in _series(given, measure, "k", {"kind": "top_k"})]
     held = {k: [(at, _cell(f"delayed, top-{k}, delay {at:g}", r, given)) for at, r in own] for k, own in curves.items()}
     held = {k: own for k, own in held.items() if own}
     delays = sorted({at for pairs in held.values() for at, _ in pairs})

@@ -50,8 +50,7 @@ def table_6(given: Given, **settings: Any) -> Table:
 
 def length(given: Given) -> Table:
     """Rank correlation of a score with a document's number of sentences; not in the paper."""
-    found = given.results.where(metric="length_correlation")
-    cells = given.crossed(found, "length", ("critic", "variant"), "metric")
+    cells = given.crossed(given.results.where(metric="length_correlation"), "length", ("critic", "variant"), "metric")
     what = "Spearman correlation with the number of sentences, unshuffled test texts"
     return Table(f"How far a score follows length: {what}", cells, given.notes)
 
@@ -64,8 +63,7 @@ def accuracies(
     def place(number: Printed) -> tuple[str, str] | None:
         row, split, name = number.path
         name = (number.where or {}).get(column, name)
-        printed = f"{given.expected['rows'][row]} (printed)"
-        return (printed, given.label(column, name)) if split == "test" else None
+        return (f"{given.expected['rows'][row]} (printed)", given.label(column, name)) if split == "test" else None
 
     found = given.select({"critic": list(given.expected.labels("critic")), "variant": ANY}, where, given.where)
     cells = given.crossed(found, given.name, tuple(rows), column, factor=100)
@@ -147,8 +145,7 @@ def figure_7(given: Given) -> Figure:
     across = min(3, max(len(found), 1))
 
     def draw(canvas: Any) -> None:
-        grid = panels(canvas, len(found), across, sharex=True, sharey=True)
-        for axes, r in zip(grid, found.values(), strict=True):
+        for axes, r in zip(panels(canvas, len(found), across, sharex=True, sharey=True), found.values(), strict=True):
             for one, colour in ((human, "0.45"), (r, COLOURS[0])):
                 mean, low, high = _band(one)
                 places = np.linspace(0, 1, len(mean))

@@ -23,8 +23,7 @@ def derived(results: Results) -> Iterator[Record]:
     for record in select(results, BLAMED):
         yield from ngram_records(record)
     for record in select(results, STATES):  # the share of generated texts that the oracle reads (section 3)
-        whole = (record.units or 0) + (record.excluded or 0)
-        if whole:
+        if whole := (record.units or 0) + (record.excluded or 0):
             counted = wilson_fields(record.units or 0, whole)
             yield beside(record, "survival", **counted, signature="share of texts that the oracle reads")
     # appendix A: the exact value under the critic, the sum of the terms, the distance of a set's own chain to the prior
@@ -38,8 +37,7 @@ def derived(results: Results) -> Iterator[Record]:
             value = totals["evidence"] / totals["transitions"]
             yield beside(record, "log_evidence", value, units=record.units, signature="forward sum")
     for record in select(results, {"critic": "section_order", "metric": "chain_entropy"}):
-        same = {name: getattr(record, name) for name in (*SYSTEM, "seed")}
-        latent = select(results, {**LATENT, **same}).find()
+        latent = select(results, {**LATENT, **{name: getattr(record, name) for name in (*SYSTEM, "seed")}}).find()
         if latent and latent.value and record.value:
             value = math.log(latent.value / record.value)
             yield beside(record, "divergence_from_prior", value, units=record.units, signature="log of the ratio")

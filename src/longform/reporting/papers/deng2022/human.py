@@ -130,8 +130,7 @@ def human_study(given: Given) -> Table:
         notes = [f"mixed effects: {SIGNATURE}"]
     dropped = sorted({name for record in people for name in record.details["dropped"]})
     notes.append(f"set aside by the attention checks, with every answer: {', '.join(dropped) or 'nobody'}")
-    caption = f"Human study: agreement and mixed effects ({_who(people)})"
-    return Table(caption, cells, [*notes, *given.notes])
+    return Table(f"Human study: agreement and mixed effects ({_who(people)})", cells, [*notes, *given.notes])
 
 
 def _flips(details: Mapping[str, Any]) -> list[float]:

@@ -68,8 +68,7 @@ def table_resolvers(given: Given) -> Table:
         "entities mentioned once are left out by every reader; a mention counts by the place of its head word",
         "each critic is fitted on training text as its reader reads it; generated text has no gold chains",
     ]
-    caption = "Sensitivity to the resolver: agreement with synthetic gold, and Latent PPL of mentions"
-    return Table(caption, cells, notes)
+    return Table("Sensitivity to the resolver: agreement with synthetic gold, and Latent PPL of mentions", cells, notes)
 
 
 def ngrams(given: Given, table: str, kind: str, caption: str, header: Sequence[str], keys: Sequence[str]) -> Listing:
@@ -157,8 +156,7 @@ def figures_10_13(given: Given) -> Files:
         "Figures 10 to 13. Generated articles with the largest share of improbable mentions; circled: log P below -7"
     )
     header = ["figure", "circled", "log P", "expected", "its log P"]
-    listing = Listing(caption, header, rows, ["the paper's articles are others"])
-    return Files(pages, listing, f"{links}\n", drawings)
+    return Files(pages, Listing(caption, header, rows, ["the paper's articles are others"]), f"{links}\n", drawings)
 
 
 def figure_wrong_pronoun(given: Given) -> Figure:

@@ -120,8 +120,7 @@ def _marked(text: str, mark: Mark, colours: Mapping[str, str]) -> str:
     if mark.symbol == ".":
         return f'<span class="stop"{note}>.</span>' if mark.bad else ""
     words = text[mark.start : mark.end]
-    tag = "" if form == words else html.escape(form[:1])
-    sub = f"<sub>{tag}{html.escape(entity)}</sub>"
+    sub = f"<sub>{'' if form == words else html.escape(form[:1])}{html.escape(entity)}</sub>"
     inside = f'<mark style="color:{colours[entity]}">{html.escape(words)}{sub}</mark>'
     return f'<span class="bad"{note}>{inside}</span>' if mark.bad else inside
 
@@ -213,8 +212,7 @@ def _article(head: str, document: Document, refused: Collection[int]) -> str:
     lines = [f"### {head}: {len(spans) - len(refused)} of {len(spans)} sentences derivable"]
     shown = [escaped(document.text[start:end]) for start, end in spans]
     shown = [f"**{text}**" if place in refused else text for place, text in enumerate(shown)]
-    lengths = (len(section.text) + len(SECTION_BREAK) for section in document.sections)
-    starts = [0, *accumulate(lengths)]
+    starts = [0, *accumulate(len(section.text) + len(SECTION_BREAK) for section in document.sections)]
     for section, start, end in zip(document.sections, starts, starts[1:], strict=False):
         inside = [text for text, span in zip(shown, spans, strict=True) if start <= span[0] < end]
         lines += [f"*{escaped(section.title)}*"] if section.title else []

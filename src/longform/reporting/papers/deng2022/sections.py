@@ -66,8 +66,7 @@ def figure_sizes(given: Given) -> Figure:
                 kept = {x: number.exp() for x, number in sorted(line.items()) if number is not None}
                 look = {"color": COLOURS[i], "ls": "-" if titles else "--", "marker": "o" if titles else "s"}
                 look["label"] = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
-                values = [y.value for y in kept.values()]
-                axes.errorbar(list(kept), values, errors(kept.values()), capsize=2, **look)
+                axes.errorbar(list(kept), [y.value for y in kept.values()], errors(kept.values()), capsize=2, **look)
             for record in found.where(system="data", corpus=found.values("corpus")[:1]):
                 axes.axhline(record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text")
             axes.set(xscale="log", title=name, xlabel="parameters of the network (thousands)")
@@ -162,9 +161,8 @@ def title_calibration(given: Given) -> Figure:
         for axes, (corpus, points) in zip(grid, bins.items(), strict=True):
             confidence, share, low, high, *_ = (np.array(column) for column in zip(*points, strict=True))
             axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-            arms = [share - low, high - share]
             look = {"color": COLOURS[0], "markersize": 3, "capsize": 2, "clip_on": False, "zorder": 3}
-            axes.errorbar(confidence, share, yerr=arms, fmt="o", **look)
+            axes.errorbar(confidence, share, yerr=[share - low, high - share], fmt="o", **look)
             axes.set(title=corpus, xlim=(0, 1), ylim=(0, 1), aspect="equal")
         canvas.supxlabel("mean confidence of the bin")
         canvas.supylabel("share of correct titles")

@@ -94,8 +94,7 @@ def table_12(given: Given) -> Table:
         made = given.pivot(columns, "table_12", where=own, factor=100)
         cells += [replace(c, row=f"{c.row}: {c.column}", column="frequency, %") for c in made]
     note = f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; {COUNTED}"
-    caption = "Table 12. Section transition errors, % of transitions between sections"
-    return Table(caption, cells, [*given.notes, note])
+    return Table("Table 12. Section transition errors, % of transitions between sections", cells, [*given.notes, note])
 
 
 def figure_4(given: Given) -> Figure:
