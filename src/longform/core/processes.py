@@ -70,7 +70,8 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
         except BadInput as error:
             sys.exit(f"longform: {error}")
 
-    fork, children = multiprocessing.get_context("fork"), []
+    fork = multiprocessing.get_context("fork")
+    children: list[Any] = []
     for name, item in items.items():
         if len(running := [child.sentinel for child in children if child.is_alive()]) == at_once:
             wait(running)

@@ -137,7 +137,9 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
         elif kind == "mark":
             preposition = ""
         elif kind == NOUN:
-            role = (AGENT if passive and preposition == "by" else "X") if preposition else "O" if verb else "S"
+            role = "O" if verb else "S"
+            if preposition:
+                role = AGENT if passive and preposition == "by" else "X"
             clause.append((word.lower().removesuffix("'s").removesuffix("’s").removesuffix("'"), role))
     return found + _deep(clause, passive)
 
