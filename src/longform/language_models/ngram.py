@@ -58,8 +58,7 @@ class NgramLanguageModel(PreTrainedModel):
         places = torch.arange(batch * width, device=input_ids.device).view(batch, width)
         contexts = input_ids.clone()
         for order in range(2, min(len(self.config.sizes) + 1, width) + 1):
-            held = (getattr(self, f"{kind}_{order}") for kind in ("keys", "shares", "weights"))
-            keys, shares, weights = held
+            keys, shares, weights = (getattr(self, f"{kind}_{order}") for kind in ("keys", "shares", "weights"))
             first, stop = (torch.searchsorted(keys, (contexts + more) * vocabulary) for more in (0, 1))
             rows, first, counts = (x.flatten()[(stop > first).flatten()] for x in (places, first, stop - first))
             found[rows] *= weights[first, None]
@@ -81,7 +80,7 @@ def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int
     """
     tokenizer = load_tokenizer(base)
     size = len(tokenizer)
-    if not 2 <= order <= (most := int(63 / np.log2(size))):
+    if not 2 <= order <= (most := max(n for n in range(1, 64) if size**n < 2**63)):
         raise BadInput(f"ngram: order {order}; allowed is 2 to {most} with {size} tokens; fix the entry")
     rows = document_rows([d for d in documents if d.split == "train"], tokenizer, titles, context)
     if not rows:
