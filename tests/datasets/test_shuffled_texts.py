@@ -116,7 +116,16 @@ def test_each_corruption_does_what_its_name_says(told):
 
 def test_sentences_of_other_languages_come_from_a_file_beside_the_corpus(told, tmp_path):
     rows = [
-        {"id": str(i), "en": f"One {i}.", "de": f"Eins {i}.", "fr": f"Un {i}.", "en_tok_upos": []} for i in range(9)
+        {
+            "id": str(i),
+            "en": f"One {i}.",
+            "de": f"Eins {i}.",
+            "fr": f"Un {i}.",
+            "es": None,
+            "it": " ",
+            "en_tok_upos": [],
+        }
+        for i in range(9)
     ]
     beside = tmp_path / "parallel.jsonl"
     beside.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -125,7 +134,7 @@ def test_sentences_of_other_languages_come_from_a_file_beside_the_corpus(told, t
     assert corpus.documents[: len(without)] == without
     struck = next(d.text for d in corpus.documents if d.id == "mixed_language@1/a-0")
     foreign = {row[key] for row in rows for key in ("de", "fr")}
-    assert sum(sentence in struck for sentence in foreign) >= 2 and "One" not in struck
+    assert sum(sentence in struck for sentence in foreign) >= 2 and "One" not in struck and "None" not in struck
     assert all(text.split(".")[0] in struck for text in TOLD)
     assert corpus.facts["edits"]["mixed_language@1"] == corpus.facts["edits"]["off_topic_sentence@1"]
     beside.write_text('{"id": "1", "en": "One."}\n', encoding="utf-8")

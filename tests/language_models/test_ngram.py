@@ -58,6 +58,12 @@ def test_log_probabilities_are_those_of_interpolated_kneser_ney(fitted):
     probability = oracle(rows(model.tokenizer, "train"), size)
     judged = [row[:12] for row in rows(model.tokenizer, "test")] + [(size - 1, 5, size - 1, size - 1)]
     read = open_reader(load_reader(folder, AutoModelForCausalLM)).read([tuple(row) for row in judged])
+    network = load_reader(folder, AutoModelForCausalLM)
+    for row in judged[:3]:  # what follows a text of one token, and of two
+        for width in (1, 2):
+            last = network(torch.tensor([row[:width]]), use_cache=False).logits[0, -1]
+            wanted = [math.log(probability(t, tuple(row[:width]))) for t in range(size)]
+            assert last.tolist() == pytest.approx(wanted, abs=1e-5)
     for row, found in zip(judged, read, strict=True):
         wanted = [math.log(probability(t, tuple(row[max(0, i - ORDER + 1) : i]))) for i, t in enumerate(row) if i]
         assert found == pytest.approx(wanted, abs=1e-5)
@@ -86,6 +92,7 @@ def test_an_order_that_has_no_room_and_a_corpus_without_training_text_are_refuse
     _, folder = fitted
     given = {"base": folder, "titles": False, "context": 64}
     refuses("order 9; allowed is 2 to 7", ngram.fit, documents=documents(), order=9, **given)
+    refuses("context 1; allowed is 2", ngram.fit, documents=documents(), order=3, **{**given, "context": 1})
     refuses(
         "no document of split train",
         ngram.fit,

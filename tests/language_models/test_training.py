@@ -282,6 +282,7 @@ def test_a_network_whose_padding_is_the_end_of_text_learns_from_nothing(base):
         "num_attention_heads": 2,
     }
     network = causal_lm.from_scratch(shape, tokenizer, 16, seed=7)
+    assert network.config.pad_token_id == tokenizer.pad_token_id
     ids = torch.tensor([[tokenizer.eos_token_id, 5, 6]])
     network(ids, labels=ids).loss.backward()
     assert all(torch.isfinite(p.grad).all() for p in network.parameters())
@@ -290,7 +291,7 @@ def test_a_network_whose_padding_is_the_end_of_text_learns_from_nothing(base):
 
 def test_a_loss_that_is_no_number_ends_the_training(base, tmp_path):
     refuses(
-        "validation loss nan after update .*lower learning_rate",
+        "validation loss nan after update .*lower the learning rate",
         fit,
         base,
         tmp_path,

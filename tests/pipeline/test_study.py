@@ -129,6 +129,8 @@ def scored(scores: dict) -> dict:
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "dataset": "nowhere"}}}, "there is no src/longform/datasets/nowhere"),
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "source": "raw/x"}}}, "corpora.synthetic has a source and datasets/hsmm_language reads none"),
         (["corpus files"], {"corpora_from_files": {"files": {"study": "synthetic", "dataset": "text_files"}}}, "corpora_from_files.files has no source and datasets/text_files reads files"),
+        (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "beside": "raw/x"}}}, "corpora.synthetic has 'beside'"),
+        (["corpus files"], {"corpora_from_files": {"files": {"study": "synthetic", "dataset": "shuffled_texts.rated", "source": "raw", "beside": "raw/x"}}}, "corpora_from_files.files has 'beside'"),
         (["corpus files"], {"corpora": {"files": {"study": "synthetic", "dataset": "text_files", "source": "raw/x"}}}, "corpora.files has a source"),
         (["language_model synthetic synthetic large"], {}, "params.yaml has no models.large"),
         (["read synthetic perplexity"], {}, "documents.jsonl"),
@@ -237,6 +239,6 @@ def test_systems_that_are_made_at_once_have_the_bytes_of_one_after_the_other_and
     made.append({**files(folder, "documents.jsonl"), **files(folder, "*.npz")})
     assert made[0] == made[1] and sum("seed_2" in "/".join(path.parts) for path in made[0]) > 1
     monkeypatch.setenv("LONGFORM_DEVICES", "2")
-    assert run(folder, STAGES[3]) == [2] and "LONGFORM_DEVICES or LONGFORM_NODES too" in capsys.readouterr().err
+    assert run(folder, STAGES[3]) == [2] and "LONGFORM_DEVICES or LONGFORM_NODES is set too" in capsys.readouterr().err
     monkeypatch.setenv("LONGFORM_SYSTEMS", "0")
     assert run(folder, STAGES[3]) == [2] and "LONGFORM_SYSTEMS is '0'" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def die_with_parent() -> None:
 
 
 def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
-    """One item after the other, or as many at once as ``LONGFORM_SYSTEMS`` says, each in a forked process that ends with this one.
+    """One item after the other, or as many at once as ``LONGFORM_SYSTEMS`` says, each in a forked process that ends with this one (on Linux).
 
     Nothing may have run in the numeric libraries yet: their threads do not survive a fork.
 
@@ -60,7 +60,8 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
             work(item)
         return
     if processes() != (1, 1):
-        raise BadInput("LONGFORM_SYSTEMS is set and LONGFORM_DEVICES or LONGFORM_NODES too; unset one of them")
+        told = "LONGFORM_SYSTEMS (REAL_SYSTEMS of make real)"
+        raise BadInput(f"{told} is {at_once} and LONGFORM_DEVICES or LONGFORM_NODES is set too; set one of them to 1")
 
     def alone(item: Any) -> None:
         die_with_parent()
@@ -80,4 +81,5 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
     for child in children:
         child.join()
     if failed := [f"{child.name} (exit status {child.exitcode})" for child in children if child.exitcode]:
-        raise BadInput(f"{', '.join(failed)} stopped; what the others made is kept, run again")
+        advice = "fix what it says above and run again; where it was killed (-9), memory may lack: LONGFORM_SYSTEMS=1"
+        raise BadInput(f"{', '.join(failed)} stopped; {advice}")

@@ -187,9 +187,9 @@ def corrupted(
 
     What is struck needs no truth: neighbouring sections change places, a section is replaced by the one before it, a sentence by one
     of another document, by the one before it or by one of another language, third-person pronouns take the other gender, a connective
-    gives way to one of another sense. Sentences of other languages come from ``beside``, a parallel corpus as JSON lines with a text
-    under each language's two letters, ``id`` and ``en`` among them; without it no language is mixed. A place is struck where a uniform number named by it is below the severity (a share above 0, at most 1), so those of a
-    lower severity are among those of a higher one.
+    gives way to one of another sense. A place is struck where a uniform number named by it is below the severity (a share above 0, at
+    most 1), so those of a lower severity are among those of a higher one. Sentences of other languages come from ``beside``, a parallel
+    corpus as JSON lines with a text under each language's two letters, and ``id``; without it no language is mixed.
 
     Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
     """
@@ -202,7 +202,7 @@ def corrupted(
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
     foreign = [] if beside is None else _foreign(beside)
-    chosen = CORRUPTIONS if foreign else CORRUPTIONS[:-1]
+    chosen = [c for c in CORRUPTIONS if c != MIXED or foreign]
     made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
     for corruption, severity, (number, document) in product(chosen, severities, enumerate(read[:documents])):
         others = foreign if corruption == MIXED else lent[read[(number + 1) % len(read)].id] or [""]
@@ -220,7 +220,8 @@ def corrupted(
 def _foreign(path: Path) -> list[str]:
     """Sentences of a parallel corpus in every language beside English; ``id`` is no language."""
     rows = [row for _, row in records(path, ("id", "en"))]
-    found = [str(text) for row in rows for key, text in row.items() if len(key) == 2 and key not in ("id", "en")]
+    pairs = [pair for row in rows for pair in row.items() if len(pair[0]) == 2 and pair[0] not in ("id", "en")]
+    found = [text for _, text in pairs if isinstance(text, str) and text.strip()]
     if not found:
         raise BadInput(f"{path} has no sentence of a language beside English; give fields such as de, es, fr")
     return found

@@ -97,7 +97,11 @@ def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, c
     ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
     ends["pad_token_id"] = None  # whose embedding some networks keep at zero: often the end, with which a text begins
     sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": context}
-    return new_network({**shape, **ends}, AutoModelForCausalLM, seed, **sizes)
+    network = new_network({**shape, **ends}, AutoModelForCausalLM, seed, **sizes)
+    network.config.pad_token_id = network.generation_config.pad_token_id = (
+        tokenizer.pad_token_id
+    )  # as its files name it
+    return network
 
 
 def untrained(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) -> SavedModel:

@@ -78,7 +78,7 @@ class Progress(pl.Callback):
         loss = float(trainer.callback_metrics["validation_loss"])
         if not math.isfinite(loss):
             raise BadInput(
-                f"train {self.name}: validation loss {loss} after update {trainer.global_step}; lower learning_rate"
+                f"train {self.name}: validation loss {loss} after update {trainer.global_step}; lower the learning rate"
             )
         self.rows.append((trainer.global_step, mean, loss))
         self.losses = []

@@ -28,10 +28,10 @@ class NgramConfig(PreTrainedConfig):
     """Vocabulary, and the number of n-grams of orders 2 up."""
 
     model_type = "ngram"
-    max_position_embeddings, num_hidden_layers = 2**20, 0  # no limit, no state: what writes texts asks for both
+    num_hidden_layers = 0  # no state, which what writes texts would keep
 
-    def __init__(self, vocab_size: int = 2, sizes: Sequence[int] = (), **kwargs: Any) -> None:
-        self.vocab_size, self.sizes = vocab_size, list(sizes)
+    def __init__(self, vocab_size: int = 2, sizes: Sequence[int] = (), context: int = 1024, **kwargs: Any) -> None:
+        self.vocab_size, self.sizes, self.max_position_embeddings = vocab_size, list(sizes), context
         super().__init__(**kwargs)
 
 
@@ -57,7 +57,7 @@ class NgramLanguageModel(PreTrainedModel):
         found = self.unigrams.repeat(batch * width, 1)
         places = torch.arange(batch * width, device=input_ids.device).view(batch, width)
         contexts = input_ids.clone()
-        for order in range(2, min(len(self.config.sizes) + 1, width) + 1):
+        for order in range(2, min(len(self.config.sizes), width) + 2):
             keys, shares, weights = (getattr(self, f"{kind}_{order}") for kind in ("keys", "shares", "weights"))
             first, stop = (torch.searchsorted(keys, (contexts + more) * vocabulary) for more in (0, 1))
             rows, first, counts = (x.flatten()[(stop > first).flatten()] for x in (places, first, stop - first))
@@ -76,12 +76,14 @@ AutoModelForCausalLM.register(NgramConfig, NgramLanguageModel)
 def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int, order: int) -> SavedModel:
     """Count the documents of split train, each a row of at most ``context`` tokens as ``causal_lm`` packs them.
 
-    Raises BadInput: no training documents, or an order whose n-grams do not fit into 63 bits.
+    Raises BadInput: no training documents, a context below two, or an order whose n-grams do not fit into 63 bits.
     """
     tokenizer = load_tokenizer(base)
-    size = len(tokenizer)
+    size = max(tokenizer.get_vocab().values()) + 1
     if not 2 <= order <= (most := max(n for n in range(1, 64) if size**n < 2**63)):
         raise BadInput(f"ngram: order {order}; allowed is 2 to {most} with {size} tokens; fix the entry")
+    if context < 2:
+        raise BadInput(f"ngram: context {context}; allowed is 2 tokens or more; fix the entry")
     rows = document_rows([d for d in documents if d.split == "train"], tokenizer, titles, context)
     if not rows:
         raise BadInput("ngram: no document of split train; fix the corpus")
@@ -102,7 +104,9 @@ def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int
     held["unigrams"] = np.full(size, weights[0] / size)
     held["unigrams"][grams] += shares
     ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
-    network = NgramLanguageModel(NgramConfig(size, [len(held[f"keys_{n}"]) for n in range(2, order + 1)], **ends))
+    network = NgramLanguageModel(
+        NgramConfig(size, [len(held[f"keys_{n}"]) for n in range(2, order + 1)], context, **ends)
+    )
     network.load_state_dict(
         {name: torch.from_numpy(values).to(network.state_dict()[name].dtype) for name, values in held.items()}
     )

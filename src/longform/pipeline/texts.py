@@ -14,7 +14,7 @@ from longform.core.experiment import Experiment, System, near
 from longform.core.processes import first_process, side_by_side
 from longform.core.scratch import resumable
 
-SLOTS = ("study", "dataset", "source", "beside")
+SLOTS = ("study", "dataset", "source")
 POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
 FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
 
@@ -31,20 +31,25 @@ def _made(
 
 
 def corpus(experiment: Experiment, name: str) -> None:
-    """Raw files or a seeded world -> ``data/corpora/<study>/<name>``."""
+    """Raw files or a seeded world -> ``data/corpora/<study>/<name>``.
+
+    A dataset that takes ``beside`` reads one more file below ``data/``; a scale that uses it adds it to the stage's deps in dvc.yaml.
+    """
     listed = FROM_FILES if name in experiment.params.get(FROM_FILES, {}) else "corpora"
     entry, place = experiment.settings(listed, name), f"{listed}.{name}"
     module, _, wanted = str(entry.get("dataset")).removesuffix(".py").partition(".")
     code, wanted = f"datasets/{module}", wanted or "build"
     build = function(place, code, wanted)
-    reads, named = "raw" in inspect.signature(build).parameters, "source" in entry
+    parameters, named = inspect.signature(build).parameters, "source" in entry
+    reads = "raw" in parameters
     if not reads == named == (listed == FROM_FILES):
         told = f"{place} has {'a' if named else 'no'} source and {code} reads {'files' if reads else 'none'}"
         allowed = f"a dataset that reads files in {FROM_FILES}, with its source below data/, and one made from the seed in corpora"
         raise BadInput(f"{told}; allowed are {allowed}; fix params.yaml")
-    files = {"raw": "source", "beside": "beside"} if named else {}
-    raw = {given: experiment.data / str(entry[slot]) for given, slot in files.items() if slot in entry}
+    raw = {"raw": experiment.data / str(entry["source"])} if named else {}
     settings = {key: value for key, value in entry.items() if key not in SLOTS}
+    if named and "beside" in parameters and settings.get("beside"):
+        raw["beside"] = experiment.data / str(settings.pop("beside"))
     with _made(experiment, place, code, wanted, settings, *raw.values(), name=name, **raw) as made:
         count = write_corpus(experiment.data / "corpora" / str(entry["study"]) / name, made)
     print(f"corpus {name}: {count} documents")

@@ -39,6 +39,7 @@ def lemma(word: str) -> str:
 
 NOUN, VERB, ADJECTIVE, ADVERB = "n", "v", "a", "r"
 BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
+# of the kinds that list a word the first holds
 CLOSED = {word: kind for kind, words in reversed(WORDS["closed"].items()) for word in words.split()} | {"that": "break"}
 BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}

@@ -60,7 +60,7 @@ class MentionProcess:
             return {STOP: 1.0}
         certain = self.opens_with_person and window == OPENING
         people = [(person, GENDER_OF[tag]) for tag, person in reversed(window) if person >= 0]
-        latest = {gender: person for person, gender in reversed(people)}
+        latest = {gender: person for person, gender in reversed(people)}  # people begin with the latest
         genders = dict(people)
         inside = {person for _, person in window[len(window) - place :]}
         weights: dict[Symbol, float] = {}

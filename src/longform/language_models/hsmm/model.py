@@ -90,7 +90,7 @@ class SemiMarkovLM:
         states = np.zeros(uniforms[:, 0].shape, dtype=np.int64)
         rows, cumulated = np.empty_like(states), np.cumsum(self.transitions, axis=1, dtype=np.float64)
         for m in range(num_segments):
-            before = states[:, m - 1].copy()  # at first of the last column, which is still state 0
+            before = states[:, m - 1].copy() if m else np.zeros(len(states), dtype=np.int64)
             for state in np.unique(before):
                 here = before == state
                 states[here, m] = _inverse(cumulated[state], uniforms[here, 0, m])
