@@ -131,9 +131,6 @@ class FeatureEntailment:
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
         return np.pad(self.fitted.predict_proba(self.rows(pairs)), ((0, 0), (0, 1)))  # the third label is not offered
 
-    def save(self, folder: Path) -> dict[str, Any]:
-        raise NotImplementedError("a baseline of this benchmark alone")
-
 
 def over_features(items: Sequence[Item], seeds: Sequence[int]) -> list[dict[str, Any]]:
     """The same splits as :func:`run`'s."""

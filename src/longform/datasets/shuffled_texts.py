@@ -15,10 +15,10 @@ import numpy as np
 
 from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import records, refusing
 from longform.core.resampling import generator
 from longform.core.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.core.text.sentences import SPLITTERS
+from longform.datasets import text_files
 
 SECTIONS = "section"  # the task that moves whole sections
 
@@ -188,8 +188,8 @@ def corrupted(
     What is struck needs no truth: neighbouring sections change places, a section is replaced by the one before it, a sentence by one
     of another document, by the one before it or by one of another language, third-person pronouns take the other gender, a connective
     gives way to one of another sense. A place is struck where a uniform number named by it is below the severity (a share above 0, at
-    most 1), so those of a lower severity are among those of a higher one. Sentences of other languages come from ``beside``, a parallel
-    corpus as JSON lines with a text under each language's two letters, and ``id``; without it no language is mixed.
+    most 1), so those of a lower severity are among those of a higher one. Sentences of other languages come from ``beside``, parallel text
+    as :func:`.text_files.parallel` reads it; without it no language is mixed.
 
     Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
     """
@@ -201,7 +201,10 @@ def corrupted(
         raise BadInput(f"{raw} has {len(read)} test documents; the entry wants {documents}; {allowed}; fix it")
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
-    foreign = [] if beside is None else _foreign(beside)
+    read_beside = [] if beside is None else text_files.sentences(beside, text_files.TARGETS)
+    foreign = [text for _, told in read_beside for text in told.values() if text.strip()]
+    if beside is not None and not foreign:
+        raise BadInput(f"{beside} has no sentence in {list(text_files.TARGETS)}; fix the file")
     chosen = [c for c in CORRUPTIONS if c != MIXED or foreign]
     made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
     for corruption, severity, (number, document) in product(chosen, severities, enumerate(read[:documents])):
@@ -214,17 +217,6 @@ def corrupted(
     for document in made:
         edits_of[document.id.split("/")[0]] += len(document.edits)
     return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": edits_of})
-
-
-@refusing("JSON lines with a sentence under each language's two letters")
-def _foreign(path: Path) -> list[str]:
-    """Sentences of a parallel corpus in every language beside English; ``id`` is no language."""
-    rows = [row for _, row in records(path, ("id", "en"))]
-    pairs = [pair for row in rows for pair in row.items() if len(pair[0]) == 2 and pair[0] not in ("id", "en")]
-    found = [text for _, text in pairs if isinstance(text, str) and text.strip()]
-    if not found:
-        raise BadInput(f"{path} has no sentence of a language beside English; give fields such as de, es, fr")
-    return found
 
 
 def _struck(
