@@ -259,6 +259,27 @@ def test_recomputing_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss
     assert used == ["GPT2LMHeadModel"] and found.keys() == alone[0].keys()
 
 
+@pytest.mark.parametrize(
+    ("gpu", "made", "processor", "meant"),
+    [(True, True, "AVX2", "bf16-mixed"), (True, False, "AVX512", "32-true"), (False, True, "AVX512", "bf16-mixed"),
+     (False, True, "AVX2", "32-true"), (False, True, "DEFAULT", "32-true")],
+)  # fmt: skip
+def test_auto_is_bfloat16_where_the_machine_multiplies_it(monkeypatch, gpu, made, processor, meant):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: made or including_emulation)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: processor)
+    assert schedule.arithmetic("auto") == meant
+    assert schedule.arithmetic("64-true") == "64-true"
+
+
+def test_a_training_in_auto_says_and_keeps_what_it_was(base, alone, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    found = weights(fit(base, tmp_path / "auto", schedule={**TWICE, "precision": "auto"}))
+    assert farthest(found, alone[0]) == 0
+    assert "precision auto is 32-true" in capsys.readouterr().out
+    assert "precision: 32-true" in next((tmp_path / "auto").rglob("hparams.yaml")).read_text()
+
+
 @pytest.mark.parametrize(("items", "world"), [(10, 1), (10, 2), (11, 3), (2, 4)])
 def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkeypatch, items, world):
     counted, steps = [], set()

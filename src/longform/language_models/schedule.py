@@ -23,7 +23,7 @@ from longform.core.documents import BadInput
 from longform.core.processes import processes
 from longform.core.resampling import generator
 
-PRECISIONS = ("32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
+PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Schedule:
     warmup: float = 0.05  # share of updates with a rising rate; then a linear fall to zero
     weight_decay: float = 0.0
     clip: float = 1.0  # largest gradient norm
-    precision: Any = "32-true"  # one of ``PRECISIONS``, Lightning's names
+    precision: Any = "32-true"  # one of ``PRECISIONS``: Lightning's names, or ``auto``, which :func:`arithmetic` names
     compile: bool = False  # pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs)
     checkpointing: bool = False  # recompute activations in the backward pass instead of keeping them
 
@@ -134,6 +134,22 @@ class Schedule:
         """Optimiser updates in the whole run, a multiple of the validations."""
         wanted = self.epochs * items / (self.batch * self.accumulate)
         return self.validations * max(1, math.ceil(wanted / self.validations))
+
+
+def arithmetic(precision: str) -> str:
+    """Lightning's name of a precision; ``auto`` is bfloat16 products where the GPU or the processor (AVX-512) makes them itself.
+
+    Elsewhere it is float32: an update of SmolLM2-135M took 15 s on one core with AVX2, and 27 s for an eighth of it in bfloat16.
+    """
+    if precision != "auto":
+        return precision
+    gpu = torch.cuda.is_available()
+    made = (
+        torch.cuda.is_bf16_supported(including_emulation=False)
+        if gpu
+        else "AVX512" in torch.backends.cpu.get_cpu_capability()
+    )
+    return "bf16-mixed" if made else "32-true"
 
 
 def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
