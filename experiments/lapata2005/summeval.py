@@ -252,10 +252,19 @@ def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
     return np.array([np.nanmean(values[systems == name]) for name in np.unique(systems)])
 
 
+def within(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
+    """Ranks among the texts of the same system, in (0, 1); nan stays nan."""
+    ranks = np.empty(len(values))
+    for name in np.unique(systems):
+        own = values[systems == name]
+        ranks[systems == name] = rankdata(own, nan_policy="omit") / (1 + np.isfinite(own).sum())
+    return ranks
+
+
 def row(
     name: str, values: np.ndarray, people: np.ndarray, clusters: np.ndarray, systems: np.ndarray, lengths: np.ndarray
 ) -> dict[str, Any]:
-    """Five correlations: over summaries with intervals over articles, also at equal length, over systems on the Fisher scale."""
+    """Six correlations: over summaries with intervals over articles, also within systems and at equal length; over systems on the Fisher scale."""
     there = ~np.isnan(values)
     found = {}
     for kind in ("pearson", "spearman"):
@@ -265,6 +274,10 @@ def row(
         found[f"{kind}, summaries"] = text
         system = correlate(kind, means(values, systems), means(np.where(there, people, np.nan), systems))
         found[f"{kind}, systems"] = asdict(system)
+    own = within(values, systems), within(np.where(there, people, np.nan), systems)
+    inside, rng = asdict(correlate("pearson", *own)), generator("summeval", name, "within")
+    inside["low"], inside["high"] = clustered_interval("pearson", *own, clusters, rng, 1000)
+    found["spearman, summaries of one system"] = inside
     if name not in CONTROLS:
         rng = generator("summeval", name, "equal length")
         found["spearman at equal length, summaries"] = at_equal_length(values, people, lengths, clusters, rng)
@@ -292,7 +305,7 @@ def main(folder: Path, wordnet: Path | None) -> None:
     command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER" + (
         " /usr/share/wordnet" if wordnet else ""
     )
-    record = {"command": command, "facts": dict(corpus.facts), "experts": experts, "models": rows}
+    record: dict[str, Any] = {"command": command, "facts": dict(corpus.facts), "experts": experts, "models": rows}
     record["better"] = better(columns, rated, clusters)
     chosen = {"all critics": columns, "lengths alone": {name: columns[name] for name in CONTROLS}}
     record["combined"] = {
