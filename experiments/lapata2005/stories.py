@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 from summeval import (
     CONTROLS,
     at_equal_length,
@@ -35,6 +34,7 @@ from summeval import (
     feature_values,
     grid_values,
     language_model_values,
+    within,
 )
 
 from longform.core.artefacts import write_json
@@ -134,14 +134,6 @@ def judged(documents: list[Document], test: np.ndarray, language_model: bool) ->
     return values
 
 
-def joined(one: np.ndarray, other: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """Ranks within each half, in (0, 1): ``one`` judged the stories of ``half``, ``other`` the rest; nan stays nan."""
-    ranks = np.empty(len(half))
-    for values, kept in ((one, half), (other, ~half)):
-        ranks[kept] = rankdata(values[kept], nan_policy="omit") / (1 + np.isfinite(values[kept]).sum())
-    return ranks
-
-
 def against(name: str, columns: Mapping[str, np.ndarray], given: np.ndarray) -> dict[str, Any]:
     """One criterion: the raters' own agreement, every critic's correlation with their mean, and what all critics reach together."""
     people, rows = np.nanmean(given, axis=1), {}
@@ -168,7 +160,9 @@ def main(name: str, *places: str) -> None:
     documents, marks = LOADERS[name](*map(Path, places))
     half = generator(name, "halves").permutation(len(documents)) % 2 == 0
     one, other = judged(documents, half, language_model=True), judged(documents, ~half, language_model=False)
-    values = {key: joined(found, other[key], half) if key in other else found for key, found in one.items()}
+    values = {
+        key: within(np.where(half, found, other[key]), half) if key in other else found for key, found in one.items()
+    }
     sentences = [len(rows) for rows in split_sentences(documents, "rules")]
     words = [len(document.text.split()) for document in documents]
     values |= dict(zip(CONTROLS, np.array([sentences, words], dtype=np.float64), strict=True))

@@ -252,12 +252,12 @@ def means(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
     return np.array([np.nanmean(values[systems == name]) for name in np.unique(systems)])
 
 
-def within(values: np.ndarray, systems: np.ndarray) -> np.ndarray:
-    """Ranks among the texts of the same system, in (0, 1); nan stays nan."""
+def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Ranks among the texts of the same group (a system; what one fit judged), in (0, 1); nan stays nan."""
     ranks = np.empty(len(values))
-    for name in np.unique(systems):
-        own = values[systems == name]
-        ranks[systems == name] = rankdata(own, nan_policy="omit") / (1 + np.isfinite(own).sum())
+    for name in np.unique(groups):
+        own = values[groups == name]
+        ranks[groups == name] = rankdata(own, nan_policy="omit") / (1 + np.isfinite(own).sum())
     return ranks
 
 

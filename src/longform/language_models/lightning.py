@@ -10,7 +10,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,23 +165,16 @@ def fit_module(
     for split, size in sizes.items():
         if not size:
             raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
-    updates, launch, precision = schedule.updates(sizes["train"]), schedule.launch, arithmetic(schedule.precision)
-    if precision != schedule.precision:
+    if (precision := arithmetic(schedule.precision)) != schedule.precision:
         print(f"train {name}: precision {schedule.precision} is {precision} on this machine", flush=True)
+        schedule = replace(schedule, precision=precision)
+    updates, launch = schedule.updates(sizes["train"]), schedule.launch
     spare = copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module  # sharding takes tensors apart
     network: Any = getattr(module, "network", module)
     config = network.config.to_diff_dict() if hasattr(network, "config") else {}
     plain = {key: value for key, value in config.items() if isinstance(value, str | int | float | bool)}
     shape = {"class": type(network).__name__, "parameters": sum(p.numel() for p in module.parameters()), **plain}
-    told = {
-        "name": name,
-        "seed": seed,
-        **asdict(schedule),
-        "precision": precision,
-        "updates": updates,
-        "items": sizes,
-        "network": shape,
-    }
+    told = {"name": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes, "network": shape}
     stage = os.environ.get("DVC_STAGE")  # its name in dvc.yaml
     module.save_hyperparameters({**told, "processes": launch.world, "stage": stage})
     world = launch.world if isinstance(module, Learner) else 1  # no other module can add up parts of validation
@@ -197,7 +190,7 @@ def fit_module(
         module,
         max_epochs=schedule.validations,
         accumulate_grad_batches=schedule.accumulate // launch.world,
-        precision=precision,
+        precision=schedule.precision,
         logger=loggers,
         callbacks=[best, Steps(seed, schedule.clip), progress, LearningRateMonitor("step")],
         log_every_n_steps=50,

@@ -143,12 +143,9 @@ def arithmetic(precision: str) -> str:
     """
     if precision != "auto":
         return precision
-    gpu = torch.cuda.is_available()
-    made = (
-        torch.cuda.is_bf16_supported(including_emulation=False)
-        if gpu
-        else "AVX512" in torch.backends.cpu.get_cpu_capability()
-    )
+    made = "AVX512" in torch.backends.cpu.get_cpu_capability()
+    if torch.cuda.is_available():
+        made = torch.cuda.is_bf16_supported(including_emulation=False)
     return "bf16-mixed" if made else "32-true"
 
 
