@@ -73,6 +73,67 @@ def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, 
     assert float(kept["validation_loss"]) == pytest.approx(float(loss), abs=1e-4)
 
 
+UNSTEADY = {**PLAN, "learning_rate": 3.0, "warmup": 1.0, "validations": 8}  # best early: its rate rises to the end
+
+
+def stopped(base, scratch, monkeypatch, after):
+    """A training that ends before the checkpoint of validation number ``after + 1`` is written."""
+    plain = lightning.Progress.on_validation_end
+
+    def ending(progress, trainer, module):
+        plain(progress, trainer, module)
+        if len(progress.rows) > after:
+            raise ZeroDivisionError
+
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(lightning.Progress, "on_validation_end", ending)
+        fit(base, scratch, schedule=UNSTEADY)
+
+
+@pytest.fixture(scope="module")
+def unsteady(base, tmp_path_factory):
+    trained = fit(base, tmp_path_factory.mktemp("unsteady"), schedule=UNSTEADY)
+    losses = [float(loss) for _, _, loss in trained.curve[1:]]  # below the names of its columns
+    assert losses.index(min(losses)) < 4, losses
+    return weights(trained)
+
+
+@pytest.mark.parametrize("after", [5, 8])
+def test_a_training_goes_on_in_a_folder_that_was_moved(base, unsteady, tmp_path, monkeypatch, after):
+    begun, moved = tmp_path / "begun", tmp_path / "moved"
+    if after < UNSTEADY["validations"]:
+        stopped(base, begun, monkeypatch, after)
+    else:  # trained to its end, and killed before its weights were saved
+        fit(base, begun, schedule=UNSTEADY)
+    begun.rename(moved)
+    resumed = weights(fit(base, moved, schedule=UNSTEADY))
+    assert all(torch.equal(unsteady[name], resumed[name]) for name in unsteady)
+
+
+@pytest.mark.parametrize(
+    "files, change, sentence",
+    [
+        ("last.ckpt", "flip", "last.ckpt missing or cut in {}; goes on from best-epoch="),
+        ("best-*.ckpt", "remove", ".ckpt missing or cut in {}; starts over"),
+        ("*.ckpt", "cut", "last.ckpt missing or cut in {}; starts over"),
+    ],
+)
+def test_damaged_checkpoints_cost_a_sentence(base, unsteady, tmp_path, monkeypatch, capsys, files, change, sentence):
+    stopped(base, tmp_path / "s", monkeypatch, after=5)
+    for path in (tmp_path / "s").glob(files):
+        content = bytearray(path.read_bytes())
+        if change == "remove":
+            path.unlink()
+            continue
+        if change == "flip":
+            content[len(content) // 2] ^= 255
+        path.write_bytes(content[: len(content) // 2] if change == "cut" else content)
+    capsys.readouterr()
+    resumed = weights(fit(base, tmp_path / "s", schedule=UNSTEADY))
+    assert all(torch.equal(unsteady[name], resumed[name]) for name in unsteady)
+    assert sentence.format(tmp_path / "s") in capsys.readouterr().out
+
+
 def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_to_zero(monkeypatch):
     plan = Schedule(1e-3, batch=3, epochs=2, validations=2, accumulate=2)
     sampler = TrainingBatches(10, plan, seed=1)

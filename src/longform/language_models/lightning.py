@@ -7,8 +7,11 @@ checkpoints are written at validations, so a run that was killed ends with the w
 import copy
 import math
 import os
+import pickle
 import time
 import uuid
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -88,6 +91,71 @@ class Progress(pl.Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.rows = [tuple(row) for row in state_dict["rows"]]
+
+
+class BestCheckpoint(ModelCheckpoint):
+    """The checkpoint of the lowest validation loss, found again where the folder was moved or renamed.
+
+    Lightning keeps absolute paths and drops the best score when they change, so that a training that goes on elsewhere would
+    take whatever validates next for its best. What counts here are the files' names in the folder that is there now.
+    """
+
+    PATHS = ("best_model_path", "kth_best_model_path", "last_model_path")
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        moved = {**state_dict, "dirpath": self.dirpath}
+        for name in self.PATHS:
+            moved[name] = self._here(state_dict[name])
+        moved["best_k_models"] = {self._here(path): loss for path, loss in state_dict["best_k_models"].items()}
+        super().load_state_dict(moved)
+
+    def _here(self, path: str) -> str:
+        """The file of the same name in this folder; an empty path, which names no file, stays empty."""
+        return os.path.join(str(self.dirpath), os.path.basename(path)) if path else path
+
+
+def resume_point(name: str, scratch: Path) -> Path | None:
+    """The checkpoint to go on from: the furthest one that is whole and whose best checkpoint is whole too.
+
+    Any checkpoint of a training will do, since each holds the whole state. One that was cut (a full disk, a broken copy) is
+    passed over in one sentence, and where none is left the training starts over.
+
+    Returns:
+        Its path, or None where there is nothing to go on from.
+    """
+    damaged: list[str] = []
+    points: list[tuple[int, bool, Path, str]] = []
+    for path in sorted(scratch.glob("*.ckpt")):
+        state = _checkpoint_state(path)
+        if state is None:
+            damaged.append(path.name)
+            continue
+        best = os.path.basename(_best_state(state)["best_model_path"])
+        points.append((state["global_step"], path.name == "last.ckpt", path, best))
+    whole = {path.name for _, _, path, _ in points}
+    usable = [path for _, _, path, best in sorted(points) if best in whole]
+    lost = damaged + sorted({best for _, _, _, best in points} - whole - set(damaged))
+    if lost:
+        then = f"goes on from {usable[-1].name}" if usable else "starts over"
+        print(f"train {name}: {', '.join(lost)} missing or cut in {scratch}; {then}", flush=True)
+    return usable[-1] if usable else None
+
+
+def _checkpoint_state(path: Path) -> dict[str, Any] | None:
+    """What a checkpoint file holds; None where it is cut or its bytes do not match their checksums."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:
+                return None
+        return torch.load(path, weights_only=True, map_location="cpu", mmap=True)
+    except (zipfile.BadZipFile, zlib.error, pickle.UnpicklingError, EOFError):
+        return None
+
+
+def _best_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What :class:`BestCheckpoint` wrote of itself into a checkpoint."""
+    key = next(key for key in state["callbacks"] if key.startswith(BestCheckpoint.__name__))
+    return state["callbacks"][key]
 
 
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
@@ -184,7 +252,7 @@ def fit_module(
     orders: Any = {"train": TrainingBatches(sizes["train"], schedule, seed), "validation": validation}
     loaders = [DataLoader[Any](items[s], batch_sampler=order, collate_fn=collate) for s, order in orders.items()]
     kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
-    best, progress = ModelCheckpoint(scratch, "best-{epoch}", **kept), Progress(name, updates)
+    best, progress = BestCheckpoint(scratch, "best-{epoch}", **kept), Progress(name, updates)
     loggers = _loggers(name, scratch, tags=[type(module).__name__])
     trainer = launch.trainer(
         module,
@@ -196,9 +264,9 @@ def fit_module(
         log_every_n_steps=50,
         num_sanity_val_steps=0,
     )
-    last, failed = scratch / "last.ckpt", 1
+    begun, failed = resume_point(name, scratch), 1
     try:
-        trainer.fit(module, loaders[0], loaders[1], ckpt_path=str(last) if last.is_file() else None, weights_only=True)
+        trainer.fit(module, loaders[0], loaders[1], ckpt_path=str(begun) if begun else None, weights_only=True)
         failed = 0
     finally:  # a run of Weights & Biases that stays open would take in the next network of this process
         for mirror in loggers[1:]:
@@ -211,8 +279,7 @@ def fit_module(
         vars(module.network).update(vars(spare.network))  # whoever holds the network holds whole weights again
     trainer.strategy.barrier()
     if trainer.global_rank == 0:
-        states = state["callbacks"].items()
-        loss = float(next(value["best_model_score"] for key, value in states if key.startswith("ModelCheckpoint")))
+        loss = float(_best_state(state)["best_model_score"])
         print(f"train {name}: {updates} updates, best validation loss {loss:.4f} nats", flush=True)
     return progress
 
