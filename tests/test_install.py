@@ -190,3 +190,13 @@ def test_the_container_copies_what_setup_needs_nothing_that_git_ignores_and_both
         if not line.startswith(("!", ".*")):
             assert pattern in ignored or f"**/{pattern}" in ignored, line
     assert ".git" not in ignored
+
+
+@pytest.mark.parametrize("given", [[], ["OMP_NUM_THREADS=1"]])
+def test_make_leaves_counting_cores_to_python_unless_it_is_told(given):
+    """Make 4.4 hands the exported OMP_NUM_THREADS=1 to ``$(shell nproc)``, which then answers 1."""
+    for target in ("repro", "smoke", "rehearse", "paper"):
+        recipe = subprocess.run(["make", "-n", target, *given], cwd=ROOT, capture_output=True, text=True, check=True)
+        assert "--workers" not in recipe.stdout, target
+    told = subprocess.run(["make", "-n", "repro", "WORKERS=3"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "longform.pipeline.repro --workers 3\n" in told.stdout
