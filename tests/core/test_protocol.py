@@ -12,8 +12,15 @@ from samples import SAMPLES
 import longform.critics
 import longform.evaluation
 from longform.core import resampling
-from longform.core.critic import Attributing, Critic, Tally, compare, estimate, resampled_scores, signature
-from longform.core.resampling import generator, logsumexp, percentile_interval, perplexity, resampled_rows
+from longform.core.critic import Attributing, Critic, SumScored, Tally, compare, estimate, resampled_scores, signature
+from longform.core.resampling import (
+    generator,
+    logsumexp,
+    percentile_interval,
+    perplexity,
+    resampled_rows,
+    sign_flip_test,
+)
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from tests.refusals import refuses
 
@@ -87,6 +94,42 @@ def test_the_p_value_of_a_complete_separation_is_exact_at_any_scale(scale):
         for names, v in (("abc", [0.1, 0.2, 0.3]), ("def", [0.7, 0.8, 0.9]))
     )
     assert compare(Mean(), low, high, generator("separated"), 20_000).p_value == pytest.approx(0.1, abs=0.01)
+
+
+def means(names, values):
+    return Tally(tuple(names), ("value", "units"), np.stack([values, np.ones(len(values))], axis=1))
+
+
+class MeanValue(SumScored, better="higher", divided=("value", "units")):
+    """Mean of a column."""
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-10, 1.0, 1e10])
+def test_p_values_do_not_depend_on_the_unit_of_the_scores(unit):
+    low, high = np.array([0.1, 0.2, 0.3]), np.array([0.7, 0.8, 0.9])
+    apart = compare(MeanValue(), means("abc", low * unit), means("def", high * unit), generator("unit"), 20_000)
+    assert apart.p_value == pytest.approx(0.1, abs=0.01)  # 2 of 20 ways to choose three of six
+    tied = compare(MeanValue(), means("abc", low * unit), means("def", low[::-1] * unit), generator("unit"), 200)
+    assert tied.p_value == 1.0
+    flips = sign_flip_test(np.full(5, 0.1 * unit), generator("signs"), 20_000)
+    assert flips == pytest.approx(2 / 32, abs=0.01)  # all signs alike
+
+
+def test_rounding_of_large_sums_that_cancel_is_no_difference():
+    values = np.array([1e6, -1e6, 0.3, -0.1, -0.2])  # sums to zero but for rounding
+    same = compare(MeanValue(), means("abcde", values), means("fghij", values[::-1]), generator("cancel"), 500)
+    assert same.p_value == 1.0
+
+
+def test_versions_of_one_text_are_exchanged_with_each_other():
+    """Eight texts worsen by 0.1 each, among differences between texts of up to 7: by chance in 2 of 2^8 swaps."""
+    levels = np.arange(8.0)
+    ours, theirs = [*"abcdefgh", "x"], [*"hgfedcba", "y", "z"]
+    first, second = means(ours, [*levels + 0.1, 3.5]), means(theirs, [*levels[::-1], 3.5, 3.5])
+    free = compare(MeanValue(), first, second, generator("versions"), 4000)
+    within = compare(MeanValue(), first, second, generator("versions"), 4000, matched=True)
+    assert not within.paired and free.p_value > 0.5
+    assert within.p_value == pytest.approx(2 / 256, abs=0.004)
 
 
 def test_infinite_and_empty_scores_and_large_or_impossible_logs():

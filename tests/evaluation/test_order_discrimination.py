@@ -77,6 +77,7 @@ DOCUMENTS = permuted_documents([
     ([INF, INF, 1], "lower", (0, 1, 2, 0, 0, 0)),
     ([0.3, 0.1 + 0.2, 0.31, 0.29], "lower", (1, 1, 3, 0, 0, 0)),  # rounding alone is no preference
     ([1e6, 1e6 + 1e-5, 1e6 + 1], "lower", (1, 1, 2, 0, 1, 0)),
+    ([1e-12, 2e-12, 3e-12], "lower", (2, 0, 2, 0, 1, 0)),  # nor is the unit of scores a tie
 ])  # fmt: skip
 def test_preferences_of_one_document(scores, better, counts):
     beside = np.array([2.0, 3.0, 1.0, 4.0, 0.0]), np.zeros(0)  # a longer and an empty one

@@ -15,7 +15,7 @@ import numpy as np
 from longform.core.documents import BadInput
 from longform.core.resampling import blocks, occurrences, percentile_interval, ratio, resampled_rows
 
-TIE = 1e-12  # share of a score within which a permuted difference equals the observed one
+TIE = 1e-12  # share of the largest score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]
 Unit_contra = TypeVar("Unit_contra", contravariant=True)
 FITTED = {"fitted": True}  # metadata of a field that fitting sets: no setting, so no part of a signature
@@ -282,14 +282,23 @@ def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: 
 
 
 def compare(
-    critic: Metric, first: Tally, second: Tally, rng: np.random.Generator, permutations: int = 2000
+    critic: Metric,
+    first: Tally,
+    second: Tally,
+    rng: np.random.Generator,
+    permutations: int = 2000,
+    matched: bool = False,
 ) -> Comparison:
     r"""Permutation test of equal scores: paired (swap within a unit) when the unit ids agree, else two-sample.
 
     The p-value is $(1 + \#\{|d^*| \ge |d|\}) / (1 + \text{permutations})$ (Phipson and Smyth 2010), never zero. Two
     samples exchange the units that could be scored and no others: a score of few units is noisier than one of many, and
     where one side lost more of them, exchanging the lost ones too would take the noise for a difference. A difference that
-    cannot be told (nan) counts as large.
+    cannot be told (nan) counts as large. Differences within ``TIE`` of the largest score are equal, in any unit of scores.
+
+    Args:
+        matched: whether units with an id that both sides have are swapped with each other, and only the other units are
+            exchanged freely: two versions of one text are no two independent texts.
     """
     if not first.unit_ids or not second.unit_ids:
         raise BadInput(f"{signature(critic)}: comparison with zero units on a side; check the split and the reader")
@@ -298,31 +307,65 @@ def compare(
         second = second.take(np.array([place[name] for name in first.unit_ids]))
     paired = first.unit_ids == second.unit_ids
     if not paired:
-        first, second = (
-            side.take(np.flatnonzero(side.column("excluded") == 0)) if "excluded" in side.columns else side
-            for side in (first, second)
-        )
+        first, second = _scored(first), _scored(second)
     pooled = first + second
     sizes = len(first.unit_ids), len(second.unit_ids)
     values = critic.score(first), critic.score(second)
     observed = values[0] - values[1]
-    order = _exchanged(paired, sizes, rng, permutations)
-    sides = ([resampled_scores(critic, pooled, side) for side in np.split(rows, sizes[:1], axis=1)] for rows in order)
-    draws = _differences(sides)
-    nearly = abs(observed) - TIE * max(1.0, *map(abs, values))
+    if paired:
+        order = _swapped(sizes[0], rng, permutations)
+    elif matched:
+        order = _swapped_and_exchanged(first.unit_ids, second.unit_ids, rng, permutations)
+    else:
+        order = _exchanged(sum(sizes), rng, permutations)
+    sides = [[resampled_scores(critic, pooled, side) for side in np.split(rows, sizes[:1], axis=1)] for rows in order]
+    draws = np.concatenate([_difference(*drawn) for drawn in sides])
+    nearly = abs(observed) - TIE * max(*map(abs, values), _typical_size(sides))
     hits = int(np.sum(~(np.abs(draws) < nearly))) if math.isfinite(observed) else permutations
     return Comparison(observed, (1 + hits) / (1 + permutations), paired, permutations)
 
 
-def _exchanged(paired: bool, sizes: tuple[int, int], rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
-    """Places of the pooled units after an exchange, (draws, units) block by block: swapped within pairs, or shuffled."""
-    rows = np.arange(sizes[0])
-    for count in blocks(draws, sum(sizes)):
-        if paired:
-            swap = rng.integers(0, 2, (count, sizes[0])) * sizes[0]
-            yield np.concatenate([rows + swap, rows + (sizes[0] - swap)], axis=1)
-        else:
-            yield np.array([rng.permutation(sum(sizes)) for _ in range(count)])
+def _typical_size(sides: Sequence[Sequence[np.ndarray]]) -> float:
+    """The median size of permuted scores, by which rounding is measured: of large sums that cancel the score may be zero."""
+    sizes = np.abs(np.concatenate([drawn for side in sides for drawn in side]))
+    return float(np.median(sizes[np.isfinite(sizes)])) if np.isfinite(sizes).any() else 0.0
+
+
+def _scored(side: Tally) -> Tally:
+    """The units that could be scored."""
+    return side.take(np.flatnonzero(side.column("excluded") == 0)) if "excluded" in side.columns else side
+
+
+def _swapped(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
+    """Places of the pooled units after swaps within pairs, (draws, 2 * pairs) block by block."""
+    rows = np.arange(pairs)
+    for count in blocks(draws, 2 * pairs):
+        swap = rng.integers(0, 2, (count, pairs)) * pairs
+        yield np.concatenate([rows + swap, rows + (pairs - swap)], axis=1)
+
+
+def _exchanged(units: int, rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
+    """Places of the pooled units in random orders, (draws, units) block by block."""
+    for count in blocks(draws, units):
+        yield np.array([rng.permutation(units) for _ in range(count)])
+
+
+def _swapped_and_exchanged(
+    first: Sequence[str], second: Sequence[str], rng: np.random.Generator, draws: int
+) -> Iterator[np.ndarray]:
+    """Places of the pooled units: ids that both sides have are swapped, the other units take each other's places."""
+    partner = {name: len(first) + row for row, name in enumerate(second)}
+    left = np.array([row for row, name in enumerate(first) if name in partner], dtype=np.int64)
+    right = np.array([partner[first[row]] for row in left], dtype=np.int64)
+    units = len(first) + len(second)
+    alone = np.setdiff1d(np.arange(units), np.concatenate([left, right]))
+    for count in blocks(draws, units):
+        rows = np.tile(np.arange(units), (count, 1))
+        swap = rng.integers(0, 2, (count, len(left))) > 0
+        rows[:, left] = np.where(swap, right, left)
+        rows[:, right] = np.where(swap, left, right)
+        rows[:, alone] = [rng.permutation(alone) for _ in range(count)]
+        yield rows
 
 
 def resampled_difference(
@@ -330,12 +373,12 @@ def resampled_difference(
 ) -> np.ndarray:
     """The first metric's score of its tally minus the second's of its own, on resamples of the units of both."""
     drawn = resampled_rows(len(high[1].unit_ids), rng, resamples)
-    return _differences([resampled_scores(*side, index) for side in (high, low)] for index in drawn)
+    return np.concatenate([_difference(*(resampled_scores(*side, index) for side in (high, low))) for index in drawn])
 
 
-def _differences(sides: Iterable[Sequence[np.ndarray]]) -> np.ndarray:
+def _difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # of two infinite scores: nan
-        return np.concatenate([one - other for one, other in sides])
+        return one - other
 
 
 def resampled_scores(critic: Metric, tally: Tally, index: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 from longform.core.documents import BadInput
 
 PLACES = 1 << 20  # drawn at a time
+SAME_SUM = 1e-9  # share of the largest margin within which two sums of margins are the same
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip entry can carry: a clock must not reach the bytes
 
 
@@ -108,12 +109,15 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
 
 
 def sign_flip_test(margins: np.ndarray, rng: np.random.Generator, flips: int = 2000) -> float:
-    r"""Two-sided p that independent margins are symmetric around zero: $(1 + \#\{|m^*| \ge |m|\}) / (1 + \text{flips})$ over random signs.
+    r"""Two-sided p that independent margins are symmetric around zero.
+
+    $(1 + \#\{|m^*| \ge |m|\}) / (1 + \text{flips})$ over random signs. Sums within ``SAME_SUM`` of the largest
+    margin count as equal, so that neither rounding nor the unit of the margins moves p.
 
     Source: Fisher (1935), the randomisation test for pairs; never zero, 1 where every margin is zero.
     """
     signs = rng.integers(0, 2, (flips, len(margins))) * 2 - 1
-    nearly = abs(margins.sum()) - 1e-9 * max(1.0, float(np.abs(margins).max(initial=0.0)))
+    nearly = abs(margins.sum()) - SAME_SUM * float(np.abs(margins).max(initial=0.0))
     return float((1 + (np.abs(signs @ margins) >= nearly).sum()) / (1 + flips))
 
 

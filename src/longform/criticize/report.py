@@ -227,7 +227,7 @@ def _draw(found: "Criticism", canvas: Any) -> None:
 def _half(one: Judged) -> float:
     """Half the width of the real texts' interval; of the generated texts' where real texts do not differ; or one."""
     widths = [(side.high - side.low) / 2 for side in (one.real, one.generated)]
-    return next((width for width in widths if width > 1e-9 * max(1.0, abs(one.real.value))), 1.0)
+    return next((width for width in widths if width > 1e-9 * abs(one.real.value)), 1.0)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ ORDER = "order discrimination"
 COLUMNS = ("wins", "ties", "pairs", "unscored", "above_mean", "excluded")
 BLOCKS = (1, 2, 5, 10)  # sheng2024 section 4.1
 WINDOWS = ((1, 2, 3), (1,), (2,), (3,))  # sheng2024 section 4.2, the joint set first
-TIE = 1e-9  # relative margin below which a pair ties: far above rounding, far below any difference of texts
+TIE = 1e-9  # share of a score below which a pair ties: far above rounding, far below any difference of texts
 HUGE = 1e300  # stands for infinity where margins are averaged
 POINTS = 101  # of a ROC curve
 Units = Sequence[Any]
@@ -42,7 +42,7 @@ class PairAccuracy(SumScored, better="higher"):
         return ratio(sums.total("wins") + sums.total("ties") / 2, sums.total("pairs"))
 
 
-def preference_tally(documents: Units, scores: Sequence[np.ndarray], better: Better, tolerance: float = TIE) -> Tally:
+def preference_tally(documents: Units, scores: Sequence[np.ndarray], better: Better, tolerance: float = 0.0) -> Tally:
     """``COLUMNS`` of each document from its scores, the original's first.
 
     A permutation without a score (nan) gives no pair and is counted; a document whose original has none, or that has no pair
@@ -60,10 +60,10 @@ def preference_tally(documents: Units, scores: Sequence[np.ndarray], better: Bet
     with np.errstate(invalid="ignore"):
         margins = np.clip(np.nan_to_num(original - copies), -HUGE, HUGE)  # two infinite scores tie
     margins = np.where(there, margins if better == "higher" else -margins, 0.0)
-    level = np.maximum(*(np.where(np.isfinite(side), np.abs(side), 1.0) for side in (original, copies)))
-    tied = there & (np.abs(margins) <= tolerance * np.maximum(1.0, level))
+    level = np.maximum(*(np.where(np.isfinite(side), np.abs(side), 0.0) for side in (original, copies)))
+    tied = there & (np.abs(margins) <= np.maximum(TIE * level, tolerance * np.maximum(1.0, level)))
     wins = ((margins > 0) & ~tied).sum(axis=1)
-    above = margins.sum(axis=1) > TIE * pairs
+    above = margins.sum(axis=1) > TIE * np.where(there, level, 0.0).sum(axis=1)
     counted = np.stack([wins, tied.sum(axis=1), pairs, given - pairs, above, excluded], axis=1).astype(np.float64)
     counted[np.ix_(excluded, [0, 1, 2, 4])] = 0.0
     return Tally.of(documents, COLUMNS, counted)
@@ -106,7 +106,7 @@ def order_measurements(
     train: Units = (),  # coherent documents that the scorers are fitted on; none where they are fitted already
     learn_from: int | None = None,  # so many of the training documents for pair learners; all by default
     heads: Sequence[str] = ("",),
-    tolerance: float = TIE,
+    tolerance: float = 0.0,
 ) -> list[Measurement]:
     """The tallies behind :func:`order_discrimination`, scorer by scorer, task by task.
 
@@ -114,7 +114,8 @@ def order_measurements(
         scorers: by name. Over ``tasks``: order scorers; a pair learner is fitted task by task. Else any critics of what the
             documents' originals and permutations are.
         heads: of the encoder that read the documents; a number is their mean, followed by each head's own.
-        tolerance: relative margin below which a pair ties; wider where a reader's own convergence tells two readings apart.
+        tolerance: margin below which a pair ties beside ``TIE``, where a reader's own convergence tells two readings
+            apart: in units of the score, and a share of scores above one.
     """
     asked: Sequence[ShuffleTask | str] = tasks or list(dict.fromkeys(t for d in documents for t in d.permutations))
     told = train[:learn_from] if any(isinstance(scorer, PairLearner) for scorer in scorers.values()) else ()

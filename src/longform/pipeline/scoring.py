@@ -23,7 +23,7 @@ from longform.core.results import Record, Results, read_results, write_results
 from longform.core.text.permutations import ShuffleTask, permuted_documents, written
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.human_ratings import combined_scorers, rating_records
-from longform.evaluation.order_discrimination import TIE, order_discrimination
+from longform.evaluation.order_discrimination import order_discrimination
 
 METRIC = (
     "code", "titles", "system", "critic", "metric", "variant", "reading", "train", "train_corpus", "of", "corpora", "split",
@@ -220,7 +220,7 @@ def _answer(
         fitted = scorer if permuted or not learnt else scorer.fit(learnt)
         records = order_discrimination(
             {name: fitted}, permuted_documents(units), train=permuted_documents(learnt) if permuted else (),
-            tolerance=float(settings.get("tolerance", TIE)),
+            tolerance=float(settings.get("tolerance", 0.0)),
         )  # fmt: skip
     elif question == "human_ratings":  # values of texts, for the stage that holds all critics against people's marks
         originals = [unit for unit in learnt if written(unit.unit_id)[0] == unit.unit_id]
