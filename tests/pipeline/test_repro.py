@@ -179,7 +179,8 @@ def slow(tmp_path, monkeypatch):
     (project / "slow.sh").write_text(SLOW)
     stages = {"stages": {"quick": {"cmd": "sh -c 'echo ran >> ran && echo 1 > out_a'", "deps": ["source.txt"],
                                    "outs": ["out_a"]},
-                         "train": {"cmd": "sh slow.sh", "deps": ["source.txt"], "outs": ["out_b"]},
+                         "train": {"cmd": "sh slow.sh", "deps": ["source.txt"], "outs": ["out_b"],
+                                   "meta": {"gpu": True}},
                          "score": {"cmd": "cp out_b out_c", "deps": ["out_a", "out_b"], "outs": ["out_c"]}}}  # fmt: skip
     write_pipeline(project, stages)
     return project

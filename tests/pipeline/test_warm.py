@@ -14,8 +14,7 @@ import pytest
 from repro_project import ROOT, until
 
 from longform.core.stages import STAGES
-from longform.pipeline import workers
-from longform.pipeline.repro import ON_GPU
+from longform.pipeline import devices, workers
 from longform.pipeline.workers import HEAVY, Warm
 
 MODULE = """
@@ -139,9 +138,9 @@ def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
     text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
     commands = [re.sub(r"\$\{[\w.]+\}", "x", line) for line in re.findall(r"^ +cmd: (.*)", text, re.M)]
     stages = {command: command.split("longform.pipeline ")[1].split()[0] for command in commands}
-    assert set(ON_GPU) <= set(stages.values()) <= set(STAGES)
+    assert set(devices.STAGES) <= set(stages.values()) <= set(STAGES)
     for command, stage in stages.items():
-        assert bool(HEAVY.fullmatch(command)) == (stage in (*ON_GPU, "tokenizer")), command
+        assert bool(HEAVY.fullmatch(command)) == (stage in (*devices.STAGES, "tokenizer")), command
         assert not HEAVY.fullmatch(command + " && echo")
 
 

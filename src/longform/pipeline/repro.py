@@ -20,15 +20,16 @@ from typing import Any
 
 from longform.core.artefacts import write_json
 from longform.core.documents import BadInput
+from longform.core.experiment import Experiment
 from longform.extras import told
-from longform.pipeline.workers import GPU_PATIENCE, Finished, Workers
+from longform.pipeline.devices import uses_gpu
+from longform.pipeline.workers import Finished, Workers
 
 with told("study"):
     from dvc.exceptions import DvcException
 
     from longform.pipeline.dvc_stages import Pipeline, opened
 
-ON_GPU = ("language_model", "generate", "complete", "decode", "train", "read")  # the stages that may import torch
 POLL = 1.0  # seconds between looks for workers that have newly joined
 
 
@@ -46,6 +47,7 @@ class Run:
         self.urgency = self._urgency()
         one_file = len({stage.path for stage in pipeline.stages}) == 1
         self.called = {stage: stage.name if one_file else stage.addressing for stage in pipeline.stages}
+        self.experiments: dict[str, Experiment] = {}  # by folder of params.yaml
         self.left = len(self.stages)
         self.counts = dict.fromkeys(("run", "restored", "unchanged", "failed", "skipped"), 0)
 
@@ -78,11 +80,21 @@ class Run:
 
     def _start(self) -> None:
         for stage in sorted(self.to_run, key=self.urgency.__getitem__, reverse=True):
-            gpu = stage.name.startswith(ON_GPU)
+            gpu = self._uses_gpu(stage)
             if self.workers.room(gpu):
                 self.to_run.remove(stage)
                 with self._failing(stage):
                     self.workers.submit(stage.addressing, gpu, **self.pipeline.begin(stage), log=str(self._log(stage)))
+
+    def _uses_gpu(self, stage: Any) -> bool:
+        """Whether a stage is to have a GPU of its own: what its ``meta: {gpu: true}`` says in ``dvc.yaml``, else what it runs."""
+        stated = (stage.meta or {}).get("gpu")
+        if stated is not None:
+            return bool(stated)
+        if stage.wdir not in self.experiments:
+            self.experiments[stage.wdir] = Experiment(Path(stage.wdir))
+        commands = stage.cmd if isinstance(stage.cmd, list) else str(stage.cmd).splitlines()
+        return any(uses_gpu(command, self.experiments[stage.wdir]) for command in commands)
 
     def _check(self, stage: Any) -> None:
         self.to_check.remove(stage)
@@ -165,24 +177,15 @@ def main(arguments: list[str] | None = None) -> int:
     add("--workers", type=int, default=cores(), help="local processes; default: as many as cores")
     add("--gpus", type=int, default=0, help="so many of the local processes get one GPU each")
     add("--scheduler", metavar="ADDRESS", help="of a running Dask scheduler, instead of local processes")
-    add("--scheduler-file", type=Path, metavar="FILE", help="of a Dask scheduler, instead of its address; waited for")
-    add("--gpu-patience", type=float, default=GPU_PATIENCE, metavar="SECONDS",
-        help="wait so long for another GPU worker where the last one was lost, then go on without")  # fmt: skip
     chosen = parser.parse_args(arguments)
     if chosen.workers < 1 or not 0 <= chosen.gpus <= chosen.workers:
         asked = f"--workers {chosen.workers} --gpus {chosen.gpus}"
         parser.error(f"{asked}: at least one worker, and no more GPUs than workers")
-    if chosen.scheduler == "" or chosen.scheduler_file == Path(""):
-        parser.error("the scheduler's address is empty; is the scheduler running, and has it written its file yet?")
-    if chosen.scheduler and chosen.scheduler_file:
-        parser.error("--scheduler and --scheduler-file name a scheduler twice; give one of them")
     logging.getLogger("dvc").setLevel(logging.ERROR)  # one line per stage is said here
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     say, begun = partial(print, flush=True), time.monotonic()
     try:
-        workers = Workers(
-            chosen.workers, chosen.gpus, chosen.scheduler, chosen.scheduler_file, chosen.gpu_patience, say
-        )
+        workers = Workers(chosen.workers, chosen.gpus, chosen.scheduler)
         with closing(workers), opened(Path("."), chosen.targets or ["dvc.yaml"]) as pipeline:
             counts = Run(pipeline, workers, say).all()
     except (DvcException, BadInput, OSError) as error:

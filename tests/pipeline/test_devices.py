@@ -1,0 +1,80 @@
+"""Which stages of the default run hold a GPU, by what they compute on it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from longform.core.experiment import Experiment
+from longform.pipeline import devices
+from longform.pipeline.devices import uses_gpu
+
+ROOT = Path(__file__).parents[2]
+OURS = "PYTHONPATH=src python -m longform.pipeline "
+NETWORKS = [
+    "language_model articles wiki gpt2",
+    "language_model languages languages autoregressive",
+    "language_model synthetic synthetic hsmm_em",  # its E-step runs where LONGFORM_DEVICE says
+    "generate articles wiki gpt2",
+    "generate languages languages autoregressive",
+    "complete sources gpt2",
+    "decode facts test",
+    "train articles section_order",
+    "train articles bbscore",
+    "read articles mauve",
+    "read articles section_order",
+    "read suites surprisal",
+]
+PROCESSOR = [
+    "corpus wiki",
+    "tokenizer articles",
+    "generate synthetic synthetic hsmm_em",  # segments drawn in NumPy
+    "train articles topics",  # EM of the topic model
+    "read articles topics",
+    "read articles coreference",  # rules
+    "read synthetic synthetic_states",  # Gibbs and exact posteriors of the known chain
+    "train languages code_mixing",
+    "read articles world_grammar",
+    "read articles entity_grid",
+    "score articles bbscore",
+    "report deng2022 topics",
+]
+
+
+@pytest.fixture(scope="module")
+def default() -> Experiment:
+    return Experiment(ROOT)
+
+
+def test_stages_of_networks_hold_a_gpu_and_those_of_counts_do_not(default):
+    held = [words for words in NETWORKS + PROCESSOR if uses_gpu(OURS + words, default)]
+    assert held == NETWORKS
+
+
+def test_other_commands_and_wrong_entries_hold_no_gpu(default):
+    assert not uses_gpu("sh train.sh", default)
+    assert not uses_gpu(OURS + "train articles nobody", default)
+    assert not uses_gpu(OURS + "train", default)
+
+
+def test_a_reading_that_loads_a_network_alone_makes_its_stage_hold_one(tmp_path, monkeypatch):
+    package = tmp_path / "critics" / "own"
+    package.mkdir(parents=True)
+    lazy = "def read():\n    from longform.language_models.checkpoints import load_reader\n"
+    (package / "words.py").write_text(lazy + "def count():\n    pass\n")
+    (package / "chain.py").write_text("from longform.critics.own import words\n")
+    (package / "direct.py").write_text("import longform.language_models.schedule\n")
+    monkeypatch.setattr(devices, "SOURCE", tmp_path)
+    devices._imports.cache_clear()
+
+    def held(*codes):
+        readings = {f"reading {number}": {"code": code} for number, code in enumerate(codes)}
+        params = {"study": {"critics": {"own": {"readings": readings}}}}
+        (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+        return uses_gpu(OURS + "read study own", Experiment(tmp_path))
+
+    try:
+        assert held("words") and held("direct") and held("chain", "words")
+        assert not held("words.count") and not held("chain")
+    finally:
+        devices._imports.cache_clear()
