@@ -92,7 +92,6 @@ def test_every_scorer_meets_the_same_orders_and_written_out_ones_are_scored_once
     assert orders.PairAccuracy().score(blind) == 0.5
     assert orders.against_chance(blind, "blind") == {
         "reference": 0.5,
-        "difference": 0.0,
         "p_value": 1.0,
         "paired": True,
     }
@@ -123,6 +122,56 @@ def test_heads_are_averaged_and_each_stands_by_itself():
     one_by_one = [one.score(one.tally.take(rows)) for rows in index]
     np.testing.assert_allclose(resampled_scores(one, one.tally, index), one_by_one, rtol=1e-12)
     assert mean.details["spread"] == pytest.approx(np.std([good.value, bad.value], ddof=1))
+
+
+def heads_of(*values, areas=False):
+    """The mean and each of some heads that put sentence 0 early or late, or do not see it."""
+
+    class Seeing(Cost):
+        def order_scores(self, unit, orders):
+            return unit.value * np.argmin(orders, axis=1)
+
+    units = [Text(f"u{i}") for i in range(30)]
+    ask = order_areas if areas else order_discrimination
+    return ask({"s": Seeing()}, units, [ShuffleTask()], heads=values)
+
+
+@pytest.mark.parametrize("areas", [False, True])
+def test_a_mean_of_heads_carries_no_test_or_detail_of_one(areas):
+    mean, *each = heads_of("1", "-1", "0", areas=areas)
+    for record in (mean, *each):
+        assert record.reference == 0.5 and record.difference == pytest.approx(record.value - 0.5)
+    good, bad, blind = each
+    assert good.p_value < 0.01 and bad.p_value < 0.01 and blind.p_value > 0.5
+    assert good.difference > 0.3 and bad.difference < -0.3
+    assert mean.p_value > 0.9  # the heads cancel
+    assert mean.low < bad.value and mean.high > good.value
+    assert "wins" not in mean.details and "roc" not in mean.details
+    assert mean.details["trainings"] == 3
+    assert all(("roc" if areas else "wins") in one.details for one in each)
+
+
+def test_heads_of_one_opinion_agree_with_their_mean():
+    mean, first, second = heads_of("1", "2")
+    assert mean.value == first.value == second.value
+    assert mean.p_value < 0.05 and mean.details["wins"] == first.details["wins"]  # what all have, the mean has
+
+
+def test_differences_of_scorers_over_heads_are_tested_over_heads():
+    class Late(Cost):
+        def order_scores(self, unit, orders):
+            return unit.value * np.argmin(orders, axis=1)
+
+    class Early(Cost):
+        def order_scores(self, unit, orders):
+            return -unit.value * np.argmin(orders, axis=1)
+
+    units = [Text(f"u{i}") for i in range(30)]
+    scorers = {"late": Late(), "early": Early()}
+    difference = order_discrimination(scorers, units, [ShuffleTask()], heads=("1", "-1"))[-1]
+    assert difference.metric == "pairwise_accuracy_difference"
+    assert difference.value == pytest.approx(0) and difference.details["spread"] > 1
+    assert (difference.low, difference.high) == (-1.0, 1.0) and difference.p_value == 1.0
 
 
 def runs(count, seed=0):

@@ -8,7 +8,7 @@ import pytest
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, OURS
-from longform.reporting.pivot import Given, errors
+from longform.reporting.pivot import Given, errors, mean_over_seeds
 from longform.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
 from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact, write_rows
 from tests.refusals import refuses
@@ -229,3 +229,13 @@ def test_a_figure_is_drawn_twice_with_equal_bytes(tmp_path):
     assert (tmp_path / "f.pdf").read_bytes() == (tmp_path / "g.pdf").read_bytes()
     assert (tmp_path / "f.png").read_bytes() == (tmp_path / "g.png").read_bytes()
     assert "Caption\n\n- n\n" in (tmp_path / "f.md").read_text()
+
+
+def test_a_mean_over_seeds_carries_no_test_or_details_of_one_seed():
+    test = {"reference": 1.0, "p_value": 0.001, "paired": True, "signature": "s"}
+    numbers = [Record("c", "m", seed=k, value=v, low=v - 1, high=v + 1, units=50, details={"only": k}, **test)
+               for k, v in enumerate((2.0, 4.0))]  # fmt: skip
+    mean = mean_over_seeds(Results(numbers))
+    assert mean.value == 3.0 and mean.low < 2.0 and mean.high > 4.0
+    assert (mean.reference, mean.difference, mean.p_value, mean.paired, mean.seed) == (None,) * 5
+    assert mean.details == {} and mean.signature == "mean of 2 seeds"

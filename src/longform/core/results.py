@@ -10,6 +10,7 @@ from longform.core.artefacts import read_json, write_json
 from longform.core.documents import BadInput, grouped
 
 ANY = "*"  # what a filter wants of a field that may have any value
+ROUNDING = 1e-9  # share of a number by which a stored difference may be off
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
 
 
@@ -33,11 +34,23 @@ class Record:
     excluded: int | None = None
     better: str = ""  # ``higher``, ``lower`` or ``nearer_real``
     reference: float | None = None  # real text's own score under the same critic, and the permutation test against it
-    difference: float | None = None
+    difference: float | None = None  # value minus reference; leave it out and it is computed here
     p_value: float | None = None
     paired: bool | None = None
     signature: str = ""  # the critic with its settings
     details: Mapping[str, Any] = field(default_factory=dict)  # what a figure or a page needs beside the number
+
+    def __post_init__(self) -> None:
+        """Fill the difference from this very record. Raises BadInput: it is given and is not ``value - reference``."""
+        if self.reference is None or self.value is None:
+            return
+        difference = self.value - self.reference
+        if self.difference is None:
+            object.__setattr__(self, "difference", difference)
+        elif abs(self.difference - difference) > ROUNDING * max(1.0, abs(self.value), abs(self.reference)):
+            place = f"{self.critic} {self.metric} {self.corpus} {self.system} {self.task} {self.variant}"
+            numbers = f"value {self.value:g}, reference {self.reference:g}, difference {self.difference:g}"
+            raise BadInput(f"record {' '.join(place.split())}: {numbers}; a difference is value minus reference")
 
     def to_json(self) -> dict[str, Any]:
         """The fields that differ from their defaults, numbers to twelve significant digits."""
@@ -108,6 +121,8 @@ def read_results(*paths: Path) -> Results:
             raise BadInput(f"{path}: not a list of records; run the stage that writes it again")
         try:
             records += [Record(**one) for one in found]
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}; run the stage that writes it again") from error
         except TypeError as error:
             raise BadInput(f"{path}: {error}; run the stage that writes it again") from error
     return Results(records)

@@ -65,7 +65,7 @@ def corruption_response(
             tested = compare(critic, tally, sound, generator(*own, "permutation"), PERMUTATIONS)
             draws = resampled_difference((critic, tally), (critic, sound), generator(*own, "bootstrap"), RESAMPLES)
             low, high = percentile_interval(draws)
-            fields |= {name: getattr(tested, name) for name in ("difference", "p_value", "paired")}
+            fields |= {name: getattr(tested, name) for name in ("p_value", "paired")}
             told = {"difference_low": low, "difference_high": high, "difference_spread": float(np.nanstd(draws))}
             fields |= {"reference": critic.score(sound), "details": told}
         records.append(Record(name, "score", task=task, severity=severity, better=critic.better, **fields))

@@ -85,7 +85,7 @@ def text_classification(
     names = ("text classification", classifier, *fields.values())
     other = Tally(tally.unit_ids, tally.columns, baseline)
     tested = core.compare(metric, tally, other, generator(*names, "permutation"))
-    fields |= {"p_value": tested.p_value, "difference": tested.difference, "paired": True}
+    fields |= {"p_value": tested.p_value, "paired": True}
     fields["reference"] = tally.total("majority") / texts if (texts := tally.total("texts")) else None
     classes = Counter(str(label(unit)) for unit in evaluate if label(unit) is not None)
     details = {"classes": dict(sorted(classes.items()))}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,29 @@ from longform.core.critic import FITTED, Better, Tally
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, percentile_interval
 from longform.core.results import Record
+from longform.core.trainings import two_level_interval, two_level_p
 
-TESTED = ("p_value", "reference", "difference", "paired")  # fields of a mean over heads alone
+BOUNDS = {
+    "pairwise_accuracy": (0.0, 1.0),
+    "pairwise_accuracy_difference": (-1.0, 1.0),
+    "area": (0.0, 1.0),
+    "length_correlation": (-1.0, 1.0),
+}
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Tallies of one metric over the same documents, one per head of the encoder that read them, and the record's fields."""
+    """Tallies of one metric over the same documents, one per head of the encoder that read them, and fields of records.
+
+    A head is one training. What was found of one head (its test, its details) is in ``own`` and stands on that head's
+    record alone; ``fields`` are true of every head and of their mean.
+    """
 
     metrics: Mapping[str, Any] = field(metadata=FITTED)  # by head, as tallies; the empty name where there is one only
     tallies: Mapping[str, Tally] = field(metadata=FITTED)
     fields: Mapping[str, Any] = field(default_factory=dict, metadata=FITTED)
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=FITTED)
 
     @property
     def first(self) -> str:
@@ -61,15 +72,57 @@ class Measurement:
 
     def records(self, *names: object) -> list[Record]:
         """The mean over heads, then, where there are several, each head as a ``variant``; ``names`` name the resamples."""
-        named = {"signature": critic.signature(self.metrics[self.first]), "better": self.better, **self.fields}
-        if len(self.metrics) == 1:
-            return [measured(self.metrics[self.first], self.tallies[self.first], names, **named)]
-        spread = float(np.std(self.scores(self.tally), ddof=1))
-        details = {"details": {**self.fields.get("details", {}), "spread": spread}}
-        mean = measured(self, self.tally, names, **(named | details))
-        own = {key: value for key, value in named.items() if key not in TESTED} | {"details": {}}
-        pairs = ((head, self.metrics[head], tally) for head, tally in self.tallies.items())
-        return [mean, *(measured(metric, tally, (*names, h), **(own | {"variant": h})) for h, metric, tally in pairs)]
+        shared = {"better": self.better, **self.fields}
+        each = []
+        for head, metric in self.metrics.items():
+            fields = {"signature": critic.signature(metric), **shared, **self.own.get(head, {})}
+            fields["details"] = {**self.fields.get("details", {}), **self.own.get(head, {}).get("details", {})}
+            if len(self.metrics) == 1:
+                return [measured(metric, self.tallies[head], names, **fields)]
+            fields["variant"] = head
+            each.append(measured(metric, self.tallies[head], (*names, head), **fields))
+        documents = measured(self, self.tally, names, **shared)
+        return [mean_of_trainings(documents, each), *each]
+
+
+def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
+    """The record of a mean over trainings, from the mean with its interval over documents alone and each training's record.
+
+    Its interval and its test are over trainings and documents (:mod:`longform.core.trainings`). Of the other fields it has
+    those in which all trainings agree; ``details`` add the number of trainings, the standard deviation of their numbers
+    (``spread``), and the interval over documents alone.
+    """
+    values = [record.value for record in each if record.value is not None]
+    ends = _interval(documents)
+    details = common_details(each)
+    details["trainings"] = len(each)
+    details["spread"] = float(np.std(values, ddof=1))
+    details["documents_low"], details["documents_high"] = documents.low, documents.high
+    low, high = two_level_interval(ends, values, bounds_of(documents.metric))
+    fields: dict[str, Any] = {"low": low, "high": high, "details": details}
+    for name in ("reference", "paired", "signature"):
+        different = {getattr(record, name) for record in each}
+        fields[name] = different.pop() if len(different) == 1 else getattr(Record("", ""), name)
+    fields |= {"difference": None, "p_value": None}
+    if fields["reference"] is not None:
+        fields["p_value"] = two_level_p(ends, values, fields["reference"])
+    return replace(documents, **fields)
+
+
+def _interval(record: Record) -> tuple[float, float]:
+    low, high = (math.nan if end is None else end for end in (record.low, record.high))
+    return low, high
+
+
+def common_details(records: Sequence[Record]) -> dict[str, Any]:
+    """The details that all records have with the same value: what one training's record says alone is left out."""
+    first, *others = [record.details for record in records]
+    return {key: value for key, value in first.items() if all(key in one and one[key] == value for one in others)}
+
+
+def bounds_of(metric: str) -> tuple[float, float]:
+    """The smallest and the largest number of a metric, between which its interval lies."""
+    return BOUNDS.get(metric, (-math.inf, math.inf))
 
 
 def measured(scoring: Any, tally: Tally, names: Sequence[object], **fields: Any) -> Record:
@@ -81,6 +134,8 @@ def measured(scoring: Any, tally: Tally, names: Sequence[object], **fields: Any)
 def paired_difference(high: Measurement, low: Measurement, *names: object, **fields: Any) -> Record:
     """The first minus the second on the same documents: bootstrap interval and permutation test, documents exchanged whole.
 
+    Where both are means over heads, interval and test are over heads and documents.
+
     Raises BadInput: the two are about different documents.
     """
     first, second = high.tally, low.tally
@@ -88,10 +143,30 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
         raise BadInput(f"{fields}: a difference of scores of different documents or columns; give both the same")
     tested = critic.compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
     draws = critic.resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
-    excluded, bounds = int(first.total("excluded")), dict(zip(("low", "high"), percentile_interval(draws), strict=True))
-    found = {"value": tested.difference, **bounds, "p_value": tested.p_value, "paired": tested.paired}
+    excluded = int(first.total("excluded"))
+    low_end, high_end = percentile_interval(draws)
+    found = {"value": tested.difference, "low": low_end, "high": high_end, "paired": tested.paired}
     counted = {"units": len(first.unit_ids) - excluded, "excluded": excluded}
-    return Record(**{"better": high.better, **fields, **found, **counted})
+    record = Record(**{"better": high.better, **fields, **found, **counted, "p_value": tested.p_value})
+    if len(high.metrics) == 1:
+        return record
+    pairs = zip(high.scores(first), low.scores(second), strict=True)
+    return difference_of_trainings(record, [one - other for one, other in pairs])
+
+
+def difference_of_trainings(documents: Record, differences: Sequence[float]) -> Record:
+    """The mean over trainings of a difference, tested against none over trainings and documents.
+
+    Args:
+        documents: the mean with its interval over documents alone.
+        differences: each training's own, of two scores under the same training.
+    """
+    ends = _interval(documents)
+    low, high = two_level_interval(ends, differences, bounds_of(documents.metric))
+    details = {**documents.details, "trainings": len(differences), "spread": float(np.std(differences, ddof=1))}
+    details |= {"documents_low": documents.low, "documents_high": documents.high}
+    p_value = two_level_p(ends, differences, 0.0)
+    return replace(documents, low=low, high=high, p_value=p_value, details=details)
 
 
 def under(units: Sequence[Any], head: str) -> list[Any]:

@@ -136,14 +136,21 @@ def order_measurements(
                     scores = written_scores(judges[head], seen, label)
                 tallies[head] = preference_tally(seen, scores, judges[head].better, tolerance)
             metrics = {head: PairAccuracy(signature(judge), label) for head, judge in judges.items()}
-            first = tallies[heads[0]]
-            details = {column: first.total(column) for column in COLUMNS[:4]}
-            scored = len(first.unit_ids) - first.total("excluded")
-            details["above_mean"] = float(ratio(first.total("above_mean"), scored))
-            fields = {"critic": name, "metric": "pairwise_accuracy", "task": label, "details": details}
-            fields |= against_chance(first, ORDER, name, label)
-            made.append(Measurement(metrics, tallies, fields))
+            fields = {"critic": name, "metric": "pairwise_accuracy", "task": label}
+            tests = {}
+            for head, tally in tallies.items():
+                names = (ORDER, name, label, head) if head else (ORDER, name, label)
+                tests[head] = {"details": _counts(tally), **against_chance(tally, *names)}
+            made.append(Measurement(metrics, tallies, fields, tests))
     return made
+
+
+def _counts(tally: Tally) -> dict[str, float]:
+    """Totals of wins, ties, pairs and pairs without a score, and the share of documents above the mean of their permutations."""
+    counts = {column: tally.total(column) for column in COLUMNS[:4]}
+    scored = len(tally.unit_ids) - tally.total("excluded")
+    counts["above_mean"] = float(ratio(tally.total("above_mean"), scored))
+    return counts
 
 
 def _fitted(scorer: Any, train: Sequence[Any], learn_from: int | None) -> Any:
@@ -152,10 +159,10 @@ def _fitted(scorer: Any, train: Sequence[Any], learn_from: int | None) -> Any:
 
 
 def against_chance(tally: Tally, *names: object) -> dict[str, Any]:
-    """Fields of a record: difference from one half, and p of a coin for each document's wins minus losses, its pairs kept together."""
+    """Fields of a record: the reference one half, and p of a coin for each document's wins minus losses, its pairs kept together."""
     margins = 2 * tally.column("wins") + tally.column("ties") - tally.column("pairs")
     p_value = sign_flip_test(margins, generator(*names, "chance"))
-    return {"reference": 0.5, "difference": PairAccuracy().score(tally) - 0.5, "p_value": p_value, "paired": True}
+    return {"reference": 0.5, "p_value": p_value, "paired": True}
 
 
 def order_discrimination(scorers: Scorers, documents: Units, tasks: Tasks = (), **given: Any) -> list[Record]:
@@ -212,7 +219,7 @@ class Area:
             mirrored = np.stack([tally.column(turned.get(name, name)) for name in tally.columns], axis=1)
             other = Tally(tally.unit_ids, tally.columns, mirrored)
             tested = compare(self, tally, other, generator(*names, "chance"), PERMUTATIONS)
-            fields |= {"reference": 0.5, "difference": tested.difference / 2, "p_value": tested.p_value, "paired": True}
+            fields |= {"reference": 0.5, "p_value": tested.p_value, "paired": True}
         return fields
 
 
@@ -229,7 +236,7 @@ def order_areas(
 ) -> list[Record]:
     """Threshold-free separation of originals from one permutation each, over all documents (sheng2024 section 4.1, Figure 4).
 
-    Arguments as for :func:`order_measurements`, a task's ``copies`` taken for one; ``details`` keep the first head's ROC curve.
+    Arguments as for :func:`order_measurements`, a task's ``copies`` taken for one; each head's ``details`` keep its ROC curve.
     """
     records = []
     orders = {task: drawn_orders(documents, replace(task, copies=1)) for task in tasks}
@@ -241,9 +248,12 @@ def order_areas(
                 scores = [judge.order_scores(*pair) for pair in zip(under(documents, head), own, strict=True)]
                 tallies[head] = first_permutations(documents, scores)
             metrics = {h: Area("original", "permuted", signature(j), j.better != "higher") for h, j in judges.items()}
-            names, told = ("order areas", name, task.name), {"critic": name, "metric": "area", "task": task.name}
-            fields = told | metrics[heads[0]].describe(tallies[heads[0]], *names)
-            records += Measurement(metrics, tallies, fields).records(*names)
+            names = ("order areas", name, task.name)
+            fields = {"critic": name, "metric": "area", "task": task.name}
+            tests = {}
+            for head, tally in tallies.items():
+                tests[head] = metrics[head].describe(tally, *((*names, head) if head else names))
+            records += Measurement(metrics, tallies, fields, tests).records(*names)
     return records
 
 

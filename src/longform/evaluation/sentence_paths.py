@@ -89,11 +89,12 @@ def shuffle_tasks(
     first, seen = BridgeCritic().fit(under(known, heads[0])), under(judged, heads[0])
     negative = {"negative": first.tally(seen).total("negative")}  # where a logarithm has none
     for place, record in enumerate(records):
-        if record.critic == "bbscore" and record.metric == "pairwise_accuracy":
+        own = record.variant == heads[0]  # the head that ``first`` is fitted on, not the mean over heads
+        if own and record.critic == "bbscore" and record.metric == "pairwise_accuracy":
             records[place] = replace(record, details={**record.details, **negative})
     named = {task.name: task for task in blocked}
     for record in orders.order_areas({"bbscore": BridgeCritic()}, judged, blocked, **given) if areas else ():
-        course = {} if record.variant else _course(first, seen, named[record.task])
+        course = {} if record.variant != heads[0] else _course(first, seen, named[record.task])
         records.append(replace(record, details={**record.details, **course}))
     return records
 

@@ -178,7 +178,7 @@ def _measured(
             reference = tally
         elif reference is not None:
             test = compare(fitted, tally, reference, generator(*draw, "permutation"))
-            tested: dict[str, Any] = {"difference": test.difference, "p_value": test.p_value, "paired": test.paired}
+            tested: dict[str, Any] = {"p_value": test.p_value, "paired": test.paired}
             record = replace(record, reference=fitted.score(reference), **tested)
         records.append(replace(record, system=settings.get("system", system.model)))
         print(f"score {critic} {name}: {system.corpus} {system.folder} {found.value:.4f}", flush=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from longform.core.artefacts import read_json
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
+from longform.core.trainings import student_arm
 
 DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}  # of fields that a filter does not name
 IDENTITY = NAMES[: NAMES.index("seed")]  # records that agree in these differ by seed alone
@@ -146,7 +146,7 @@ def over_seeds(estimates: Sequence[Estimate]) -> Estimate:
     value = float(values.mean())
     if not all(e.known for e in estimates):
         return Estimate(value, units=_fewest(estimates))
-    between = float(stats.t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
+    between = student_arm(values.tolist())
     below = float(np.mean([e.value - e.low for e in estimates]))  # type: ignore[operator]  # known
     above = float(np.mean([e.high - e.value for e in estimates]))  # type: ignore[operator]
     return Estimate(value, value - math.hypot(below, between), value + math.hypot(above, between), _fewest(estimates))

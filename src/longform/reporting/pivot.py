@@ -9,7 +9,7 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.results import ANY, Record, Results
-from longform.reporting.estimates import DEFAULTS, FEWEST_UNITS, Estimate, Facts, of_records, select
+from longform.reporting.estimates import DEFAULTS, FEWEST_UNITS, IDENTITY, Estimate, Facts, of_records, select
 from longform.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
 from longform.reporting.table import Cell, cell, exact
 
@@ -157,8 +157,22 @@ def mean_over_seeds(records: Results) -> Record:
     mean = of_records(list(records), logs)
     mean = mean.exp() if logs and mean is not None else mean
     numbers: dict[str, Any] = {name: getattr(mean, name, None) for name in ("value", "low", "high", "units")}
-    excluded, signature = max(r.excluded or 0 for r in records), f"mean of {len(records)} seeds"
-    return replace(records[0], seed=None, **numbers, excluded=excluded, p_value=None, signature=signature)
+    same = {name: getattr(records[0], name) for name in ("better", *IDENTITY)}  # what no seed says alone
+    numbers |= {"excluded": max(r.excluded or 0 for r in records), "signature": f"mean of {len(records)} seeds"}
+    return Record(**same, **numbers)
+
+
+def training_notes(records: Iterable[Record]) -> list[str]:
+    """What an interval of a mean over trainings means, if there is one among the records."""
+    counts = sorted({int(r.details["trainings"]) for r in records if "trainings" in r.details})
+    if not counts:
+        return []
+    few = " and ".join(map(str, counts))
+    return [
+        f"Numbers of {few} trainings are their mean; each training is in the CSV. Their intervals cover documents and "
+        f"trainings (Student's t with {' and '.join(str(count - 1) for count in counts)} degrees of freedom): of so few "
+        "trainings they say where the mean of many would lie, not where the next training will."
+    ]
 
 
 def errors(cells: Iterable[Cell | Estimate]) -> list[list[float]]:

@@ -104,7 +104,8 @@ def matrix(given: Given) -> Table:
     known = given.expected["labels"]["critic"]
     records = _found(given, metric="pairwise_accuracy", corpus=["shuffled_wiki", "reports"])
     found = Results(r for r in records if r.task and r.critic in known)
-    seen = [replace(r, value=None, low=None, high=None, p_value=None) if _tied(r) == 1 else r for r in found]
+    blank: dict[str, Any] = dict.fromkeys(("value", "low", "high", "p_value", "reference", "difference"))
+    seen = [replace(r, **blank) if _tied(r) == 1 else r for r in found]
     cells = given.crossed(seen, "accuracy_cited_by_others", ("corpus", "critic", "variant"), "task")
     rule = "a pair that ties counts one half; p-values (in the CSV) are permutation tests over documents against a coin"
     notes = [rule]

@@ -105,7 +105,13 @@ def _responses(given: Given) -> Results:
     """The differences from sound text with their paired intervals, in the places of value and interval."""
     found = given.ordered(given.results.where(metric="score", corpus="corruptions"), "critic", "task")
     return Results(
-        replace(r, value=r.difference, low=r.details.get("difference_low"), high=r.details.get("difference_high"))
+        replace(
+            r,
+            value=r.difference,
+            low=r.details.get("difference_low"),
+            high=r.details.get("difference_high"),
+            reference=None,  # the sound texts' score is in the difference already
+        )
         for r in found
         if r.task in given.expected.labels("task")
     )

@@ -13,7 +13,7 @@ import numpy as np
 from longform.core.results import ANY, Record, Results
 from longform.evaluation.measurements import NORMAL_95
 from longform.reporting.estimates import select
-from longform.reporting.pivot import COLOURS, Given, panels
+from longform.reporting.pivot import COLOURS, SYSTEM, Given, panels, training_notes
 from longform.reporting.printed import Printed
 from longform.reporting.table import Cell, Figure, Table, cell, exact
 
@@ -23,13 +23,21 @@ CHANCE = "own_top_two_by_chance"
 
 def derived(results: Results) -> list[Record]:
     """How many pairs each test set has, and how many writers would be in their own top two by chance."""
-    tasks = {"critic": "bbscore", "metric": "pairwise_accuracy", "task": ["block_*", "window_*"], "seed": None}
-    counted = [(r, int(r.details["pairs"])) for r in select(results, tasks) if "pairs" in r.details]
-    plain: dict[str, Any] = {"p_value": None, "signature": "count"}
-    pairs = [replace(r, metric="pairs", value=count, low=None, high=None, **plain) for r, count in counted]
+    tasks = {"critic": "bbscore", "metric": "pairwise_accuracy", "task": ["block_*", "window_*"]}
+    counted = [r for r in select(results, tasks) if "pairs" in r.details]
+    same = ("critic", *SYSTEM, "task", "variant")
+    plain: dict[str, Any] = {"value": None, "low": None, "high": None, "signature": "count"}
+    records = []
+    for group in Results(counted).groups(*same).values():
+        pairs = max(int(r.details["pairs"] + r.details.get("unscored", 0)) for r in group)  # the same for every head
+        fields = {name: getattr(group[0], name) for name in (*same, "units", "excluded", "better")}
+        records.append(Record(metric="pairs", **fields, **{**plain, "value": pairs}))
     by_chance = 2 / max(len(results.where(metric="distance").values("system")), 2)
-    known = {"value": by_chance, "low": by_chance, "high": by_chance, "units": None, **plain}
-    return pairs + [replace(r, metric=CHANCE, **known) for r in results.where(metric="own_top_two")]
+    known = {"value": by_chance, "low": by_chance, "high": by_chance}
+    for r in results.where(metric="own_top_two"):
+        fields = {name: getattr(r, name) for name in (*same, "seed", "better")}
+        records.append(Record(metric=CHANCE, **fields, **{**plain, **known}))
+    return records
 
 
 def table_1(given: Given) -> Table:
@@ -52,7 +60,8 @@ def length(given: Given) -> Table:
     """Rank correlation of a score with a document's number of sentences; not in the paper."""
     cells = given.crossed(given.results.where(metric="length_correlation"), "length", ("critic", "variant"), "metric")
     what = "Spearman correlation with the number of sentences, unshuffled test texts"
-    return Table(f"How far a score follows length: {what}", cells, given.notes)
+    notes = given.notes + training_notes(given.results.where(metric="length_correlation"))
+    return Table(f"How far a score follows length: {what}", cells, notes)
 
 
 def accuracies(
@@ -68,7 +77,8 @@ def accuracies(
     found = given.select({"critic": list(given.expected.labels("critic")), "variant": ANY}, where, given.where)
     cells = given.crossed(found, given.name, tuple(rows), column, factor=100)
     columns = [given.label(column, value) for value in given.expected.labels(column)]
-    return Table(caption, cells + given.printed_alone(given.name, place), given.notes, columns)
+    notes = given.notes + training_notes(found)
+    return Table(caption, cells + given.printed_alone(given.name, place), notes, columns)
 
 
 def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figure:
@@ -83,11 +93,11 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
     def draw(canvas: Any) -> None:
         grid = panels(canvas, len(encoders), across, sharey=True)
         for one, variant in zip(grid, encoders, strict=True):
-            for r in drawn.where(variant=variant):
-                place, rates = names.index(getattr(r, column)), r.details["roc"]
-                false, up = rates["false_positive"], rates["true_positive"]
+            for (value,), own in drawn.where(variant=variant).groups(column).items():
+                place = names.index(value)
+                false, up = mean_roc(own)
                 look = {"color": COLOURS[place % len(COLOURS)], "linestyle": STROKES[place % len(STROKES)], "lw": 1.1}
-                one.plot(false, up, label=f"{given.labels(r, column)} ({np.trapezoid(up, false):.2f})", **look)
+                one.plot(false, up, label=f"{given.label(column, value)} ({np.trapezoid(up, false):.2f})", **look)
             one.plot([0, 1], [0, 1], color="0.8", linewidth=0.6)
             one.set(xlabel="false positive rate", xlim=(0, 1), ylim=(0, 1), aspect="equal")
             one.set_title(given.label("variant", variant) if variant else "BBScore", fontsize=8)
@@ -95,11 +105,20 @@ def rocs(given: Given, what: str, where: Mapping[str, Any], column: str) -> Figu
         for one in grid[::across]:
             one.set_ylabel("true positive rate")
 
-    caption = (
-        f"{what}: ROC curves of BBScore. Where an encoder has several heads, the curve is the first head's with the area under "
-        "it; the table has the mean over heads."
-    )
-    return Figure(caption, cells, draw, (1.0 + 2.6 * across, 0.4 + 3.0 * down), given.notes)
+    caption = f"{what}: ROC curves of BBScore."
+    if any("trainings" in r.details for r in found):
+        curves = max((len(own) for own in drawn.groups("variant", column).values()), default=0)
+        caption += (
+            f" Where an encoder was trained several times, a curve is the mean of {curves} trainings with the area under it; "
+            "the table has the mean over all."
+        )
+    return Figure(caption, cells, draw, (1.0 + 2.6 * across, 0.4 + 3.0 * down), given.notes + training_notes(found))
+
+
+def mean_roc(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
+    """False positive rates, and at each the mean of the records' true positive rates (vertical averaging, Fawcett 2006)."""
+    curves = [record.details["roc"] for record in records]
+    return np.array(curves[0]["false_positive"]), np.mean([curve["true_positive"] for curve in curves], axis=0)
 
 
 def figure_6(given: Given) -> Figure:
