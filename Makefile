@@ -13,7 +13,7 @@ REAL_SYSTEMS ?= 2
 REAL_THREADS ?= $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT sh -c 'echo $$(( ($$(nproc 2>/dev/null || echo 2) + 1) / 2 ))')
 # Without WORKERS Python counts the cores: nproc would obey OMP_NUM_THREADS, which Make 4.4 hands to $(shell) and Make 4.3 does not.
 AS_MANY = $(if $(WORKERS),--workers $(WORKERS))
-.PHONY: setup repro test smoke scale real real-models paper rehearse lint lock clean
+.PHONY: setup repro test check smoke scale real real-models paper rehearse lint lock clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform.pipeline.repro $(AS_MANY)
@@ -23,6 +23,9 @@ setup: $(VENV)/ready ## the environment alone
 
 test: $(VENV)/ready-dev ## the tests
 	pytest
+
+check: $(VENV)/ready-dev ## what is too long for every commit
+	pytest -m long
 
 smoke: SCALE = smoke
 smoke: scale ## the same pipeline, much smaller

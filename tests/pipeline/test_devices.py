@@ -55,6 +55,7 @@ def test_other_commands_and_wrong_entries_hold_no_gpu(default):
     assert not uses_gpu("sh train.sh", default)
     assert not uses_gpu(OURS + "train articles nobody", default)
     assert not uses_gpu(OURS + "train", default)
+    assert not uses_gpu(OURS + "language_model articles wiki", default)
 
 
 def test_a_reading_that_loads_a_network_alone_makes_its_stage_hold_one(tmp_path, monkeypatch):

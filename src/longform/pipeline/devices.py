@@ -45,12 +45,13 @@ def _sources(experiment: Experiment, stage: str, names: list[str]) -> Iterator[t
     if stage == "decode":
         yield "decoding.continuations", "generate"
         return
-    study, name, *rest = names
+    study, name, *_ = names
+    model = names[-1]
     if stage == "language_model":
-        code = str(experiment.settings("models", rest[0]).get("code", "language_models/causal_lm"))
+        code = str(experiment.settings("models", model).get("code", "language_models/causal_lm"))
         yield _split(code, "fit")
     elif stage == "generate":
-        entry = experiment.settings("models", rest[0])
+        entry = experiment.settings("models", model)
         own = entry.get("sampling") if "code" in entry else None
         settings = own or experiment.settings(study, "sampling")
         yield _split(str(settings.get("code", "decoding/long_documents")), "generate")
@@ -88,7 +89,7 @@ def _imports(module: str, function: str) -> list[str]:
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     if not file.is_file():
         return []
-    imported = []
+    imported: list[str] = []
     for statement in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.FunctionDef) and statement.name != function:
             continue  # what another function imports is loaded when that one runs

@@ -23,7 +23,7 @@ from longform.core.documents import BadInput
 from longform.core.experiment import Experiment
 from longform.extras import told
 from longform.pipeline.devices import uses_gpu
-from longform.pipeline.workers import Finished, Workers
+from longform.pipeline.workers import GPU_PATIENCE, Finished, Workers
 
 with told("study"):
     from dvc.exceptions import DvcException
@@ -177,15 +177,24 @@ def main(arguments: list[str] | None = None) -> int:
     add("--workers", type=int, default=cores(), help="local processes; default: as many as cores")
     add("--gpus", type=int, default=0, help="so many of the local processes get one GPU each")
     add("--scheduler", metavar="ADDRESS", help="of a running Dask scheduler, instead of local processes")
+    add("--scheduler-file", type=Path, metavar="FILE", help="of a Dask scheduler, instead of its address; waited for")
+    add("--gpu-patience", type=float, default=GPU_PATIENCE, metavar="SECONDS",
+        help="wait so long for another GPU worker where the last one was lost, then go on without")  # fmt: skip
     chosen = parser.parse_args(arguments)
     if chosen.workers < 1 or not 0 <= chosen.gpus <= chosen.workers:
         asked = f"--workers {chosen.workers} --gpus {chosen.gpus}"
         parser.error(f"{asked}: at least one worker, and no more GPUs than workers")
+    if chosen.scheduler == "" or chosen.scheduler_file == Path(""):
+        parser.error("the scheduler's address is empty; is the scheduler running, and has it written its file yet?")
+    if chosen.scheduler and chosen.scheduler_file:
+        parser.error("--scheduler and --scheduler-file name a scheduler twice; give one of them")
     logging.getLogger("dvc").setLevel(logging.ERROR)  # one line per stage is said here
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     say, begun = partial(print, flush=True), time.monotonic()
     try:
-        workers = Workers(chosen.workers, chosen.gpus, chosen.scheduler)
+        workers = Workers(
+            chosen.workers, chosen.gpus, chosen.scheduler, chosen.scheduler_file, chosen.gpu_patience, say
+        )
         with closing(workers), opened(Path("."), chosen.targets or ["dvc.yaml"]) as pipeline:
             counts = Run(pipeline, workers, say).all()
     except (DvcException, BadInput, OSError) as error:

@@ -8,6 +8,8 @@ would be after its imports. A request is one line of JSON on standard input, its
 import gc
 import importlib
 import json
+import logging
+import math
 import os
 import queue
 import re
@@ -16,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,10 @@ QUIET = {
     "distributed.admin.system-monitor.interval": "60s",
 }  # a worker waits for one stage: profiling itself and ticking took 4 % of its core
 LIBRARIES = ("torch", "transformers", "pytorch_lightning")
+GONE = "the Dask scheduler is gone; what had finished is kept, run again"
+GPU_PATIENCE = 60.0  # seconds; a nanny puts a new worker in the place of a killed one within a few
+SCHEDULER_PATIENCE = 600.0  # seconds that a scheduler's file is waited for
+REMINDER = 60.0  # seconds between two lines about the same waiting
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # Ctrl-C is the run's to answer, in one sentence
 
 
@@ -162,42 +168,68 @@ def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: st
         _idle.append(warm)
 
 
+@dataclass
+class _Running:
+    """A stage that was handed to the workers."""
+
+    future: Any
+    job: Mapping[str, Any]
+    pinned: bool  # whether it waits for a worker with a GPU and holds that GPU
+
+
 class Workers:
-    """Slots on Dask workers; a local cluster of processes unless an address is given. Nothing starts before it is needed.
+    """Slots on Dask workers; a local cluster of processes unless a scheduler is named. Nothing starts before it is needed.
 
     Args:
         count: local worker processes, one stage each.
         gpus: the first so many of them see one GPU each (resource ``GPU``), the others none.
         address: of a running scheduler, whose workers share this file system.
+        scheduler_file: what ``dask scheduler --scheduler-file`` writes, in place of the address; waited for.
+        gpu_patience: seconds without any worker with a GPU after which stages that hold one go to other workers.
+        say: told in one line of workers that join or are lost, and of waiting.
     """
 
-    def __init__(self, count: int = 1, gpus: int = 0, address: str | None = None) -> None:
-        self._count, self._gpus, self._address = count, gpus, address
+    def __init__(
+        self,
+        count: int = 1,
+        gpus: int = 0,
+        address: str | None = None,
+        scheduler_file: Path | None = None,
+        gpu_patience: float = GPU_PATIENCE,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._count, self._gpus = count, gpus
+        self._address, self._scheduler_file = address, scheduler_file
+        self._gpu_patience, self._say = gpu_patience, say
         self._client: Any = None
         self._cluster: Any = None
-        self._running: dict[str, tuple[Any, bool]] = {}  # stages with their futures and whether they hold a GPU
-        self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
-
-    def _slots(self) -> tuple[int, int]:
-        """Stages that all workers of the moment run at once, and their GPUs."""
-        if self._client is None:
-            self._connect()
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return sum(w["nthreads"] for w in workers), sum(w["resources"].get("GPU", 0) for w in workers)
+        self._running: dict[str, _Running] = {}
+        self._ended: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._known: set[str] | None = None  # addresses of the workers at the last look
+        self._gpus_there = 0  # at the last look
+        self._gpu_seen = -math.inf  # when a worker with a GPU was last there
+        self._waiting_said = -math.inf
 
     def room(self, gpu: bool) -> bool:
         """Whether a stage could start now; one that uses a GPU waits for a free one where the workers have any."""
-        slots, gpus = self._slots()
-        held = sum(pinned for _, pinned in self._running.values())
-        return len(self._running) < slots and not (gpu and gpus and held >= gpus)
+        slots, gpus = self._look()
+        pinned = sum(stage.pinned for stage in self._running.values())
+        others = len(self._running) - pinned
+        if others + min(pinned, gpus) >= slots:  # what waits for a lost GPU takes no slot
+            return False
+        return not gpu or not self._uses_gpus() or pinned < gpus
 
     def submit(self, name: str, gpu: bool, **job: Any) -> None:
         """Start a stage's :func:`run_commands` on a worker."""
-        pinned = self._slots()[1] > 0 and gpu
+        self._look()
+        self._hand_over(name, job, pinned=gpu and self._uses_gpus())
+
+    def _hand_over(self, name: str, job: Mapping[str, Any], pinned: bool) -> None:
         resources = {"resources": {"GPU": 1}} if pinned else {}
-        future = self._client.submit(run_commands, **job, key=f"{name} {time.time_ns()}", pure=False, **resources)
-        self._running[name] = (future, pinned)
-        future.add_done_callback(lambda _: self._ended.put(name))
+        key = f"{name} {time.time_ns()}"
+        future = self._client.submit(run_commands, **job, key=key, pure=False, **resources)
+        self._running[name] = _Running(future, job, pinned)
+        future.add_done_callback(lambda ended: self._ended.put((name, ended)))
 
     @property
     def busy(self) -> bool:
@@ -205,15 +237,24 @@ class Workers:
         return bool(self._running)
 
     def finished(self, seconds: float) -> tuple[str, Finished | Exception] | None:
-        """The next stage that ends within some seconds, with how it ended; an exception when its worker was lost for good."""
+        """The next stage that ends within some seconds, with how it ended; an exception when its worker was lost for good.
+
+        Raises BadInput: the scheduler is gone.
+        """
         try:
-            name = self._ended.get(timeout=seconds) if seconds else self._ended.get_nowait()
+            name, future = self._ended.get(timeout=seconds) if seconds else self._ended.get_nowait()
         except queue.Empty:
-            if self._client is not None and self._client.status not in ("running", "connecting"):
-                raise BadInput("the Dask scheduler is gone; what had finished is kept, run again") from None
+            if self._client is not None:
+                self._look()
             return None
+        stage = self._running.get(name)
+        if stage is None or stage.future.key != future.key:
+            return None  # it was cancelled here and handed over again
+        if stage.future.cancelled():
+            raise BadInput(GONE)  # nobody here cancelled it: the scheduler that knew it is not there any more
+        del self._running[name]
         try:
-            return name, self._running.pop(name)[0].result()
+            return name, stage.future.result()
         except Exception as error:  # whatever took the worker away
             return name, error
 
@@ -223,11 +264,69 @@ class Workers:
             if part is not None:
                 part.close()
 
+    def _look(self) -> tuple[int, int]:
+        """Stages that all workers of the moment run at once, and their GPUs. Raises BadInput: the scheduler is gone."""
+        if self._client is None:
+            self._connect()
+        workers = self._connected_workers()
+        slots = sum(worker["nthreads"] for worker in workers.values())
+        gpus = int(sum(worker["resources"].get("GPU", 0) for worker in workers.values()))
+        self._report_changes(workers, slots, gpus)
+        self._gpus_there = gpus
+        if gpus:
+            self._gpu_seen = time.monotonic()
+        elif not self._uses_gpus():
+            self._release_pinned()
+        return slots, gpus
+
+    def _connected_workers(self) -> Mapping[str, Any]:
+        if self._client.status not in ("running", "connecting"):
+            raise BadInput(GONE)
+        try:
+            identity = self._client.scheduler_info(n_workers=-1)
+        except OSError as error:  # Dask's closed connections are of this kind
+            raise BadInput(GONE) from error
+        return identity.get("workers", {})  # none while a lost connection is tried again, which Dask ends by itself
+
+    def _report_changes(self, workers: Mapping[str, Any], slots: int, gpus: int) -> None:
+        """Say who joined, who was lost, and every ``REMINDER`` seconds that there is nobody."""
+        present = set(workers)
+        now = f"{len(present)} workers, {slots} stages at once, {gpus} GPUs"
+        if self._known is None:
+            if not self._cluster:
+                self._say(f"scheduler {self._client.scheduler.address}: {now}")
+        else:
+            for address in sorted(self._known - present):
+                self._say(f"worker {address} is lost; what it ran starts again on another; {now}")
+            for address in sorted(present - self._known):
+                self._say(f"worker {address} joined; {now}")
+        self._known = present
+        if not present and time.monotonic() - self._waiting_said > REMINDER:
+            self._waiting_said = time.monotonic()
+            self._say("no worker is connected to the scheduler; waiting for one")
+
+    def _uses_gpus(self) -> bool:
+        """Whether a worker with a GPU is there, or was so lately that another may take its place."""
+        return self._gpus_there > 0 or time.monotonic() - self._gpu_seen < self._gpu_patience
+
+    def _release_pinned(self) -> None:
+        """Hand stages that wait for a lost GPU to workers without one."""
+        for name, stage in list(self._running.items()):
+            if stage.pinned:
+                self._say(f"{name}: no worker with a GPU for {self._gpu_patience:.0f} s; it runs on another worker now")
+                stage.future.cancel()
+                self._hand_over(name, stage.job, pinned=False)
+
     def _connect(self) -> None:
         import dask
         from distributed import Client, Nanny, Scheduler, SpecCluster
 
-        if not self._address:
+        for part in ("client", "core", "comm", "batched"):  # a lost connection is said here, in one line
+            logging.getLogger(f"distributed.{part}").setLevel(logging.CRITICAL)
+        address = self._address
+        if self._scheduler_file is not None:
+            address = self._announced(self._scheduler_file)
+        if not address:
             dask.config.set(QUIET)  # the workers take it over
             # the memory of a stage is its own affair, so Dask watches none
             settings = {"nthreads": 1, "memory_limit": 0, "dashboard_address": None, "preload": [DEAF]}
@@ -240,9 +339,25 @@ class Workers:
             free_port = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
             self._cluster = SpecCluster(workers, {"cls": Scheduler, "options": free_port}, silence_logs=50)
         try:
-            self._client = Client(self._address or self._cluster)
+            self._client = Client(address or self._cluster)
         except ValueError as error:
-            raise BadInput(f"scheduler {self._address!r}: {error}; an address is tcp://host:port") from error
+            raise BadInput(f"scheduler {address!r}: {error}; an address is tcp://host:port") from error
+        except OSError as error:
+            advice = "is it running, and of this run where a file named it?"
+            raise BadInput(f"scheduler {address!r} does not answer ({error}); {advice}") from error
+
+    def _announced(self, path: Path) -> str:
+        """The address in a scheduler's file, which is waited for. Raises BadInput: it is not there in time."""
+        begun = said = time.monotonic()
+        self._say(f"waiting for the scheduler's file {path}")
+        while time.monotonic() - begun < SCHEDULER_PATIENCE:
+            with suppress(FileNotFoundError, json.JSONDecodeError):  # not there yet, or half written
+                return str(json.loads(path.read_text(encoding="utf-8"))["address"])
+            if time.monotonic() - said > REMINDER:
+                said = time.monotonic()
+                self._say(f"still waiting for the scheduler's file {path}")
+            time.sleep(0.1)
+        raise BadInput(f"{path}: no scheduler wrote it within {SCHEDULER_PATIENCE:.0f} s; start dask scheduler first")
 
 
 if __name__ == "__main__":
