@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +292,10 @@ def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
     """
     csv = CSVLogger(scratch, name="log", version="")
     if os.environ.get("WANDB_MODE") == "disabled":
+        return [csv]
+    if find_spec("wandb") is None:
+        advice = "pip install wandb, or set WANDB_MODE=disabled"
+        print(f"{name}: wandb is not installed, so only the CSV log is written; {advice}", flush=True)
         return [csv]
     folder = Path(os.environ.get("WANDB_DIR", "wandb"))
     folder.mkdir(parents=True, exist_ok=True)

@@ -140,12 +140,22 @@ def make(name: str, root: Path, folder: Path) -> None:
     (folder / TARGETS).write_text(" ".join(said(name, root, TARGETS, [])), encoding="utf-8")
     if not (folder / ".git").is_dir():
         _run(folder, "git", "init", "--quiet")
-        cache = os.path.relpath(root / ".dvc" / "cache", folder)  # dvc takes it from where it runs
-        _run(folder, sys.executable, "-m", "dvc", "config", "--local", "cache.dir", cache)
+        share_cache(root, folder)
     for raw in (root / "data" / "raw").glob("*"):
         link = folder / "data" / "raw" / raw.name
         if not link.exists():
             link.symlink_to(os.path.relpath(raw, link.parent))
+
+
+def share_cache(root: Path, folder: Path) -> None:
+    """Let the DVC project in ``folder`` use the cache of the one in ``root``, as ``dvc config --local cache.dir`` does.
+
+    The file is written here, so that a scale can be made where DVC is not installed.
+    """
+    local = folder / ".dvc" / "config.local"
+    local.parent.mkdir(exist_ok=True)
+    cache = os.path.relpath(root / ".dvc" / "cache", local.parent)
+    local.write_text(f"[cache]\n    dir = {cache}\n", encoding="utf-8")
 
 
 def _tracked(folder: Path) -> set[Path]:

@@ -40,7 +40,8 @@ def fit(
 ) -> Fit:
     """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
 
-    The model's ``facts`` keep how far its likelihood lies from torch-struct's (:func:`.against_torch_struct`).
+    The model's ``facts`` keep how far its likelihood lies from torch-struct's (:func:`.against_torch_struct`), where that
+    is installed.
 
     Args:
         em: fields of :class:`Plan`, and ``restarts``, of which the one of best validation likelihood is kept.
