@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dvc.utils.serialize import modify_yaml
 from networkx import descendants
 
 from experiments.differences import IDENTITY
@@ -87,9 +88,19 @@ def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_
     for name in ("params.yaml", "dvc.yaml"):
         assert not list((ROOT / "experiments" / "scales").rglob(name))
     slots = "study|dataset|source|corpora|models|critic|reading|readings|metrics|train|inputs|code|kind|domain|form"
+    sourced: list[int] = []  # indents of the keys around a line that have a comment
+    above = False
     for number, line in enumerate((ROOT / "params.yaml").read_text(encoding="utf-8").splitlines(), 1):
-        block = re.match(rf"(  |    )(?!({slots}):)\w+: [^{{\[&\s]", line)
-        assert not block or "#" in line, f"params.yaml:{number}: no source: {line.strip()}"
+        indent = len(line) - len(line.lstrip())
+        if not line.strip() or line.lstrip().startswith("#"):
+            above = bool(line.strip())
+            continue
+        sourced = [outer for outer in sourced if outer < indent]
+        has_source = "#" in line or above
+        value = re.match(rf"(  |    )(?!({slots}):)\w+: [^{{\[&\s]", line)
+        assert not value or has_source or sourced, f"params.yaml:{number}: no source: {line.strip()}"
+        sourced += [indent] if has_source else []
+        above = False
 
 
 def test_every_stage_lists_the_modules_that_it_runs():
@@ -104,7 +115,7 @@ def test_every_stage_lists_the_modules_that_it_runs():
 
 def test_the_repository_stays_small_an_edit_in_a_critic_reaches_it_alone_and_no_report_waits_for_half_of_the_stages():
     found = shape.figures()
-    assert found["stages"] <= 150 and found["lines of parameters"] <= 900 and found["lines of dvc.lock"] <= 10_000
+    assert found["stages"] <= 150 and found["lines of dvc.lock"] <= 10_000
     assert len(shape.behind_a_cell_of_table_2()) <= 40
     for critic in shape.critics():
         stale = shape.stale_after_an_edit(critic)
@@ -127,3 +138,20 @@ def test_no_two_records_of_a_file_say_that_they_are_the_same_number(file):
     records = json.loads(file.read_text(encoding="utf-8"))
     named = Counter(tuple(record.get(name) for name in IDENTITY) for record in records)
     assert not [name for name, count in named.items() if count > 1]
+
+
+def test_dvc_changes_one_line_of_params_when_it_changes_one_value(tmp_path):
+    """``dvc exp run -S`` and ``dvc exp apply`` parse the file and write it anew, by the rules of ruamel.yaml."""
+    before = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    copied = tmp_path / "params.yaml"
+    for change, line in (
+        (lambda params: params["models"]["gpt2"].update(n_layer=3), "    n_layer: 3"),
+        (lambda params: params.update(seed=5), "seed: 5 # authors' code: random.seed(1234), torch.manual_seed(1234)"),
+    ):
+        copied.write_text(before, encoding="utf-8")
+        with modify_yaml(str(copied)) as params:
+            change(params)
+        after = copied.read_text(encoding="utf-8")
+        pairs = zip(before.splitlines(), after.splitlines(), strict=True)
+        changed = [re.sub(" +#", " #", new) for old, new in pairs if new != old]  # a comment keeps its column
+        assert changed == [line]
