@@ -123,14 +123,57 @@ def test_cuda_gives_what_the_processor_gives():
     assert there.log_likelihood == pytest.approx(here.log_likelihood, rel=1e-6)
 
 
-def test_another_device_than_the_processor_is_handed_the_scan(monkeypatch):
-    model, texts = random_case(2)
-    seen = []
-    monkeypatch.setattr(em.on_device, "expectation", lambda *given, **_: seen.append(given) or expected)
-    expected = expectation(model, encoded(model, texts), EXACT)
-    expected.transitions, expected.segments = (torch.from_numpy(a) for a in (expected.transitions, expected.segments))
-    found = expectation(model, encoded(model, texts), Compute("meta"))
-    assert seen[0][0].device.type == "meta" and isinstance(found.segments, np.ndarray)
+ON_TORCH = Compute(engine="torch")  # on the processor, as it would run on a GPU
+
+
+@pytest.mark.parametrize("squeeze", [False, True])
+def test_the_device_path_counts_what_the_compiled_one_counts(squeeze):
+    model, texts = random_case(0, dtype="float32")
+    model, texts = cases.without_unigrams(model), [*texts, ["a"]]  # the last one has no path
+    here, there = (expectation(model, encoded(model, texts), how, squeeze=squeeze) for how in (Compute(), ON_TORCH))
+    close(there, here, atol=1e-5)
+    assert isinstance(there.segments, torch.Tensor) and there.segments.device.type == "cpu"
+    assert there.log_likelihood == pytest.approx(here.log_likelihood, rel=1e-6)
+    assert (there.tokens, there.lost) == (here.tokens, here.lost) and here.lost >= 1
+
+
+@pytest.mark.parametrize("plan", [Plan(4), Plan(3, least=0.5), Plan(4, growth=((2, 2),))])
+def test_the_device_path_fits_the_model_of_the_compiled_one(plan):
+    here, there = (fit_em(bursts(0, texts=8), **SMALL, plan=plan, compute=how) for how in (Compute(), ON_TORCH))
+    assert [step.lost for step in there.history] == [step.lost for step in here.history]
+    np.testing.assert_array_equal(there.model.ngrams.starts, here.model.ngrams.starts)
+    np.testing.assert_allclose(there.model.transitions, here.model.transitions, atol=1e-4)
+    np.testing.assert_allclose(there.model.joint, here.model.joint, atol=1e-4)
+    likelihoods = [[step.log_likelihood for step in fit.history] for fit in (here, there)]
+    np.testing.assert_allclose(likelihoods[1], likelihoods[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_the_m_step_of_a_device_is_that_of_the_processor(frozen, monkeypatch):
+    monkeypatch.setattr(on_device, "ROWS_PER_SLICE", 3)
+    model, texts = random_case(1, dtype="float32")
+    expected = expectation(model, encoded(model, texts), Compute())
+    expected.segments[:, 1] = 0  # a state without counts keeps its probabilities
+    expected.segments[0, 0] = 1e-34
+    copied = replace(expected, segments=torch.from_numpy(expected.segments.copy()))
+    here, there = (maximise(model, counts, frozen=frozen) for counts in (expected, copied))
+    np.testing.assert_allclose(there.joint, here.joint, rtol=1e-6, atol=0)
+    np.testing.assert_array_equal(there.joint[:, 1], model.joint[:, 1])
+    assert there.joint[0, 0] == 0
+    np.testing.assert_array_equal(there.transitions, here.transitions)
+
+
+def test_gradients_of_the_device_path_are_those_of_the_compiled_one():
+    model, texts = random_case(0)
+    indices = [model.ngrams.index(ids) for ids in encoded(model, texts)]
+    found = []
+    for engine in ("compiled", "torch"):
+        tables = [torch.from_numpy(np.log(table)).requires_grad_(True) for table in (model.transitions, model.joint)]
+        value = gradient.LogPartition.apply(*tables, indices, None, engine)
+        value.backward()
+        found.append((float(value.detach()), *(table.grad.numpy() for table in tables)))
+    for here, there in zip(*found, strict=True):
+        np.testing.assert_allclose(there, here, atol=1e-10)
 
 
 @seeds

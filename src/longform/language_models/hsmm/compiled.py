@@ -27,6 +27,8 @@ from longform.language_models.hsmm import kernels
 FLOORS = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
 AGREEMENT = 1e-3  # nats between forward and backward log P; float32 rounding alone stays below 1e-4 at T = 400
 LIMITS = {np.dtype(np.float32): 85.0, np.dtype(np.float64): 700.0}  # exponents that still fit the type
+ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
+MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
 ROWS_PER_BLOCK = 24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
 
 

@@ -26,11 +26,9 @@ from numba import njit
 from longform.core.documents import BadInput
 from longform.core.resampling import generator, perplexity
 from longform.language_models.hsmm import compiled, on_device
-from longform.language_models.hsmm.compiled import Expectation
+from longform.language_models.hsmm.compiled import MASS_FLOOR, ROWS_PER_SLICE, Expectation
 from longform.language_models.hsmm.model import NgramTable, SemiMarkovLM, build_ngrams
 
-ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
-MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
 SPELLING = 3  # ours: tokens of the n-grams that spell what training text has not; with 1 such text's price doubles
 UNEVENNESS = 0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
 LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it
@@ -40,9 +38,15 @@ LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not mo
 class Compute:
     """What machine a fit runs on; none of it changes what is computed, beyond rounding."""
 
-    device: str = "cpu"  # "cpu" for the compiled scan, or a torch device for the scan in PyTorch
+    device: str = "cpu"  # a torch device
     threads: int = 1  # blocks that the compiled scan works on at once; its results do not depend on it, bit for bit
     dtype: str = "float32"  # or float64, in which a sequence whose float32 likelihood vanishes is scanned again
+    engine: str = "auto"  # "compiled", "torch", or the compiled scan on the processor and torch's on any other device
+
+    @property
+    def by_torch(self) -> bool:
+        """Whether scans and M-steps are torch's, on the device."""
+        return self.engine == "torch" or (self.engine == "auto" and self.device != "cpu")
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ def fit_em(
         expected = expectation(model, encoded, compute, squeeze=plan.least > 0, begun=so_far, on_block=on_block)
         seen = iteration_of(number, expected, number < plan.pretraining)
         if plan.least and not seen.frozen:
-            expected.segments[expected.segments.sum(axis=1, dtype=np.float64) < plan.least] = 0
+            drop_rare(expected.segments, plan.least)
         model = maximise(model, expected, frozen=seen.frozen)
         model = compacted(model) if plan.least else model
         fit = Fit(model, (*fit.history, replace(seen, validation_ppl=validate(model) if validate else None)))
@@ -244,7 +248,7 @@ def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
 def expectation(
     model: SemiMarkovLM, encoded: Sequence[np.ndarray], compute: Compute, *, squeeze: bool = False, **resumed: Any
 ) -> Expectation:
-    """Exact expected counts of sequences of token ids under a model, in NumPy arrays.
+    """Exact expected counts of sequences of token ids under a model: arrays, but tensors of the device for the segments of torch's scan.
 
     ``squeeze`` leaves out the places of a text where no segment of positive probability can end (:func:`.squeezed`);
     ``resumed`` are ``begun`` and ``on_block`` of :func:`compiled.expectation`, which a GPU does not know.
@@ -258,13 +262,14 @@ def expectation(
         tokens = [size for size, index in zip(tokens, short, strict=True) if len(index)]
         short = [index for index in short if len(index)]
         lengths, index_of = [len(index) for index in short], short.__getitem__
-    if compute.device == "cpu":
+    if compute.by_torch:
+        transitions = torch.tensor(model.transitions, device=compute.device)
+        joint = torch.tensor(model.joint, device=compute.device)
+        found = on_device.expectation(transitions, joint, lengths, index_of, tokens=tokens)
+        found = replace(found, transitions=found.transitions.cpu().numpy())  # segments stay for the M-step
+    else:
         given = {"tokens": tokens, "threads": compute.threads, **resumed}
         found = compiled.expectation(model.tables, lengths, index_of, **given)
-    else:
-        a, w = (torch.tensor(table, device=compute.device) for table in (model.transitions, model.joint))
-        found = on_device.expectation(a, w, lengths, index_of, tokens=tokens)
-        found = replace(found, transitions=found.transitions.cpu().numpy(), segments=found.segments.cpu().numpy())
     return replace(found, lost=found.lost + len(encoded) - len(tokens))  # what is squeezed to nothing has no path
 
 
@@ -304,16 +309,30 @@ def squeezed(index, alive):  # pragma: no cover - compiled
 def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> SemiMarkovLM:
     """M-step: normalise the expected counts, in place; what had no counts keeps its old probabilities.
 
-    ``frozen`` keeps transitions and P(duration | state), as in deng2022's pretraining epoch.
+    ``frozen`` keeps transitions and P(duration | state), as in deng2022's pretraining epoch. Counts on a device are normalised there.
     """
+    normalise = on_device.normalise if isinstance(expected.segments, torch.Tensor) else _normalise
     if frozen:
-        for part in (slice(a, b) for a, b in itertools.pairwise(model.ngrams.starts)):
-            _normalise(expected.segments[part], model.joint[part], model.joint[part].sum(axis=0, dtype=np.float64))
-        return replace(model, joint=expected.segments)
-    _normalise(expected.segments, model.joint, np.ones(model.num_states))
+        for start, stop in itertools.pairwise(model.ngrams.starts):
+            old = model.joint[start:stop]
+            normalise(expected.segments[start:stop], old, old.sum(axis=0, dtype=np.float64))
+        return replace(model, joint=_as_array(expected.segments))
+    normalise(expected.segments, model.joint, np.ones(model.num_states))
     sums = expected.transitions.sum(axis=1, keepdims=True)
     rows = np.where(sums > 0, expected.transitions / np.where(sums > 0, sums, 1), model.transitions)
-    return replace(model, joint=expected.segments, transitions=rows.astype(model.transitions.dtype))
+    return replace(model, joint=_as_array(expected.segments), transitions=rows.astype(model.transitions.dtype))
+
+
+def _as_array(counts: np.ndarray | torch.Tensor) -> np.ndarray:
+    return counts.cpu().numpy() if isinstance(counts, torch.Tensor) else counts
+
+
+def drop_rare(segments: np.ndarray | torch.Tensor, least: float) -> None:
+    """Set the expected counts (G, C) of n-grams with fewer than ``least`` expected segments in all to zero."""
+    if isinstance(segments, torch.Tensor):
+        segments[segments.sum(dim=1, dtype=torch.float64) < least] = 0
+    else:
+        segments[segments.sum(axis=1, dtype=np.float64) < least] = 0
 
 
 def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:

@@ -32,11 +32,16 @@ class LogPartition(torch.autograd.Function):
     """Sum over a batch of log P(x), from log A (C, C) and log W (G, C); the backward pass is exact counts."""
 
     @staticmethod
-    def forward(ctx, log_transitions: Tensor, log_joint: Tensor, indices: Any, workspace: Any = None) -> Tensor:
-        """``indices`` are the (T, K) n-gram rows of each sequence; a sequence of probability 0 gives -inf."""
+    def forward(
+        ctx, log_transitions: Tensor, log_joint: Tensor, indices: Any, workspace: Any = None, engine: str = "auto"
+    ) -> Tensor:
+        """``indices`` are the (T, K) n-gram rows of each sequence; a sequence of probability 0 gives -inf.
+
+        ``engine`` is "compiled", "torch", or the compiled scan for tables on the processor and torch's for others.
+        """
         tables = log_transitions.detach().exp(), log_joint.detach().exp()
         batch = [len(index) for index in indices], indices.__getitem__
-        if log_joint.is_cpu:
+        if engine == "compiled" or (engine == "auto" and log_joint.is_cpu):
             arrays = compiled.Tables.of(*(table.numpy() for table in tables))
             found = compiled.expectation(arrays, *batch, rows_per_block=sys.maxsize, workspace=workspace)
         else:
@@ -49,7 +54,7 @@ class LogPartition(torch.autograd.Function):
     def backward(ctx, upstream: Tensor):
         """Expected transitions and segments, times the upstream gradient."""
         pairs, counts = ctx.saved_tensors
-        return pairs * upstream.to(pairs.dtype), counts * upstream.to(counts.dtype), None, None
+        return pairs * upstream.to(pairs.dtype), counts * upstream.to(counts.dtype), None, None, None
 
 
 class FactoredTables(nn.Module):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from longform.language_models.hsmm import compiled
-from longform.language_models.hsmm.compiled import AGREEMENT, Expectation, blocks_of
+from longform.language_models.hsmm.compiled import AGREEMENT, MASS_FLOOR, ROWS_PER_SLICE, Expectation, blocks_of
 
 OCCURRENCES_PER_CHUNK = 65_536  # ours: rows of C gathered at once while counting
 ROWS_PER_BLOCK = 400_000  # ours: 1,000 texts of the synthetic language; 6 GB of vectors at 800 states
@@ -128,3 +128,17 @@ def expectation(
         compiled.accumulate(total, again, pairs, counts, sizes[[i]])
         total.segments[torch.from_numpy(rows).to(joint.device)] += torch.from_numpy(counts).to(joint)
     return total
+
+
+def normalise(counts: Tensor, old: np.ndarray, mass: np.ndarray) -> None:
+    """Scale the columns of ``counts`` (G, C), in place, to sums ``mass`` (C,); a column without counts becomes ``old``'s."""
+    parts = counts.split(ROWS_PER_SLICE)
+    sums = torch.zeros(counts.shape[1], dtype=torch.float64, device=counts.device)
+    for part in parts:
+        sums += part.sum(dim=0, dtype=torch.float64)
+    factors = torch.from_numpy(mass).to(counts.device) / torch.where(sums > 0, sums, 1)
+    empty = (sums <= 0).nonzero()[:, 0]
+    for part in parts:
+        part *= factors.to(counts.dtype)
+        part[part < MASS_FLOOR] = 0
+    counts[:, empty] = torch.from_numpy(old[:, empty.cpu().numpy()]).to(counts.device)
