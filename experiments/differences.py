@@ -20,6 +20,7 @@ from longform.core.results import NAMES
 
 SCORES, CLAIMS, PAGE = "data/scores", "paper_figures/ledger/claims.csv", "data/differences.md"
 IDENTITY = NAMES[: NAMES.index("seed") + 1]  # the fields that say what a record is a number of
+BORDERLINE = "borderline"
 COUNTS = ("equal", "within 1e-9", "differing", "outside the committed interval", "new", "gone")
 
 
@@ -77,28 +78,46 @@ def close(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
-def verdicts(text: str) -> dict[str, str]:
-    """Of claims as a whole, whose ``row`` is empty: ``paper claim`` -> verdict."""
-    lines = csv.DictReader(text.splitlines())
-    return {f"{line['paper']} {line['claim']}": line["verdict"] for line in lines if not line["row"]}
+def verdicts(text: str) -> dict[str, tuple[str, bool]]:
+    """Of claims as a whole, whose ``row`` is empty: ``paper claim`` -> verdict, and whether it is borderline."""
+    found = {}
+    for line in csv.DictReader(text.splitlines()):
+        if not line["row"]:
+            found[f"{line['paper']} {line['claim']}"] = (line["verdict"], bool(line.get("borderline")))
+    return found
+
+
+def turned_verdicts(old: str, new: str) -> tuple[list[str], int]:
+    """What is told of each verdict that differs between two files of claims, and how many claims there are."""
+    sides = verdicts(old), verdicts(new)
+    told = []
+    names = list(sides[0] | sides[1])
+    for name in names:
+        (before, hair), (after, hair_now) = (side.get(name, ("no claim", False)) for side in sides)
+        if before != after:
+            told.append(f"{name}: {before} -> {after}" + (f" ({BORDERLINE})" if hair or hair_now else ""))
+    return told, len(names)
 
 
 def told(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """What differs, the most important first, and a table by file."""
-    judged, judged_now = (verdicts(side.get(CLAIMS, "")) for side in (old, new))
-    both = [(name, judged.get(name, "no claim"), judged_now.get(name, "no claim")) for name in judged | judged_now]
-    turned = [f"{name}: {before} -> {after}" for name, before, after in both if before != after]
+    turned, claims = turned_verdicts(old.get(CLAIMS, ""), new.get(CLAIMS, ""))
     files = {path: compared(old.get(path, "[]"), new.get(path, "[]")) for path in sorted({*old, *new} - {CLAIMS})}
     total = sum((counts for counts, _ in files.values()), Counter[str]())
     counted = ", ".join(f"{total[name]} {name}" for name in COUNTS)
     if not turned and not total.keys() - {"equal", "within 1e-9"}:
-        return [f"the same as the committed run; records: {counted}; verdicts: {len(both)}"], []
+        return [f"the same as the committed run; records: {counted}; verdicts: {claims}"], []
     largest = max((most for _, most in files.values()), default=0.0)
     table = [f"| file | {' | '.join(COUNTS)} | largest relative difference |", "|---" * (len(COUNTS) + 2) + "|"]
     for path, (counts, most) in files.items():
         table.append(f"| {path} | {' | '.join(str(counts[name]) for name in COUNTS)} | {most:.2g} |")
     lines = [f"records: {counted}; largest relative difference: {largest:.2g}"]
-    return [*lines, f"verdicts that differ: {len(turned)} of {len(both)}", *turned], table
+    lines.append(f"verdicts that differ: {len(turned)} of {claims}")
+    if any(line.endswith(f"({BORDERLINE})") for line in turned):
+        lines[-1] += (
+            f"; {BORDERLINE}: a 90 % or a 99 % interval says otherwise, so that a processor's last bits may decide"
+        )
+    return [*lines, *turned], table
 
 
 def main(folder: Path = Path(), other: Path | None = None) -> int:

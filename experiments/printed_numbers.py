@@ -12,7 +12,7 @@ import csv
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,16 @@ from rehearse import COMPARED, PREFIX, SIZES
 
 from longform.core.artefacts import read_yaml
 from longform.pipeline.scale import parameters, said
-from longform.reporting.printed import LOST
+from longform.reporting.claims import stands_in
+from longform.reporting.printed import INCOMPARABLE, LOST, read_expected
 from longform.reporting.table import write_rows
 
 ROOT = Path(__file__).parents[1]
 PLACE = Path("experiments") / "printed_numbers.csv"
 COLUMNS = ("paper", "table", "number", "printed", "target", "cell", "compared")
 OWN_RUN = "table_1"  # the scale of deng2022's Table 1, which needs no files of anybody's and was run
+TARGET = COLUMNS.index("target")
+MEASURED = "measured there, not compared"
 REHEARSED, RUN, DRAWN = "in the rehearsal", "in its run", "where its texts have it; the stand-ins do not"
 
 
@@ -58,16 +61,40 @@ def drawn() -> dict[tuple[str, str], str]:
     return found
 
 
+def replaced(experiments: Path) -> dict[tuple[str, str, str], str]:
+    """Why a printed number that is measured is not compared: an instrument of ours stands in the place of the paper's."""
+    found = {}
+    for path in sorted(experiments.glob("*/expected.yaml")):
+        expected = read_expected(path.parent, "paper")
+        for number in expected.numbers:
+            if instrument := stands_in(number.where or {}, expected.instruments):
+                found[expected.paper, number.table, ".".join(number.path)] = str(instrument["why"])
+    return found
+
+
+def set_apart(rows: Iterable[list[str]], experiments: Path) -> list[list[str]]:
+    """The rows; those that have a target but another instrument than the paper's say so instead of how they are compared."""
+    reasons = replaced(experiments)
+    made = []
+    for row in rows:
+        why = reasons.get((row[0], row[1], row[2]), "")
+        made.append([*row[:-1], f"{MEASURED}: {why}"] if why and row[TARGET] else row)
+    return made
+
+
 def rows(rehearsal: Path) -> list[list[str]]:
     """A row for each printed number."""
     own, tables, made = list(ledgers(rehearsal)), drawn(), []
+    reasons = replaced(ROOT / "experiments")
     for number, line in enumerate(own[0][2]):
         key = line["paper"], line["table"], line["number"]
         target, how = "", ""
         for made_by, way, lines in own:
-            if (same := lines[number])["verdict"] in COMPARED and not target:
-                target, how, line = made_by, way, same
+            same = lines[number]
             assert key == (same["paper"], same["table"], same["number"])
+            by_another = same["verdict"] == INCOMPARABLE and key in reasons and same["ours"]
+            if (same["verdict"] in COMPARED or by_another) and not target:
+                target, how, line = made_by, way, same
         if not target and line["verdict"] == LOST:
             how = LOST
         elif not target and line["cause"]:
@@ -76,7 +103,7 @@ def rows(rehearsal: Path) -> list[list[str]]:
             target = tables.get((line["paper"], re.sub(r"_0+", "_", line["table"])), "")
             how = DRAWN if target else ""
         made.append([*key, line["printed"], target, line["record"], how])
-    return made
+    return set_apart(made, ROOT / "experiments")
 
 
 def main() -> int:

@@ -19,15 +19,15 @@ def moved(**changed):
     return [{**RECORDS[0], **changed}, *RECORDS[1:]]
 
 
-def write(folder, records, verdict="holds"):
+def write(folder, records, verdict="holds", borderline=""):
     claims = folder / CLAIMS
     claims.parent.mkdir(parents=True, exist_ok=True)
     write_json(folder / "data/scores/articles/c.json", records)
     with claims.open("w", newline="") as file:
         lines = csv.writer(file)
         head = ["paper", "grows", "section 1", "It grows.", "", "", "difference", "", "", ""]
-        row = ["paper", "grows", "", "", "wiki", "a < b", "", 1, 0, 2, "holds", ""]
-        lines.writerows([HEADER, [*head, verdict, ""], row])
+        row = ["paper", "grows", "", "", "wiki", "a < b", "", 1, 0, 2, "holds", "", ""]
+        lines.writerows([HEADER, [*head, verdict, "", borderline], row])
 
 
 @pytest.fixture
@@ -65,6 +65,13 @@ def test_a_value_that_moved_is_counted_and_held_against_its_interval(run, value,
     said = run(moved(value=value))
     assert f"2 equal, 0 within 1e-9, 1 differing, {outside} outside the committed interval, 0 new, 0 gone" in said
     assert f"0 gone; largest relative difference: {largest}\nverdicts that differ: 0 of 1" in said
+
+
+def test_a_verdict_that_hung_on_a_hair_is_said_to_have_done_so(run):
+    said = run(RECORDS, "undecided", "holds at 90 %")
+    assert "verdicts that differ: 1 of 1; borderline: a 90 % or a 99 % interval says otherwise" in said
+    assert "paper grows: holds -> undecided (borderline)" in said
+    assert "borderline" not in run(RECORDS, "contradicted")
 
 
 def test_without_git_and_without_committed_results_there_is_nothing_to_compare_with(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_a_verdict_on_one_training_says_that_its_interval_covers_documents_alone
     once = judged(tmp_path, Results([ppl("data", 2.0), *trained]))
     assert [(row.verdict, row.once) for row in once.rows] == [("holds", True)] * 2
     write_claims(tmp_path / "claims.csv", [once])
-    assert (tmp_path / "claims.csv").read_text().count(",one training\n") == 2
+    assert (tmp_path / "claims.csv").read_text().count(",one training,\n") == 2
     assert "intervals cover documents alone" in once.sentence()
     again = [ppl("gpt2", 2.501, True, seed=2), ppl("gpt2", 3.001, False, seed=2)]
     twice = judged(tmp_path, Results([ppl("data", 2.0), *trained, *again]))
@@ -145,12 +146,57 @@ def test_a_claim_about_what_was_not_run_or_cannot_be_tested_says_what_it_takes_o
     assert judged(tmp_path, **needed).verdict != "not measured here" == judged(tmp_path, first, **needed).verdict
 
 
-def test_an_exact_value_lies_in_the_interval_or_outside_it(tmp_path):
-    exact = {"for_each": ["corpus"], "order": None, "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}]}
-    for value, verdict in ((2.03, "holds"), (2.1, "contradicted")):
+def test_a_number_is_equivalent_to_another_where_its_whole_interval_lies_within_the_margin(tmp_path):
+    within = {"margin": 1.05, "why": "ours"}
+    form = {"order": None, "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}], "within": within}
+    for value, verdict in ((2.03, "holds"), (2.1, "undecided"), (2.3, "contradicted")):
         state(tmp_path, "wiki", truth={"latent_ppl": value})
-        found = judged(tmp_path, Results([r for r in RESULTS if r.corpus == "wiki"]), **exact)
+        found = judged(tmp_path, Results([r for r in RESULTS if r.corpus == "wiki"]), for_each=["corpus"], **form)
         assert rows(found) == {("wiki", "data covers truth.latent_ppl"): verdict}
+    assert "equivalent within 1.05: ours" in found.sentence()
+
+
+def test_ignorance_is_no_equivalence(tmp_path):
+    wide = [Record("c", "share", value=0.0, low=-0.47, high=0.45, units=50)]
+    form = {"order": None, "contains": [{}, {"value": 0}], "within": {"margin": 0.1, "why": "ours"}}
+    claim = {"where": {"metric": "share"}, "for_each": [], **form}
+    assert judged(tmp_path, Results(wide), **claim).verdict == "undecided"
+    assert judged(tmp_path, Results([replace(wide[0], low=-0.09, high=0.09)]), **claim).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("low", "verdict", "borderline"),
+    [
+        (-0.20, "undecided", ""),
+        (-0.08, "undecided", "holds at 90 %"),  # the arm of 0.508 is 0.426 at 90 %
+        (0.05, "holds", "undecided at 99 %"),  # the arm of 0.45 is 0.591 at 99 %
+        (0.20, "holds", ""),
+    ],
+)
+def test_a_verdict_that_another_level_changes_is_borderline(tmp_path, low, verdict, borderline):
+    record = Record("c", "share", value=0.5, low=low, high=1 - low, units=50)
+    if low == -0.08:
+        record = replace(record, value=0.428, high=0.936)
+    claim = {"where": {"metric": "share"}, "for_each": [], "order": [{"value": 0}, {"critic": "c"}]}
+    found = judged(tmp_path, Results([record]), **claim)
+    assert (found.verdict, found.borderline, found.rows[0].borderline) == (verdict, borderline, borderline)
+    assert ("borderline" in found.sentence()) == bool(borderline)
+    assert ("Borderline" in claims_markdown([found])) == bool(borderline)
+
+
+def test_a_claim_is_judged_by_the_instruments_and_systems_that_it_names(tmp_path):
+    stand_in = [{"where": {"critic": "section_order"}, "claims": False, "why": "another reader"}]
+    orderings = [{**stand_in[0], "claims": True}]
+    claim = {**TITLES, "for_each": ["corpus"]}
+    for instruments, verdict in ((stand_in, "not testable here"), (orderings, "holds"), ([], "holds")):
+        found = judge("paper", [claim], WHOLE, tmp_path, "", instruments)[0]
+        assert found.verdict == verdict
+    assert judge("paper", [claim], WHOLE, tmp_path, "", stand_in)[0].rows[0].why == "another reader"
+    both = {**ALONE, "order": [{"system": "data"}, {"system": ["gpt2", "gpt2_xl"], "titles": True}]}
+    both["with"] = [{"system": "gpt2"}, {"system": ["gpt2_large", "gpt2_xl"]}]
+    assert judged(tmp_path, WHOLE, **both).verdict == "not measured here"  # one size is not every size
+    two = Results([*WHOLE, ppl("gpt2_xl", 2.6, True)])
+    assert judged(tmp_path, two, **both).verdict == "holds"
 
 
 def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_path):
@@ -168,12 +214,18 @@ def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("value", "alone", "among"), [(1.93, "contradicted", "undecided"), (1.88, "contradicted", "contradicted")]
+    ("form", "value", "alone", "among"),
+    [
+        ("order", 1.93, "contradicted", "undecided"),
+        ("order", 1.88, "contradicted", "contradicted"),
+        ("contains", 1.84, "contradicted", "undecided"),  # within 1.05: log(1.84 / 2) + 0.0283 < -log(1.05)
+        ("contains", 1.80, "contradicted", "contradicted"),
+    ],
 )
-@pytest.mark.parametrize("form", ["order", "contains"])
 def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alone, among, form):
     corpora = "abcdefghij"
     claimed = {"order": None, form: [{"system": "data"}, {"titles": True}][:: 1 if form == "order" else -1]}
+    claimed |= {"within": {"margin": 1.05, "why": "ours"}} if form == "contains" else {}
     for many, verdict in ((corpora[:1], alone), (corpora, among)):
         values = [value, *[3.0 if form == "order" else 2.0] * (len(many) - 1)]
         results = [ppl("gpt2", v, True, corpus=c, seed=1) for c, v in zip(many, values, strict=True)]
@@ -189,8 +241,13 @@ def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alo
                          [({"order": None}, "give one of"), ({"rising": [{}]}, "give one of"),
                           ({"titles": True}, "unknown keys"), ({"needs": "most"}, "needs is one of"),
                           ({"order": [{"size": 3}, {}]}, "no field 'size'"),
-                          ({"order": None, "for_each": [], "contains": [{}, {"value": 1}]},
+                          ({"order": None, "for_each": [], "differ": [{}, {"value": 1}]},
                            "name the fields in which they differ"),
+                          ({"order": None, "contains": [{}, {"value": 1}]}, "contains needs within"),
+                          ({"within": {"margin": 1.1, "why": "ours"}}, "no other form has it"),
+                          ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 0.1, "why": "x"}},
+                           "a factor is above 1"),
+                          ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 1.1}}, "and a why"),
                           ({"order": [{"minus": [{}, {}]}, {"value": 1}]}, "minus of scale difference")])  # fmt: skip
 def test_a_claim_that_is_written_wrongly_is_refused_with_the_reason(tmp_path, changes, message):
     refuses(message, judged, tmp_path, **changes)

@@ -8,6 +8,7 @@ import pytest
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
 from longform.reporting.claims import CONTRADICTED, HOLDS, OURS
+from longform.reporting.estimates import Facts
 from longform.reporting.pivot import Given, errors, mean_over_seeds
 from longform.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
 from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact, write_rows
@@ -118,7 +119,10 @@ def as_printed(expected):
 )
 def test_the_printed_numbers_bear_the_claims_out(paper, measured, tmp_path):
     expected = printed(paper, "paper")
-    found = expected.judged(as_printed(expected), tmp_path)
+    own = Expected(
+        paper, {**expected.content, "instruments": []}, "paper"
+    )  # the numbers are of the paper's instruments
+    found = own.judged(as_printed(own), tmp_path)
     judged = [one for one in found if not str(one.claim.get("source", "")).startswith(OURS)]
     assert [j.claim["id"] for j in judged if j.verdict == CONTRADICTED] == []
     assert sum(j.verdict == HOLDS for j in judged) >= measured
@@ -239,3 +243,22 @@ def test_a_mean_over_seeds_carries_no_test_or_details_of_one_seed():
     assert mean.value == 3.0 and mean.low < 2.0 and mean.high > 4.0
     assert (mean.reference, mean.difference, mean.p_value, mean.paired, mean.seed) == (None,) * 5
     assert mean.details == {} and mean.signature == "mean of 2 seeds"
+
+
+def test_a_number_of_another_instrument_is_compared_at_no_scale(folder):
+    instruments = [{"where": {"metric": "latent_ppl", "system": "gpt2"}, "why": "another reader"}]
+    for scale in ("default", "paper"):
+        lines = Expected("paper", {**CONTENT, "instruments": instruments}, scale).ledger(Results([DATA, MODEL]), folder)
+        verdicts = {line.number: (line.verdict, line.cause) for line in lines}
+        assert verdicts["latent_ppl.wiki.data"] == ("within interval", "")
+        assert verdicts["latent_ppl.wiki.lm1.w_title"] == ("not comparable at this size", "another reader")
+
+
+def test_printed_numbers_that_rules_and_judged_networks_read_are_held_to_none_of_ours():
+    expected = printed("deng2022", "paper")
+    tables = {n.table for n in expected.numbers if n.where and expected.incomparable(n, Facts(Path("none")))}
+    assert {"table_06", "table_07", "table_08", "table_15", "table_16", "table_17"} <= tables
+    mauve = [n for n in expected.numbers if n.where and n.where.get("critic") == "mauve"]
+    assert len(mauve) == 5 and all(expected.incomparable(n, Facts(Path("none"))) for n in mauve)
+    titles = [n for n in expected.numbers if n.table == "table_02"]
+    assert titles and not any(expected.incomparable(n, Facts(Path("none"))) for n in titles)

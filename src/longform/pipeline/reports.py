@@ -49,16 +49,23 @@ def drawn(place: str, entry: Mapping[str, Any], given: Given, **more: Any) -> An
 
 
 def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:
-    """What an exhibit shows, with the names of a study's models in place of ``STUDY.models`` and ``STUDY.sizes``."""
+    """What an exhibit shows, with the names of a study's models in place of ``STUDY.models`` and ``STUDY.sizes``.
+
+    ``STUDY.models`` are all that the study trains, those of its ladder of sizes too: claims about every system judge them
+    all, so the tables of these claims show them all.
+    """
     systems = choice.get("system")
     if not isinstance(systems, list):
         return dict(choice)
     names: list[str] = []
     for name in systems:
         study, dot, part = str(name).partition(".")
-        listed = experiment.settings(study) if dot else {}
-        listed = listed.get("sizes", {}) if part == "sizes" else listed
-        names += listed["models"] if dot else [name]
+        if not dot:
+            names.append(name)
+            continue
+        settings = experiment.settings(study)
+        sizes = settings.get("sizes", {}).get("models", [])
+        names += sizes if part == "sizes" else [*settings["models"], *sizes]
     return {**choice, "system": list(dict.fromkeys(names))}
 
 

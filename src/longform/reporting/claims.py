@@ -6,7 +6,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,25 @@ ABSENT, UNTESTABLE = "not measured here", "not testable here"
 VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, ABSENT, UNTESTABLE)
 FORMS = ("order", "rising", "contains", "differ")
 OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
-OPTIONS |= {"takes", "with"}
+OPTIONS |= {"takes", "with", "within"}
+LEVEL, OTHER_LEVELS = 0.95, (0.90, 0.99)  # of the verdict; and of those that show whether it hangs on a hair
+BORDERLINE = "borderline"
 OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference", "change"}
 NEEDS = ("all", "majority", "any")
 ONCE = "one training"  # the interval covers documents, not trainings
 SHOWN_ROWS, OURS = 6, "ours"  # rows of a claim in an exhibit's notes (claims.csv has all); the source of our own checks
-HEADER = ("paper", "claim", "source", "says", "row", "compared", "scale", "difference", "low", "high", "verdict", "why")
+HEADER = (
+    *("paper", "claim", "source", "says", "row", "compared", "scale", "difference", "low", "high", "verdict", "why"),
+    BORDERLINE,
+)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison of a claim; ``once`` where some side is a single training of a system that has a seed."""
+    """One comparison of a claim; ``once`` where some side is a single training of a system that has a seed.
+
+    ``others`` are the verdicts that intervals of the levels ``OTHER_LEVELS`` give; none where there is no interval.
+    """
 
     fields: str
     compared: str
@@ -41,6 +49,12 @@ class Row:
     verdict: str
     why: str = ""
     once: bool = False
+    others: Mapping[float, str] = field(default_factory=dict)
+
+    @property
+    def borderline(self) -> str:
+        """``undecided at 99 %`` where an interval of another level says otherwise; empty where none does."""
+        return _other_verdicts(self.verdict, self.others)
 
 
 @dataclass(frozen=True)
@@ -65,16 +79,27 @@ class Judged:
     @property
     def verdict(self) -> str:
         """Of the claim as a whole, from those of its rows that were measured."""
-        counts = self.counts
+        return self._whole([row.verdict for row in self.rows])
+
+    @property
+    def borderline(self) -> str:
+        """``undecided at 99 %`` where intervals of another level give the claim another verdict; empty where none does."""
+        others = {level: self._whole([r.others.get(level, r.verdict) for r in self.rows]) for level in OTHER_LEVELS}
+        return _other_verdicts(self.verdict, others)
+
+    def _whole(self, verdicts: Sequence[str]) -> str:
+        """The claim's verdict from one for each of its rows."""
+        counts = Counter(verdicts)
         held, against = counts[HOLDS], counts[CONTRADICTED]
         measured = held + against + counts[UNDECIDED]
         if not measured:
             return UNTESTABLE if counts[UNTESTABLE] else ABSENT
         needs, majority = self.claim.get("needs", "all"), (measured // 2 + 1, math.ceil(measured / 2))
         needed, refuting = {"all": (measured, 1), "any": (1, measured), "majority": majority}[needs]
-        absent = {row.fields for row in self.rows if row.verdict == ABSENT and needs == "all"}
+        rows = list(zip(self.rows, verdicts, strict=True))
+        absent = {row.fields for row, verdict in rows if verdict == ABSENT and needs == "all"}
         if held >= needed:  # a chain with a link that was not measured does not hold
-            return ABSENT if any(row.fields in absent for row in self.rows if row.verdict != ABSENT) else HOLDS
+            return ABSENT if any(row.fields in absent for row, verdict in rows if verdict != ABSENT) else HOLDS
         return CONTRADICTED if against >= refuting else UNDECIDED
 
     def sentence(self) -> str:
@@ -89,22 +114,83 @@ class Judged:
         if once := sum(row.once for row in self.rows):
             of = "" if once == len(self.rows) else f"{once} of {len(self.rows)}: "
             told += f"; {of}one training of each system, so that intervals cover documents alone"
+        if self.borderline:
+            told = "; ".join(filter(None, (f"{BORDERLINE}, {self.borderline}", told)))
+        if "within" in self.claim and any(row.contrast for row in self.rows):
+            sign = "" if self.scale == "ratio" else "±"
+            told += f"; equivalent within {sign}{self.claim['within']['margin']:g}: {self.claim['within']['why']}"
         source = f" ({self.claim['source']})" if self.claim.get("source") else ""
         return f"{self.claim['says']}{source} **{self.verdict}**" + (f"; {told}" if told else "")
 
 
+def _other_verdicts(verdict: str, others: Mapping[float, str]) -> str:
+    return ", ".join(
+        f"{other} at {level:.0%}".replace("%", " %") for level, other in others.items() if other != verdict
+    )
+
+
+def decide(form: str, found: Estimate, margin: float, level: float = LEVEL, comparisons: int = 1) -> str:
+    """The verdict of a form of claim on a contrast, whose 95 % interval is stretched to another level.
+
+    Args:
+        form: one of ``FORMS``.
+        found: the contrast with its 95 % interval, logarithms where numbers are compared by ratios.
+        margin: what ``order`` and ``rising`` must exceed, and within which ``contains`` must lie on both sides of zero; on the
+            same scale as ``found``.
+        level: of the interval; both arms are stretched as those of a normal interval are.
+        comparisons: so many comparisons of a claim that needs all share the level (Bonferroni).
+    """
+    quantiles = [float(stats.norm.isf((1 - one) / 2 / many)) for one, many in ((level, comparisons), (LEVEL, 1))]
+    stretch = quantiles[0] / quantiles[1]
+    low = found.value - stretch * (found.value - float(found.low or 0.0))
+    high = found.value + stretch * (float(found.high or 0.0) - found.value)
+    if form == "differ":
+        return HOLDS if low > 0 or high < 0 else UNDECIDED
+    if form == "contains":
+        if -margin <= low and high <= margin:
+            return HOLDS
+        return CONTRADICTED if low > margin or high < -margin else UNDECIDED
+    return HOLDS if low > margin else CONTRADICTED if high < margin else UNDECIDED
+
+
 def judge(
-    paper: str, claims: Sequence[Mapping[str, Any]], results: Results, data: Path, scale: str = "default"
+    paper: str,
+    claims: Sequence[Mapping[str, Any]],
+    results: Results,
+    data: Path,
+    scale: str = "default",
+    instruments: Sequence[Mapping[str, Any]] = (),
 ) -> list[Judged]:
     """Every claim of a paper's ``expected.yaml`` with its rows. Raises BadInput: a claim that is written wrongly.
 
     Below ``data`` corpora hold exact values; ``scale`` names that of experiment, at which some claims are not testable.
+    ``instruments`` stand in the place of the paper's own (:class:`longform.reporting.printed.Expected`).
     """
     facts = Facts(data)
-    return [_judged(paper, claim, results, facts, scale) for claim in claims]
+    return [_judged(paper, claim, results, facts, scale, instruments) for claim in claims]
 
 
-def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts, at: str) -> Judged:
+def stands_in(where: Mapping[str, Any], instruments: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The first instrument in the place of the paper's own that a filter of records is about; None where it is the paper's."""
+    for instrument in instruments:
+        wanted = instrument["where"].items()
+        if all(name in where and set(_listed(where[name])) & set(_listed(value)) for name, value in wanted):
+            return instrument
+    return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _judged(
+    paper: str,
+    claim: Mapping[str, Any],
+    results: Results,
+    facts: Facts,
+    at: str,
+    instruments: Sequence[Mapping[str, Any]] = (),
+) -> Judged:
     where = f"experiments/{paper}/expected.yaml: claim {claim.get('id', dict(claim))!r}"
     forms = [form for form in FORMS if form in claim]
     unknown = sorted(set(claim) - OPTIONS - set(FORMS))
@@ -114,16 +200,23 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
         raise BadInput(f"{where}: forms {forms}; give one of {list(FORMS)}")
     if claim.get("needs", "all") not in NEEDS or claim.get("scale", "ratio") not in ("ratio", "difference"):
         raise BadInput(f"{where}: needs is one of {list(NEEDS)}, scale is ratio or difference")
+    if ("within" in claim) != ("contains" in claim):
+        raise BadInput(f"{where}: contains needs within: {{margin: ..., why: ...}}, and no other form has it")
     reason = claim.get("not_testable", "")
     reason = reason.get(at or "default", "") if isinstance(reason, Mapping) else reason
+    if not reason and claim.get("source") != OURS:
+        others = (stands_in(filters, instruments) for filters in _filters(claim))
+        reason = next((one["why"] for one in others if one is not None and not one.get("claims", True)), "")
     if reason or not forms:
         return Judged(paper, claim, "difference", [Row("", "", None, UNTESTABLE, reason or "not at this scale")])
     metrics = {step["metric"] for step in _filters(claim) if "metric" in step}
     perplexities = metrics and all(str(metric).endswith("ppl") for metric in metrics)  # they are compared by ratios
     scale = claim.get("scale") or ("ratio" if perplexities else "difference")
-    asked = "with" not in claim or select(results, {**claim.get("where", {}), **claim["with"]})
+    asked = all(select(results, {**claim.get("where", {}), **one}) for one in _listed(claim.get("with", [])))
     combined = _combinations(claim, results) if asked else []
-    margin = claim.get("margin", 1.0 if scale == "ratio" else 0.0)
+    margin = float(claim["within"]["margin"] if "within" in claim else claim.get("margin", scale == "ratio"))
+    if "within" in claim and (margin <= float(scale == "ratio") or not claim["within"].get("why")):
+        raise BadInput(f"{where}: within has margin {margin:g} and a why; a factor is above 1, a difference above 0")
     compared = [_Comparison(claim, fields, results, facts, scale, margin) for fields in combined]
     rows = [row for one in compared for row in one.rows(forms[0])]
     takes = f"it takes {claim['takes']}" if "takes" in claim else ""
@@ -131,20 +224,24 @@ def _judged(paper: str, claim: Mapping[str, Any], results: Results, facts: Facts
         rows = [Row("", "", None, ABSENT, takes)]
     measured = sum(row.verdict in (HOLDS, CONTRADICTED, UNDECIDED) for row in rows)
     if claim.get("needs", "all") == "all" and measured > 1:
-        rows = [_among(row, measured, margin, scale) for row in rows]
+        rows = [_among(row, forms[0], measured, margin, scale) for row in rows]
     return Judged(paper, claim, scale, rows)
 
 
-def _among(row: Row, measured: int, margin: float, scale: str) -> Row:
+def _among(row: Row, form: str, measured: int, margin: float, scale: str) -> Row:
     """The row; undecided where it contradicts, but an interval at the level of a family of so many would not show it."""
-    if row.verdict != CONTRADICTED or row.contrast is None or not row.contrast.known:
+    if row.contrast is None or not row.contrast.known:
         return row
     found, border = (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
-    wider = float(stats.norm.isf(0.025 / measured) / stats.norm.isf(0.025))
-    nearer: Any = found.high if found.value < border else found.low
-    if (found.value + wider * (nearer - found.value) - border) * (found.value - border) > 0:
-        return row
-    return replace(row, verdict=UNDECIDED, why=f"contradicted alone, not among {measured} comparisons")
+
+    def within_family(level: float, verdict: str) -> str:
+        alone = verdict != CONTRADICTED or decide(form, found, border, level, measured) == CONTRADICTED
+        return verdict if alone else UNDECIDED
+
+    others = {level: within_family(level, verdict) for level, verdict in row.others.items()}
+    verdict = within_family(LEVEL, row.verdict)
+    why = row.why if verdict == row.verdict else f"contradicted alone, not among {measured} comparisons"
+    return replace(row, verdict=verdict, others=others, why=why)
 
 
 def _filters(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -199,7 +296,7 @@ class _Comparison:
         if form == "order":
             pairs = combinations(sides, 2) if self.claim.get("pairs") == "all" else pairwise(sides)
             for a, b in (two for earlier, later in pairs for two in product(earlier, later)):
-                yield self._row(f"{a.label} < {b.label}", b.less(a), a, b)
+                yield self._row(form, f"{a.label} < {b.label}", b.less(a), a, b)
             return
         for numbers in sides:
             if len(numbers) != 1:
@@ -209,31 +306,26 @@ class _Comparison:
         if form == "rising":
             estimates = [number.estimate for number in singles if number.estimate is not None]
             found = slope(estimates) if len(estimates) == len(singles) else None
-            yield self._row("rising: " + ", ".join(number.label for number in singles), found, *singles)
+            yield self._row(form, "rising: " + ", ".join(number.label for number in singles), found, *singles)
             return
         first, second = singles
         verb = "covers" if form == "contains" else "differs from"
-        row = self._row(f"{first.label} {verb} {second.label}", first.less(second), first, second)
-        if form == "differ":
-            row = replace(row, verdict=HOLDS if row.verdict == CONTRADICTED else row.verdict)
-        elif row.contrast is not None and row.contrast.low is not None and row.contrast.high is not None:
-            inside = row.contrast.low <= (1.0 if self.scale == "ratio" else 0.0) <= row.contrast.high
-            row = replace(row, verdict=HOLDS if inside else CONTRADICTED)
-        yield row
+        yield self._row(form, f"{first.label} {verb} {second.label}", first.less(second), first, second)
 
-    def _row(self, compared: str, found: Estimate | None, *numbers: _Number) -> Row:
-        """The verdict on a contrast that is claimed to be above the margin."""
+    def _row(self, form: str, compared: str, found: Estimate | None, *numbers: _Number) -> Row:
+        """The verdict on a contrast, at the level of claims and at the others."""
         label = _label(self.fields)
         if found is None:
             return Row(label, compared, None, ABSENT)
         shown = found.exp() if self.scale == "ratio" else found
         once = any(number.once for number in numbers)
-        if shown.low is None or shown.high is None:
+        if not found.known:
             few = found.units is not None and found.units < FEWEST_UNITS
             why = f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval"
             return Row(label, compared, shown, UNDECIDED, why, once)
-        verdict = HOLDS if shown.low > self.margin else CONTRADICTED if shown.high < self.margin else UNDECIDED
-        return Row(label, compared, shown, verdict, once=once)
+        border = math.log(self.margin) if self.scale == "ratio" else self.margin
+        others = {level: decide(form, found, border, level) for level in OTHER_LEVELS}
+        return Row(label, compared, shown, decide(form, found, border), once=once, others=others)
 
     def _numbers(self, step: Mapping[str, Any]) -> list[_Number]:
         """The numbers that a step of the claim stands for: several where its filter finds several records."""
@@ -308,12 +400,12 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
     for one in judged:
         named = [one.paper, one.claim["id"]]
         told = [one.claim.get("source", ""), one.claim["says"], "", "", one.scale]
-        lines.append([*named, *told, None, None, None, one.verdict, one.counted])
+        lines.append([*named, *told, None, None, None, one.verdict, one.counted, one.borderline])
         for row in one.rows:
             found = row.contrast or Estimate(math.nan)
             why = "; ".join(filter(None, (row.why, ONCE if row.once else "")))
             numbers = [one.scale, found.value, found.low, found.high]
-            lines.append([*named, "", "", row.fields or "-", row.compared, *numbers, row.verdict, why])
+            lines.append([*named, "", "", row.fields or "-", row.compared, *numbers, row.verdict, why, row.borderline])
     write_rows(path, HEADER, lines)
 
 
@@ -321,7 +413,11 @@ def claims_markdown(judged: Sequence[Judged]) -> str:
     """Claims by paper and verdict; our own checks, whose source is ``ours``, in rows of their own."""
     own = {True: ", our own checks", False: ""}
     named = [(one.paper + own[one.claim.get("source") == OURS], one.verdict) for one in judged]
-    return counts_markdown("claims", named, VERDICTS)
+    told = counts_markdown("claims", named, VERDICTS)
+    hanging = [f"{one.paper} {one.claim['id']} ({one.verdict}; {one.borderline})" for one in judged if one.borderline]
+    if hanging:
+        told += f"\nBorderline, since a 90 % or a 99 % interval says otherwise: {', '.join(hanging)}.\n"
+    return told
 
 
 def counts_markdown(what: str, named: Sequence[tuple[str, str]], verdicts: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from longform.core.artefacts import read_yaml
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
-from longform.reporting.claims import Judged, counts_markdown, judge
+from longform.reporting.claims import Judged, counts_markdown, judge, stands_in
 from longform.reporting.estimates import IDENTITY, Estimate, Facts, contrast, of_records, select
 
 WITHIN, DIFFERS, ABSENT = "within interval", "differs", "not measured here"
@@ -22,7 +22,15 @@ INCOMPARABLE, LOST = "not comparable at this size", "lost"
 VERDICTS = (WITHIN, DIFFERS, INCOMPARABLE, ABSENT, LOST)
 PRECISION = 0.005  # the papers print two decimals: half a unit of the last one
 KEYS = {"printed", "where", "names", "fact", "times", "precision", "comparable", "cause"}
-RESERVED = {"kinds", "records", "claims", "labels", "comparable", "exhibits"}  # of expected.yaml: no printed numbers
+RESERVED = {
+    "kinds",
+    "records",
+    "claims",
+    "labels",
+    "comparable",
+    "instruments",
+    "exhibits",
+}  # of expected.yaml: no printed numbers
 NO_RESULTS = ("setting", "quoted")  # kinds of tables
 
 
@@ -96,6 +104,9 @@ class Expected:
 
     def incomparable(self, number: Printed, facts: Facts) -> str:
         """Why our number cannot be held to a printed one; empty where it can."""
+        instrument = stands_in(number.where or {}, self.instruments)
+        if instrument is not None:
+            return str(instrument["why"])
         rule = number.rule.get("comparable", self.content.get("comparable", {}))
         wanted = rule.get("facts", {})
         own = facts.of(str((number.where or {}).get("corpus", ""))) if wanted else {}
@@ -108,11 +119,19 @@ class Expected:
             return "; ".join([*differing, *([rule["why"]] if "why" in rule else [])]) or f"scale {self.scale}"
         return ""
 
+    @property
+    def instruments(self) -> Sequence[Mapping[str, Any]]:
+        """Instruments of ours in the place of the paper's: which records are theirs (``where``), and ``why`` levels differ.
+
+        No printed number is held to theirs, at any scale; nor, where ``claims`` is false, is a claim judged by them.
+        """
+        return [one for one in self.content.get("instruments", ()) if self.scale not in one.get("unless", ())]
+
     def judged(self, results: Results, data: Path, exhibit: str | None = None) -> list[Judged]:
         """Every claim of the paper, or those that belong to an exhibit."""
         claims = self.content.get("claims", [])
         asked = [claim for claim in claims if exhibit is None or claim.get("exhibit") == exhibit]
-        return judge(self.paper, asked, results, data, self.scale)
+        return judge(self.paper, asked, results, data, self.scale, self.instruments)
 
     def ledger(self, results: Results, data: Path) -> list[Line]:
         """A line for each printed number."""
