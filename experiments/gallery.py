@@ -19,8 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from longform.core.artefacts import read_yaml
-from longform.reporting.claims import ABSENT, OURS, UNTESTABLE, VERDICTS
 from longform.reporting.table import short
+from longform.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
 
 ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
 SHOWN_ROWS, SHOWN_FILES = 40, 12

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from longform.core.artefacts import whole
 from longform.core.results import read_results
-from longform.reporting.claims import OURS, Judged, claims_markdown, write_claims
 from longform.reporting.papers import complete
 from longform.reporting.printed import read_expected
+from longform.reporting.verdicts import OURS, Judged, claims_markdown, write_claims
 
 ROOT = Path(__file__).parents[1]
 SCALES = (

@@ -7,11 +7,11 @@ import pytest
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
-from longform.reporting.claims import CONTRADICTED, HOLDS, OURS
 from longform.reporting.estimates import Facts
 from longform.reporting.pivot import Given, errors, mean_over_seeds
 from longform.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
 from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact, write_rows
+from longform.reporting.verdicts import CONTRADICTED, HOLDS, OURS
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import printed, state
 

@@ -10,11 +10,11 @@ from longform.core.calls import call, function
 from longform.core.documents import BadInput
 from longform.core.experiment import Experiment, near
 from longform.core.results import Results, read_results
-from longform.reporting.claims import claims_markdown, write_claims
 from longform.reporting.papers import complete
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Line, ledger_markdown, read_expected
 from longform.reporting.table import write_rows
+from longform.reporting.verdicts import claims_markdown, write_claims
 
 EXPERIMENTS = Path("experiments")
 

@@ -14,8 +14,9 @@ from typing import Any
 from longform.core.artefacts import read_yaml
 from longform.core.documents import BadInput
 from longform.core.results import NAMES, Record, Results
-from longform.reporting.claims import Judged, counts_markdown, judge, stands_in
+from longform.reporting.claims import judge, stands_in
 from longform.reporting.estimates import IDENTITY, Estimate, Facts, contrast, of_records, select
+from longform.reporting.verdicts import Judged, counts_markdown
 
 WITHIN, DIFFERS, ABSENT = "within interval", "differs", "not measured here"
 INCOMPARABLE, LOST = "not comparable at this size", "lost"

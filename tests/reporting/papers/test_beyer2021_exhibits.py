@@ -10,10 +10,10 @@ from longform.core.artefacts import write_corpus
 from longform.core.results import Results
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.evaluation.suite_accuracy import suite_accuracy_records
-from longform.reporting.claims import ABSENT, HOLDS, UNDECIDED, UNTESTABLE
 from longform.reporting.papers import beyer2021
 from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected
+from longform.reporting.verdicts import ABSENT, HOLDS, UNDECIDED, UNTESTABLE
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 

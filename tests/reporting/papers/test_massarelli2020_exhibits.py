@@ -10,9 +10,9 @@ import pytest
 
 from longform.core.results import Record, Results
 from longform.critics.verifiability.reliability import CHOICES, read_answers
-from longform.reporting.claims import HOLDS, UNTESTABLE
 from longform.reporting.papers.massarelli2020 import TABLE_1, chosen, in_order, label, strategy
 from longform.reporting.pivot import Given
+from longform.reporting.verdicts import HOLDS, UNTESTABLE
 from longform.study.items import TEXTS
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save

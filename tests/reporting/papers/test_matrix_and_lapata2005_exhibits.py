@@ -3,8 +3,8 @@
 import pytest
 
 from longform.core.results import Record, Results
-from longform.reporting.claims import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE
 from longform.reporting.papers import lapata2005
+from longform.reporting.verdicts import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 

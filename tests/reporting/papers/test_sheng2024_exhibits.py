@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from longform.core.results import Record, Results
-from longform.reporting.claims import CONTRADICTED, HOLDS, UNTESTABLE
 from longform.reporting.papers import complete
+from longform.reporting.verdicts import CONTRADICTED, HOLDS, UNTESTABLE
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
 BLOCKS = [f"block_{size}" for size in (1, 2, 5, 10)]
