@@ -327,6 +327,7 @@ def test_recomputing_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss
 )  # fmt: skip
 def test_auto_is_bfloat16_where_the_machine_multiplies_it(monkeypatch, gpu, made, processor, meant):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: int(gpu))
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: made or including_emulation)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: processor)
     assert schedule.arithmetic("auto") == meant

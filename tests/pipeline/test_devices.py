@@ -61,10 +61,10 @@ def test_other_commands_and_wrong_entries_hold_no_gpu(default):
 def test_a_reading_that_loads_a_network_alone_makes_its_stage_hold_one(tmp_path, monkeypatch):
     package = tmp_path / "critics" / "own"
     package.mkdir(parents=True)
-    lazy = "def read():\n    from longform.language_models.checkpoints import load_reader\n"
+    lazy = "def read():\n    from longform.language_models.device import placed\n"
     (package / "words.py").write_text(lazy + "def count():\n    pass\n")
     (package / "chain.py").write_text("from longform.critics.own import words\n")
-    (package / "direct.py").write_text("import longform.language_models.schedule\n")
+    (package / "direct.py").write_text("import longform.language_models.device\n")
     monkeypatch.setattr(devices, "SOURCE", tmp_path)
     devices._imports.cache_clear()
 

@@ -6,7 +6,6 @@ a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_H
 
 import importlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,23 +22,10 @@ from transformers.utils import logging
 
 from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
+from longform.language_models.device import placed
 
 logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
 logging.set_verbosity_error()
-
-
-def chosen_device() -> torch.device:
-    """Where models run: what ``LONGFORM_DEVICE`` names ("cpu", "cuda:1" …), else the first GPU, else the CPU.
-
-    It is no parameter of a row, because it changes no result beyond rounding.
-
-    Raises BadInput: no device has that name.
-    """
-    name = os.environ.get("LONGFORM_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.device(name)
-    except RuntimeError as error:
-        raise BadInput(f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1") from error
 
 
 @dataclass(frozen=True)
@@ -166,8 +152,8 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
 
 
 def load_reader(folder: Path, auto: Any) -> Any:
-    """A model that is only read with: in evaluation mode, without gradients, on the chosen device."""
-    return load_model(folder, auto).eval().requires_grad_(False).to(chosen_device())
+    """A model that is only read with: in evaluation mode, without gradients, on the chosen device in the chosen precision."""
+    return placed(load_model(folder, auto).eval().requires_grad_(False), reading=True)
 
 
 def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:

@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, Sampler
 from longform.core.documents import BadInput
 from longform.core.processes import processes
 from longform.core.resampling import generator
+from longform.language_models.device import chosen_device, set_products, trainer_devices
 
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
 
@@ -56,7 +57,8 @@ class Launch:
         Lightning would take itself for one process of eight).
         """
         strategy: Any = self.strategy
-        if strategy.startswith("fsdp") and not torch.cuda.is_available():
+        set_products()
+        if strategy.startswith("fsdp") and chosen_device().type != "cuda":
             known = "which Lightning has for GPUs alone"
             raise BadInput(f"LONGFORM_STRATEGY is {strategy!r}, {known}; set 'ddp' or unset it")
         if strategy == "fsdp":
@@ -69,8 +71,7 @@ class Launch:
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
         inherited = os.environ.get("SLURM_NTASKS") not in (None, str(self.world)) or self.world == 1
         return pl.Trainer(
-            accelerator="auto",
-            devices=self.devices,
+            **trainer_devices(self.devices),
             num_nodes=self.nodes,
             strategy=strategy,
             plugins=[LightningEnvironment()] if inherited and "TORCHELASTIC_RUN_ID" not in os.environ else None,
@@ -144,7 +145,7 @@ def arithmetic(precision: str) -> str:
     if precision != "auto":
         return precision
     made = "AVX512" in torch.backends.cpu.get_cpu_capability()
-    if torch.cuda.is_available():
+    if chosen_device().type == "cuda":
         made = torch.cuda.is_bf16_supported(including_emulation=False)
     return "bf16-mixed" if made else "32-true"
 

@@ -1,8 +1,8 @@
 """Which stages use a GPU, so that the others leave it to them: told by what the code that a stage runs imports.
 
-Networks are opened on a device by one module (:mod:`longform.language_models.checkpoints`) and trained on it by another
-(:mod:`longform.language_models.schedule`). A stage whose code imports neither computes on the processor: topic models,
-coreference rules, samples of the semi-Markov model. Source files are parsed to find out, and none is run.
+One module chooses the device (:mod:`longform.language_models.device`); what opens networks imports it, as does what trains
+them. A stage whose code does not reach it computes on the processor: topic models, coreference rules, samples of the semi-Markov
+model. Source files are parsed to find out, and none is run.
 """
 
 import ast
@@ -15,7 +15,7 @@ from longform.core.documents import BadInput
 from longform.core.experiment import Experiment
 
 SOURCE = Path(__file__).parents[1]
-CHOOSERS = {"language_models.checkpoints", "language_models.schedule"}  # the modules that choose a device
+CHOOSER = "language_models.device"  # the module that chooses a device
 STAGES = ("language_model", "generate", "complete", "decode", "train", "read")  # those that may use one
 COMMAND = "python -m longform.pipeline "
 
@@ -70,7 +70,7 @@ def _split(code: str, function: str) -> tuple[str, str]:
 
 
 def _reaches_chooser(module: str, function: str) -> bool:
-    """Whether a module below ``longform`` loads a chooser, itself or through what it imports, or that function of it does."""
+    """Whether a module below ``longform`` loads the chooser, itself or through what it imports, or that function of it does."""
     reached: set[str] = set()
     waiting = [(module, function)]
     while waiting:
@@ -79,7 +79,7 @@ def _reaches_chooser(module: str, function: str) -> bool:
             continue
         reached.add(name)
         waiting.extend((imported, "") for imported in _imports(name, inside))
-    return not reached.isdisjoint(CHOOSERS)
+    return CHOOSER in reached
 
 
 @cache

@@ -277,6 +277,8 @@ def test_models_move_to_the_chosen_device(trained, tmp_path, monkeypatch):
     moved, plain = [], torch.nn.Module.to
     monkeypatch.setattr(torch.nn.Module, "to", lambda self, device: (moved.append(str(device)), plain(self, "cpu"))[1])
     monkeypatch.setenv("LONGFORM_DEVICE", "cuda:1")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     open_checker(trained[0])
     train.brought_entailment(sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"]))
     assert moved == ["cuda:1", "cuda:1"]

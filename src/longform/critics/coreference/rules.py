@@ -242,9 +242,10 @@ def read_fcoref(
     reader: Path,
     splits: Sequence[str],
     film_filter: str | None = None,
-    device: str = "cpu",
 ) -> Readout:
     """Chains of persons by the F-coref checkpoint in the folder ``reader``, which knows no person mentioned once."""
+    from longform.language_models.device import chosen_device  # here alone: rules need no torch
+
     for name in ("config.json", "model.safetensors"):
         if not (reader / name).is_file():
             raise BadInput(f"{reader}: no {name}; give a folder with an F-coref checkpoint saved by save_pretrained")
@@ -255,7 +256,7 @@ def read_fcoref(
     except ImportError as error:
         raise BadInput(f"F-coref needs {error.name}; install fastcoref, or use rules, which need nothing") from error
     patch_tied_weights(modeling.FCorefModel)
-    model = package.FCoref(str(reader), device=device, nlp=spacy.blank("en"), enable_progress_bar=False)
+    model = package.FCoref(str(reader), device=str(chosen_device()), nlp=spacy.blank("en"), enable_progress_bar=False)
     return read_with(FcorefResolver(model, reader.name), documents, splits, False, film_filter)
 
 

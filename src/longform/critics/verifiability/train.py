@@ -21,7 +21,8 @@ from longform.core.resampling import derived_seed
 from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailment, Pages, Pair, frozen, selector
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
 from longform.datasets.fever import FeverClaim, Line, claims_of, pages_in, pages_of
-from longform.language_models.checkpoints import chosen_device, load_config, load_model, load_tokenizer
+from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
+from longform.language_models.device import placed
 from longform.language_models.lightning import Learner, fit_learner
 
 TRAINED, BROUGHT = "entailment.safetensors", "entailment"  # file or folder of a checker's folder
@@ -222,8 +223,8 @@ def brought_entailment(folder: Path) -> Entailment:
     config = load_config(folder)
     tokenizer = load_tokenizer(folder)
     if config.is_encoder_decoder:
-        return MiniCheckEntailment(load_model(folder, AutoModelForSeq2SeqLM).to(chosen_device()).eval(), tokenizer)
-    network = load_model(folder, AutoModelForSequenceClassification).to(chosen_device()).eval()
+        return MiniCheckEntailment(placed(load_model(folder, AutoModelForSeq2SeqLM).eval(), reading=True), tokenizer)
+    network = placed(load_model(folder, AutoModelForSequenceClassification).eval(), reading=True)
     room = getattr(config, "max_position_embeddings", 512)
     return ClassifierEntailment(network, tokenizer, columns_of(config, folder), min(room, 512))
 
@@ -248,7 +249,7 @@ def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
         return brought_entailment(folder / BROUGHT)
     network = DecomposableAttention(len(SHAPES) + len(record["words"]), record["size"])
     network.load_state_dict(load_file(folder / TRAINED))
-    return TrainedEntailment(network.to(chosen_device()).eval(), Vocabulary.of(record["words"]))
+    return TrainedEntailment(placed(network.eval()), Vocabulary.of(record["words"]))
 
 
 Labelled = tuple[Pair, str]

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 from longform.core.artefacts import whole
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import perplexity
-from longform.language_models.checkpoints import chosen_device
+from longform.language_models.device import chosen_device
 from longform.language_models.hsmm.compiled import Expectation
 from longform.language_models.hsmm.em import Compute, Fit, Keeper, Plan, fit_em
 from longform.language_models.hsmm.gradient import FactoredTables, GradientSettings, against_torch_struct, fit_gradient
