@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -42,6 +43,32 @@ CASES = {  # "|" marks the place between two sentences, where the text itself ha
     "degrees": "She holds a Ph.D. from Yale.|He holds an M.A.|She teaches.",
     "regnal": "He was crowned as Napoleon I.|He ruled.",
     "spaced dots": "He waited . . . and waited .|Then he left .",
+    "years of life": "The map (c. 1450) shows it.|Ann (b. 1900) and Bo (d. 1950) drew it from c. 1480 on.|It is old.",
+    "ranks": "Brig. Gen. John Smith led them.|Lt. Col. Ann Bell did not.",
+    "court cases": "In White v. Crook the court ruled.|The law fell.",
+    "authors": "Smith et al. (2010) agree with Bell et al., who came first.|So do Wu et al.|The rest does not.",
+    "comma after": "Some trees, e.g., elms, are old (cf. ), and so is the U.S., which has them.|They grow.",
+    "nothing after": "He scored 3!), and left.|See Figs. , and below.|It is true (is it?).|We left.",
+    "references": "It grew [12].|It shrank.[3,4]|It fell. [5] [6]|Then it rose. [citation needed]|It stopped.",
+    "reference first": "It was shown before.|[12] showed it again.",
+    "superscripts": "It grew.3|Then it shrank.4,5|It fell.¹²|It stopped.",
+    "speech by name": '"Stop!" Mary said.|"Why?" Uncle Sam asked.|"Who?" I cried.|"Now!"|He said nothing.',
+    "sections": "2.1. The town|1.2.3 is small.".replace("|", " "),
+    "caption": "Figure 1. The town from above.|It is small.",
+    "items": "Do this: 1. Go home.|2. Stay there.|b. Rest.|P.S. We left.",
+    "bracket goes on": "He wrote Who Goes There? (1938) and more.|It says so.|(See page 3.)|He left.",
+    "lower case after a stop": "It closed.|they left at 5 approx. then.|the mgmt. of it was bad.",
+    "lower case throughout": "is it so?|yes it is!|We know.",
+    "no space": "It closed.|They left.|www.example.com/a?b=C and Node.Js and Sean.Cooper@example.com stay.",
+    "units": "It took 4 h.|Eight came.|He is 5 ft. 3 in. tall.|It is 151 m.|Then comes the hill.",
+    "letters": "They took vitamin C.|Patients left.|It fell to group B.|Later it rose.|George W. Bush read it.",
+    "states": "PORTLAND, Ore. -- Two men left Boston, Mass. on foot.|They had no mass.|Nobody knew.",
+    "dates": "We met on Wed. 6/14 and Sat. Sept. 23.|He sat.|The sun.|It rained.",
+    "emoticons": "Thanks a lot. :)|We left. ;-) :D|Then it rained.",
+    "names with marks": "Yahoo! Finance fell.|He likes Yahoo!|The end.",
+    "interrobang": "What‽|No?!|Never!!",
+    "dollars": "It cost U.S. $5 or so.|We paid.",
+    "spanish": "¿Qué pasa?|¡Nada!|¿Sí?",
 }
 
 
@@ -51,11 +78,22 @@ def test_sentences_end_where_a_reader_ends_them(case):
 
 
 def test_blank_lines_and_full_width_stops_end_sentences():
+    assert sentence_texts("「本当？」と聞いた。はい。") == ["「本当？」と聞いた。", "はい。"]
+    assert sentence_texts("他说：“走！”，然后走了。") == ["他说：“走！”，然后走了。"]
     text = "A heading without a stop" + SECTION_BREAK + "The text\nis wrapped. It\ngoes on."
     assert sentence_texts(text) == ["A heading without a stop", "The text\nis wrapped.", "It\ngoes on."]
     assert sentence_texts("東京は大きい。人が多い！本当？はい。") == ["東京は大きい。", "人が多い！", "本当？", "はい。"]  # fmt: skip
     assert sentence_texts("यह शहर है। यह बड़ा है।") == ["यह शहर है।", "यह बड़ा है।"]
     assert sentence_texts("هل هذا صحيح؟ نعم.") == ["هل هذا صحيح؟", "نعم."]
+
+
+@given(st.text(alphabet="abAB .!?…\n,;:)]\"'(1“”", max_size=60))
+@settings(max_examples=300, deadline=None)
+def test_no_sentence_begins_with_a_comma_or_spans_a_blank_line(text):
+    for paragraph in re.split(r"\n\s*?\n", text):
+        starts = [a for a, _ in sentences(paragraph)]
+        assert not [a for a in starts[1:] if paragraph[a] in ",;:)]"]
+    assert not [piece for piece in sentence_texts(text) if "\n\n" in piece]
 
 
 @given(st.text(alphabet="abcABC .!?…\n\t\"'()0123é。“”[]", max_size=80))
@@ -72,8 +110,10 @@ def test_offsets_are_ordered_trimmed_and_cover_every_visible_character(text):
 @pytest.mark.parametrize("text",
                          ["The town of St. Ives is small. It has 3.5 parks. " * 2000, ". " * 200000,
                           '"' * 400000 + ". A", "." * 400000 + "x", ('. "' + " " * 50) * 2000,
-                          " " * 50000 + ("Mr. X " * 10000)],
-                         ids=["usual", "stops", "quotes", "dots", "openers", "one long sentence"])  # fmt: skip
+                          " " * 50000 + ("Mr. X " * 10000), "X " + "x. " * 100000, ".A" * 100000, "ab.Ab " * 50000,
+                          "? (a" * 50000, "!\" A" * 50000, ". :) [1]" * 50000],
+                         ids=["usual", "stops", "quotes", "dots", "openers", "one long sentence", "letters", "glued",
+                              "no spaces", "brackets", "speech", "references"])  # fmt: skip
 @pytest.mark.timeout(60)  # a scan that is quadratic takes many minutes
 def test_hostile_text_is_scanned_in_linear_time(text):
     spans = sentences(text)
