@@ -2,11 +2,20 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from longform.core.documents import BadInput, Chain
+from longform.core.documents import (
+    BadInput,
+    Chain,
+    Document,
+    Section,
+    chains_from_readout,
+    chains_to_readout,
+    with_cut_texts,
+)
 from longform.core.markov_chain import END, BigramCritic, MarkovCritic, best_delta, delta_scores, transition_counts
 from tests.refusals import refuses
 
@@ -87,3 +96,21 @@ def test_attribution_and_transition_counts_agree_with_the_tally():
 def test_bad_input_is_refused_with_a_message(build):
     with pytest.raises(BadInput):
         build()
+
+
+def test_a_text_cut_at_the_limit_of_length_has_no_transition_to_the_end():
+    critic = BigramCritic(delta=1.0).fit(REAL)
+    (whole,) = chains("ac")
+    cut = replace(whole, cut=True)
+    tally = critic.tally([whole, cut])
+    assert tally.column("transitions").tolist() == [3, 2]
+    assert tally.column("logprob")[1] == pytest.approx(math.log(5 / 9) + math.log(2 / 9))  # begin a, a c
+    assert (("c", END) in transition_counts(critic, [whole])) and ("c", END) not in transition_counts(critic, [cut])
+
+
+def test_readings_say_which_texts_were_cut():
+    documents = [Document(name, "generated", (Section(None, "a"),)) for name in ("u0", "u1")]
+    read = chains_to_readout(chains("ab", "ba"))
+    assert [chain.cut for chain in chains_from_readout(read)] == [False, False]
+    told = with_cut_texts(read, documents, [False, True])
+    assert [chain.cut for chain in chains_from_readout(told)] == [False, True]

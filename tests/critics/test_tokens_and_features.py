@@ -26,7 +26,7 @@ from longform.critics.repetition.score import DistinctGrams, GramProportion
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
-from longform.language_models.tokenizers import document_rows, stream_blocks
+from longform.language_models.tokenizers import document_rows, document_windows, in_titles, stream_blocks
 from tests.refusals import refuses
 
 EXPECTED = Path(__file__).parents[2] / "experiments" / "massarelli2020" / "expected.yaml"
@@ -66,11 +66,11 @@ def test_long_documents_are_scored_in_windows(tmp_path):
 @pytest.mark.parametrize(("window", "given"), [(16, None), (31, None), (31, 16)])
 def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(tmp_path, window, given):
     reader = lm_folder(tmp_path, window=window)
-    settings = {"name": "t", "titles": True, "splits": ["test"], "preset": "paper", "window": given}
+    settings = {"name": "t", "titles": False, "splits": ["test"], "preset": "paper", "window": given}
     out = token_readout.read(documents=documents(), reader=reader, **settings)
     window = given or window
     network, tokenizer = AutoModelForCausalLM.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
-    blocks = stream_blocks([d for d in documents() if d.split == "test"], tokenizer, True, window)
+    blocks = stream_blocks([d for d in documents() if d.split == "test"], tokenizer, False, window)
     module = CausalLanguageModel(network.eval(), Schedule(1e-3, 1, 1), 1)
     with torch.no_grad():
         losses = [float(module.loss(collate([block]))) for block in blocks]
@@ -281,3 +281,51 @@ def test_it_takes_its_encoder_along_and_misses_it_when_it_is_gone(tmp_path):
     refuses(r"no ranker\.json", train.open_ranker, tmp_path)
     given = {"documents": [], "base": tmp_path, "name": "r", "seed": 1, "scratch": tmp_path, "splitter": "rules"}
     refuses("allowed are", train.fit, **given, tasks=[["spiral", 1]], schedule={})
+
+
+def test_a_title_and_its_colon_are_told_from_the_text(model):
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    document = Document("d", "test", (Section("history", "the old town"), Section("abstract", "a river")))
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer("history: the old town\n\nabstract: a river")["input_ids"])
+    inside = in_titles(document, tokenizer)
+    titles = "".join(token for token, title in zip(tokens, inside, strict=True) if title)
+    texts = "".join(token for token, title in zip(tokens, inside, strict=True) if not title)
+    assert titles == "history:abstract:"
+    assert texts == "\u0120the\u0120old\u0120town\u010a\u010a\u0120a\u0120river"
+
+
+def test_perplexities_with_and_without_titles_count_the_tokens_of_the_body(model):
+    given = {"documents": documents(), "reader": model, "name": "t", "splits": ["test"]}
+    with_titles = token_readout.read(**given, titles=True)
+    without = token_readout.read(**given, titles=False)
+    critic = Perplexity()
+    tallies = [critic.tally(units_from_readout(read)) for read in (with_titles, without)]
+    tokens = [tally.total("tokens") for tally in tallies]
+    assert abs(tokens[0] - tokens[1]) <= 3 * 3 * 4  # a first word is cut otherwise after a blank: nine sections
+    assert tallies[0].total("title_tokens") > 9 and tallies[1].total("title_tokens") == 0
+    unit = units_from_readout(with_titles)[0]
+    body = unit.values[~unit.in_title].astype(np.float64)
+    assert critic.score(critic.tally([unit])) == pytest.approx(np.exp(-body.mean()))
+    assert critic.attribute([unit])[0].sum() == pytest.approx(body.sum())
+    (record,) = ratio(train=with_titles, texts=without, seed=0, name="t")
+    values = [critic.score(tally) for tally in tallies]
+    assert record.value == pytest.approx(values[1] / values[0])
+    assert record.details == {
+        "tokens_of_both": tokens[::-1],
+        "title_tokens_of_both": [0.0, tallies[0].total("title_tokens")],
+    }
+
+
+@pytest.mark.parametrize("context", [7, 16, 1000])
+def test_every_token_of_a_long_document_is_taught_once_and_its_end_too(model, context):
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    (whole,) = document_rows(documents()[:1], tokenizer, False, 10**9)
+    rows = document_windows(documents()[:1], tokenizer, False, context)
+    if context == 1000:
+        assert rows == [whole]  # a document that fits is the row that it was
+        return
+    batch = collate(rows)
+    labels = batch["labels"][:, 1:]  # the first token of a row is predicted by nothing
+    taught = [int(label) for row in labels for label in row if label != -100]
+    assert taught == whole[1:] and taught[-1] == tokenizer.eos_token_id
+    assert batch["input_ids"].shape[1] <= context

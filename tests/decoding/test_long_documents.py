@@ -260,3 +260,9 @@ def test_noise_is_standard_gumbel_alone_or_in_company_in_either_precision_and_un
     for name, (left, right) in {"token": tokens, "draft": drafts, "position": positions}.items():
         correlation = np.corrcoef(left.flatten(), right.flatten())[0, 1]
         assert abs(correlation) < 5 / left.numel() ** 0.5, name
+
+
+def test_a_corpus_says_which_documents_were_cut(model, tmp_path):
+    corpus = make(model, tmp_path, max_tokens=6)
+    cut = corpus.truth["cut"]
+    assert len(cut) == len(corpus.documents) and cut.sum() == corpus.facts["cut"] > 0

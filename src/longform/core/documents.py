@@ -1,7 +1,7 @@
 """The records that flow between the rooms; ``docs/glossary.md`` names the axes of their arrays."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -155,6 +155,7 @@ class Chain(Unit):
 
     symbols: tuple[str, ...]  # begin and end symbols left out
     valid: bool = True  # False where the reader could not read the document; such a chain is counted, never scored
+    cut: bool = field(default=False, kw_only=True)  # whether the text ran into a limit of length: it has no end
 
 
 def chains_to_readout(chains: Sequence[Chain]) -> Readout:
@@ -170,10 +171,28 @@ def chains_to_readout(chains: Sequence[Chain]) -> Readout:
 def chains_from_readout(readout: Readout) -> list[Chain]:
     """Inverse of :func:`chains_to_readout`."""
     names = readout.arrays["symbol_names"].tolist()
+    rows = zip(readout.rows("chain", "valid"), cut_texts(readout), strict=True)
     return [
-        Chain(unit, split, tuple(names[i] for i in row.tolist()), bool(valid))
-        for unit, split, row, valid in readout.rows("chain", "valid")
+        Chain(unit, split, tuple(names[i] for i in row.tolist()), bool(valid), cut=cut)
+        for (unit, split, row, valid), cut in rows
     ]
+
+
+CUT = "text_cut"  # array of a readout: whether each unit's text was cut at a limit of length
+
+
+def cut_texts(readout: Readout) -> list[bool]:
+    """Whether each unit's text was cut at a limit of length, and so has no end; nowhere unless the readout says so."""
+    if CUT not in readout.arrays:
+        return [False] * len(readout.unit_ids)
+    return np.asarray(readout.arrays[CUT], dtype=bool).tolist()
+
+
+def with_cut_texts(readout: Readout, documents: Sequence[Document], cut: Sequence[Any]) -> Readout:
+    """A readout of texts that says which of them were cut; ``cut`` has one entry for each document."""
+    known = {document.id for document, one in zip(documents, cut, strict=True) if one}
+    told = np.array([unit in known for unit in readout.unit_ids], dtype=bool)
+    return replace(readout, arrays={**readout.arrays, CUT: told})
 
 
 Item = TypeVar("Item")

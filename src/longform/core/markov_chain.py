@@ -66,7 +66,8 @@ class _MarkovScores(SumScored, better="nearer_real", parts="transitions", attrib
 def drawn_at_random(unit: Chain, symbols: Sequence[str], name: str) -> Chain:
     """A chain as long as a document's own of symbols drawn by their share in ``symbols``; ``name`` and document fix the draw."""
     places = generator(name, unit.unit_id).integers(0, len(symbols), len(unit.symbols))
-    return Chain(unit.unit_id, unit.split, tuple(symbols[place] for place in places), valid=unit.valid)
+    drawn = tuple(symbols[place] for place in places)
+    return Chain(unit.unit_id, unit.split, drawn, valid=unit.valid, cut=unit.cut)
 
 
 @dataclass(frozen=True)
@@ -148,11 +149,17 @@ class Transitions:
 
 
 def read_transitions(units: Sequence[Chain], names: Sequence[str], begin: str | None, end: bool) -> Transitions:
-    """Consecutive symbols of the valid chains, as places among the names, ``UNKNOWN`` where there is none."""
+    """Consecutive symbols of the valid chains, as places among the names, ``UNKNOWN`` where there is none.
+
+    A text that was cut at a limit of length has no end, so that its last transition is none to the end.
+    """
     index = {name: i for i, name in enumerate(names)}
     before = (begin,) if begin is not None else ()
     after = (END,) if end else ()
-    rows = [(*before, *unit.symbols, *after) if unit.valid else () for unit in units]
+    rows: list[tuple[str, ...]] = []
+    for chain in units:
+        ending = () if chain.cut else after
+        rows.append((*before, *chain.symbols, *ending) if chain.valid else ())
     flat = np.array([index.get(symbol, UNKNOWN) for row in rows for symbol in row], dtype=np.int64)
     unit = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     same = unit[1:] == unit[:-1]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 from transformers import AutoModelForCausalLM
@@ -63,7 +64,8 @@ def generate(
         prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
         context_overlap, window: see :func:`context_start`; by default the paper's protocol, all positions of the network.
 
-    Returns: the corpus, in the order of indices; facts count documents, redraws, cut and failed ones, and tokens.
+    Returns: the corpus, in the order of indices; truth ``cut``: which documents reached ``max_tokens`` without an end; facts
+    count documents, redraws, cut and failed ones, and tokens.
     Raises BadInput: a setting that cannot sample, by name, value and what is allowed.
     """
     if packing not in STARTS:
@@ -110,7 +112,7 @@ def generate(
     }
     parts = [tuple(itertools.starmap(Section, row["sections"])) for row in kept]
     made = [Document(f"{name}-{row['index']}", "generated", one) for row, one in zip(kept, parts, strict=True)]
-    return Corpus(made, facts=facts)
+    return Corpus(made, truth={"cut": np.array([row["cut"] for row in kept], dtype=bool)}, facts=facts)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from longform.core.artefacts import read_json
 from longform.core.documents import BadInput, Document
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Learner, fit_learner
-from longform.language_models.tokenizers import document_rows, masked, padded, stream_blocks
+from longform.language_models.tokenizers import Window, document_windows, masked, padded, stream_blocks
 
 IGNORED = -100  # transformers' label for "no loss here"
 
@@ -56,7 +56,7 @@ def fit(
     """
     if shape is None and not has_model(base):
         raise BadInput(f"train {name}: {base} holds no model and the entry gives no shape; add one of the two")
-    pack: Any = {"stream": stream_blocks, "documents": document_rows}.get(packing)
+    pack: Any = {"stream": stream_blocks, "documents": document_windows}.get(packing)
     if pack is None:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
     tokenizer = load_tokenizer(base)
@@ -110,6 +110,11 @@ def untrained(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) 
     return SavedModel(from_scratch(shape, tokenizer, context, seed), tokenizer)
 
 
-def collate(rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
-    """Pad to the longest row; padding is masked and carries no loss."""
-    return {**masked(rows), "labels": padded(rows, IGNORED)}
+def collate(items: Sequence[Sequence[int] | Window]) -> dict[str, torch.Tensor]:
+    """Pad to the longest row; padding, and what a window has as context alone, carries no loss."""
+    rows = [item.ids if isinstance(item, Window) else item for item in items]
+    labels = padded(rows, IGNORED)
+    for label, item in zip(labels, items, strict=True):
+        if isinstance(item, Window):
+            label[: item.seen] = IGNORED
+    return {**masked(rows), "labels": labels}

@@ -74,7 +74,7 @@ AutoModelForCausalLM.register(NgramConfig, NgramLanguageModel)
 
 
 def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int, order: int) -> SavedModel:
-    """Count the documents of split train, each a row of at most ``context`` tokens as ``causal_lm`` packs them.
+    """Count the documents of split train, each whole; ``context`` is what a reader of the model takes for its positions.
 
     Raises BadInput: no training documents, a context below two, or an order whose n-grams do not fit into 63 bits.
     """
@@ -84,7 +84,7 @@ def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int
         raise BadInput(f"ngram: order {order}; allowed is 2 to {most} with {size} tokens; fix the entry")
     if context < 2:
         raise BadInput(f"ngram: context {context}; allowed is 2 tokens or more; fix the entry")
-    rows = document_rows([d for d in documents if d.split == "train"], tokenizer, titles, context)
+    rows = document_rows([d for d in documents if d.split == "train"], tokenizer, titles, 10**9)
     if not rows:
         raise BadInput("ngram: no document of split train; fix the corpus")
     tokens = np.concatenate([np.array(row, dtype=np.int64) for row in rows])

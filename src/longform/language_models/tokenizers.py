@@ -1,6 +1,7 @@
 """Tokenizers of the run's own text (byte-level BPE of GPT-2's kind, words that blanks separate), and texts as rows of token ids."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from longform.core.documents import BadInput, Document
-from longform.core.text.rendering import render
+from longform.core.text.rendering import render, title_spans
 from longform.language_models.checkpoints import SavedModel, load_tokenizer, published
 
 
@@ -39,6 +40,64 @@ def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, c
     """``EOT body EOT`` of each document, cut at ``context`` tokens."""
     end = [tokenizer.eos_token_id]
     return [(end + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
+
+
+def windows(length: int, size: int) -> list[tuple[int, int, int]]:
+    """(start, stop, first scored position) so that positions 1..length-1 are scored exactly once."""
+    if length <= size:
+        return [(0, length, 1)]
+    cuts, scored = [], 1
+    while scored < length:
+        start = 0 if scored == 1 else scored - size // 2
+        stop = min(start + size, length)
+        cuts.append((start, stop, scored))
+        scored = stop
+    return cuts
+
+
+@dataclass(frozen=True)
+class Window:
+    """A row of token ids of which the first ``seen`` are context alone: an earlier window of the document taught them."""
+
+    ids: list[int]
+    seen: int
+
+
+def document_windows(
+    documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
+) -> list[list[int] | Window]:
+    """``EOT body EOT`` of each document; one longer than ``context`` in windows that overlap by half.
+
+    Every token of a document is taught once, its end too, after at least half a window of text: texts whose end was cut
+    away would teach that long texts do not end. Windows are those in which texts are read and written.
+    """
+    rows: list[list[int] | Window] = []
+    for ids in document_rows(documents, tokenizer, titles, 10**9):
+        if len(ids) <= context:
+            rows.append(ids)
+            continue
+        for start, stop, first in windows(len(ids), context):
+            rows.append(Window(ids[start:stop], first - start))
+    return rows
+
+
+def in_titles(document: Document, tokenizer: PreTrainedTokenizerBase) -> np.ndarray:
+    """Whether each token of the body with titles lies in a section's title or its colon, bool (tokens,).
+
+    A token that begins at the blank before a section's text is the text's.
+
+    Raises BadInput: the tokenizer does not say where its tokens stand.
+    """
+    if not tokenizer.is_fast:
+        told = "does not say where tokens stand, which tells titles from text"
+        raise BadInput(f"tokenizer {type(tokenizer).__name__} {told}; use its fast kind (tokenizer.json)")
+    body = render(document, titles=True)
+    given = tokenizer(body, add_special_tokens=False, verbose=False, return_offsets_mapping=True)
+    starts = np.array([start for start, _ in given["offset_mapping"]], dtype=np.int64)
+    inside = np.zeros(len(starts), dtype=bool)
+    for first, end in title_spans(document):
+        inside |= (starts >= first) & (starts < end)
+    return inside
 
 
 # What stands before a new document, by the packing that the model was trained with: of any other start it has seen nothing.

@@ -14,7 +14,7 @@ from typing import Any
 
 from longform.core.artefacts import read_arrays, read_corpus, whole, write_readout
 from longform.core.calls import call, function, source_of
-from longform.core.documents import SPLITS, BadInput, Readout
+from longform.core.documents import SPLITS, BadInput, Readout, with_cut_texts
 from longform.core.experiment import Experiment, System, chosen_systems
 from longform.core.processes import first_process, side_by_side
 from longform.core.scratch import resumable
@@ -101,6 +101,8 @@ def _read(
     readout: Readout = call(place, reads, own, **given)
     if not readout.unit_ids:
         raise BadInput(f"{place}: {system.texts} has no text of splits {splits}; fix splits, or run its stage again")
+    if "cut" in text.truth:
+        readout = with_cut_texts(readout, text.documents, text.truth["cut"].tolist())
     file.parent.mkdir(parents=True, exist_ok=True)
     write_readout(file, readout)
     print(f"read {critic} {name}: {system.corpus} {system.folder}", flush=True)

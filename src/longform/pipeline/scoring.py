@@ -166,6 +166,8 @@ def _measured(
             tally = clustered(tally, fitted.groups(units))
         found = estimate(fitted, tally, generator(*draw, "bootstrap"))
         details: dict[str, Any] = {"totals": {column: tally.total(column) for column in tally.columns}}
+        if cut := sum(getattr(unit, "cut", False) for unit in units):  # texts without an end
+            details["cut"] = cut
         if isinstance(fitted, Describing):
             details |= fitted.describe(units)
         record = Record(

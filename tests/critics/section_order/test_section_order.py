@@ -12,7 +12,15 @@ from tiny import classifier_folder, documents
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from longform.core.critic import estimate
-from longform.core.documents import Chain, Document, Readout, Section, chains_from_readout, chains_to_readout
+from longform.core.documents import (
+    Chain,
+    Document,
+    Readout,
+    Section,
+    chains_from_readout,
+    chains_to_readout,
+    with_cut_texts,
+)
 from longform.core.markov_chain import BEGIN, END, BigramCritic
 from longform.core.resampling import generator, perplexity
 from longform.critics.section_order import classifier_errors as errors
@@ -268,3 +276,26 @@ def test_titles_equal_a_plain_forward_pass_and_an_empty_section_has_one(tmp_path
     mixed = Document("x", "test", (Section("abstract", "a"), Section(None, "b")))
     chains = chains_from_readout(reading.read_gold(documents=[*documents(4), mixed], splits=["test"]))
     assert [chain.valid for chain in chains] == [True, False] and chains[0].symbols == TINY_TITLES
+
+
+def test_a_cut_article_has_no_transition_to_the_end_under_any_title_critic():
+    units = real()
+    (whole, *_) = of(units, "test")
+    cut = replace(whole, cut=True)
+    sections = len(whole.symbols)
+    assert cut.gold_chain().cut
+    for kind in (TitleCritic, GoldTitleCritic, score.RandomTitleCritic, posterior.ExpectedTitleCritic):
+        critic = kind().fit(of(units, "train"))
+        assert critic.tally([whole, cut]).column("transitions").tolist() == [sections + 1, sections]
+    certain = replace(
+        cut, log_posterior=np.where(cut.log_posterior == cut.log_posterior.max(1, keepdims=True), 0.0, -1e3)
+    )
+    expected = posterior.ExpectedTitleCritic().fit(of(units, "train"))
+    plain = TitleCritic().fit(of(units, "train"))
+    assert expected.tally([certain]).total("prior") == pytest.approx(plain.tally([cut]).total("logprob"))
+
+
+def test_readings_of_cut_texts_give_cut_articles():
+    units = of(real(), "test")[:2]
+    read = with_cut_texts(readout(units), [Document(u.unit_id, "test", ()) for u in units], [True, False])
+    assert [unit.cut for unit in units_from_readout(read)] == [True, False]

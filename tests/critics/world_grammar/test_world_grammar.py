@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section
+from longform.core.documents import Document, Section, with_cut_texts
 from longform.core.resampling import generator
 from longform.critics.world_grammar.recogniser import read, recogniser
 from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
@@ -231,3 +231,12 @@ def test_what_breaks_no_sentence_leaves_the_share_at_one(corruption, broken, tmp
     settings = {"domain_name": "wiki", "corruption": corruption, "severity": 1.0, "seed": 5}
     documents = [corrupt(write(5, "wiki", number), **settings) for number in range(6)]
     assert all(document.edits for document in documents[:1]) and (share(documents, tmp_path) < 1) == broken
+
+
+def test_the_last_sentence_of_a_cut_text_is_no_sentence(tmp_path):
+    documents = [Document("a", "generated", (Section(None, f"{COUPLE} The couple had"),))]
+    readout = read(documents=documents, splits=["generated"], reader=folder(tmp_path))
+    critic = DerivableShare().fit([])
+    assert critic.tally(units_from_readout(readout)).values.tolist() == [[1, 2, 0]]
+    cut = with_cut_texts(readout, documents, [True])
+    assert critic.tally(units_from_readout(cut)).values.tolist() == [[1, 1, 0]]

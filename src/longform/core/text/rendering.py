@@ -23,6 +23,15 @@ def render(document: Document, titles: bool) -> str:
     return SECTION_BREAK.join(parts)
 
 
+def title_spans(document: Document) -> list[tuple[int, int]]:
+    """Where each section's title stands in the body that :func:`render` gives with titles, its colon included."""
+    spans, start = [], 0
+    for section, part in zip(document.sections, render(document, titles=True).split(SECTION_BREAK), strict=True):
+        spans.append((start, start + len(f"{section.title}:")))
+        start += len(part) + len(SECTION_BREAK)
+    return spans
+
+
 def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
     """Sections of a generated body; None where it is malformed and must be drawn again."""
     body = body.strip()

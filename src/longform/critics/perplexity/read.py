@@ -12,7 +12,7 @@ from longform.datasets.hsmm_language import language_from_truth
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.log_probs import open_reader
-from longform.language_models.tokenizers import article_ids, document_rows
+from longform.language_models.tokenizers import article_ids, document_rows, in_titles, windows
 
 
 def read(
@@ -27,6 +27,8 @@ def read(
     window: int | None = None,  # most tokens that the model sees; None for all its positions
 ) -> Readout:
     """Log-probability of each scored token, ragged over tokens: float32 ``token_logprob``, ``token_logprob_lengths``.
+
+    Where titles are part of the text, bool ``in_title``, ragged likewise, says which tokens are theirs.
 
     Raises BadInput: an unknown preset, or a window that the model does not have.
     """
@@ -48,27 +50,25 @@ def read(
         values = np.zeros(len(stream), dtype=np.float32)
         values[counted] = np.concatenate([values[:0], *log_probs(blocks)])
         ends = np.cumsum([len(ids) for ids in rows])[:-1]
-        scored = [part[kept] for part, kept in zip(np.split(values, ends), np.split(counted, ends), strict=True)]
+        places_of = np.split(counted, ends)
+        scored = [part[kept] for part, kept in zip(np.split(values, ends), places_of, strict=True)]
     else:
         rows = document_rows(chosen, tokenizer, titles, 10**9)
         cuts = [windows(len(row), size) for row in rows]
         pieces = [tuple(row[start:stop]) for row, own in zip(rows, cuts, strict=True) for start, stop, _ in own]
         found = iter(log_probs(pieces))
         scored = [np.concatenate([next(found)[first - start - 1 :] for start, _, first in own]) for own in cuts]
-    return Readout.of(chosen, ragged("token_logprob", scored, np.float32))
-
-
-def windows(length: int, size: int) -> list[tuple[int, int, int]]:
-    """(start, stop, first scored position) so that positions 1..length-1 are scored exactly once."""
-    if length <= size:
-        return [(0, length, 1)]
-    cuts, scored = [], 1
-    while scored < length:
-        start = 0 if scored == 1 else scored - size // 2
-        stop = min(start + size, length)
-        cuts.append((start, stop, scored))
-        scored = stop
-    return cuts
+        places_of = [np.arange(len(row)) > 0 for row in rows]
+    arrays = ragged("token_logprob", scored, np.float32)
+    if titles:
+        marked = []
+        for document, row, kept in zip(chosen, rows, places_of, strict=True):
+            whole = np.zeros(len(row), dtype=bool)  # the end tokens around the body, and a newline, are in no title
+            inside = in_titles(document, tokenizer)
+            whole[1 : 1 + len(inside)] = inside
+            marked.append(whole[kept])
+        arrays |= ragged("in_title", marked, np.bool_)
+    return Readout.of(chosen, arrays)
 
 
 def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequence[str]) -> Readout:

@@ -14,30 +14,56 @@ from longform.core.results import Record
 
 @dataclass(frozen=True)
 class LogProbs(Unit):
-    """Log-probabilities in nats of one unit's tokens, float (tokens,)."""
+    """Log-probabilities in nats of one unit's tokens, float (tokens,), and which of them are in a title, bool likewise."""
 
     values: np.ndarray
+    in_title: np.ndarray | None = None  # None where the text has no titles
 
 
 @dataclass(frozen=True)
 class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob",), blame=-1):
-    """Word PPL; ``count_end``: with the closing end token (deng2022's transformer counts it, its HSMM has none)."""
+    """Word PPL of the body: a title's tokens are counted apart, so that texts with and without titles count the same tokens.
+
+    ``count_end``: with the closing end token (deng2022's transformer counts it, its HSMM has none).
+    """
 
     count_end: bool = True
 
     def attribute(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
-        return [np.asarray(unit.values if self.count_end else unit.values[:-1], np.float64) for unit in units]
+        """Log probabilities of the tokens, those of titles 0: nothing is judged by them."""
+        parts = []
+        for unit in units:
+            values, inside = self._tokens(unit)
+            parts.append(np.where(inside, 0.0, values))
+        return parts
 
     def tally(self, units: Sequence[LogProbs]) -> Tally:
-        rows = [(values.sum(), len(values), not len(values)) for values in self.attribute(units)]
-        return Tally.of(units, ("logprob", "tokens", "excluded"), rows)
+        """Nats and tokens of the body (``logprob``, ``tokens``), of titles where there are any, and exclusions."""
+        body, titles, excluded = [], [], []
+        for unit in units:
+            values, inside = self._tokens(unit)
+            body.append((values[~inside].sum(), len(values) - inside.sum()))
+            titles.append((values[inside].sum(), inside.sum()))
+            excluded.append((not len(values) - inside.sum(),))
+        if all(unit.in_title is None for unit in units):
+            return Tally.of(units, ("logprob", "tokens", "excluded"), np.hstack([body, excluded]) if units else [])
+        columns = ("logprob", "tokens", "title_logprob", "title_tokens", "excluded")
+        return Tally.of(units, columns, np.hstack([body, titles, excluded]))
+
+    def _tokens(self, unit: LogProbs) -> tuple[np.ndarray, np.ndarray]:
+        """Log probabilities of the counted tokens, and which of them are in a title."""
+        values = np.asarray(unit.values, dtype=np.float64)
+        inside = np.zeros(len(values), dtype=bool) if unit.in_title is None else np.asarray(unit.in_title, dtype=bool)
+        counted = slice(None) if self.count_end else slice(None, -1)
+        return values[counted], inside[counted]
 
     def of_sums(self, sums: Sums) -> Any:
         return perplexity(sums.total("logprob"), sums.total("tokens"))
 
 
 def units_from_readout(readout: Readout) -> list[LogProbs]:
-    return [LogProbs(*row) for row in readout.rows("token_logprob")]
+    names = ("token_logprob", "in_title") if "in_title" in readout.arrays else ("token_logprob",)
+    return [LogProbs(*row) for row in readout.rows(*names)]
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,8 @@ class _LogPerplexity(Perplexity):
 
 def ratio(*, train: Readout, texts: Readout, seed: int, name: str, count_end: bool = True) -> list[Record]:
     """Word PPL of the model that read ``texts`` over that of the one that read ``train``, paired by test document.
+
+    Both of tokens of the body: where only one of the two read titles, their tokens are no part of it.
 
     Documents differ far more than models, so the interval of a ratio wants resamples of documents that both share.
 
@@ -63,4 +91,6 @@ def ratio(*, train: Readout, texts: Readout, seed: int, name: str, count_end: bo
     value, excluded = float(np.exp(critic.score(above) - critic.score(below))), int(above.total("excluded"))
     fields: dict[str, Any] = {"value": value, "low": low, "high": high, "better": "lower", "excluded": excluded}
     fields |= {"units": len(own) - excluded, "signature": signature(Perplexity(count_end))}
+    counts = {name: [other.total(name) for other in (above, below)] for name in ("tokens", "title_tokens")}
+    fields["details"] = {f"{name}_of_both": numbers for name, numbers in counts.items()}
     return [Record("", "word_ppl_ratio", **fields)]

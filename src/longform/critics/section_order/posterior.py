@@ -20,7 +20,7 @@ COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown
 class Terms(NamedTuple):
     """The terms of one document in nats, part by part; their sum is the evidence, which the forward pass gives alone."""
 
-    prior: np.ndarray  # (transitions,), begin and end included
+    prior: np.ndarray  # (transitions,), begin and, where the text was not cut, end included
     likelihood: np.ndarray  # (sections,)
     entropy: np.ndarray  # (sections,), of each title given the one before
     evidence: float
@@ -81,7 +81,11 @@ class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
         places = [self.names.index(name) for name in self.share_names]
         logs, begin = self.log_transitions, self.names.index(str(self.begin))
         emissions = unit.log_posterior[:, columns] - self.log_shares
-        return terms(logs[begin, places], logs[np.ix_(places, places)], logs[places, self.names.index(END)], emissions)
+        final = logs[places, self.names.index(END)]
+        if not unit.cut:
+            return terms(logs[begin, places], logs[np.ix_(places, places)], final, emissions)
+        found = terms(logs[begin, places], logs[np.ix_(places, places)], np.zeros_like(final), emissions)
+        return found._replace(prior=found.prior[:-1])  # a cut text has no transition to the end
 
     def of_sums(self, sums: Sums) -> Any:
         return perplexity(sums.total("prior"), sums.total("transitions"))

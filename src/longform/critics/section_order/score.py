@@ -14,7 +14,7 @@ import numpy as np
 
 from longform.core import markov_chain
 from longform.core.critic import FITTED, Sums, Tally
-from longform.core.documents import BadInput, Chain, Readout
+from longform.core.documents import BadInput, Chain, Readout, cut_texts
 from longform.core.markov_chain import END, BigramCritic
 from longform.core.resampling import perplexity
 
@@ -34,7 +34,7 @@ class TitledArticle(Chain):
         """The chain of its own titles; invalid where one is missing."""
         titles = tuple(title for title in self.gold if title is not None)
         whole = 0 < len(titles) == len(self.gold)
-        return Chain(self.unit_id, self.split, titles if whole else (), valid=whole)
+        return Chain(self.unit_id, self.split, titles if whole else (), valid=whole, cut=self.cut)
 
 
 @dataclass(frozen=True)
@@ -160,11 +160,11 @@ def units_from_readout(readout: Readout) -> list[TitledArticle]:
     """One unit per document of a section-title readout."""
     names, gold_names = readout.arrays["symbol_names"].tolist(), [*readout.arrays["gold_names"].tolist(), None]
     titles = tuple(readout.arrays["title_names"].tolist())
-    rows = readout.rows("chain", "valid", "gold", "log_posterior", "confidence")
+    rows = zip(readout.rows("chain", "valid", "gold", "log_posterior", "confidence"), cut_texts(readout), strict=True)
     return [
         TitledArticle(
             unit, split, tuple(names[i] for i in chain), bool(valid), tuple(gold_names[i] for i in gold),
-            np.asarray(posterior, dtype=np.float64), titles, np.asarray(confidence, dtype=np.float64),
+            np.asarray(posterior, dtype=np.float64), titles, np.asarray(confidence, dtype=np.float64), cut=cut,
         )
-        for unit, split, chain, valid, gold, posterior, confidence in rows
+        for (unit, split, chain, valid, gold, posterior, confidence), cut in rows
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.critic import SumScored, Tally
-from longform.core.documents import Readout, Unit
+from longform.core.documents import Readout, Unit, cut_texts
 
 REFUSED = -1  # in place of a frame
 LISTED = 5  # texts whose refused sentences a record lists
@@ -55,4 +55,10 @@ class FollowedShare(SumScored, better="higher", divided=("followed", "words"), p
 
 
 def units_from_readout(readout: Readout) -> list[DerivedText]:
-    return [DerivedText(*row) for row in readout.rows("frame", "words", "followed")]
+    """One unit a text; of a text that was cut at a limit of length without its last sentence, which has no end."""
+    units = []
+    for (unit, split, *columns), cut in zip(
+        readout.rows("frame", "words", "followed"), cut_texts(readout), strict=True
+    ):
+        units.append(DerivedText(unit, split, *(column[:-1] if cut else column for column in columns)))
+    return units

@@ -40,6 +40,10 @@ def titles(given: Given, printed: str, caption: str) -> Table:
                 every = left_out + sum(one["transitions"] for one in totals)
                 unknown.append(f"{given.labels(rows[0], *SYSTEM)}, {whose} titles, {left_out:.0f} of {every:.0f}")
     notes = [f"transitions not scored for an unknown title: {', '.join(unknown) or 'none'}"]
+    cut = [r for r in latent if r.details.get("cut") and not r.variant]
+    if cut:
+        told = [f"{given.labels(r, *SYSTEM)}, {r.details['cut']} of {(r.units or 0) + (r.excluded or 0)}" for r in cut]
+        notes.append(f"texts cut at the limit of length, whose end is not scored: {'; '.join(told)}")
     for record in latent:  # what became of the articles that each system was asked for
         path = generated_folder(given.data, record) / "facts.json"
         if record.titles is not None and path.is_file():
