@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch loads: spinning threads on shared cores cost 4-19x
-os.environ.setdefault("WANDB_MODE", "disabled")
+os.environ["WANDB_MODE"] = "disabled"  # whatever make exports: a test's training is no run to sync
 sys.path.insert(0, str(Path(__file__).parent))
 
 

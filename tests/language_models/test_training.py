@@ -227,7 +227,8 @@ def written(path):
         if kind in (1, 4):  # whole, or its last part
             part, record = Record.FromString(record), b""
             found = part.run if part.HasField("run") else found
-            config |= {item.key: json.loads(item.value_json) for item in part.config.update}
+            given = [*part.run.config.update, *part.config.update]  # with the run's beginning, and later
+            config |= {item.key: json.loads(item.value_json) for item in given}
             names |= {item.key or item.nested_key[0] for item in part.history.item}
             last |= {".".join(item.nested_key): json.loads(item.value_json) for item in part.summary.update}
     return found, config, names, last
@@ -255,6 +256,21 @@ def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_
         assert score["best_validation_loss"] == pytest.approx(min(row[2] for row in made.curve[1:]), abs=1e-6)
     # an ended run's resume adds none
     assert sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves) == 2
+
+
+def test_runs_of_a_scale_have_its_name_and_commit_and_a_curve(base, tmp_path, monkeypatch):
+    wandb.finish()
+    for name, value in {"MODE": "offline", "DIR": tmp_path / "wandb", "_DISABLE_STATS": "true"}.items():
+        monkeypatch.setenv(f"WANDB_{name}", str(value))
+    monkeypatch.chdir(tmp_path)
+    Path("scale.json").write_text(json.dumps({"scale": "sizes", "commit": "f00d"}))
+    short = {**PLAN, "epochs": 2, "validations": 2}
+    fit(base, tmp_path / "s", name="wiki-small", schedule=short)
+    (file,) = (tmp_path / "wandb").rglob("*.wandb")
+    run, config, curve, _ = written(file)
+    assert (run.display_name, run.run_group) == ("sizes/wiki-small", "sizes/wiki")
+    assert {"scale": "sizes", "commit": "f00d"}.items() <= config.items()
+    assert config["updates"] < 50 and "loss" in curve
 
 
 def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):

@@ -2,9 +2,11 @@
 rehearsal may cut of them."""
 
 import csv
+import json
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from unittest.mock import MagicMock
 
 import pytest
 import yaml
+from zc.lockfile import LockFile
 
 from experiments.rehearse import PREFIX, SIZES, files_of, overrides
 from experiments.stand_ins import BASES, BERT
@@ -66,6 +69,22 @@ def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
     refuses("no scale 'four'; allowed are", parameters, "third", root)
     scale(root, "circle", extends="circle")
     refuses("extend each other", parameters, "circle", root)
+
+
+def test_a_scale_in_which_a_run_is_at_work_is_left_alone(root, tmp_path):
+    folder = tmp_path / "scales" / "first"
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    make("first", root, folder)
+    assert json.loads((folder / "scale.json").read_text()) == {"scale": "first", "commit": ""}
+    lock = folder / ".dvc" / "tmp" / "lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    (folder / "params.yaml").write_text("as the run reads it")
+    with closing(LockFile(str(lock))):
+        refuses("a run is at work there", make, "first", root, folder)
+    assert (folder / "params.yaml").read_text() == "as the run reads it"
+    make("first", root, folder)
+    assert (folder / "params.yaml").read_text() != "as the run reads it"
 
 
 def test_a_scale_shares_the_cache_of_the_repository_that_it_is_made_in(root, monkeypatch):

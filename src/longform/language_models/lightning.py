@@ -5,6 +5,7 @@ checkpoints are written at validations, so a run that was killed ends with the w
 """
 
 import copy
+import json
 import math
 import os
 import pickle
@@ -29,6 +30,7 @@ from longform.core.documents import BadInput
 from longform.core.resampling import derived_seed
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, arithmetic, linear_schedule
 
+SCALE_FILE = Path("scale.json")  # written by pipeline/scale.py
 __all__ = ["Learner", "Progress", "Schedule", "adamw", "fit_learner", "fit_module", "numbers"]
 
 
@@ -262,7 +264,7 @@ def fit_module(
         precision=schedule.precision,
         logger=loggers,
         callbacks=[best, Steps(seed, schedule.clip), progress, LearningRateMonitor("step")],
-        log_every_n_steps=50,
+        log_every_n_steps=max(1, min(50, updates // 20)),  # a short training has a curve too
         num_sanity_val_steps=0,
     )
     begun, failed = resume_point(name, scratch), 1
@@ -307,6 +309,9 @@ def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
         kept.write_text(uuid.uuid4().hex[:12])
     group = name.replace("/", "-").split("-")[0]  # names begin with the corpus
     told: dict[str, Any] = {"name": name, "tags": tags, "group": group, "project": "longform", "resume": "allow"}
+    if SCALE_FILE.is_file():  # a scale's folder is a repository without commits, of which W&B would know nothing
+        made_from = json.loads(SCALE_FILE.read_text(encoding="utf-8"))
+        told |= {"name": f"{made_from['scale']}/{name}", "group": f"{made_from['scale']}/{group}", "config": made_from}
     mirror = WandbLogger(id=kept.read_text(), save_dir=str(folder), **told)
     try:
         _ = mirror.experiment  # starts the run here, where a service that does not answer costs the mirror alone

@@ -14,6 +14,7 @@ a value: mappings are merged, everything else is replaced. Beside overrides a sc
 
 import argparse
 import copy
+import fcntl
 import os
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from longform.core.artefacts import read_documents, read_yaml
+from longform.core.artefacts import read_documents, read_yaml, write_json
 from longform.core.documents import BadInput
 from longform.core.experiment import near
 from longform.core.text.rendering import render
@@ -32,6 +33,7 @@ from longform.core.text.rendering import render
 OWN = ("targets", "extends", "without", "files", "articles", "claims")  # keys of a scale that are no overrides
 TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES, CLAIMS = OWN
 PARAMS = "params.yaml"
+MADE_FROM = "scale.json"  # the scale's name and the commit that its code is of
 RESULTS = ("data/scores", "data/metrics", "paper_figures")
 BUILT = ("scales/", "dvc.lock", "data/plots/", *(f"{name}/" for name in RESULTS))
 
@@ -121,9 +123,10 @@ def make(name: str, root: Path, folder: Path) -> None:
     """
     files = parameters(name, root)
     folder.mkdir(parents=True, exist_ok=True)
+    refuse_if_in_use(folder)
     kept = _tracked(root)
     for path in _tracked(folder) if (folder / ".git").is_dir() else []:
-        if path not in kept and str(path) != TARGETS and not str(path).startswith(BUILT):
+        if path not in kept and str(path) not in (TARGETS, MADE_FROM) and not str(path).startswith(BUILT):
             (folder / path).unlink(missing_ok=True)
     for path in kept:
         if not str(path).startswith(BUILT) and str(path) not in files and (root / path).is_file():
@@ -138,6 +141,8 @@ def make(name: str, root: Path, folder: Path) -> None:
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_text(text, encoding="utf-8")
     (folder / TARGETS).write_text(" ".join(said(name, root, TARGETS, [])), encoding="utf-8")
+    commit = _run(root, "git", "describe", "--always", "--abbrev=40", "--dirty").strip() if _has_commits(root) else ""
+    write_json(folder / MADE_FROM, {"scale": name, "commit": commit})
     if not (folder / ".git").is_dir():
         _run(folder, "git", "init", "--quiet")
         share_cache(root, folder)
@@ -145,6 +150,23 @@ def make(name: str, root: Path, folder: Path) -> None:
         link = folder / "data" / "raw" / raw.name
         if not link.exists():
             link.symlink_to(os.path.relpath(raw, link.parent))
+
+
+def refuse_if_in_use(folder: Path) -> None:
+    """Raise BadInput where a run holds DVC's lock of a folder, whose code and parameters it is reading."""
+    lock = folder / ".dvc" / "tmp" / "lock"
+    if not lock.is_file():
+        return
+    with lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadInput(f"{folder}: a run is at work there; wait for its end, or stop it and try again") from error
+
+
+def _has_commits(root: Path) -> bool:
+    command = ["git", "rev-parse", "--quiet", "--verify", "HEAD"]
+    return subprocess.run(command, cwd=root, capture_output=True).returncode == 0
 
 
 def share_cache(root: Path, folder: Path) -> None:
