@@ -9,6 +9,7 @@ import pytest
 
 from experiments.readme import MARK, fill
 from longform.core.artefacts import read_yaml
+from longform.core.experiment import Experiment
 from longform.core.stages import STAGES
 
 ROOT = Path(__file__).parents[1]
@@ -43,6 +44,28 @@ def test_files_that_a_page_names_or_links_to_exist(page):
         elif top in SOURCE and re.search(r"(/|\.(py|yaml|md|json))$", place):
             folders = (ROOT / "src" / "longform", ROOT / page.parent)
             assert any((folder / place).exists() for folder in folders), f"{page} names {place}"
+
+
+@cache
+def folders_of_the_default_run() -> frozenset[Path]:
+    """Corpora, and what each system's network and texts lie in."""
+    experiment = Experiment(ROOT)
+    folders = {Path("data/corpora", entry["study"], name) for name, entry in experiment.params["corpora"].items()}
+    for study, settings in experiment.params.items():
+        for corpus in settings.get("corpora", ()) if isinstance(settings, dict) and "models" in settings else ():
+            for system in experiment.systems(study, corpus):
+                folders |= {Path("data", system.texts), Path("data", system.checkpoint)}
+    return frozenset(folders)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_folders_of_a_run_that_a_page_names_are_written_by_it(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for place in re.findall(r"\bdata/(?:corpora|generations|models)/[\w/]+\w", text):
+        named = Path(place)
+        known = folders_of_the_default_run()
+        if "mine" not in place:  # of an example
+            assert known & {named, *named.parents}, f"{page} names {place}, which the default run does not write"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
