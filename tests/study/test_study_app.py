@@ -68,6 +68,48 @@ def test_without_a_known_token_or_consent_nothing_is_shown_or_taken(store):
     assert "Section 1" in visitor.page()
 
 
+def test_an_item_of_thousands_of_digits_is_refused_like_any_other(visitor, store):
+    for place in ("9" * 5000, "0" * 5000, "-1", "٣" * 400, "1.0", ""):
+        assert visitor.post("/answer", {"item": place}).status_code == 403
+        assert visitor.post("/draft", {"item": place}).status_code == 403
+    assert store.answers() == []
+
+
+def test_testing_items_are_taken_after_training_alone(visitor, store):
+    testing = next(item for item in visitor.study.order(visitor.token) if item.phase == "testing")
+    assert visitor.answer(testing).status_code == 403
+    assert visitor.post("/draft", {"item": visitor.place(testing)}).status_code == 403
+    assert store.answers() == [] and store.drafted(visitor.token, testing.id) == {}
+    while visitor.item().phase == "training":
+        visitor.answer(visitor.item())
+    assert visitor.answer(testing).status_code == 200
+    assert [one["item"] for one in store.answers()][-1] == testing.id
+
+
+def test_another_persons_link_changes_who_answers_only_when_told(visitor, store):
+    other = store.invite_all(["ben"])["ben"]
+    page = visitor.client.get(f"/enter/{other}").text
+    assert "in use by somebody" in page and visitor.client.cookies["study"] == visitor.token
+    visitor.client.get(re.search(r'href="(/enter/[^"]+)"', page)[1])
+    assert visitor.client.cookies["study"] == other
+    assert "in use" not in visitor.client.get(f"/enter/{other}").text
+
+
+def test_a_full_disk_is_said_to_who_answers_and_who_serves(visitor, store, capfd):
+    (pages,) = store._held.execute("PRAGMA page_count").fetchone()
+    store._held.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own error of a full disk
+    first = visitor.study.order(visitor.token)[0]
+    statuses = []
+    while 507 not in statuses and len(statuses) < 300:
+        statuses.append(visitor.answer(first).status_code)
+    assert statuses[-1] == 507
+    kept = len(store.answers())
+    assert "could not be kept" in visitor.answer(first).text and len(store.answers()) == kept
+    assert "longform: an answer was not kept (database or disk is full)" in capfd.readouterr().err
+    store._held.execute(f"PRAGMA max_page_count = {pages + 100}")
+    assert visitor.answer(first).status_code == 200 and len(store.answers()) == kept + 1
+
+
 def test_training_comes_in_order_then_testing_until_all_is_done(visitor, store):
     seen = []
     while "You are done" not in visitor.page():

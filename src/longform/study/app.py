@@ -2,7 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+import sqlite3
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +64,18 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         form = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
         if token is None or form.get("form") != stamp(token):
             return None, form, None
-        order, place = study.order(token) if store.consented(token) else [], form.get("item", "")
-        return token, form, order[int(place)] if place.isdecimal() and int(place) < len(order) else None
+        order = study.order(token) if store.consented(token) else []
+        item = _item_at(form.get("item", ""), order)
+        if item is not None and item.phase == "testing" and not _trained(order, store.done(token)):
+            item = None  # a page shows testing items after all of training; a post of its own may not overtake it
+        return token, form, item
+
+    @app.exception_handler(sqlite3.OperationalError)
+    async def not_kept(request: Request, error: sqlite3.OperationalError) -> Response:
+        """A full disk, or a file that cannot be written: the annotator learns that the answer is not kept."""
+        print(f"longform: an answer was not kept ({error}); make room or mend the file", file=sys.stderr, flush=True)
+        message = "Your answer could not be kept. Please tell the person who invited you, and try again later."
+        return show("message.html", 507, message=message)
 
     @app.middleware("http")
     async def guard(request: Request, call_next: Any) -> Response:
@@ -76,6 +88,10 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
     def enter(request: Request, token: str) -> Response:
         if store.label(token) is None:
             return show("message.html", 403, message="This link is not known. Ask for another one.")
+        present = annotator(request)
+        if present is not None and present != token and "switch" not in request.query_params:
+            message = "This browser is in use by somebody who opened another link. Their answers are kept."
+            return show("message.html", 200, message=message, link=f"/enter/{token}?switch=1")
         response = RedirectResponse("/", 303)
         # not "strict": a click in web mail comes from another site, and its redirect would arrive without the cookie
         https = request.url.scheme == "https"
@@ -132,6 +148,18 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         return JSONResponse({"kept": True})
 
     return app
+
+
+def _item_at(place: str, order: Sequence[Item]) -> Item | None:
+    """The item at a place of an annotator's order; None where a form names no such place."""
+    if not place.isdecimal() or len(place) > len(str(len(order))):  # a number of thousands of digits is no int
+        return None
+    return order[int(place)] if int(place) < len(order) else None
+
+
+def _trained(order: Sequence[Item], done: Collection[str]) -> bool:
+    """Whether every training item is answered."""
+    return all(item.id in done for item in order if item.phase == "training")
 
 
 def stamp(token: str) -> str:

@@ -48,10 +48,11 @@ class Store:
             self._held.execute("BEGIN IMMEDIATE")
             try:
                 yield self._held
+                self._held.execute("COMMIT")
             except BaseException:
-                self._held.execute("ROLLBACK")
+                if self._held.in_transaction:  # SQLite has rolled back by itself where the disk is full
+                    self._held.execute("ROLLBACK")
                 raise
-            self._held.execute("COMMIT")
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock:
