@@ -28,17 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         from longform.criticize import criticize
-        from longform.criticize.report import check
+        from longform.criticize.report import SO_FAR, check
 
         check(given.out, (given.real, given.generated))  # before an hour of work, not after it
         chosen = {"model": given.model, "encoder": given.encoder, "seed": given.seed}
-        found = criticize(given.real, given.generated, **chosen, progress=_bar)
+        found = criticize(given.real, given.generated, **chosen, progress=_bar, results=given.out / SO_FAR)
         report = found.save(given.out)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("longform: stopped; nothing was written", file=sys.stderr)
+        print(f"longform: stopped; the same command goes on from {given.out}, if a critic was done", file=sys.stderr)
         return 130
     print(found.table())
     print(f"report: {report}")

@@ -266,6 +266,13 @@ def signature(critic: Any) -> str:
 
 def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
     """Score with a 95 % percentile-bootstrap interval over units. Raises BadInput: the tally has no rows."""
+    low, high = percentile_interval(bootstrap_scores(critic, tally, rng, resamples))
+    excluded = int(tally.total("excluded"))
+    return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))
+
+
+def bootstrap_scores(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> np.ndarray:
+    """Scores of resamples of the units, float64 (resamples,). Raises BadInput: the tally has no rows."""
     if not tally.unit_ids:
         raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
     rows = len(tally.unit_ids)
@@ -276,9 +283,7 @@ def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: 
     draws = np.concatenate([resampled_scores(metric, tally, index) for index, metric in drawn])
     if isinstance(critic, Centring):
         draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), critic.upper_bound)
-    low, high = percentile_interval(draws)
-    excluded = int(tally.total("excluded"))
-    return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))
+    return draws
 
 
 def compare(

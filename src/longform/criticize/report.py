@@ -3,8 +3,10 @@
 Text is only ever text. A report never replaces files that are not a report's own.
 """
 
+import json
 import math
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
@@ -17,7 +19,9 @@ from longform import __version__
 from longform.core.artefacts import read_json, whole, write_json
 from longform.core.critic import Comparison, Estimate
 from longform.core.documents import BadInput, Document
+from longform.core.text.languages import looks_english
 from longform.core.text.sentences import sentences
+from longform.criticize.lengths import MEASURES
 from longform.criticize.panels import Panel, section_starts
 from longform.criticize.texts import Texts, shortened
 from longform.reporting.table import Cell, Figure, short
@@ -27,8 +31,7 @@ COLOURS = (  # Okabe and Ito 2008, and four more
 )  # fmt: skip
 FEW = 20  # ours: texts a side below which the report warns that intervals are rough
 SIGNIFICANT = 0.05
-WITH_LENGTH = 0.5  # ours: rank correlation with the number of sentences from which a critic is said to follow length
-LONGER = 1.25  # ours: ratio of the sides' median lengths from which they are said to differ
+ENGLISH = 0.9  # ours: share of a side's texts in English from which nothing is said of its language
 _STYLE = """
 body { max-width: 46em; margin: 2em auto; padding: 0 1em; font: 17px/1.7 Georgia, serif; color: #222; }
 p { white-space: pre-wrap; } h2 { font-size: 1.05em; } li, td, th, .note { font: 14px/1.5 sans-serif; }
@@ -51,7 +54,9 @@ class Judged:
     difference: Comparison  # generated minus real, with the p-value of a permutation test
     blame: Blame  # document id -> (value, character span) of its worst places, worst first; generated texts only
     unknown: tuple[int, int]  # parts of real and generated texts that are not scored, if the panel says what they are
-    length_correlation: float  # of a real text's score with its number of sentences, by rank; nan below ``FEW`` texts
+    p_values: tuple[float, ...]  # of each halving of the real texts; ``difference`` has what they say together
+    cut: tuple[int, int]  # real and generated texts that were cut to equal lengths
+    words: tuple[float, float]  # their median words when they were compared
 
     def verdict(self, level: float = SIGNIFICANT) -> str:
         """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
@@ -75,15 +80,7 @@ def _shown(one: Judged, level: float) -> list[str]:
 
 def notes(found: "Criticism") -> list[str]:
     """What a reader must know beside the numbers."""
-    real, generated = len(found.real.documents), len(found.generated.documents)
-    told = [
-        f"{real // 2} real texts fit the critics, {real - real // 2} others are compared with those generated "
-        f"({generated}); intervals are 95 % bootstraps over texts, p-values permutation tests"
-    ]
-    if min(real // 2, generated) < FEW:
-        told.append(f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen")
-    if found.shared:
-        told.append(f"{found.shared} generated texts stand among the real ones word for word: the sides are not apart")
+    told = [*_sides(found), *_lengths(found), *_copies(found), *_languages(found)]
     if len(found.judged) > 1:
         told.append(
             f"{len(found.judged)} tests: corrected for their number (Bonferroni), p below {found.level:.4f} is a difference"
@@ -95,19 +92,89 @@ def notes(found: "Criticism") -> list[str]:
             told.append(
                 f"{one.panel.name}: not scored are {one.panel.unknown}: {one.unknown[0]} real, {one.unknown[1]} generated"
             )
-    lengths = [median(len(sentences(d.text)) for d in side.documents) for side in (found.real, found.generated)]
-    if max(lengths) >= LONGER * min(lengths):
-        told += [
-            f"{one.panel.name}: follows a text's length (rank correlation {one.length_correlation:.2f} with the number of "
-            f"sentences), and the sides' medians are {lengths[0]:g} and {lengths[1]:g}: compare texts of one length"
-            for one in found.judged
-            if abs(one.length_correlation) >= WITH_LENGTH
-        ]
     told += [f"left out: {name}: {why}" for name, why in found.left_out]
     for side, texts in (("real", found.real), ("generated", found.generated)):
         told += [f"set aside ({side}) {place}: {why}" for place, why in texts.set_aside[:20]]
         if len(texts.set_aside) > 20:
             told.append(f"set aside ({side}): {len(texts.set_aside) - 20} more")
+    return told
+
+
+def _sides(found: "Criticism") -> list[str]:
+    """How many texts there are, which of them teach the critics, and what the numbers are."""
+    real, generated = len(found.real.documents), len(found.generated.documents)
+    told = [
+        f"{real} real and {generated} generated texts; a critic that learns is taught by half of the real ones and compares the "
+        "others; intervals are 95 % bootstraps over texts, p-values permutation tests"
+    ]
+    halvings = sorted({len(one.p_values) for one in found.judged if one.panel.learns != "nothing"})
+    if halvings:
+        named = [one.panel.name for one in found.judged if one.panel.learns != "nothing" and len(one.p_values) == 1]
+        once = f" ({', '.join(named)}: one halving, its share of the chance is not in the interval)" if named else ""
+        told.append(
+            f"the real texts are halved at random {halvings[-1]} times{once}: intervals hold all halvings, p is the middle "
+            "p-value times the number of halvings over its rank (Rüschendorf 1982)"
+        )
+    if min(real // 2, generated) < FEW:
+        told.append(f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen")
+    return told
+
+
+def _lengths(found: "Criticism") -> list[str]:
+    """Median lengths of both sides, and what was cut so that they could be compared."""
+    medians = []
+    for side in (found.real, found.generated):
+        words = median(len(document.text.split()) for document in side.documents)
+        medians.append((median(len(sentences(document.text)) for document in side.documents), words))
+    told = [
+        f"median length: real {medians[0][0]:g} sentences ({medians[0][1]:g} words), generated {medians[1][0]:g} "
+        f"({medians[1][1]:g})"
+    ]
+    for measure in MEASURES:
+        judged = [one for one in found.judged if one.panel.measure == measure]
+        if judged and any(judged[0].cut):
+            one = judged[0]
+            told.append(
+                f"compared at equal numbers of {measure} ({', '.join(each.panel.name for each in judged)}): each text is cut to "
+                f"the length of the text of its rank on the other side, {one.cut[0]} real and {one.cut[1]} generated texts to "
+                f"medians of {one.words[0]:g} and {one.words[1]:g} words"
+            )
+    return told
+
+
+def _copies(found: "Criticism") -> list[str]:
+    real, generated, across = found.copies
+    told = []
+    if across:
+        told.append(
+            f"{across} generated texts are near copies of real ones, {found.shared} word for word: no critic that learnt from a "
+            "text judges its copies, and the test exchanges a copy with its original alone"
+        )
+    for side, copies in (("real", real), ("generated", generated)):
+        if copies:
+            told.append(
+                f"{copies} {side} texts are near copies of other {side} ones: copies count as one text in scores, intervals and "
+                "tests"
+            )
+    return told
+
+
+def _languages(found: "Criticism") -> list[str]:
+    """Which side is not in English, for which the rules for sentences, nouns and persons are made."""
+    shares = []
+    for side in (found.real, found.generated):
+        english = sum(looks_english(document.text) for document in side.documents)
+        shares.append(english / len(side.documents))
+    told = [
+        f"{1 - share:.0%} of the {side} texts do not look like English: rules for sentences, nouns and persons are for English, "
+        "and numbers on these texts mean little"
+        for side, share in zip(("real", "generated"), shares, strict=True)
+        if share < ENGLISH
+    ]
+    if max(shares) >= ENGLISH and min(shares) < 1 - ENGLISH:
+        told.append(
+            "the sides are in different languages: differences between them say nothing of how texts hang together"
+        )
     return told
 
 
@@ -166,6 +233,7 @@ def _html(title: str, body: str) -> str:
 
 
 RECORD = "results.json"
+SO_FAR = "results.jsonl"  # each critic's result, written as it is done
 MAKER = "longform criticize"
 
 
@@ -198,7 +266,18 @@ def _foreign(folder: Path) -> str:
     made = isinstance(record, dict) and record.get("made_by") == MAKER
     own = set(map(str, record.get("files", []))) if made else set()
     there = _files(folder) if own else {path.name for path in folder.iterdir()}
+    if _is_results_so_far(folder / SO_FAR):
+        own.add(SO_FAR)
     return min(there - own, default="")
+
+
+def _is_results_so_far(path: Path) -> bool:
+    """Whether each line of a file is a result that ``criticize`` wrote while it ran."""
+    try:
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError):
+        return False
+    return bool(records) and all(isinstance(one, dict) and one.get("made_by") == MAKER for one in records)
 
 
 def _files(folder: Path) -> set[str]:
@@ -238,6 +317,7 @@ class Criticism:
     left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not
     real: Texts
     generated: Texts
+    copies: tuple[int, int, int] = (0, 0, 0)  # near copies among real, among generated, generated of real texts
 
     @property
     def level(self) -> float:
@@ -271,13 +351,17 @@ class Criticism:
                 for side, e, p_value in (("real", one.real, None), ("generated", one.generated, p)):
                     numbers = (e.value, e.low, e.high, e.units, e.excluded, p_value)
                     cells.append(Cell(name, side, *numbers, signature=e.signature))
-                critic = {"name": name, "question": one.panel.question, "verdict": one.verdict(self.level)}
+                verdict = one.verdict(self.level)
+                critic: dict[str, Any] = {"name": name, "question": one.panel.question, "verdict": verdict}
                 estimates: dict[str, Any] = {"real": one.real, "generated": one.generated, "comparison": one.difference}
+                critic |= {"p_values": one.p_values, "cut": one.cut, "words": one.words}
                 critics.append(critic | {what: asdict(made) for what, made in estimates.items()})
             if self.judged:
                 size = (6.5, 1.0 + 0.45 * len(self.judged))
                 Figure("", cells, lambda canvas: _draw(self, canvas), size).save(partial, "results")
             (partial / "results.md").write_text(self.table(), encoding="utf-8")
+            if (folder / SO_FAR).is_file():
+                shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
             links = []
             for number, document in enumerate(self.generated.documents, 1):
                 name = f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"

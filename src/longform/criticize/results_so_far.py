@@ -1,0 +1,103 @@
+"""Each critic's result, written as soon as it is there, so that a comparison that was stopped goes on where it was."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import longform
+from longform import __version__
+from longform.core.critic import Comparison, Estimate, signature
+from longform.core.documents import Document
+from longform.criticize.panels import Options, Panel
+from longform.criticize.report import MAKER, Judged
+
+CODE = ("*.py", "*.yaml", "*.txt")  # of the package, beside the settings, that a result depends on
+
+
+class ResultsSoFar:
+    """A file of JSON lines, one result a line, each with a key of all that it depends on; without a file it keeps nothing."""
+
+    def __init__(self, path: Path | None, documents: Sequence[Document], options: Options) -> None:
+        self.path = path
+        self.inputs = _fingerprint(documents, options) if path is not None else ""
+        self.lines: dict[str, Mapping[str, Any]] = {}
+        if path is None or not path.is_file():
+            return
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = _record(line)
+            if record.get("inputs") == self.inputs:
+                self.lines[record["critic"]] = record
+
+    def find(self, panel: Panel) -> Judged | None:
+        """The result of an earlier run on the same texts with the same settings and program, if there is one."""
+        record = self.lines.get(panel.name)
+        if record is None or record["signature"] != signature(panel.critic):
+            return None
+        return Judged(
+            panel,
+            Estimate(**record["real"]),
+            Estimate(**record["generated"]),
+            Comparison(**record["difference"]),
+            {name: [(value, (a, b)) for value, (a, b) in rows] for name, rows in record["blame"].items()},
+            (record["unknown"][0], record["unknown"][1]),
+            tuple(record["p_values"]),
+            (record["cut"][0], record["cut"][1]),
+            (record["words"][0], record["words"][1]),
+        )
+
+    def add(self, judged: Judged) -> None:
+        """Write a result; results of other texts or settings leave the file with the first."""
+        if self.path is None:
+            return
+        record = {
+            "made_by": MAKER, "inputs": self.inputs, "critic": judged.panel.name,
+            "signature": signature(judged.panel.critic), "real": asdict(judged.real),
+            "generated": asdict(judged.generated), "difference": asdict(judged.difference), "blame": judged.blame,
+            "unknown": judged.unknown, "p_values": judged.p_values, "cut": judged.cut, "words": judged.words,
+        }  # fmt: skip
+        self.lines[judged.panel.name] = record
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self.path.with_name(f".{self.path.name}.partial")
+        partial.write_text("".join(json.dumps(line) + "\n" for line in self.lines.values()), encoding="utf-8")
+        partial.replace(self.path)
+
+
+def _record(line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _fingerprint(documents: Sequence[Document], options: Options) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps([__version__, options.seed, options.packaged]).encode())
+    digest.update(_code().encode())
+    for document in documents:
+        digest.update(json.dumps([document.split, document.to_record()]).encode())
+    for folder in (options.model, options.encoder):
+        digest.update(json.dumps(_stamps(folder)).encode())
+    return digest.hexdigest()
+
+
+def _stamps(folder: Path | None) -> list[Any]:
+    """Names, sizes and times of the files of a model, whose bytes would take long to read."""
+    if folder is None:
+        return []
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+
+
+@cache
+def _code() -> str:
+    """A hash of the package's own files."""
+    digest = hashlib.blake2b(digest_size=16)
+    package = Path(longform.__file__).parent
+    for path in sorted(path for kind in CODE for path in package.rglob(kind)):
+        digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
