@@ -7,10 +7,13 @@ import torch
 from experiments.deng2022.measure_languages import SCHEDULE
 from longform.core.documents import Document, Section
 from longform.core.resampling import generator
+from longform.decoding import translations
 from longform.decoding.translations import generate, pick
 from longform.language_models import translation
 from longform.language_models.schedule import Schedule
+from longform.language_models.tokenizers import padded
 from longform.language_models.translation import NETWORKS, Shape, TrainedTranslator, collate, encoded, fit, fit_subwords
+from tests.oracles import whole_translations
 from tests.refusals import refuses
 
 TINY = {"layers": 1, "heads": 2, "width": 16, "inner": 24, "dropout": 0.0, "positions": 16}
@@ -138,6 +141,37 @@ def test_every_pair_gets_one_translation_beside_its_source_whatever_its_company(
     assert [d.sections for d in other.documents] != [d.sections for d in together.documents]
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+@torch.no_grad()
+def test_the_cache_writes_the_tokens_of_whole_passes(seed, temperature):
+    torch.manual_seed(seed)
+    shape = Shape(layers=2, heads=2, width=16, inner=24, dropout=0.1, positions=40)
+    model = NETWORKS["autoregressive"](shape, 30).eval()
+    rng = generator("cached translation", seed)
+    for parameter in model.parameters():  # biases and norms that do not start at nothing
+        parameter += 0.3 * torch.from_numpy(rng.normal(size=tuple(parameter.shape))).float()
+    sources = [[*rng.integers(4, 30, size), translation.END] for size in (1, 3, 3, 7, 12)]
+    uniforms = [rng.random(limit) for limit in (1, 9, 30, 20, 40)]
+    source = padded(sources, translation.PAD)
+    written = translations._one_by_one(model, source, uniforms, temperature)
+    assert written == whole_translations.one_by_one(model, source, uniforms, temperature)
+    assert len({len(row) for row in written}) > 2  # rows end one after another
+
+
+@torch.no_grad()
+def test_a_cached_step_has_the_logits_of_a_whole_pass_and_keeps_the_rows_it_is_told():
+    model = network("autoregressive")
+    source, words = torch.tensor([[5, 6, 2], [4, 2, 0]]), torch.tensor([[1, 7, 8], [1, 10, 9]])
+    stream = translation.TranslationStream(model, source)
+    stepped = [stream.append(words[:, step]) for step in range(2)]
+    stream.take(torch.tensor([1]))
+    stepped.append(stream.append(words[1:, 2]))
+    whole = model.next_scores(model.encode(source), source, words)
+    torch.testing.assert_close(torch.stack(stepped[:2], dim=1), whole[:, :2], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(stepped[2], whole[1:, 2], rtol=1e-5, atol=1e-5)
+
+
 def test_sampling_follows_the_softmax_and_never_writes_control_tokens():
     logits = torch.tensor([[9.0, 9.0, 0.0, 9.0, np.log(3.0), 0.0]])
     uniforms = generator("pick").random(4000)
@@ -145,7 +179,7 @@ def test_sampling_follows_the_softmax_and_never_writes_control_tokens():
     assert not set(drawn.tolist()) & {translation.PAD, translation.BEGIN, translation.UNKNOWN}
     np.testing.assert_allclose(np.bincount(drawn, minlength=6)[[2, 4, 5]] / 4000, [0.2, 0.6, 0.2], atol=0.03)
     assert pick(logits, np.array([0.99]), 0.0).tolist() == [4]
-    assert (pick(logits.expand(4000, -1), uniforms, 0.25) == 4).mean() > 0.95
+    assert (pick(logits.expand(4000, -1), uniforms, 0.25) == 4).double().mean() > 0.95
 
 
 def test_an_unending_translation_is_cut_and_counted():

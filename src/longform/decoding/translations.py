@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.language_models import translation
+from longform.language_models.device import placed
 from longform.language_models.tokenizers import padded
 from longform.language_models.translation import BEGIN, END, PAD, UNKNOWN, TrainedTranslator, sides_of
 
@@ -41,7 +43,7 @@ def generate(
     if not 0 <= temperature < math.inf:
         raise BadInput(f"generate {name}: temperature is {temperature}, allowed is 0 or more")
     translator = model if isinstance(model, TrainedTranslator) else TrainedTranslator.load(model)
-    network = translator.network.eval()
+    network = placed(translator.network.eval())
     write: Any = _one_by_one if isinstance(network, translation.AutoregressiveTranslator) else _all_at_once
     sources = [[*translator.subwords.encode(sides_of(document)[0]).ids, END] for document in chosen]
     order = sorted(range(len(chosen)), key=lambda i: len(sources[i]))
@@ -51,7 +53,7 @@ def generate(
         limits = [min(LONGER * len(sources[i]) + ROOM, network.shape.positions) for i in part]
         rngs = [generator("translation", name, seed, chosen[i].id) for i in part]
         uniforms = [rng.random(limit) for rng, limit in zip(rngs, limits, strict=True)]
-        source = padded([sources[i] for i in part], PAD)
+        source = padded([sources[i] for i in part], PAD).to(network.embedding.weight.device)
         written |= zip(part, write(network, source, uniforms, temperature), strict=True)
     documents = []
     for i, pair in enumerate(chosen):
@@ -64,38 +66,43 @@ def generate(
     return Corpus(documents, facts={"name": name, "documents": len(documents), "cut": cut, "empty": empty})
 
 
-def _one_by_one(network: Any, source: torch.Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
-    memory = network.encode(source)
+def _one_by_one(network: Any, source: Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
+    """Tokens of each sentence up to its end or its limit; a step reads one new token of those that are not finished."""
+    stream = translation.TranslationStream(network, source)
     rows: list[list[int]] = [[] for _ in uniforms]
-    written = torch.full((len(uniforms), 1), BEGIN)
+    busy = list(range(len(rows)))
+    tokens = torch.full((len(rows),), BEGIN, device=source.device)
     for step in range(max(map(len, uniforms))):
-        busy = [i for i, row in enumerate(rows) if END not in row and step < len(uniforms[i])]
-        if not busy:
+        logits = stream.append(tokens)
+        tokens = pick(logits, np.array([uniforms[row][step] for row in busy]), temperature)
+        for row, token in zip(busy, tokens.tolist(), strict=True):
+            rows[row].append(token)
+        going = [place for place, row in enumerate(busy) if rows[row][-1] != END and step + 1 < len(uniforms[row])]
+        if not going:
             break
-        logits = network.next_scores(memory[busy], source[busy], written[busy])[:, -1]
-        chosen = pick(logits, np.array([uniforms[i][step] for i in busy]), temperature)
-        fresh = torch.full((len(uniforms), 1), PAD)
-        fresh[busy, 0] = torch.from_numpy(chosen)
-        written = torch.cat([written, fresh], dim=1)
-        for i, token in zip(busy, chosen.tolist(), strict=True):
-            rows[i].append(token)
+        if len(going) < len(busy):
+            busy, places = [busy[place] for place in going], torch.tensor(going, device=source.device)
+            stream.take(places)
+            tokens = tokens[places]
     return rows
 
 
-def _all_at_once(network: Any, source: torch.Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
+def _all_at_once(network: Any, source: Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
+    """Tokens of each sentence, drawn at all places of its most probable length."""
     memory = network.encode(source)
     offset = network.length_scores(memory, source).argmax(1) - translation.LENGTHS // 2
-    sizes = torch.minimum(((source != PAD).sum(1) + offset).clamp_min(1), torch.tensor([len(row) for row in uniforms]))
-    found = zip(network.place_scores(memory, source, sizes), sizes.tolist(), uniforms, strict=True)
-    return [pick(scores[:size], row[:size], temperature).tolist() for scores, size, row in found]
+    limits = torch.tensor([len(row) for row in uniforms], device=source.device)
+    sizes = torch.minimum(((source != PAD).sum(1) + offset).clamp_min(1), limits)
+    places = zip(network.place_scores(memory, source, sizes), sizes.tolist(), uniforms, strict=True)
+    return [pick(scores[:size], row[:size], temperature).tolist() for scores, size, row in places]
 
 
-def pick(logits: torch.Tensor, uniforms: np.ndarray, temperature: float) -> np.ndarray:
+def pick(logits: Tensor, uniforms: np.ndarray, temperature: float) -> Tensor:
     """One token per row of logits, by inversion at the row's uniform number; never a control token other than the end."""
     logits = logits.clone()
     logits[:, [PAD, BEGIN, UNKNOWN]] = -torch.inf
     if temperature == 0:
-        return logits.argmax(1).numpy()
-    chances = torch.softmax(logits.double() / temperature, dim=1).cumsum(1).numpy()
-    places = (chances < uniforms[:, None] * chances[:, -1:]).sum(1)
-    return np.minimum(places, chances.shape[1] - 1)
+        return logits.argmax(1)
+    chances = torch.softmax(logits.double() / temperature, dim=1).cumsum(1)
+    aims = torch.from_numpy(uniforms).to(logits.device)[:, None] * chances[:, -1:]
+    return (chances < aims).sum(1).clamp(max=chances.shape[1] - 1)

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import cross_entropy, linear, scaled_dot_product_attention
 
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import derived_seed
@@ -97,6 +97,71 @@ class AutoregressiveTranslator(Translator):
         before[:, 0] = BEGIN
         logits = self.next_scores(self.encode(batch["source"]), batch["source"], before)
         return cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
+
+
+class TranslationStream:
+    """A batch of translations that grow by a token a step; each layer keeps the keys and values of what is written.
+
+    Attributes:
+        layers: of each decoder layer, keys and values of the source, (rows, heads, source tokens, dims), made once.
+        written: of each decoder layer, keys and values of the tokens so far, (rows, heads, tokens, dims), or None.
+        source: bool (rows, 1, 1, source tokens), false at padding.
+    """
+
+    def __init__(self, network: AutoregressiveTranslator, source: Tensor) -> None:
+        self.network, self.length = network, 0
+        self.source = (source != PAD)[:, None, None]
+        memory = network.encode(source)
+        self.layers = []
+        for layer in network.decoder.layers:
+            _, key, value = self._projected(layer.multihead_attn, memory)
+            self.layers.append((key, value))
+        self.written: list[tuple[Tensor, Tensor] | None] = [None] * len(self.layers)
+
+    def _projected(self, attention: Any, states: Tensor) -> list[Tensor]:
+        """Queries, keys and values (rows, heads, places, dims) of states (rows, places, width)."""
+        mixed = linear(states, attention.in_proj_weight, attention.in_proj_bias)
+        rows, places, _ = states.shape
+        parts = mixed.view(rows, places, 3, attention.num_heads, attention.head_dim)
+        return list(parts.permute(2, 0, 3, 1, 4))
+
+    def append(self, tokens: Tensor) -> Tensor:
+        """Write one token a row, int64 (rows,); logits (rows, vocabulary) of the next one."""
+        network = self.network
+        states = network.embed(tokens)[:, None] + network.positions[self.length]
+        for number, layer in enumerate(network.decoder.layers):
+            states = layer.norm1(states + self._own(number, layer.self_attn, states))
+            states = layer.norm2(states + self._of_source(number, layer.multihead_attn, states))
+            states = layer.norm3(states + layer.linear2(layer.activation(layer.linear1(states))))
+        self.length += 1
+        return linear(states[:, 0], network.embedding.weight)
+
+    def _own(self, number: int, attention: Any, states: Tensor) -> Tensor:
+        """Attention to the tokens so far, the new one among them."""
+        query, key, value = self._projected(attention, states)
+        before = self.written[number]
+        if before is not None:
+            key, value = torch.cat([before[0], key], dim=2), torch.cat([before[1], value], dim=2)
+        self.written[number] = key, value
+        return self._joined(attention, scaled_dot_product_attention(query, key, value))
+
+    def _of_source(self, number: int, attention: Any, states: Tensor) -> Tensor:
+        width = attention.embed_dim
+        query = linear(states, attention.in_proj_weight[:width], attention.in_proj_bias[:width])
+        query = query.view(len(states), 1, attention.num_heads, attention.head_dim).transpose(1, 2)
+        seen = scaled_dot_product_attention(query, *self.layers[number], attn_mask=self.source)
+        return self._joined(attention, seen)
+
+    def _joined(self, attention: Any, seen: Tensor) -> Tensor:
+        """Heads (rows, heads, 1, dims) put together, (rows, 1, width)."""
+        together = seen.transpose(1, 2).flatten(2)
+        return linear(together, attention.out_proj.weight, attention.out_proj.bias)
+
+    def take(self, rows: Tensor) -> None:
+        """Keep the named rows, in order."""
+        self.source = self.source[rows]
+        self.layers = [(key[rows], value[rows]) for key, value in self.layers]
+        self.written = [pair and (pair[0][rows], pair[1][rows]) for pair in self.written]
 
 
 class ParallelTranslator(Translator):
