@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -21,11 +22,13 @@ import numpy as np
 
 from longform.core.artefacts import whole, write_json
 from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.processes import die_with_parent
 from longform.core.resampling import split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Shard, most_viewed, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import GuardedParser
 
+REPORT_EVERY = 10.0  # seconds between lines of progress
 VERSION = 2  # of what a shard holds; raised when the reading changes, so that old shards are redone
 
 
@@ -92,13 +95,14 @@ def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, w
     missing = [task for task in tasks if not task.done]
     if missing and workers > 1:
         try:
-            with ProcessPoolExecutor(min(workers, len(missing)), get_context("spawn")) as pool:
-                list(pool.map(extract_shard, missing))
+            spawn = get_context("spawn")
+            count = min(workers, len(missing))
+            with ProcessPoolExecutor(count, spawn, initializer=die_with_parent) as pool:
+                _report(dump, len(missing), pool.map(extract_shard, missing))
         except BrokenProcessPool as error:
             raise BadInput(f"{dump}: a worker died ({error}); run again, finished shards are kept") from error
     else:
-        for task in missing:
-            extract_shard(task)
+        _report(dump, len(missing), map(extract_shard, missing))
     records = [_ledger(task.record) for task in tasks]
     return {
         "shards": len(tasks),
@@ -106,6 +110,15 @@ def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, w
         "counts": dict(sorted(sum((Counter(record["counts"]) for record in records), Counter()).items())),
         "wikitext_mb": sum(record["wikitext_bytes"] for record in records) / 1e6,
     }
+
+
+def _report(dump: Path, shards: int, finished: Iterator[None]) -> None:
+    """Wait for all shards, with a line at most every ten seconds."""
+    said = time.monotonic()
+    for done, _ in enumerate(finished, 1):
+        if time.monotonic() - said > REPORT_EVERY and done < shards:
+            said = time.monotonic()
+            print(f"{dump.name}: {done} of {shards} shards read", flush=True)
 
 
 def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
