@@ -6,6 +6,7 @@ Rewrites the records below ``experiments/scales`` in place. Run again it changes
   over documents alone. The details go to the first training's own record; the mean gets its own difference, and an
   interval and a test over trainings and documents (``longform.core.trainings``).
 * Differences of two such means likewise.
+* Distances between writers had an interval and no number of documents.
 """
 
 import json
@@ -56,7 +57,19 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
                 pairs = zip(*sides, strict=True)
                 differences = [one["value"] - other["value"] for one, other in pairs]
                 corrected[place] = difference_of_trainings(Record(**record), differences).to_json()
-    return [corrected.get(place, record) for place, record in enumerate(records)]
+    made = [corrected.get(place, record) for place, record in enumerate(records)]
+    return with_units(made)
+
+
+def with_units(records: Sequence[Raw]) -> list[Raw]:
+    """Distances between writers with the units of ``own_top_two``, which is of the same documents; the rest as it is."""
+    units = {record.get("corpus"): record.get("units") for record in records if record["metric"] == "own_top_two"}
+    made = []
+    for record in records:
+        known = units.get(record.get("corpus"))
+        lacks = record["metric"] == "distance" and "units" not in record and known is not None
+        made.append(Record(**{**record, "units": known}).to_json() if lacks else record)
+    return made
 
 
 def place_of(records: Sequence[Raw], wanted: Raw) -> int:

@@ -304,6 +304,7 @@ def test_sources_are_detected_by_their_own_training_texts():
     train, test = three_sources(40, 20), three_sources(30, 200)
     share, *distances = source_detection(text_diffusion, test, ("near", "far"), train)
     assert share.value == 1.0 and len(distances) == 9
+    assert {(record.units, record.excluded) for record in distances} == {(30, 0)}
     table = np.array([record.value for record in distances]).reshape(3, 3)
     assert table.argmin(axis=1).tolist() == [0, 1, 2]
     scaled = np.array([record.details["scaled"] for record in distances]).reshape(3, 3)

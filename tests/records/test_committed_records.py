@@ -106,3 +106,23 @@ def test_a_difference_of_two_scorers_is_tested_over_trainings():
     assert corrected["details"]["spread"] == pytest.approx(0, abs=1e-12)
     assert (corrected["low"], corrected["high"]) == pytest.approx((0.06, 0.14))
     assert corrected["p_value"] < 0.001  # 4.9 standard errors
+
+
+def test_distances_between_writers_say_of_how_many_documents_they_are():
+    top = {"critic": "b", "metric": "own_top_two", "corpus": "x", "units": 30, "value": 1.0}
+    gap = {
+        "critic": "b",
+        "metric": "distance",
+        "corpus": "x",
+        "system": "human",
+        "variant": "gpt2",
+        "value": 0.1,
+        "low": 0.0,
+    }
+    assert correct([top, gap])[1]["units"] == 30
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("experiments/scales/")])
+def test_every_interval_has_the_number_of_its_units(name):
+    for record in FILES[name]:
+        assert record.get("low") is None or record.get("units") is not None, same_number(record)

@@ -235,6 +235,25 @@ def test_a_figure_is_drawn_twice_with_equal_bytes(tmp_path):
     assert "Caption\n\n- n\n" in (tmp_path / "f.md").read_text()
 
 
+def test_looking_up_a_few_of_many_records_looks_at_few(monkeypatch):
+    records = Results(Record("c", f"m{i % 100}", "wiki", f"s{i % 7}", seed=i) for i in range(2000))
+    wanted = [{"metric": "m3"}, {"metric": "m3", "system": ["s1", "s2"]}, {"system": "s4", "metric": "m*"},
+              {"metric": "none"}, {"critic": "c", "metric": "m5", "seed": [5, 105]}]  # fmt: skip
+    for filters in wanted:
+        plain = [r for r in records if all(_agrees(getattr(r, name), value) for name, value in filters.items())]
+        assert list(records.where(**filters)) == plain
+    asked = []
+    monkeypatch.setattr("longform.core.results._test", lambda value: lambda held: not asked.append(held))
+    assert len(records.where(metric="m3", system="s1")) == 20 and len(asked) <= 40
+
+
+def _agrees(held, value):
+    """Whether a field has a wanted value, written a second time."""
+    if isinstance(value, list):
+        return held in value
+    return held.startswith(value[:-1]) if str(value).endswith("*") else held == value
+
+
 def test_a_mean_over_seeds_carries_no_test_or_details_of_one_seed():
     test = {"reference": 1.0, "p_value": 0.001, "paired": True, "signature": "s"}
     numbers = [Record("c", "m", seed=k, value=v, low=v - 1, high=v + 1, units=50, details={"only": k}, **test)

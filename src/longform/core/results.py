@@ -1,8 +1,10 @@
 """Results as records: one number with its interval, its test, and the fields by which tables, figures and claims pivot it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from fnmatch import fnmatchcase
+from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ from longform.core.documents import BadInput, grouped
 
 ANY = "*"  # what a filter wants of a field that may have any value
 ROUNDING = 1e-9  # share of a number by which a stored difference may be off
+INDEXED = ("metric", "critic", "system", "task", "corpus")  # fields of strings by which records are looked up
+WORTH_AN_INDEX = 50  # records; fewer are looked through
 DIGITS = 12  # significant digits of a stored number: the last bits depend on the processor
 
 
@@ -69,7 +73,24 @@ class Results(tuple[Record, ...]):
         if unknown := sorted(wanted.keys() - set(NAMES)):
             raise BadInput(f"records have no field {unknown[0]!r}; allowed are {list(NAMES)}")
         tests = [(name, _test(wanted[name])) for name in NAMES if name in wanted and wanted[name] != ANY]
-        return Results(r for r in self if all(agrees(getattr(r, name)) for name, agrees in tests))
+        return Results(r for r in self._candidates(wanted) if all(agrees(getattr(r, name)) for name, agrees in tests))
+
+    def _candidates(self, wanted: Mapping[str, Any]) -> "Sequence[Record]":
+        """Fewer records among which all wanted ones are: the shortest list of one indexed field's wanted value."""
+        if len(self) < WORTH_AN_INDEX:
+            return self
+        shortest: Sequence[Record] = self
+        for name in INDEXED:
+            value = wanted.get(name)
+            if isinstance(value, str) and ANY not in value:
+                found = self._index[name].get(value, ())
+                shortest = found if len(found) < len(shortest) else shortest
+        return shortest
+
+    @cached_property
+    def _index(self) -> Mapping[str, Mapping[str, Sequence[Record]]]:
+        """Records by the value of each indexed field: a ledger asks thousands of times for a few of many records."""
+        return {name: grouped(self, attrgetter(name)) for name in INDEXED}
 
     def find(self, **wanted: Any) -> Record | None:
         """The only record with these fields, or None. Raises BadInput: there are several."""

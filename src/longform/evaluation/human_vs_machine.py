@@ -262,10 +262,14 @@ def source_detection(
         return records
     found, size = detector.distances(tally), len(tally.unit_ids)
     draws = np.array([detector.distances(tally.take(rng.integers(0, size, size))) for _ in range(RESAMPLES)])
+    excluded = int(tally.total("excluded"))
+    counted: dict[str, Any] = {"units": size - excluded, "excluded": excluded}
     low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
     scaled = 1 + np.divide(found - low, high - low, out=np.zeros_like(found), where=high > low)
     for (i, tested), (j, other) in product(enumerate(names), enumerate(names)):
         bounds, details = percentile_interval(draws[:, i, j]), {"scaled": float(scaled[i, j])}
         own = {"critic": "", "metric": "distance", "system": tested, "variant": other, "better": "lower", **fields}
-        records.append(Record(**own, value=float(found[i, j]), low=bounds[0], high=bounds[1], details=details))
+        records.append(
+            Record(**own, value=float(found[i, j]), low=bounds[0], high=bounds[1], details=details, **counted)
+        )
     return records

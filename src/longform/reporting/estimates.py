@@ -20,7 +20,8 @@ FEWEST_UNITS = 20  # below this many documents or items neither an interval nor 
 
 def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
     """As ``results.where``, but a filter that does not name ``variant``, ``task`` or ``severity`` wants the default, none and undamaged text."""
-    return Results(results).where(**{**DEFAULTS, **filters})
+    held = results if isinstance(results, Results) else Results(results)  # keep the index of what is asked often
+    return held.where(**{**DEFAULTS, **filters})
 
 
 class Facts:

@@ -1,0 +1,129 @@
+"""Which printed numbers and verdicts changed since a commit, and why, ``PYTHONPATH=src python experiments/changed_numbers.py [COMMIT]``.
+
+Writes ``docs/changed_numbers.md`` from the results in git then and now: records of scales, their claims, and the claims on published text.
+"""
+
+import csv
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from longform.core.artefacts import read_yaml, whole
+from longform.core.results import NAMES
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "changed_numbers.md"
+BEFORE = "a5734e11"  # the last commit before the corrections
+IDENTITY = NAMES[: NAMES.index("seed") + 1]
+FIELDS = ("value", "low", "high", "difference", "p_value")
+REASONS = {  # claim -> why its verdict changed, where the rule or the instrument did and not a number
+    "mentions_above_data_at_every_size": "one size showed every size",
+    "mauve_prefers_no_titles": "MAUVE read by a judged network, for a claim about LM1",
+    "classifier_beats_unified_coherence": "a ranker of ours stood for Unified Coherence",
+}
+MARGIN, TRAININGS = "a margin of equivalence", "intervals cover trainings"
+MEASURED = ("holds", "contradicted", "undecided")
+
+
+def then(commit: str, path: str) -> str:
+    """A file's text at a commit; empty where it was not there."""
+    told = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True, encoding="utf-8")
+    return told.stdout if told.returncode == 0 else ""
+
+
+def now(path: str) -> str:
+    """A file's text in the working tree; empty where it is not there."""
+    file = ROOT / path
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def claims_of(text: str) -> dict[tuple[str, str], str]:
+    """Verdicts of claims as a whole by paper and claim."""
+    lines = csv.DictReader(text.splitlines())
+    return {(line["paper"], line["claim"]): line["verdict"] for line in lines if not line["row"]}
+
+
+def turned(commit: str) -> Iterator[list[str]]:
+    """Every measured verdict that changed: where, claim, before, after, why."""
+    ledgers = sorted((ROOT / "experiments" / "scales").glob("*/paper_figures/ledger/claims.csv"))
+    places = {"real text, all scales": "experiments/real_claims.csv"}
+    places |= {f"`{path.parts[-4]}`": path.relative_to(ROOT).as_posix() for path in ledgers}
+    forms = {
+        (folder.parent.name, str(claim["id"])): claim
+        for folder in sorted((ROOT / "experiments").glob("*/expected.yaml"))
+        for claim in read_yaml(folder)["claims"]
+    }
+    for place, path in places.items():
+        old, new = claims_of(then(commit, path)), claims_of(now(path))
+        for key in new:
+            if old.get(key) in MEASURED and old[key] != new[key]:
+                yield [place, f"{key[0]} {key[1]}", old[key], new[key], reason(key, forms.get(key, {}))]
+
+
+def reason(key: tuple[str, str], claim: Mapping[str, Any]) -> str:
+    """Why a verdict changed."""
+    return REASONS.get(key[1], MARGIN if "within" in claim else TRAININGS)
+
+
+def moved(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """How many records of a file changed in which field; records are matched by what they are."""
+    known = {tuple(record.get(name) for name in IDENTITY): record for record in old}
+    counts = Counter[str]()
+    for record in new:
+        before = known.get(tuple(record.get(name) for name in IDENTITY))
+        for name in FIELDS if before is not None else ():
+            counts[name] += before.get(name) != record.get(name)
+    return counts
+
+
+def changed_files(commit: str) -> Iterator[list[str]]:
+    """Every file of records that changed, with the number of records by field."""
+    for path in sorted((ROOT / "experiments" / "scales").glob("*/data/scores/**/*.json")):
+        name = path.relative_to(ROOT).as_posix()
+        old = then(commit, name)
+        if old and old != now(name):
+            counts = moved(json.loads(old), json.loads(now(name)))
+            scale, critic = path.relative_to(ROOT / "experiments" / "scales").parts[0], path.stem
+            yield [f"`{scale}` {critic}", *(str(counts[field] or "") for field in FIELDS)]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join([f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)])
+
+
+def page(commit: str) -> str:
+    """The whole page."""
+    waiting = [
+        [", ".join(f"`{scale}`" for scale in entry["scales"]), ", ".join(entry["exhibits"]), entry["why"]]
+        for entry in read_yaml(ROOT / "experiments" / "superseded.yaml")
+    ]
+    parts = [
+        "# Changed numbers",
+        f"Which results in git changed since commit {commit}, and why. `python experiments/changed_numbers.py` writes this page.",
+        "## Why",
+        "- **Means over trainings.** They carried the first training's test and details, and an interval over documents "
+        "alone, which in seven cells held none of the trainings. Test and interval are now over trainings and documents.\n"
+        "- **Equality.** A wide interval around zero passed for equality. It now takes a whole interval within a margin.\n"
+        "- **Instruments.** Numbers and claims of a paper are held to its own instruments and systems alone.\n"
+        "- **Titles.** Perplexities with titles counted the titles' tokens too. Tokens of the body count now.\n"
+        "- **Cut texts.** Texts that ran into the limit of length were scored as if they had ended.",
+        "## Verdicts",
+        table(("where", "claim", "before", "after", "why"), list(turned(commit))),
+        "## Records, corrected from what they hold",
+        "Records whose number changed, by field; no value did.",
+        table(("file", *FIELDS), list(changed_files(commit))),
+        "## Superseded",
+        "No record corrects these; they stay, with a note, until a run of the scale makes them again.",
+        table(("scales", "exhibits", "why"), waiting),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    with whole(PAGE) as path:
+        path.write_text(page(*(sys.argv[1:2] or [BEFORE])), encoding="utf-8")
