@@ -91,6 +91,15 @@ def test_orders_depend_on_document_and_draws_and_several_sizes_are_joined():
     assert joint.name == "window_1_2_3" and np.array_equal(joint.orders(Unit("a")), np.concatenate(parts))
 
 
+def test_the_published_shuffles_are_drawn_from_their_named_streams():
+    """Orders that numbers in git were measured on: other names, or none, would draw others."""
+    unit = Unit("doc-1", sentence_keys=tuple(range(7)))
+    task = permutations.ShuffleTask("block", (2,), copies=2)
+    assert task.orders(unit).tolist() == [[6, 2, 3, 0, 1, 4, 5], [2, 3, 0, 1, 4, 5, 6]]
+    other = permutations.ShuffleTask("block", (2,), copies=2, draws=("other",))
+    assert other.orders(unit).tolist() == [[0, 1, 4, 5, 2, 3, 6], [6, 2, 3, 0, 1, 4, 5]]
+
+
 def test_permuted_documents_are_read_from_ids_and_want_one_original():
     names = ["plain", "a/b/original/0", "a/b/block_1/0", "a/b/block_1/1", "a/b/window_2/0"]
     plain, both = permutations.permuted_documents([Unit(name) for name in names])
