@@ -291,7 +291,7 @@ def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a
     assert [d.id for d in found.documents] == ["a.md", "b.txt"]
     shown = [(s.title, s.text) for s in found.documents[0].sections]
     assert shown == [("(lead)", "Before."), ("history", "Then."), ("later", "Now.")]
-    assert found.documents[1].text == "Plain text.\nWith a gap."
+    assert found.documents[1].text == "Plain text.\n\nWith a gap."
     assert dict(found.set_aside) == {"c.pdf": "none of .txt, .md, .markdown", "d.txt": "not UTF-8 (byte 0)"}
     (tmp_path / "a.md").write_text("# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n")
     (tmp_path / "b.md").write_text("# One\nText.\n# Two\nMore.", encoding="utf-8")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput, Document, Section
+from longform.core.text.paragraphs import one_blank_line
 
 MARKDOWN = (".md", ".markdown")
 SUFFIXES = (".txt", *MARKDOWN)
@@ -150,9 +151,9 @@ def shortened(text: str, limit: int = 60) -> str:
 
 
 def _clean(text: str) -> str:
-    """Unix line ends, no control characters, no blank line inside (it is what joins sections), no blanks around."""
+    """Unix line ends, no control characters, one blank line between paragraphs, no blanks around."""
     text = _UNSHOWN.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode())
-    return re.sub(r"\n\s*\n+", "\n", text).strip()
+    return one_blank_line(text)
 
 
 def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:

@@ -1,6 +1,7 @@
 """Documents damaged on purpose: shuffled, shuffled by class, or struck by corruptions that need to know nothing but the text.
 
-Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: the same sentences joined by one blank.
+Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: the same sentences joined by one blank, or
+by a blank line where they would run together (after a heading).
 A sentence shuffle leaves the sections' lengths and titles where they stood; the task ``section`` moves whole sections."""
 
 import re
@@ -17,7 +18,7 @@ from longform.core.artefacts import read_documents
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.resampling import generator
 from longform.core.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
-from longform.core.text.sentences import SPLITTERS
+from longform.core.text.sentences import SPLITTERS, joined
 from longform.datasets import text_files
 
 SECTIONS = "section"  # the task that moves whole sections
@@ -50,13 +51,15 @@ def build(
     for document in chosen:
         cut = cut_sections(document, splitter)
         if document.split != "test":
-            made.append(_written(document, document.id, cut))
+            made.append(_written(document, document.id, cut, splitter))
             continue
-        made.append(_written(document, f"{document.id}/{ORIGINAL}/0", cut))
+        made.append(_written(document, f"{document.id}/{ORIGINAL}/0", cut, splitter))
         for task, size in tasks:
             changed = shuffled_cuts(cut, task, size, shuffles, generator(seed, name, task, size, document.id))
             drawn[f"{task}_{size}"] += len(changed)
-            made += [_written(document, f"{document.id}/{task}_{size}/{i}", copy) for i, copy in enumerate(changed)]
+            made += [
+                _written(document, f"{document.id}/{task}_{size}/{i}", copy, splitter) for i, copy in enumerate(changed)
+            ]
     return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": drawn})
 
 
@@ -77,8 +80,8 @@ def cut_sections(document: Document, splitter: str) -> Cut:
     return [(title, row) for title, row in rows if row]
 
 
-def _written(document: Document, name: str, cut: Cut) -> Document:
-    sections = tuple(Section(title, " ".join(row)) for title, row in cut) or document.sections
+def _written(document: Document, name: str, cut: Cut, splitter: str) -> Document:
+    sections = tuple(Section(title, joined(row, splitter)) for title, row in cut) or document.sections
     return Document(name, document.split, sections, document.edits)
 
 
@@ -113,7 +116,7 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
             order = generator(seed, name, "shuffle", document.id).permutation(len(starts))
             pieces = [piece for place in order for piece in pieces[starts[place] : starts[place] + block]]
         edits = (*document.edits, {"edit": "rated shuffle", "rating": rating, "block": block})
-        made.append(Document(document.id, document.split, (Section(None, " ".join(pieces)),), edits))
+        made.append(Document(document.id, document.split, (Section(None, joined(pieces, splitter)),), edits))
         ratings.append(rating)
     counts = {str(k): ratings.count(k) for k in BLOCKS}
     return Corpus(made, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts})
@@ -206,12 +209,12 @@ def corrupted(
     if beside is not None and not foreign:
         raise BadInput(f"{beside} has no sentence in {list(text_files.TARGETS)}; fix the file")
     chosen = [c for c in CORRUPTIONS if c != MIXED or foreign]
-    made = [_written(document, f"sound@0/{document.id}", cuts[document.id]) for document in read[:documents]]
+    made = [_written(document, f"sound@0/{document.id}", cuts[document.id], splitter) for document in read[:documents]]
     for corruption, severity, (number, document) in product(chosen, severities, enumerate(read[:documents])):
         others = foreign if corruption == MIXED else lent[read[(number + 1) % len(read)].id] or [""]
         names = (seed, name, corruption, document.id)
         cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
-        damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut)
+        damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut, splitter)
         made.append(replace(damaged, edits=(*document.edits, *edits)))
     edits_of = Counter[str]()
     for document in made:

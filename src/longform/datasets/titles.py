@@ -18,6 +18,7 @@ import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Section, ragged
 from longform.core.text.nouns import AMERICAN, lemma
+from longform.core.text.paragraphs import from_lines, to_lines
 from longform.core.text.sentences import sentence_texts
 
 REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")  # deng2022 section 4
@@ -107,7 +108,7 @@ def select(
         document, deleted = cleaned(article, filters.removed)
         removed.update(deleted)
         titles = tuple(section.title or "" for section in document.sections)
-        lengths = np.array([count(section.text) for section in document.sections], dtype=np.int64)
+        lengths = np.array([count(to_lines(section.text)) for section in document.sections], dtype=np.int64)
         if not all(titles):
             dropped["untitled section"] += 1
         elif len(lengths) < filters.min_sections:
@@ -137,8 +138,7 @@ def select(
 def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[str]]:
     """Steps 1 and 2 on one article, and the titles of the sections that were deleted."""
     removed = frozenset(removed)
-    # blank lines inside a section become line breaks: a blank line means a section break in model text
-    texts = [re.sub(r"\s*\n\s*", "\n", section.text.strip()) for section in article.sections]
+    texts = [from_lines(section.text) for section in article.sections]  # the readers give one paragraph a line
     titles = [normalise(section.title or "") for section in article.sections]
     kept = tuple(Section(*row) for row in zip(titles, texts, strict=True) if row[0] not in removed)
     return replace(article, sections=kept), [title for title in titles if title in removed]

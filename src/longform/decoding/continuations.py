@@ -37,7 +37,7 @@ TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title
 def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, str, str]:
     """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text."""
     text = " ".join(document.text.split())
-    first = next(iter(SPLITTERS[splitter](text)), "")
+    first = " ".join(next(iter(SPLITTERS[splitter](document.text)), "").split())
     return TITLES[title_from](document, first), first, text[text.find(first) + len(first) :].strip()
 
 

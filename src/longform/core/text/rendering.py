@@ -9,16 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from longform.core.documents import Document, Readout, Section, Unit, ragged
+from longform.core.text.paragraphs import from_lines, to_lines
 from longform.core.text.sentences import SECTION_BREAK
 
 LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
 
 
 def render(document: Document, titles: bool) -> str:
-    """The body of one article; blank lines inside a section are closed up, as they would read as section breaks."""
+    """The body of one article; a section's paragraphs are lines, since a blank line would read as its end."""
     parts = []
     for section in document.sections:
-        text = "\n".join(line for line in section.text.splitlines() if line.strip()) or section.text.strip()
+        text = to_lines(section.text)
         parts.append(f"{section.title}: {text}" if titles else text)
     return SECTION_BREAK.join(parts)
 
@@ -33,17 +34,17 @@ def title_spans(document: Document) -> list[tuple[int, int]]:
 
 
 def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
-    """Sections of a generated body; None where it is malformed and must be drawn again."""
+    """Sections of a generated body, whose lines are paragraphs; None where it is malformed and must be drawn again."""
     body = body.strip()
     if not body:
         return None
     parts = body.split(SECTION_BREAK)
     if not titles:
-        return tuple(Section(None, part) for part in parts)
+        return tuple(Section(None, from_lines(part)) for part in parts)
     pairs = [part.partition(":") for part in parts]
     if any(not colon or not text.strip() for _, colon, text in pairs):
         return None
-    return tuple(Section(title.strip(), text.strip()) for title, _, text in pairs)
+    return tuple(Section(title.strip(), from_lines(text)) for title, _, text in pairs)
 
 
 def pack(texts: Sequence[str]) -> dict[str, np.ndarray]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from longform.core.documents import BadInput
 from longform.core.text.nouns import CLOSED, WORDS
+from longform.core.text.paragraphs import PARAGRAPH_BREAK
 
 SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 
@@ -210,8 +211,11 @@ def _full_stop_ends(text: str, start: int, position: int, end: int, after: str, 
 
 
 def full_stop_sentences(text: str) -> list[str]:
-    """Cut at every full stop followed by a blank and nowhere else, as the released BBScore code does (sheng2024)."""
-    return [piece for piece in re.split(r"(?<=\.) ", text.replace(".\n", ". ").strip()) if piece.strip(". ")]
+    """Cut at blank lines and every full stop followed by a blank, as the released BBScore code does (sheng2024)."""
+    pieces = []
+    for paragraph in re.split(r"\n[^\S\n]*\n", text):
+        pieces.extend(re.split(r"(?<=\.) ", paragraph.replace(".\n", ". ").strip()))
+    return [piece for piece in pieces if piece.strip(". ")]
 
 
 def spacy_sentences(text: str) -> list[str]:
@@ -235,6 +239,17 @@ SPLITTERS: Mapping[str, Callable[[str], list[str]]] = {
     "rules": sentence_texts,
     "spacy": spacy_sentences,
 }
+
+
+def joined(pieces: Sequence[str], splitter: str) -> str:
+    """A text whose sentences are ``pieces``: one blank between two, a blank line where they would read as one."""
+    split = SPLITTERS[splitter]
+    text = ""
+    for before, piece in itertools.pairwise(["", *pieces]):
+        if before:
+            text += " " if len(split(f"{before} {piece}")) > len(split(before)) else PARAGRAPH_BREAK
+        text += piece
+    return text
 
 
 COORDINATORS = frozenset(["and", "or", "but", "nor", "yet"])

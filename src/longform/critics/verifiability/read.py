@@ -267,5 +267,6 @@ def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_fro
     """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
     lines: dict[str, Sequence[str]] = {}
     for page in pages:
-        lines.setdefault(prefix_of(page, splitter, title_from)[0], SPLITTERS[splitter](" ".join(page.text.split())))
+        own = [" ".join(sentence.split()) for sentence in SPLITTERS[splitter](page.text)]
+        lines.setdefault(prefix_of(page, splitter, title_from)[0], own)
     return verifier_of_lines(lines, domain)

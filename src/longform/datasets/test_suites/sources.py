@@ -106,7 +106,7 @@ def read_narration(path: Path, sentences: int) -> list[tuple[str, list[str]]]:
     """Id and sentences of one piece after another of so many sentences, of each human story (HANNA, Chhun et al. 2024)."""
     found = []
     for number, story in enumerate(dict.fromkeys(row["Human"] or "" for row in rows(path, ("Human",))), 1):
-        told = sentence_texts(" ".join(story.split()))
+        told = [" ".join(sentence.split()) for sentence in sentence_texts(story)]
         pieces = range(0, len(told) - sentences + 1, sentences)
         found += [(f"{number}-{start // sentences + 1}", told[start : start + sentences]) for start in pieces]
     return found

@@ -24,6 +24,7 @@ from longform.core.artefacts import whole, write_json
 from longform.core.documents import BadInput, Corpus, Document, Section
 from longform.core.processes import die_with_parent
 from longform.core.resampling import split_by_seed
+from longform.core.text.paragraphs import from_lines
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Shard, most_viewed, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import GuardedParser
@@ -275,7 +276,7 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
     for record in Shards(raw / "pages").records():
         spelt = record["title"].replace(" ", "_")
         if record["id"] in ids or spelt in titles:
-            introduction = (Section(record["title"], record["sections"][0]["text"]),)
+            introduction = (Section(record["title"], from_lines(record["sections"][0]["text"])),)
             by_id[record["id"]] = by_title[spelt] = Document(record["id"], "test", introduction)
     chosen, taken = list[tuple[Document, int, int]](), set[str]()
     facts: dict[str, Any] = {"corpus": name, "years": {}}
