@@ -147,6 +147,7 @@ def test_errors_that_differ_from_batch_to_batch_change_no_text_but_without_the_r
     model, whole, tmp_path, monkeypatch, overlap
 ):
     rough(monkeypatch, 1e-2)
+    monkeypatch.setattr(long_documents, "try_language_model", lambda *_: None)  # such errors are far above rounding
     assert hashes(make(model, tmp_path / "refereed", context_overlap=overlap, batch=16)) == whole[overlap]
     monkeypatch.setattr(long_documents, "calibrated", lambda network, *_: Referee(network, margin=0.0))
     monkeypatch.setattr(Referee, "decide", lambda self, context, seen, words, rule: int(seen.argmax()))

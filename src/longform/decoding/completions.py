@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import AutoModelForCausalLM
 
 from longform.core.artefacts import append_lines, read_lines
 from longform.core.documents import BadInput, Corpus, Document, grouped
 from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import Sampled, sample
-from longform.language_models.checkpoints import load_reader, load_tokenizer
-from longform.language_models.tokenizers import encode
+from longform.language_models import capacity
+from longform.language_models.tokenizers import encode, end_of_writing, start_ids
+from longform.language_models.trial import open_language_model
 
 HUMAN = "-human"
 REPORT_EVERY = 10.0  # seconds between lines of progress
@@ -60,8 +60,8 @@ def generate(
     if documents is not None:
         articles = [d for split, count in documents.items() for d in [p for p in plain if p.split == split][:count]]
     sides = {article.id: [replace(article, id=article.id + HUMAN), *others.get(article.id, ())] for article in articles}
-    tokenizer = load_tokenizer(model)
-    network = load_reader(model, AutoModelForCausalLM)
+    tokenizer, network = open_language_model(model)
+    start, end_token = start_ids(tokenizer), end_of_writing(tokenizer, f"generate {name}")
     counts = {"sections_completed": 0, "sections_kept": 0}
     for source, decoder in sources.items():
         jobs = []
@@ -69,14 +69,14 @@ def generate(
             pieces = SPLITTERS[splitter](text)
             if len(pieces) > prompt_sentences:
                 prompt = " ".join(pieces[:prompt_sentences])
-                ids = [tokenizer.eos_token_id, *encode(prompt, tokenizer)]
+                ids = [*start, *encode(prompt, tokenizer)]
                 rng = generator("completion", seed, name, source, *key)
                 jobs.append(_Job(key, ids, len(encode(text, tokenizer)) + 1, prompt, rng))
         kept = None if scratch is None else scratch / f"sections-{source}.jsonl"
-        _complete(jobs, network, DECODERS[decoder], tokenizer.eos_token_id, batch, kept)
+        _complete(jobs, network, DECODERS[decoder], end_token, batch, kept)
         texts = {}
         for job in jobs:
-            text = " ".join(str(tokenizer.decode(job.ids[1:], skip_special_tokens=True)).split())
+            text = " ".join(str(tokenizer.decode(job.ids[len(start) :], skip_special_tokens=True)).split())
             end = text.rfind(". ", len(job.prompt))  # of the last whole sentence
             texts[job.key] = text if text.endswith(".") else text[: end + 1] if end >= 0 else f"{text}."
         for article in articles:
@@ -122,7 +122,7 @@ def _complete(jobs: list[_Job], network: Any, settings: Sampled, end: int, batch
 
 def _round(jobs: Sequence[_Job], network: Any, settings: Sampled, end: int) -> None:
     """As many tokens as the window has room for; in a full window its later half is the new context."""
-    window = network.config.max_position_embeddings
+    window = capacity.window_size(network)
     contexts = [job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :] for job in jobs]
     limits = [min(job.wanted - len(job.ids), window - len(c)) for job, c in zip(jobs, contexts, strict=True)]
     fresh = sample(network, contexts, settings, limits, [job.rng for job in jobs], [end])

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM
 
 from longform.core.artefacts import append_lines, read_lines
 from longform.core.documents import BadInput, Corpus, Document, Section, grouped, ragged
@@ -18,8 +17,9 @@ from longform.core.resampling import generator
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, decode, is_random, settings_of
-from longform.language_models.checkpoints import load_reader, load_tokenizer
-from longform.language_models.tokenizers import encode, padded
+from longform.language_models import capacity
+from longform.language_models.tokenizers import encode, end_of_writing, padded, start_ids
+from longform.language_models.trial import open_language_model
 
 CONTINUATION, REFERENCE = "continuation", "reference"
 NEW_TOKENS = 256  # massarelli2020, section 5
@@ -85,14 +85,15 @@ def generate(
     if splitter not in SPLITTERS or title_from not in TITLES:
         allowed = f"{sorted(SPLITTERS)} and {sorted(TITLES)}"
         raise BadInput(f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}")
-    tokenizer, network = load_tokenizer(model), load_reader(model, AutoModelForCausalLM)
+    tokenizer, network = open_language_model(model)
+    end = end_of_writing(tokenizer, f"generate {name}")
     chosen = [d for d in prefixes if split is None or d.split == split][:documents]
-    window = getattr(network.config, "max_position_embeddings", None)
+    window = capacity.positions(network)
     counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
     found = []
     for document in chosen:
         title, first, rest = prefix_of(document, splitter, title_from)
-        ids = [tokenizer.eos_token_id, *encode(f"{title}. {first}", tokenizer)]
+        ids = [*start_ids(tokenizer), *encode(f"{title}. {first}", tokenizer)]
         too_long = window is not None and len(ids) + new_tokens > window
         fault = "empty" if not first else "untitled" if not title else "too_long" if too_long else ""
         counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
@@ -112,7 +113,7 @@ def generate(
             written = [row.reference for row in rows]
         else:
             rngs = [generator("decoding", seed, name, row.setting, row.document.id, row.repeat) for row in rows]
-            written = decode(network, prompts, one, new_tokens, rngs, tokenizer.eos_token_id, ends)
+            written = decode(network, prompts, one, new_tokens, rngs, end, ends)
         found = zip(written, token_log_probs(network, prompts, written), strict=True)
         return [{"ids": list(ids), "nats": nats, "prefix_nats": before} for ids, (nats, before) in found]
 

@@ -23,9 +23,11 @@ from longform.core.resampling import derived_seed
 from longform.core.text.rendering import parse, render
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
 from longform.decoding.sampling import growing_cache
+from longform.language_models import capacity
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.schedule import predict
-from longform.language_models.tokenizers import STARTS, encode
+from longform.language_models.tokenizers import STARTS, encode, end_of_writing, start_ids
+from longform.language_models.trial import try_language_model
 
 REPORT_EVERY = 10.0  # seconds between lines of progress
 
@@ -72,7 +74,9 @@ def generate(
         raise BadInput(f"generate {name}: packing {packing!r}, allowed are {sorted(STARTS)}; fix the entry")
     tokenizer = load_tokenizer(model)
     network = load_model(model, AutoModelForCausalLM).float().eval()
-    positions = network.config.max_position_embeddings
+    end_of_writing(tokenizer, f"generate {name}")
+    try_language_model(network, tokenizer, f"generate {name}")
+    positions = capacity.window_size(network)
     window = positions if window is None else window
     seen = window if isinstance(window, int) else positions
     ranges = {
@@ -90,7 +94,7 @@ def generate(
     if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
         raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry")
     rendered = (render(d, titles and all(s.title is not None for s in d.sections)) for d in prefixes)
-    ids = itertools.chain.from_iterable([tokenizer.eos_token_id, *encode(text, tokenizer)] for text in rendered)
+    ids = itertools.chain.from_iterable([*start_ids(tokenizer), *encode(text, tokenizer)] for text in rendered)
     text = list(itertools.islice(ids, window)) or [tokenizer.eos_token_id]
     settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
     start, names = STARTS[packing](tokenizer), (seed, name)

@@ -19,6 +19,7 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from longform.core.documents import BadInput
+from longform.language_models import capacity
 from longform.language_models.tokenizers import padded
 
 PAD = -1  # stands left of a short row in ``ids``; no vocabulary has it, so no rule can take it for a token
@@ -29,7 +30,7 @@ Rngs = Sequence[np.random.Generator]
 
 def check_room(network: Any, prompts: Rows, limits: Row) -> None:
     """Raises BadInput: a prompt has no token, or does not fit the model's window together with what is to be written."""
-    window = getattr(network.config, "max_position_embeddings", None)
+    window = capacity.positions(network)
     for row, (prompt, new_tokens) in enumerate(zip(prompts, limits, strict=True)):
         if not len(prompt):
             raise BadInput(f"prompt {row} has no token; at least one is needed, begin it with the end token")

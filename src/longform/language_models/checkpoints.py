@@ -17,7 +17,14 @@ from typing import Any
 import torch
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import (
+    CONFIG_MAPPING,
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import logging
 
 from longform.core.documents import BadInput
@@ -115,33 +122,38 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a checkpoint folder. Raises BadInput: there is none, or the hub cannot be reached."""
     files = [*folder.glob("pointer.json"), *folder.glob("tokenizer*"), *folder.glob("vocab*"), *folder.glob("*.model")]
     if not files:
-        raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); train it again")
+        raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); {AGAIN}")
     try:
         return AutoTokenizer.from_pretrained(**source(folder))
     except (OSError, ValueError) as error:
         raise BadInput(f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path") from error
 
 
+AGAIN = "the folder is incomplete or damaged: make or fetch it again, or name another"
+
+
 def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     """A model through one of transformers' Auto classes, from safetensors, or from the GGUF file of a package, in float32.
 
-    Raises BadInput: no such checkpoint, a hub that cannot be reached, or weights of another shape.
+    Raises BadInput: no such checkpoint, a hub that cannot be reached, an encoder-decoder where a causal language model is
+    wanted, or weights of another shape. Weights of a head that the class does not have are no fault.
     """
     importlib.import_module("longform.language_models.ngram")  # an architecture of ours, which the import makes known
     place = source(folder)
     only: dict[str, Any] = {"dtype": torch.float32} if "gguf_file" in place else {"use_safetensors": True}
+    pointed = (folder / "pointer.json").is_file()
     try:
+        if auto is AutoModelForCausalLM and "gguf_file" not in place:
+            _refuse_encoder_decoder(folder, AutoConfig.from_pretrained(**place))
         model, report = auto.from_pretrained(**place, **only, output_loading_info=True, **settings)
     except ImportError as error:  # of gguf or accelerate
         raise BadInput(f"{folder}: {_first_line(error)}; pip install 'longform[real]'") from error
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        pointed = (folder / "pointer.json").is_file()
-        advice = "bring it here by the network once, or fix the entry of the model" if pointed else "train it again"
+        advice = "bring it here by the network once, or fix the entry of the model" if pointed else AGAIN
         raise BadInput(f"{folder}: no model could be opened ({_first_line(error)}); {advice}") from error
-    kinds = ("mismatched_keys", "missing_keys", *(() if (folder / "pointer.json").is_file() else ("unexpected_keys",)))
-    wrong = sorted(str(key) for kind in kinds for key in report.get(kind) or [])
+    wrong = _misfits(model, report, auto)
     if wrong and not settings.get("num_labels"):
-        raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); train it again")
+        raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); {AGAIN}")
     if "gguf_file" not in place:
         return model
     own = model.config.to_dict()
@@ -151,9 +163,35 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     return plain.eval()
 
 
+def _refuse_encoder_decoder(folder: Path, config: Any) -> None:
+    if getattr(config, "is_encoder_decoder", False):
+        raise BadInput(
+            f"{folder}: an encoder-decoder ({config.model_type}) reads one text to write another and has no probability of "
+            "a text by itself; name a causal language model such as GPT-2, Pythia or Llama"
+        )
+
+
+def _misfits(model: Any, report: Mapping[str, Any], auto: Any) -> list[str]:
+    """Weights that the network lacks, or that the folder lacks, or of another shape, by name; without unused heads.
+
+    A checkpoint may hold heads that this class of network does not have (a language model's, where features are read), and
+    lack the pooling layer of an encoder, whose output nothing here reads.
+    """
+    parts = {name.partition(".")[0] for name in model.state_dict()}
+    wrong = [str(key) for key in report.get("mismatched_keys") or []]
+    for key in report.get("missing_keys") or []:
+        if not (auto is AutoModel and key.startswith("pooler.")):
+            wrong.append(str(key))
+    for key in report.get("unexpected_keys") or []:
+        if key.partition(".")[0] in parts:
+            wrong.append(str(key))
+    return sorted(wrong)
+
+
 def load_reader(folder: Path, auto: Any) -> Any:
-    """A model that is only read with: in evaluation mode, without gradients, on the chosen device in the chosen precision."""
-    return placed(load_model(folder, auto).eval().requires_grad_(False), reading=True)
+    """A model that is only read with: in evaluation mode, without gradients, on the chosen device in the chosen precision
+    (float32, whatever its file holds, unless another is chosen)."""
+    return placed(load_model(folder, auto).float().eval().requires_grad_(False), reading=True)
 
 
 def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:

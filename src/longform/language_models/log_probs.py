@@ -14,11 +14,15 @@ import torch
 from torch import nn
 
 from longform.core.documents import BadInput
+from longform.language_models import capacity
 
 MIN_SHARED = 0.2  # of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU)
 TREE_NODES = 512  # attention is quadratic in the nodes of a tree
+MOST_TOKENS = 16_384  # padded tokens of a batch at most, whatever the model could read: 16 windows of GPT-2
+LOGITS_BYTES = 2**28  # of a batch, where a network gives the logits of all positions at once
 POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not
 READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4-D mask says, positions as given; tested
+SAME_LOGITS = 1e-6  # the same product of the same numbers: a cap that hardly bites on three tokens still shows
 REPORT_SECONDS = 10
 
 
@@ -92,12 +96,18 @@ def common_prefix(first: tuple[int, ...], second: tuple[int, ...]) -> int:
     return int(differ[0]) if len(differ) else length
 
 
-def batches(trees: Sequence[Tree], budget: int) -> Iterator[list[Tree]]:
-    """Trees of similar size together, at most ``budget`` padded tokens a batch; plain rows apart from branched ones."""
+def batches(trees: Sequence[Tree], budget: int, equal: bool = False) -> Iterator[list[Tree]]:
+    """Trees of similar size together, at most ``budget`` padded tokens a batch; plain rows apart from branched ones.
+
+    ``equal``: only trees of one size, for networks whose reading of a row depends on the batch's longest.
+    """
     for branched in (False, True):
+        chosen = [tree for tree in trees if (len(tree.runs) > 1) == branched]
         batch: list[Tree] = []
-        for tree in sorted((t for t in trees if (len(t.runs) > 1) == branched), key=lambda t: len(t.tokens)):
-            if batch and len(tree.tokens) * (len(batch) + 1) > budget:
+        for tree in sorted(chosen, key=lambda tree: len(tree.tokens)):
+            size = len(tree.tokens)
+            full = size * (len(batch) + 1) > budget
+            if batch and (full or (equal and size != len(batch[0].tokens))):
                 yield batch
                 batch = []
             batch.append(tree)
@@ -109,18 +119,57 @@ def batches(trees: Sequence[Tree], budget: int) -> Iterator[list[Tree]]:
 def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> "LogProbReader":
     """A reader of a network as it is: its device, its precision; the network is put in evaluation mode.
 
-    The body is what lies below the output layer, the head. A few architectures scale or cap their logits in between: they
-    are found by trying three tokens, and then the whole network is the body and nothing is left for the head.
+    Args:
+        network: a causal language model of transformers.
+        budget: padded tokens of a batch. Never more than :data:`MOST_TOKENS` are read at once (nor more than one row), and
+            fewer where the network gives the logits of all positions, so that memory follows the texts and the vocabulary.
+        share: whether rows with common prefixes may be read as one tree.
+        label: what progress lines begin with.
     """
     network.eval()
-    base, head = network.base_model, network.get_output_embeddings()
-    if head is not None and base is not network:
-        ids = torch.arange(3, device=network.device)[None] % network.config.vocab_size
-        states, logits = base(input_ids=ids)[0], network(input_ids=ids).logits
-        fits = states.shape[-1] == head.weight.shape[-1]
-        if fits and torch.allclose(head(states), logits, rtol=1e-3, atol=1e-3):
-            return LogProbReader(network, lambda **inputs: base(**inputs)[0], head, budget, share, label)
+    budget = min(budget, MOST_TOKENS)
+    parts = split_network(network)
+    if parts is not None:
+        return LogProbReader(network, *parts, budget, share, label)
+    budget = min(budget, max(1, LOGITS_BYTES // (4 * capacity.vocabulary_size(network))))
     return LogProbReader(network, lambda **inputs: network(**inputs).logits, nn.Identity(), budget, share, label)
+
+
+Body = Callable[..., torch.Tensor]  # inputs to states
+Head = Callable[[torch.Tensor], torch.Tensor]  # states to logits
+
+
+def split_network(network: Any) -> tuple[Body, Head] | None:
+    """What lies below the output layer, and the output layer with what follows it; None where the two cannot be told apart.
+
+    Some architectures multiply their logits (Cohere, Granite) or cap them (Gemma 2: $c \\tanh(x / c)$). Which one does is
+    found by trying three tokens: only a head that gives the network's own logits is taken.
+    """
+    base, layer = network.base_model, network.get_output_embeddings()
+    if layer is None or base is network:
+        return None
+    ids = torch.arange(3, device=network.device)[None] % capacity.vocabulary_size(network)
+    states, logits = base(input_ids=ids)[0], network(input_ids=ids).logits
+    if states.shape[-1] != layer.weight.shape[-1]:
+        return None
+
+    def body(**inputs: torch.Tensor) -> torch.Tensor:
+        return base(**inputs)[0]
+
+    config = capacity.text_config(network)
+    cap = getattr(config, "final_logit_softcapping", None)
+    scale, divisor = getattr(config, "logit_scale", None), getattr(config, "logits_scaling", None)
+    heads: list[Head] = [layer]
+    if cap:
+        heads.append(lambda states: torch.tanh(layer(states) / cap) * cap)
+    if scale:
+        heads.append(lambda states: layer(states) * scale)
+    if divisor:
+        heads.append(lambda states: layer(states) / divisor)
+    for head in heads:
+        if torch.allclose(head(states).to(logits.dtype), logits, rtol=SAME_LOGITS, atol=SAME_LOGITS):
+            return body, head
+    return None
 
 
 @dataclass(frozen=True)
@@ -128,34 +177,71 @@ class LogProbReader:
     """A causal LM ready to read rows."""
 
     network: Any  # of transformers, in evaluation mode
-    body: Callable[..., torch.Tensor]  # inputs to states
-    head: Callable[[torch.Tensor], torch.Tensor]  # states to logits
+    body: "Body"
+    head: "Head"
     budget: int  # padded tokens of a batch; 1,024 is fastest on one CPU core (measured up to 4,096), GPUs want more
-    share: bool  # whether rows with common prefixes are read as one tree, by the architectures of ``READS_TREES``
+    share: bool  # whether rows with common prefixes are read as one tree, where the network can (:meth:`reads_trees`)
     label: str
 
     def check(self, rows: Sequence[tuple[int, ...]], names: Sequence[str]) -> None:
         """Refuse rows that the model cannot read whole. Raises BadInput: a row is empty or longer than the window."""
-        window = getattr(self.network.config, "max_position_embeddings", None)  # None where it has no limit
+        window = capacity.positions(self.network)
         for row, name in zip(rows, names, strict=True):
             if not row:
                 raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")
             if window is not None and len(row) > window:
                 raise BadInput(f"{name}: {len(row)} tokens, the model reads {window}; shorten it or change the model")
 
+    def reads_trees(self, longest: int) -> bool:
+        """Whether rows of at most ``longest`` tokens that share a prefix may be read as one tree.
+
+        The mask of a tree shows each node all its ancestors. A layer with a sliding window does not see so far back in a
+        longer row, and a network whose positions depend on the batch's longest row sees another one.
+        """
+        if not self.share or self.network.config.model_type not in READS_TREES:
+            return False
+        window = capacity.sliding_window(self.network)
+        return not capacity.turns_by_length(self.network) and (window is None or longest <= window)
+
     def read(self, rows: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-        """Natural-log probabilities of tokens 2..T of each row, shape (tokens - 1,), float32 (float64 in double)."""
+        """Natural-log probabilities of tokens 2..T of each row, shape (tokens - 1,), float32 (float64 in double).
+
+        A row of one token, or none, has no token to predict. Raises BadInput: a token that the network does not know, or
+        a log-probability that is no number.
+        """
         values: list[np.ndarray] = [np.zeros(0, dtype=np.float32)] * len(rows)
-        share = self.share and self.network.config.model_type in READS_TREES
-        planned, reported = list(batches(grow(rows, share), self.budget)), time.monotonic()
+        numbers = [number for number, row in enumerate(rows) if len(row) > 1]
+        scored = [tuple(rows[number]) for number in numbers]
+        if not scored:
+            return values
+        self._check_tokens(scored)
+        share = self.reads_trees(max(map(len, scored)))
+        equal = capacity.turns_by_length(self.network)
+        if equal:  # such a network keeps the rotation of the longest row that it read until it reads a short one
+            self._read(grow([scored[0][:2]], share=False))
+        planned, reported = list(batches(grow(scored, share), self.budget, equal)), time.monotonic()
         for done, batch in enumerate(planned, start=1):
             for tree, log_probs in zip(batch, self._read(batch), strict=True):
                 for index, nodes in tree.rows:
-                    values[index] = log_probs[nodes[1:]]
+                    values[numbers[index]] = log_probs[nodes[1:]]
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
                 print(f"{self.label}: {done}/{len(planned)} batches", flush=True)
+        if any(np.isnan(row).any() for row in values):
+            raise BadInput(
+                f"{self.label}: the network gives log-probabilities that are no numbers (nan); its weights are damaged, or "
+                "its precision is too low for them: take another checkpoint"
+            )
         return values
+
+    def _check_tokens(self, rows: Sequence[tuple[int, ...]]) -> None:
+        most = max(map(max, rows))
+        known = capacity.vocabulary_size(self.network)
+        if most >= known:
+            raise BadInput(
+                f"{self.label}: a text has token {most}, the network knows tokens 0 to {known - 1}; give the tokenizer that "
+                "the network was trained with"
+            )
 
     @torch.inference_mode()
     def _read(self, trees: list[Tree]) -> list[np.ndarray]:

@@ -20,6 +20,7 @@ from transformers import AutoModel
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import save_arrays
 from longform.core.text.sentences import SPLITTERS
+from longform.language_models import capacity
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.tokenizers import masked
 
@@ -49,7 +50,7 @@ class SentenceEncoder:
         """Float32 features, (sentences, dims); each distinct text is read once."""
         keys = [hashlib.blake2b(text.encode(), digest_size=12).hexdigest() for text in sentences]
         missing = {key: text for key, text in zip(keys, sentences, strict=True) if key not in self.known}
-        limit = min(SENTENCE_TOKENS, int(getattr(self.network.config, "max_position_embeddings", SENTENCE_TOKENS)))
+        limit = capacity.window_size(self.network, SENTENCE_TOKENS)
         rows = [(self.tokenizer(text, verbose=False)["input_ids"], key) for key, text in missing.items()]
         self.truncated += sum(len(ids) > limit for ids, _ in rows)
         rows = sorted(((ids[:limit], key) for ids, key in rows), key=lambda row: len(row[0]))

@@ -23,10 +23,33 @@ def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
 
 
+def start_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """What stands before a text, one rule for every reader: the begin token, else the end token, else nothing.
+
+    Where there is nothing, a text's first token is context only: no reader scores it.
+    """
+    for token in (tokenizer.bos_token_id, tokenizer.eos_token_id):
+        if token is not None:
+            return [token]
+    return []
+
+
+def end_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """What stands behind a whole text: the end token, or nothing where the tokenizer has none (the end is not scored then)."""
+    return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
+
+
+def end_of_writing(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
+    """The token at which what is written ends. Raises BadInput: the tokenizer has none."""
+    if tokenizer.eos_token_id is None:
+        raise BadInput(f"{name}: the tokenizer has no end token, at which a text would end; set its eos_token")
+    return int(tokenizer.eos_token_id)
+
+
 def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: bool) -> list[int]:
-    """``EOT body EOT newline``: what one article adds to the stream (the newline only where the tokenizer has one)."""
-    end = [tokenizer.eos_token_id]
-    return end + encode(render(document, titles), tokenizer) + end + encode("\n", tokenizer)
+    """``start body end newline``: what one article adds to the stream (the newline only where the tokenizer has one)."""
+    body = encode(render(document, titles), tokenizer)
+    return start_ids(tokenizer) + body + end_ids(tokenizer) + encode("\n", tokenizer)
 
 
 def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> np.ndarray:
@@ -37,9 +60,9 @@ def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, c
 
 
 def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
-    """``EOT body EOT`` of each document, cut at ``context`` tokens."""
-    end = [tokenizer.eos_token_id]
-    return [(end + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
+    """``start body end`` of each document, cut at ``context`` tokens."""
+    start, end = start_ids(tokenizer), end_ids(tokenizer)
+    return [(start + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
 
 
 def windows(length: int, size: int) -> list[tuple[int, int, int]]:
@@ -66,7 +89,7 @@ class Window:
 def document_windows(
     documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
 ) -> list[list[int] | Window]:
-    """``EOT body EOT`` of each document; one longer than ``context`` in windows that overlap by half.
+    """``start body end`` of each document; one longer than ``context`` in windows that overlap by half.
 
     Every token of a document is taught once, its end too, after at least half a window of text: texts whose end was cut
     away would teach that long texts do not end. Windows are those in which texts are read and written.
@@ -102,8 +125,8 @@ def in_titles(document: Document, tokenizer: PreTrainedTokenizerBase) -> np.ndar
 
 # What stands before a new document, by the packing that the model was trained with: of any other start it has seen nothing.
 STARTS: dict[str, Callable[[Any], list[int]]] = {
-    "stream": lambda tokenizer: [tokenizer.eos_token_id, *encode("\n", tokenizer), tokenizer.eos_token_id],
-    "documents": lambda tokenizer: [tokenizer.eos_token_id],
+    "stream": lambda tokenizer: [*end_ids(tokenizer), *encode("\n", tokenizer), *start_ids(tokenizer)],
+    "documents": start_ids,
 }
 
 

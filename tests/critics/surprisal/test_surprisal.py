@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from longform.critics.surprisal.read import ENDS, Encoder, condition_bits, joined, read, suite_readout, token_regions
+from longform.critics.surprisal.read import (
+    UNCOUNTED,
+    Encoder,
+    condition_bits,
+    joined,
+    read,
+    suite_readout,
+    token_regions,
+)
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.language_models.log_probs import batches, common_prefix, grow, open_reader
 from tests.refusals import refuses
@@ -230,15 +238,23 @@ def test_a_row_runs_from_files(tmp_path):
 def test_bad_input_is_named():
     bare = byte_level(pad_token=END)
     assert Encoder(bare, "legacy_none", "strip").rows([["the cat", "ran"]])
-    for ends in set(ENDS) - {"legacy_none"}:
-        refuses("no begin or end token", Encoder, bare, ends)
-    refuses("no begin or end token", Encoder(bare, "legacy_none").rows, [["the cat [SEP]", "ran"]])
+    refuses("has no end token", Encoder, bare, "bos_eos_2021")
+    refuses("has no end token", Encoder(bare, "legacy_none").rows, [["the cat [SEP]", "ran"]])
     for text, why in (("the cat " * 80, r"\d+ tokens, the model reads 128"), ("", "the tokenizer gives no token")):
         bad = Suite("s", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [text], "b": ["the"]}),))
         given = [bad], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network())
         refuses(f"suite s, item 7, condition a: {why}", condition_bits, *given)
     refuses("ends is 'cls'", Encoder, TOKENIZERS["byte-level"], "cls")
     refuses("separator is 'tab'", Encoder, TOKENIZERS["byte-level"], separator="tab")
+
+
+def test_a_begin_token_stands_in_front_else_the_end_token_else_nothing_is_scored():
+    both = byte_level(bos_token="<|begin|>", eos_token=END, pad_token=END)
+    for tokens, begin in ((both, both.bos_token_id), (byte_level(eos_token=END), 0), (byte_level(pad_token=END), None)):
+        ((ids, regions),) = Encoder(tokens, "bos", "strip").rows([["the cat", "ran"]])
+        words = tuple(tokens("the cat ran", add_special_tokens=False)["input_ids"])
+        assert ids == (words if begin is None else (begin, *words))
+        assert regions[0] == UNCOUNTED and (regions[1:] >= 0).all()
 
 
 def test_tokens_equal_minicons_on_the_same_texts(tmp_path):

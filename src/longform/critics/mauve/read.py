@@ -9,6 +9,7 @@ import torch
 from transformers import AutoModel
 
 from longform.core.documents import Document, Readout
+from longform.language_models import capacity
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 
 MAX_TOKENS = 1024  # the published program's limit; a longer text is cut there, and at the model's window
@@ -18,7 +19,7 @@ MAX_TOKENS = 1024  # the published program's limit; a longer text is cut there, 
 def read(*, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]) -> Readout:
     """``features`` float32 (units, dims); ``valid`` and ``cut`` (units): a text has a token, and too many."""
     tokenizer, network = load_tokenizer(reader), load_reader(reader, AutoModel)
-    limit = min(MAX_TOKENS, int(getattr(network.config, "max_position_embeddings", MAX_TOKENS)))
+    limit = capacity.window_size(network, MAX_TOKENS)
     chosen = [document for document in documents if document.split in splits]
     rows = [tokenizer(document.text, verbose=False)["input_ids"] for document in chosen]
     features = np.zeros((len(rows), int(network.config.hidden_size)), dtype=np.float32)

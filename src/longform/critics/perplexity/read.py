@@ -5,14 +5,21 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from transformers import AutoModelForCausalLM
 
 from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.datasets.hsmm_language import language_from_truth
-from longform.language_models.checkpoints import load_reader, load_tokenizer
+from longform.language_models import capacity
 from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.log_probs import open_reader
-from longform.language_models.tokenizers import article_ids, document_rows, in_titles, windows
+from longform.language_models.tokenizers import (
+    article_ids,
+    document_rows,
+    end_ids,
+    in_titles,
+    start_ids,
+    windows,
+)
+from longform.language_models.trial import open_language_model
 
 
 def read(
@@ -22,20 +29,22 @@ def read(
     name: str,
     titles: bool,
     splits: Sequence[str],
-    batch: int = 16,  # full windows that are read at a time
+    batch: int = 16,  # full windows that are read at a time, as long as memory for them is bounded (``open_reader``)
     preset: str | None = None,  # "paper" for disjoint blocks of all documents' stream, None for overlapping windows
     window: int | None = None,  # most tokens that the model sees; None for all its positions
 ) -> Readout:
     """Log-probability of each scored token, ragged over tokens: float32 ``token_logprob``, ``token_logprob_lengths``.
 
-    Where titles are part of the text, bool ``in_title``, ragged likewise, says which tokens are theirs.
+    Where titles are part of the text, bool ``in_title``, ragged likewise, says which tokens are theirs. A text stands between
+    the tokenizer's begin and end token (``start_ids``, ``end_ids``): its last log-probability is that of its end, unless the
+    tokenizer has no end token; then ``end_scored`` is there and false.
 
-    Raises BadInput: an unknown preset, or a window that the model does not have.
+    Raises BadInput: an unknown preset, a window that the model does not have, or no causal language model.
     """
     if preset not in (None, "paper"):
         raise BadInput(f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the entry")
-    tokenizer, network = load_tokenizer(reader), load_reader(reader, AutoModelForCausalLM)
-    positions = network.config.max_position_embeddings
+    tokenizer, network = open_language_model(reader)
+    positions = capacity.window_size(network)
     size = positions if window is None else window
     if not 2 <= size <= positions:
         raise BadInput(f"infer {name}: window is {size!r}, allowed is 2 to {positions}; fix the entry")
@@ -61,13 +70,16 @@ def read(
         places_of = [np.arange(len(row)) > 0 for row in rows]
     arrays = ragged("token_logprob", scored, np.float32)
     if titles:
+        before = len(start_ids(tokenizer))
         marked = []
         for document, row, kept in zip(chosen, rows, places_of, strict=True):
-            whole = np.zeros(len(row), dtype=bool)  # the end tokens around the body, and a newline, are in no title
+            whole = np.zeros(len(row), dtype=bool)  # what stands around the body, and a newline, are in no title
             inside = in_titles(document, tokenizer)
-            whole[1 : 1 + len(inside)] = inside
+            whole[before : before + len(inside)] = inside
             marked.append(whole[kept])
         arrays |= ragged("in_title", marked, np.bool_)
+    if not end_ids(tokenizer):
+        arrays["end_scored"] = np.zeros(len(chosen), dtype=bool)
     return Readout.of(chosen, arrays)
 
 

@@ -18,6 +18,7 @@ class LogProbs(Unit):
 
     values: np.ndarray
     in_title: np.ndarray | None = None  # None where the text has no titles
+    ended: bool = True  # whether the last one is that of the end token
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob
         """Log probabilities of the counted tokens, and which of them are in a title."""
         values = np.asarray(unit.values, dtype=np.float64)
         inside = np.zeros(len(values), dtype=bool) if unit.in_title is None else np.asarray(unit.in_title, dtype=bool)
-        counted = slice(None) if self.count_end else slice(None, -1)
+        counted = slice(None) if self.count_end or not unit.ended else slice(None, -1)
         return values[counted], inside[counted]
 
     def of_sums(self, sums: Sums) -> Any:
@@ -62,8 +63,14 @@ class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob
 
 
 def units_from_readout(readout: Readout) -> list[LogProbs]:
-    names = ("token_logprob", "in_title") if "in_title" in readout.arrays else ("token_logprob",)
-    return [LogProbs(*row) for row in readout.rows(*names)]
+    """One unit per text; the array ``end_scored`` is there where a model has no end token."""
+    count = len(readout.unit_ids)
+    titles = readout.ragged("in_title") if "in_title" in readout.arrays else [None] * count
+    ended = readout.arrays.get("end_scored", np.ones(count, dtype=bool)).tolist()
+    units = []
+    for (unit_id, split, values), in_title, end in zip(readout.rows("token_logprob"), titles, ended, strict=True):
+        units.append(LogProbs(unit_id, split, values, in_title, end))
+    return units
 
 
 @dataclass(frozen=True)

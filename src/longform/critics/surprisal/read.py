@@ -13,12 +13,13 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
-from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.log_probs import LogProbReader, open_reader
+from longform.language_models.tokenizers import start_ids
+from longform.language_models.trial import open_language_model
 
 ENDS = ("legacy_none", "bos", "bos_eos_2021")
 SEPARATORS = ("eos", "strip", "literal")
@@ -54,8 +55,9 @@ class Encoder:
 
     Attributes:
         ends: ``legacy_none`` adds nothing, and the first token counts 0 bits (beyer2021's setting: lm-zoo of March 2021);
-            ``bos`` puts an uncounted begin token in front; ``bos_eos_2021`` counts the begin token 0 bits in the first
-            region and the end token in the last (lm-zoo from August 2021 on, commit 923f21e).
+            ``bos`` puts what every reader puts before a text (``start_ids``: the begin token, else the end token) in front,
+            uncounted, and where the tokenizer has neither the first token is context only; ``bos_eos_2021`` counts the
+            begin token 0 bits in the first region and the end token in the last (lm-zoo from August 2021 on, commit 923f21e).
         separator: of a change of speaker, ``[SEP]``: ``eos`` reads each utterance by itself with the end token between
             (DialoGPT), ``strip`` takes the marks out, ``literal`` leaves them.
     """
@@ -70,10 +72,8 @@ class Encoder:
                 raise BadInput(f"encoder: {name} is {value!r}, allowed are {list(allowed)}; fix the entry")
         if not self.tokenizer.is_fast:
             raise BadInput(f"{type(self.tokenizer).__name__} gives no character offsets; save it with a tokenizer.json")
-        if self.ends != "legacy_none":
-            self._control("bos_token_id", "eos_token_id")
         if self.ends == "bos_eos_2021":
-            self._control("eos_token_id")
+            self._end()
 
     def rows(self, conditions: Sequence[Sequence[str]]) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """Token ids of many conditions, each a list of region texts, and the region of each token (``UNCOUNTED``: a begin token).
@@ -98,26 +98,27 @@ class Encoder:
             starts: list[int] = []
             for place, ((start, _), (tokens, offsets)) in enumerate(zip(own, islice(pairs, len(own)), strict=True)):
                 if place:
-                    ids.append(self._control("eos_token_id"))
+                    ids.append(self._end())
                     starts.append(text.rindex("[SEP]", 0, start))
                 ids += tokens
                 starts += [start + offset for offset, _ in offsets]
             regions = token_regions(text, ends, starts).tolist()
             if self.ends == "bos":
-                ids, regions = [self._control("bos_token_id", "eos_token_id"), *ids], [UNCOUNTED, *regions]
+                begin = start_ids(self.tokenizer)
+                ids = [*begin, *ids]
+                regions = [UNCOUNTED, *(regions if begin else regions[1:])]
             elif self.ends == "bos_eos_2021":
-                ids = [self._control("bos_token_id", "eos_token_id"), *ids, self._control("eos_token_id")]
+                ids = [*start_ids(self.tokenizer), *ids, self._end()]
                 regions = [0, *regions, len(ends) - 1]
-            rows.append((tuple(ids), np.array(regions, dtype=np.int32)))
+            rows.append((tuple(ids), np.array(regions[: len(ids)], dtype=np.int32)))
         return rows
 
-    def _control(self, *names: str) -> int:
-        for name in names:
-            if (token := getattr(self.tokenizer, name)) is not None:
-                return token
+    def _end(self) -> int:
+        if self.tokenizer.eos_token_id is not None:
+            return int(self.tokenizer.eos_token_id)
         raise BadInput(
-            f"{self.tokenizer.name_or_path or 'the tokenizer'} has no begin or end token, which ends {self.ends!r} and "
-            f"separator {self.separator!r} may need; set one, or choose ends 'legacy_none' and separator 'strip'"
+            f"{self.tokenizer.name_or_path or 'the tokenizer'} has no end token, which ends {self.ends!r} and separator "
+            f"{self.separator!r} need; set its eos_token, or choose ends 'bos' and separator 'strip'"
         )
 
 
@@ -136,9 +137,10 @@ def read(
 
     ``budget``, padded tokens of a batch, and ``share``, common prefixes read once, change no result beyond rounding.
     """
-    encoder = Encoder(load_tokenizer(reader), ends, separator)
-    network = open_reader(load_reader(reader, AutoModelForCausalLM), budget, share, f"infer {name}")
-    return suite_readout(suites_from_documents(documents, truth), encoder, network)
+    tokenizer, network = open_language_model(reader)
+    encoder = Encoder(tokenizer, ends, separator)
+    reader_of_rows = open_reader(network, budget, share, f"infer {name}")
+    return suite_readout(suites_from_documents(documents, truth), encoder, reader_of_rows)
 
 
 def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> list[list[np.ndarray]]:

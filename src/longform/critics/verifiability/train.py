@@ -21,6 +21,7 @@ from longform.core.resampling import derived_seed
 from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailment, Pages, Pair, frozen, selector
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
 from longform.datasets.fever import FeverClaim, Line, claims_of, pages_in, pages_of
+from longform.language_models import capacity
 from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
 from longform.language_models.device import placed
 from longform.language_models.lightning import Learner, fit_learner
@@ -225,8 +226,8 @@ def brought_entailment(folder: Path) -> Entailment:
     if config.is_encoder_decoder:
         return MiniCheckEntailment(placed(load_model(folder, AutoModelForSeq2SeqLM).eval(), reading=True), tokenizer)
     network = placed(load_model(folder, AutoModelForSequenceClassification).eval(), reading=True)
-    room = getattr(config, "max_position_embeddings", 512)
-    return ClassifierEntailment(network, tokenizer, columns_of(config, folder), min(room, 512))
+    room = capacity.window_size(network, 512)
+    return ClassifierEntailment(network, tokenizer, columns_of(config, folder), room)
 
 
 def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
