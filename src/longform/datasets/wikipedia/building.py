@@ -30,7 +30,7 @@ from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Shard, most_viewed,
 from longform.datasets.wikipedia.wikitext import GuardedParser
 
 REPORT_EVERY = 10.0  # seconds between lines of progress
-VERSION = 2  # of what a shard holds; raised when the reading changes, so that old shards are redone
+VERSION = 3  # of what a shard holds; raised when the reading changes, so that old shards are redone
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,11 @@ def extract_shard(task: Task) -> None:
             article = {"id": page.id, "title": page.title, "sections": told}
             print(json.dumps(article, sort_keys=True, ensure_ascii=False), file=lines)
     record = {"key": task.key, "source": task.source, "sha256": _digest(task.file)}
-    write_json(task.record, record | {"counts": counts, "wikitext_bytes": size})
+    struck = dict(sorted(parser.struck.items()))
+    write_json(task.record, record | {"counts": counts, "struck": struck, "wikitext_bytes": size})
+
+
+NAMES = 100  # of templates that a corpus's facts list
 
 
 class Shards:
@@ -192,6 +196,19 @@ class Shards:
         """Pages by outcome over all shards."""
         return sum((Counter(_ledger(path.with_suffix(".json"))["counts"]) for path in self.files), Counter())
 
+    @property
+    def struck(self) -> dict[str, int]:
+        """Sentences left out of all pages since a template or tag in them shows text that is not known, by its name.
+
+        The ``NAMES`` most frequent names, and the sum of the others.
+        """
+        struck = Counter[str]()
+        for path in self.files:
+            struck.update(_ledger(path.with_suffix(".json")).get("struck", {}))
+        ranked = sorted(struck.items(), key=lambda item: (-item[1], item[0]))
+        others = sum(count for _, count in ranked[NAMES:])
+        return dict(ranked[:NAMES]) | ({"other names": others} if others else {})
+
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
 
@@ -210,7 +227,7 @@ def build(
     extraction: Mapping[str, Any] | None = None,
     workers: int = 1,
 ) -> Corpus:
-    """Filtered articles of a dump, split by seed; facts hold pages by outcome besides.
+    """Filtered articles of a dump, split by seed; facts hold pages by outcome besides, and the sentences struck from all of them.
 
     ``raw`` is a dump (``.bz2``), a folder with one, or one of finished shards, which else go to ``scratch``, so that a killed run is taken
     up; ``filters`` and ``extraction`` are fields of :class:`longform.datasets.titles.Filters` and of :class:`Extraction`. The ``subset``
@@ -226,7 +243,7 @@ def build(
             folder = (scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))) / "shards"
             extract(dump_in(raw), folder, extraction=asked, workers=workers)
         shards = Shards(folder)
-        read = {"corpus": name, "pages": shards.counts}
+        read = {"corpus": name, "pages": shards.counts, "struck_sentences": shards.struck}
         selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
     return filtered_corpus(shortened(selection, short_tokens) if subset else selection, count, raw, read)
 
@@ -273,13 +290,14 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
     ids = {one.id for one in candidates if one.id}
     titles = {title for one in candidates for title in one.titles}
     by_id, by_title = dict[str, Document](), dict[str, Document]()
-    for record in Shards(raw / "pages").records():
+    shards = Shards(raw / "pages")
+    for record in shards.records():
         spelt = record["title"].replace(" ", "_")
         if record["id"] in ids or spelt in titles:
             introduction = (Section(record["title"], from_lines(record["sections"][0]["text"])),)
             by_id[record["id"]] = by_title[spelt] = Document(record["id"], "test", introduction)
     chosen, taken = list[tuple[Document, int, int]](), set[str]()
-    facts: dict[str, Any] = {"corpus": name, "years": {}}
+    facts: dict[str, Any] = {"corpus": name, "years": {}, "struck_sentences": shards.struck}
     for split, row in wanted.items():
         passed, missing, before = Counter[str](), list[str](), len(chosen)
         for rank, one in enumerate(row, 1):

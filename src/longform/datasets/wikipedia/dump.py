@@ -18,13 +18,15 @@ from xml.etree import ElementTree
 
 from longform.core.documents import BadInput
 from longform.core.malformed import refusing
+from longform.datasets.wikipedia.marks import Holes
+from longform.datasets.wikipedia.tags import without_extension_tags
 
 MAX_PAGE_BYTES = 4 * 2**20  # twice MediaWiki's own limit of 2 MiB of wikitext ($wgMaxArticleSize), for XML escapes
 READ = 1 << 18  # bytes of bz2 per read
 
 _MAGIC = re.compile(rb"BZh[1-9](?:\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)")  # a block, or an empty stream
 _OPEN, _CLOSE = b"<page>", b"</page>"
-_REDIRECT = re.compile(r"\s*#\s*redirect", re.IGNORECASE)
+_REDIRECT = re.compile(r"\s*#\s*redirect\s*:?\s*\[\[", re.IGNORECASE)
 _YEAR = re.compile(r"(?:AD )?\d{1,4}(?: (?:BC|BCE|AD|CE))?")
 _DISAMBIGUATION = re.compile(
     r"\{\{\s*(?:template:)?(?:[\w -]{0,40}\bdisambig(?:uation)?(?: page| cleanup)?|hndis|geodis|dab|disamb|hospitaldis|schooldis|mathdab"
@@ -185,9 +187,14 @@ def parse_page(xml: bytes) -> Page | str:
         return "no text"
     if _YEAR.fullmatch(title):
         return "year"
-    if title.lower().endswith("(disambiguation)") or _DISAMBIGUATION.search(text):
+    if title.lower().endswith("(disambiguation)") or _says_disambiguation(text):
         return "disambiguation"
     return Page(element.findtext("id") or title, title, text)
+
+
+def _says_disambiguation(text: str) -> bool:
+    """Whether a template says it: one that is commented out or shown as it stands does not."""
+    return bool(_DISAMBIGUATION.search(text) and _DISAMBIGUATION.search(without_extension_tags(text, Holes())))
 
 
 @dataclass(frozen=True)

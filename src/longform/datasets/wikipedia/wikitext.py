@@ -1,15 +1,17 @@
-r"""Wikitext of one page -> its top-level sections as plain text (deng2022 section 4: mwparserfromhell, markup stripped).
+r"""Wikitext of one page -> its top-level sections as plain text, as a reader of the page sees it (deng2022 section 4).
 
-A linear scanner cuts what never shows (comments, references, templates, tables) *before* the tree is built: most of a page.
-``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies."""
+What never shows (comments, references, tables, pictures) is cut and templates, formulas and tags are rendered by linear scanners
+*before* mwparserfromhell builds the tree of what is left: links. A sentence that lacks a piece which the reader sees is left out and
+counted. ``scanned_sections`` does without a tree: the counted fallback for pages on which the parser stalls or dies.
+"""
 
-import html
 import json
 import math
 import re
 import resource
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,116 +20,197 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self
 
-ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
-NESTING = 40  # MediaWiki itself stops expanding templates at depth 40 ($wgMaxTemplateDepth)
+from longform.datasets.wikipedia.marks import (
+    ASIDE,
+    ASIDE_END,
+    BREAK,
+    GONE,
+    HOLE,
+    LINE,
+    TEMPLATE_HOLES,
+    Holes,
+    decoded,
+    hole_name,
+    literal,
+    plain,
+    without_marks,
+)
+from longform.datasets.wikipedia.tags import without_extension_tags, without_html
+from longform.datasets.wikipedia.templates import without_templates
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_UNSEEN_TAGS = (
-    "ref|gallery|math|chem|ce|score|timeline|imagemap|templatedata|graph|mapframe|hiero|syntaxhighlight|source"
+ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
+PARAGRAPH = "\n"  # between the paragraphs of a section
+
+_HEADING = re.compile(rf"^[ \t{GONE}{BREAK}]*(={{1,6}})([^\n]+?)(?<!=)\1[ \t{GONE}]*$", re.MULTILINE)
+_UNCLOSED = re.compile(  # a table or template that never ends, and the rows or parameters below it
+    rf"^[ \t:{GONE}]*(?:\{{\|.*(?:\n[ \t]*[|!].*)*|\{{\{{.*(?:\n[ \t]*[|!].*)+)", re.MULTILINE
 )
-_EMPTY_TAG = re.compile(rf"<(?:{_UNSEEN_TAGS}|references|section|nowiki)\b[^<>]*/>", re.IGNORECASE)
-_UNSEEN_TAG = re.compile(
-    # a lookahead and its backreference stand for a possessive repeat, which Python 3.11.2 gets wrong beside groups
-    rf"<(?P<name>{_UNSEEN_TAGS}|references)\b[^<>]*(?<!/)>(?=(?P<inside>(?:(?!</?(?P=name)\b).)*))(?P=inside)</(?P=name)\s*>",
-    re.IGNORECASE | re.DOTALL,
+_UNMATCHED = re.compile(r"\{\{+|\}\}+|^[ \t]*\|\}", re.MULTILINE)
+_NO_TEXT_LINK = re.compile(r"\[\[\s*(?:file|image|category)\s*:", re.IGNORECASE)
+_INTERLANGUAGE = re.compile(
+    r"\[\[(?:(?!(?:wp|mw|doi|voy)\b)[a-z]{2,3}(?:-[a-z]+)+|(?!(?:wp|mw|doi|voy)\b)[a-z]{2,3}|simple)\s*:(?!//)[^\[\]\n]*\]\]"
 )
-_BRACKETS = re.compile(r"\{{2,}|\}{2,}|^[ \t:]*\{\||^[ \t]*\|\}(?!\})", re.MULTILINE)
-_HEADING = re.compile(r"^(={1,6})([^\n]+?)(?<!=)\1[ \t]*$", re.MULTILINE)
-_NO_TEXT_LINK = re.compile(r"\[\[\s*:?(?:file|image|media|category)\s*:", re.IGNORECASE)
-_INTERLANGUAGE = re.compile(r"\[\[[a-z]{2,3}(?:-[a-z]+)*:[^\[\]|\n]*\]\]")
+_COLON_LINK = re.compile(r"\[\[\s*:\s*")
+_PIPE_TRICK = re.compile(r"\[\[([^\[\]|\n]+)\|\s*\]\]")
 _QUOTES = re.compile(r"'{2,}")
-_FOUR = re.compile(r"(?<=\w)'{4}(?=\w)")  # elsewhere four are two pairs around a template that is gone
 _LINK_BRACKETS = re.compile(r"\[\[|\]\]")
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>|__[A-Z]+__")
 _PIPED = re.compile(r"\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]")
 _OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\[\]]*)\]")
-_LIST = re.compile(r"^[*#:;]+\s*", re.MULTILINE)
-_EMPTY_PAIR = re.compile(r"\(\s*(?:[;,:–-]\s*)*\)")
-_BAD_OPENING = re.compile(r"\(\s*(?:[;,:]\s*)+")
+_SWITCHES = re.compile(
+    r"__(?:NOTOC|FORCETOC|TOC|NOEDITSECTION|NEWSECTIONLINK|NONEWSECTIONLINK|NOGALLERY|HIDDENCAT|EXPECTUNUSEDCATEGORY|INDEX|NOINDEX"
+    r"|STATICREDIRECT|NOTITLECONVERT|NOTC|NOCONTENTCONVERT|NOCC|DISAMBIG|NOGLOBAL|START|END|EXPECTUNUSEDTEMPLATE)__"
+)
+_VARIANTS = re.compile(r"-\{(?:[a-zA-Z;-]*\|)?([^{}]*)\}-")
+_NO_TEXT = re.compile(rf"(?:[\s*#:;.,{GONE}{TEMPLATE_HOLES}]|{ASIDE}[^{ASIDE_END}]*{ASIDE_END})*")
+_NOTE = re.compile(rf"[{TEMPLATE_HOLES}]")
+_FURNITURE = re.compile(rf"^[{GONE}{TEMPLATE_HOLES}]*[{TEMPLATE_HOLES}]{GONE}(?=\w)")  # {{Box}}'''Name''' is
+_LIST_ITEM = re.compile(rf"[ \t{GONE}]*([*#:;]+)\s*")
+_EMPTY_PAIR = re.compile(rf"[(\[][\s;,:–-]*{GONE}[\s;,:–{GONE}-]*[)\]]|\([\s;,:–{GONE}-]*{GONE}[\s;,:–-]*\)")
+_BAD_OPENING = re.compile(rf"\((?=[\s;,:{GONE}]*{GONE})[\s{GONE}]*(?:[;,:]+[\s{GONE}]*)+")
+_BAD_CLOSING = re.compile(rf"[\s;,:]*(?:[;,:][\s]*{GONE}|{GONE}[\s{GONE}]*[;,:])[\s{GONE}]*\)")
+_BEFORE_STOP = re.compile(rf"[ \t]+{GONE}[ \t{GONE}]*(?=[,.;:](?:\s|$))|{GONE}[ \t{GONE}]+(?=[,.;:](?:\s|$))")
 _SPACE = re.compile(r"[^\S\n]+")
-_MAGIC = re.compile(r"__[A-Z]+__")
-_RESIDUE = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|^\s*\{\|.*$|^\s*\|.*$|</?[a-zA-Z][^<>\n]*>", re.MULTILINE)
+_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")  # soft hyphens, zero widths, marks of direction
+_NO_MARKUP = "{}<>=_'~"  # the tree is to see links and entities alone
+_LEADING = re.compile(r"^[-*#:;|!]+")
+_RESIDUE = re.compile(r"\[\[|\]\]")
+_OPEN_END = re.compile(
+    rf"(?:[:,(–=/-]|\b(?:of|is|are|was|were|the|an?|and|or|by|in|at|to|with|from|as|for|about|than))[\s{GONE}]*$"
+)
+_SENTENCE_END = re.compile(rf"[.!?…](?:['\"”’)\]]|{GONE})*[\s{GONE}]*$")
 _BOOT = (
     "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {}, {})"
 )
 Sections = list[tuple[str, str]]
 
 
-def sections(wikitext: str) -> Sections:
-    """Title and plain text of the introduction and of every level-two section, in order; the parser may raise anything."""
+def sections(wikitext: str, struck: Counter[str] | None = None) -> Sections:
+    """Title and plain text of the introduction and of every level-two section, in order; the parser may raise anything.
+
+    A sentence in which a template or tag shows text that is not known is left out; ``struck`` counts them by that name.
+    """
+    return without_holes(*marked_sections(wikitext, _by_tree), struck)
+
+
+def scanned_sections(wikitext: str, struck: Counter[str] | None = None) -> Sections:
+    """The same shape by regular expressions and a bracket scanner alone; linear in the page's length."""
+    return without_holes(*marked_sections(wikitext, _by_scanner), struck)
+
+
+def _by_tree(text: str) -> str:
     import mwparserfromhell
 
-    return _split(wikitext, lambda body: str(mwparserfromhell.parse(body).strip_code(keep_template_params=False)))
+    return str(mwparserfromhell.parse(text).strip_code(collapse=False))
 
 
-def scanned_sections(wikitext: str) -> Sections:
-    """The same shape by regular expressions and a bracket scanner alone; linear in the page's length."""
-
-    def strip(text: str) -> str:
-        for _ in range(3):  # links inside links
-            text, links = _PIPED.subn(r"\1", text)
-            if not links:
-                break
-        text = _TAG.sub("", _OUTSIDE.sub(r"\1", text))
-        return html.unescape(_LIST.sub("", text))
-
-    return _split(wikitext, strip)
+def _by_scanner(text: str) -> str:
+    for _ in range(3):  # links inside links
+        text, links = _PIPED.subn(r"\1", text)
+        if not links:
+            break
+    text = _OUTSIDE.sub(r"\1", text)
+    return decoded(text)
 
 
-def _split(wikitext: str, strip: Callable[[str], str]) -> Sections:
-    text = seen_part(wikitext)
+def marked_sections(wikitext: str, strip: Callable[[str], str]) -> tuple[Sections, list[str]]:
+    """Sections in which a character stands for each text that is not known, and the names of these characters."""
+    holes = Holes()
+    text = seen_part(wikitext, holes)
     headings = [match for match in _HEADING.finditer(text) if len(match[1]) <= 2]
     starts = [0, *(match.end() for match in headings)]
     ends = [*(match.start() for match in headings), len(text)]
-    titles = [ABSTRACT, *(match[2].strip() for match in headings)]
-    bodies = [_HEADING.sub("", text[start:end]) for start, end in zip(starts, ends, strict=True)]
-    return [(tidy(strip(title)), tidy(strip(body))) for title, body in zip(titles, bodies, strict=True)]
+    titles = [ABSTRACT, *(match[2] for match in headings)]
+    found: Sections = []
+    for title, start, end in zip(titles, starts, ends, strict=True):
+        body = _HEADING.sub(BREAK, text[start:end])
+        heading = HOLE.sub("", title.replace(LINE, " ").replace(BREAK, " "))
+        found.append((" ".join(readable([heading], strip)), PARAGRAPH.join(readable(paragraphs(body), strip))))
+    return found, holes.names
 
 
-def seen_part(wikitext: str) -> str:
-    """The wikitext without comments, references, templates, tables, files and categories."""
-    text = _EMPTY_TAG.sub("", _COMMENT.sub("", wikitext))
-    for _ in range(4):  # innermost pairs first; four rounds undo deeper nesting than any tag of the list allows
-        text = _UNSEEN_TAG.sub("", text)
-    return without_quotes(_INTERLANGUAGE.sub("", without_media(without_brackets(text))))
+def without_holes(marked: Sections, names: list[str], struck: Counter[str] | None = None) -> Sections:
+    """Sections without the sentences that have a hole; ``struck`` counts them, under the name of their first hole."""
+    if HOLE.search("".join(text for _, text in marked)) is None:
+        return marked
+    from longform.core.text.sentences import sentences
+
+    found: Sections = []
+    for title, text in marked:
+        kept = []
+        for paragraph in text.split(PARAGRAPH):
+            if HOLE.search(paragraph):
+                whole = []
+                for start, end in sentences(paragraph):
+                    hole = HOLE.search(paragraph, start, end)
+                    if hole is None:
+                        whole.append(paragraph[start:end])
+                    elif struck is not None:
+                        struck[hole_name(hole[0], names)] += 1
+                paragraph = " ".join(whole)
+            if paragraph:
+                kept.append(paragraph)
+        found.append((title, PARAGRAPH.join(kept)))
+    return found
+
+
+def seen_part(wikitext: str, holes: Holes | None = None) -> str:
+    """The wikitext that is seen, with links and lines alone left as markup; the characters of :mod:`.marks` stand in it."""
+    holes = Holes() if holes is None else holes
+    text = without_extension_tags(without_marks(wikitext), holes)
+    text = without_templates(text, holes)
+    text = _UNMATCHED.sub(GONE, _UNCLOSED.sub(BREAK, text))
+    text = without_html(text)
+    text = _INTERLANGUAGE.sub(GONE, without_media(text))
+    text = _PIPE_TRICK.sub(_without_qualifier, _COLON_LINK.sub("[[", text))
+    text = _SWITCHES.sub(GONE, text)
+    if "-{" in text:
+        text = _VARIANTS.sub(_first_variant, text)
+    return without_quotes(text)
+
+
+def _without_qualifier(match: re.Match[str]) -> str:
+    """``[[Foo (bar)|]]`` shows ``Foo``."""
+    shown = re.sub(r"\s*\([^()]*\)$|,.*$", "", match[1].rsplit(":", 1)[-1]).strip()
+    return f"[[{match[1]}|{shown}]]"
+
+
+def _first_variant(match: re.Match[str]) -> str:
+    """``-{zh-hans:a; zh-hant:b}-`` shows its first."""
+    first = match[1].split(";")[0]
+    return re.sub(r"^\s*[a-z]{2,3}(?:-[a-z]+)?\s*:\s*", "", first) if ";" in match[1] else match[1]
 
 
 def without_quotes(text: str) -> str:
     """Cut the apostrophes of bold and italic line by line, before the tree: empty or unbalanced runs confuse it.
 
-    Four inside a word are one and bold. If bold and italic are both unbalanced, one bold is ``'`` and italic.
+    The rules are MediaWiki's: of four apostrophes one is shown, of more than five all but five; where bold and italic are both
+    unbalanced in a line one bold is an apostrophe and italic, the first one after a single letter, else after a word, else after a blank.
     """
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if "''" in line:
-            lengths = [len(run) for run in _QUOTES.findall(line)]
-            bold, italic = (sum(length in kinds for length in lengths) for kinds in ((3, 4, 5), (2, 5)))
-            if bold % 2 and italic % 2:
-                line = re.sub(r"(?<=\w)'''(?=s?\b|\s)", "'", line, count=1)
-            lines[number] = _QUOTES.sub("", _FOUR.sub("'", line))
+            lines[number] = _without_quotes(line)
     return "\n".join(lines)
 
 
-def without_brackets(text: str) -> str:
-    """Cut ``{{...}}``, ``{{{...}}}`` and ``{|...|}`` with all that nests inside; an opening that never closes stays."""
-    opened: list[tuple[str, int]] = []
-    spans: list[tuple[int, int]] = []
-    for mark in _BRACKETS.finditer(text):
-        symbol, start = mark.group().strip(" \t:"), mark.start()
-        pairs = 1 if "|" in symbol else len(symbol) // 2
-        for pair in range(pairs):
-            if symbol[0] == "{":
-                opened.append((symbol[:2], start + 2 * pair))
-                continue
-            # a closing mark belongs to the nearest opening of its kind; openings above it were never closed
-            kind = "{|" if symbol[:2] == "|}" else "{{"
-            end = mark.end() if pair == pairs - 1 else start + 2 * pair + 2
-            for depth in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
-                if opened[depth][0] == kind:
-                    spans.append((opened[depth][1], end))
-                    del opened[depth:]
-                    break
-    return _cut(text, spans)
+def _without_quotes(line: str) -> str:
+    runs = list(_QUOTES.finditer(line))
+    shown = {run.start(): max(0, len(run[0]) - 5) if len(run[0]) > 5 else int(len(run[0]) == 4) for run in runs}
+    lengths = {run.start(): len(run[0]) - shown[run.start()] for run in runs}
+    bold = sum(length in (3, 5) for length in lengths.values())
+    italic = sum(length in (2, 5) for length in lengths.values())
+    if bold % 2 and italic % 2:
+        candidates: dict[str, int] = {}
+        for run in runs:
+            if lengths[run.start()] == 3:
+                before = line[: run.start()][-2:]
+                kind = "blank" if before[-1:] == " " else "letter" if before[:-1] == " " else "word"
+                candidates.setdefault(kind, run.start())
+        for kind in ("letter", "word", "blank"):
+            if kind in candidates:
+                shown[candidates[kind]] += 1
+                break
+    return _QUOTES.sub(lambda run: "'" * shown[run.start()] or GONE, line)
 
 
 def without_media(text: str) -> str:
@@ -147,17 +230,79 @@ def _cut(text: str, spans: list[tuple[int, int]]) -> str:
     kept, position = [], 0
     for start, end in sorted(spans):
         if start >= position:
-            kept.append(text[position:start])
+            kept += [text[position:start], GONE]
         position = max(position, end)
     return "".join(kept) + text[position:]
 
 
+def paragraphs(body: str) -> list[str]:
+    """Paragraphs as MediaWiki makes them of lines: a list item or an indented line is one, a single line break is a blank."""
+    found: list[str] = []
+    running: list[str] = []
+
+    def close() -> None:
+        if running:
+            found.append(" ".join(running))
+            running.clear()
+
+    for block in body.split(BREAK):
+        for line in block.split("\n"):
+            item = _LIST_ITEM.match(line)
+            if _NO_TEXT.fullmatch(line) or re.fullmatch(r"\s*-{4,}.*", line):
+                close()
+            elif item:
+                close()
+                found.append(_without_note_at_end(line[item.end() :]))
+            elif line.startswith(" "):  # shown line by line
+                running.append((LINE if running else "") + line)
+            else:
+                running.append(line)
+        close()
+    return [_without_notes(paragraph) for paragraph in found]
+
+
+def _without_notes(paragraph: str) -> str:
+    """Without templates that are not known but only follow a sentence, or stand against its first word: notes and furniture."""
+    paragraph = _FURNITURE.sub(GONE, paragraph)
+    pieces, position = [], 0
+    for hole in _NOTE.finditer(paragraph):
+        pieces.append(paragraph[position : hole.start()])
+        position = hole.end()
+        after = paragraph[position:].lstrip(GONE)
+        ends = not after or after[0].isspace() or _NOTE.match(after)
+        pieces.append(GONE if ends and _SENTENCE_END.search("".join(pieces)[-20:]) else hole[0])
+    return "".join([*pieces, paragraph[position:]])
+
+
+def _without_note_at_end(item: str) -> str:
+    """A list item without templates that are not known at its end, unless the words before ask for more."""
+    bare = item.rstrip(f" \t{GONE}")
+    while bare and _NOTE.fullmatch(bare[-1]):
+        rest = bare[:-1].rstrip(f" \t{GONE}")
+        if rest and not _NOTE.fullmatch(rest[-1]) and _OPEN_END.search(rest):
+            return item
+        bare = rest
+    return bare + GONE
+
+
+def readable(parts: list[str], strip: Callable[[str], str]) -> list[str]:
+    """Paragraphs without links, entities and marks, those that are empty left out."""
+    text = "\n\n".join(_LEADING.sub(lambda match: literal(match[0]), part) for part in parts if part)
+    for sign in _NO_MARKUP:
+        text = text.replace(sign, literal(sign))
+    return [shown for paragraph in strip(text).split("\n\n") if (shown := tidy(paragraph))]
+
+
 def tidy(text: str) -> str:
-    """One blank between words, one line break between paragraphs, nothing left of markup that never closed."""
-    text = _MAGIC.sub("", _RESIDUE.sub("", text))
-    text = _BAD_OPENING.sub("(", _EMPTY_PAIR.sub("", text))
+    """One blank between words, no traces of what was cut, nothing left of markup that never closed."""
+    text = _RESIDUE.sub(GONE, text)
+    if GONE in text:
+        text = _EMPTY_PAIR.sub(GONE, text)
+        text = _BAD_CLOSING.sub(")", _BAD_OPENING.sub("(", text))
+        text = _BEFORE_STOP.sub("", text)
+    text = _UNSEEN.sub("", plain(text.replace("\n", " ").replace(LINE, "\n")))
     lines = (_SPACE.sub(" ", line).strip() for line in text.split("\n"))
-    return "\n".join(re.sub(r" (?=[,.;:](?:\s|$))", "", line) for line in lines if line)
+    return "\n".join(line for line in lines if line)
 
 
 @dataclass
@@ -171,6 +316,7 @@ class GuardedParser:
     page_seconds: int = 20
     memory: int = 800 * 2**20
     wall_factor: int = 30
+    struck: Counter[str] = field(default_factory=Counter)  # sentences left out of all pages, by what left a hole
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _pipe: Any = field(default=None, repr=False)  # to the child
 
@@ -182,13 +328,15 @@ class GuardedParser:
 
     def read(self, wikitext: str) -> tuple[Sections | None, str]:
         """Sections and ``parsed``; or the scanner's and why; or None and ``unreadable`` if the scanner fails, too."""
-        found, outcome = self._ask("parse", wikitext)
-        if found is not None:
-            return found, "parsed"
+        marked, outcome = self._ask("parse", wikitext)
+        if marked is not None:
+            return without_holes(*marked, self.struck), "parsed"
         scanned, _ = self._ask("scan", wikitext)
-        return (scanned, f"{outcome}: scanned") if scanned is not None else (None, "unreadable")
+        if scanned is None:
+            return None, "unreadable"
+        return without_holes(*scanned, self.struck), f"{outcome}: scanned"
 
-    def _ask(self, mode: str, wikitext: str) -> tuple[Sections | None, str]:
+    def _ask(self, mode: str, wikitext: str) -> tuple[tuple[Sections, list[str]] | None, str]:
         if self._child is None:
             self._pipe, theirs = Pipe()
             code = _BOOT.format(str(Path(__file__).parents[3]), theirs.fileno(), self.page_seconds, self.memory)
@@ -202,7 +350,10 @@ class GuardedParser:
             answer, outcome = json.loads(self._pipe.recv_bytes())
         except (OSError, EOFError):
             return None, self._end()
-        return None if answer is None else [(title, text) for title, text in answer], outcome
+        if answer is None:
+            return None, outcome
+        marked, names = answer
+        return ([(title, text) for title, text in marked], names), outcome
 
     def _end(self, stalled: bool = False) -> str:
         if self._child is None:
@@ -228,9 +379,9 @@ def serve(pipe: int, page_seconds: int, memory: int) -> None:
             used = resource.getrusage(resource.RUSAGE_SELF)
             limit = math.ceil(used.ru_utime + used.ru_stime) + page_seconds
             resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-            answer: tuple[Sections | None, str]
+            answer: tuple[tuple[Sections, list[str]] | None, str]
             try:
-                answer = sections(wikitext) if mode == "parse" else scanned_sections(wikitext), "parsed"
+                answer = marked_sections(wikitext, _by_tree if mode == "parse" else _by_scanner), "parsed"
             except MemoryError:
                 answer = None, "out of memory"
             except Exception as error:

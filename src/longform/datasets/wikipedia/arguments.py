@@ -1,0 +1,80 @@
+"""Parameters of one template, and what is listed of all templates."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_DATA = Path(__file__).with_name("data") / "templates.yaml"
+
+
+_NAME = re.compile(r"[\w .-]*\s*$")
+
+
+Renderer = Callable[["Arguments"], str | None]
+
+
+class Arguments:
+    """Parameters of one template, those without a name under "1", "2" ...; a missing one is empty."""
+
+    def __init__(self, name: str, parts: list[str]) -> None:
+        self.name = name
+        self.named: dict[str, str] = {}
+        self.positional: list[str] = []
+        for part in parts:
+            key, equals, value = part.partition("=")
+            if equals and _NAME.match(key) and "<" not in key:
+                self.named[key.strip().lower()] = value.strip()
+            else:
+                self.positional.append(part)
+        for place, value in enumerate(self.positional, 1):
+            self.named.setdefault(str(place), value)
+
+    def __getitem__(self, key: int | str) -> str:
+        return self.named.get(str(key), "").strip(" \n\t")
+
+    def first(self, *keys: int | str) -> str:
+        """The first of some parameters that is not empty."""
+        for key in keys:
+            if self[key]:
+                return self[key]
+        return ""
+
+    def items(self, start: int = 1) -> list[str]:
+        """Parameters that are numbered, from one on, without those that are empty."""
+        numbers = sorted(int(key) for key in self.named if key.isdecimal() and int(key) >= start)
+        return [self[number] for number in numbers if self[number]]
+
+    def yes(self, key: str) -> bool:
+        """Whether a switch is on."""
+        return self[key].lower() in ("y", "yes", "on", "true", "1")
+
+
+@cache
+def data() -> dict[str, Any]:
+    return dict(yaml.safe_load(_DATA.read_text(encoding="utf-8")))
+
+
+def names_in(listed: str) -> list[str]:
+    return [name for part in listed.replace("\n", "").split("|") if (name := part.strip())]
+
+
+@cache
+def _hidden() -> tuple[frozenset[str], re.Pattern[str]]:
+    return frozenset(names_in(data()["hidden"])), re.compile(data()["hidden_patterns"].replace(" |", "|"))
+
+
+@cache
+def hidden(name: str) -> bool:
+    """Whether a template shows nothing in the running text: a note, a hatnote, layout."""
+    names, patterns = _hidden()
+    return name in names or patterns.fullmatch(name) is not None
+
+
+def grouped(text: str) -> str:
+    """A number with commas between groups of three; other text as it is."""
+    match = re.fullmatch(r"([-−+]?)0*(\d+?)(\d{0,0})(\.\d+)?", text.strip())
+    return f"{match[1]}{int(match[2]):,}{match[4] or ''}" if match else text

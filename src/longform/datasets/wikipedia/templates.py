@@ -1,0 +1,231 @@
+"""Templates of a page as its reader sees them: one pass over the brackets, parser functions, and what is not known as a hole.
+
+What each template shows is in :mod:`.template_text`. A template that is not known, or whose text needs the day of reading or other
+pages, leaves a hole of its name.
+"""
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from longform.datasets.wikipedia.arguments import Arguments, grouped, hidden
+from longform.datasets.wikipedia.marks import BREAK, FRACTION, GONE, HOLE, Holes, literal, plain
+from longform.datasets.wikipedia.template_text import family, renderers
+
+NESTING = 40  # MediaWiki itself stops expanding templates at depth 40 ($wgMaxTemplateDepth)
+_MARKS = re.compile(r"\{{2,}|\}{2,}|^[ \t:\uf080]*\{\||^[ \t\uf080]*\|\}(?!\})", re.MULTILINE)
+_SEPARATORS = re.compile(r"\[\[|\]\]|\|")
+_SPACES = re.compile(r"[\s_]+")
+_PREFIX = re.compile(r"^(?:(?:subst|safesubst|template|msgnw|msg)\s*:\s*)+", re.IGNORECASE)
+
+
+def without_templates(text: str, holes: Holes) -> str:
+    """Templates rendered, innermost first, and tables cut; an opening that never closes stays.
+
+    One pass over the brackets with a stack, so a page costs linear time.
+    """
+    pieces: list[str] = []
+    opened: list[list[Any]] = []  # kind, how many braces, number of pieces before it
+    position = 0
+    for mark in _MARKS.finditer(text):
+        pieces.append(text[position : mark.start()])
+        position = mark.end()
+        symbol = mark[0].strip(" \t:" + GONE)
+        if symbol == "{|":
+            opened.append(["{|", 0, len(pieces)])
+            pieces.append(mark[0])
+        elif symbol == "|}":
+            place = _nearest(opened, "{|")
+            if place is None:
+                pieces.append(mark[0])
+            else:
+                del pieces[opened[place][2] :]
+                del opened[place:]
+                pieces.append(BREAK)
+        elif symbol[0] == "{":
+            opened.append(["{{", len(symbol), len(pieces)])
+            pieces.append(symbol)
+        else:
+            left = _close_braces(len(symbol), opened, pieces, holes)
+            pieces.append("}" * left)
+    pieces.append(text[position:])
+    return re.sub(rf"(?<=\d){FRACTION}", " ", "".join(pieces)).replace(FRACTION, "")
+
+
+def _nearest(opened: list[list[Any]], kind: str) -> int | None:
+    """Place of the nearest opening of a kind; those above it were never closed."""
+    for place in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
+        if opened[place][0] == kind:
+            return place
+    return None
+
+
+def _close_braces(count: int, opened: list[list[Any]], pieces: list[str], holes: Holes) -> int:
+    """Close as many templates as ``count`` braces end; returns the braces that are left over."""
+    while count >= 2:
+        place = _nearest(opened, "{{")
+        if place is None:
+            break
+        _, braces, start = opened[place]
+        used = 3 if count >= 3 and braces >= 3 else 2
+        inside = "".join(pieces[start + 1 :])
+        if used == 2 and count == 3 and inside.count("{") > inside.count("}"):  # the first brace is the parameter's own
+            inside, count = inside + "}", 2
+        shown = _default(inside) if used == 3 else render(inside, holes)
+        del pieces[start:]
+        del opened[place:]
+        rest = braces - used
+        if rest >= 2:
+            opened.append(["{{", rest, len(pieces)])
+        if rest:
+            pieces.append("{" * rest)
+        pieces.append(shown)
+        count -= used
+    return count
+
+
+def _default(inside: str) -> str:
+    """``{{{1|text}}}`` outside a template: its default."""
+    name, bar, text = inside.partition("|")
+    return text.split("|")[0] if bar else literal("{{{" + name + "}}}")
+
+
+def split_arguments(inside: str) -> list[str]:
+    """The parts between the bars that stand outside links."""
+    parts, start, depth = [], 0, 0
+    for mark in _SEPARATORS.finditer(inside):
+        if mark[0] == "[[":
+            depth += 1
+        elif mark[0] == "]]":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            parts.append(inside[start : mark.start()])
+            start = mark.end()
+    if depth:  # a link that never closes hides no bar
+        return inside.split("|")
+    return [*parts, inside[start:]]
+
+
+def render(inside: str, holes: Holes) -> str:
+    """What the reader sees of a template, given what stands between its braces: text, nothing, or a hole."""
+    parts = [inside] if "|" not in inside and ":" not in inside else split_arguments(inside)
+    name = template_name(parts[0])
+    shown = _parser_function(parts, holes) if ":" in name or name.startswith("#") else None
+    if shown is None:
+        renderer = renderers().get(name)
+        if renderer is not None:
+            shown = renderer(_arguments(name, parts))
+        elif hidden(name):
+            shown = GONE
+        else:
+            renderer = family(name)
+            shown = None if renderer is None else renderer(_arguments(name, parts))
+    if shown is None and "\n" in inside.strip():  # set over several lines: a box beside the text
+        return BREAK
+    if shown is None:
+        return holes.mark(name if len(name) <= 60 else name[:60])
+    return (shown or GONE).replace("=", literal("=")).replace("\n|", "\n" + literal("|"))
+
+
+def _arguments(name: str, parts: list[str]) -> Arguments:
+    return Arguments(name, [part.replace(GONE, "") for part in parts[1:]])
+
+
+@lru_cache(maxsize=4096)
+def template_name(part: str) -> str:
+    """The name as it is compared: lower case, one blank for any blanks or underscores."""
+    bare = HOLE.sub("", part).replace(GONE, "")
+    return _PREFIX.sub("", _SPACES.sub(" ", plain(bare)).strip()).lower()
+
+
+# Parser functions and variables
+
+
+_OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def calculated(expression: str) -> float | None:
+    """The value of a sum of numbers, or None for anything else."""
+    text = re.sub(r"\b(\d+)\s*(?:div)\b", r"\1/", expression.replace("−", "-")).replace(" mod ", "%")
+    if len(text) > 200 or re.search(r"[^\d\s.+*/%()-]|\*\*|//", text):
+        return None
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ZeroDivisionError, KeyError, OverflowError):
+        return None
+
+
+def _value(node: ast.expr) -> float:
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_value(node.left), _value(node.right))
+    if isinstance(node, ast.UnaryOp):
+        return _OPERATORS[type(node.op)](_value(node.operand))
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return node.value
+    raise KeyError(type(node).__name__)
+
+
+def _number(value: float) -> str:
+    return f"{value:.12g}".replace("-", "−")
+
+
+def _switch(parts: list[str]) -> str:
+    """The branch of ``{{#switch: value | a | b = text | #default = text}}``."""
+    value, default, falling = parts[0].strip(), "", False
+    for part in parts[1:]:
+        case, equals, text = part.partition("=")
+        falling = falling or case.strip() == value
+        if equals and falling:
+            return text.strip()
+        if equals and case.strip() == "#default":
+            default = text.strip()
+        if not equals:
+            default = case.strip()
+    return default
+
+
+_SILENT = frozenset(
+    ("defaultsort", "displaytitle", "#tag:ref", "#tag:references", "defaultsortkey", "defaultcategorysort")
+)
+
+
+def _parser_function(parts: list[str], holes: Holes) -> str | None:
+    """``{{#if: ...}}``, ``{{formatnum: ...}}`` and their kin; "" for nothing shown, None if it is none of these."""
+    function, _, first = parts[0].partition(":")
+    function = template_name(function)
+    first, rest = first.strip(), [part.strip() for part in parts[1:]]
+    branches = [*rest, "", ""]
+    if function in _SILENT:
+        return GONE
+    if function == "#tag":
+        return GONE if first.lower() in ("ref", "references", "gallery") else None
+    if function == "#if":
+        return branches[0] if first.replace(GONE, "") else branches[1]
+    if function == "#ifeq":
+        return branches[1] if first == branches[0] else branches[2] if len(rest) > 2 else ""
+    if function == "#switch":
+        return _switch([first, *rest])
+    if function == "#expr":
+        value = calculated(plain(first))
+        return None if value is None else _number(value)
+    if function == "formatnum":
+        return grouped(first) if "r" not in [part.lower() for part in rest] else first.replace(",", "")
+    simple: dict[str, Callable[[str], str]] = {
+        "lc": str.lower,
+        "uc": str.upper,
+        "ucfirst": lambda text: text[:1].upper() + text[1:],
+        "lcfirst": lambda text: text[:1].lower() + text[1:],
+        "nowrap": str,
+    }
+    return simple[function](first) if function in simple else None
