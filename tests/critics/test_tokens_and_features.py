@@ -156,6 +156,18 @@ def test_texts_that_mauve_cannot_compare_are_named():
     refuses("no clusters yet", measure.Mauve().tally, [])
 
 
+@pytest.mark.parametrize("batch", [1, 3, 32])
+def test_texts_in_batches_have_the_features_that_they_have_alone(tmp_path, batch):
+    network = AutoModel.from_pretrained(lm_folder(tmp_path, window=64)).eval()
+    rng = generator("batched features")
+    rows = [rng.integers(0, 200, size).tolist() for size in (9, 1, 0, 64, 30, 9, 2)]
+    found = features.last_states(network, rows, batch, "x")
+    for row, feature in zip(rows, found, strict=True):
+        with torch.no_grad():
+            alone = network(input_ids=torch.tensor([row])).last_hidden_state[0, -1].numpy() if row else np.zeros(1)
+        np.testing.assert_allclose(feature, np.broadcast_to(alone, feature.shape), atol=1e-5)
+
+
 def test_a_feature_is_the_last_hidden_state_of_the_last_token_an_empty_text_is_counted_a_long_one_cut(tmp_path):
     folder, texts = lm_folder(tmp_path / "lm", window=256), documents(6)
     found = features.read(documents=texts, reader=folder, name="x", splits=["train", "validation", "test"])

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -97,9 +98,12 @@ def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_
     assert drafts.read_bytes().startswith(before[:-9] + b"\n")  # taken up, not begun again
 
 
+@pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize("overlap", PROTOCOLS)
-def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap):
+def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap, on_device, monkeypatch):
     """The definition, replayed draw by draw with a plain forward pass over the context of the protocol."""
+    how = partial(certain_draws.certain_draws, on_device=on_device)
+    monkeypatch.setattr(long_documents, "certain_draws", how)
     network = AutoModelForCausalLM.from_pretrained(model).eval()
     drafts = [Draft(i, 0, 100 + i, [0, 5, 0]) for i in range(3)]
     sample(Referee(network, margin=1e-4), drafts, Sampling(50, overlap, 16), end=-1)
@@ -170,13 +174,14 @@ def test_bad_settings_are_one_sentence(model, tmp_path, over, sentence):
     refuses(sentence, make, model, tmp_path, **over)
 
 
+@pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize("rule", [Truncation(), Truncation(3), Truncation(0, 0.5), Truncation(5, 2.0), Truncation(99)])
-def test_no_error_below_the_margin_changes_a_certain_draw(rule):
+def test_no_error_below_the_margin_changes_a_certain_draw(rule, on_device):
     rng = torch.Generator().manual_seed(0)
     exact = torch.randn(600, 12, generator=rng, dtype=torch.float64)
     words, margin = keys(range(600), 3), 0.05
     seen = (exact + (torch.rand(600, 12, generator=rng) - 0.5) * margin).float()  # spread of errors below the margin
-    tokens, certain = certain_draws.certain_draws(seen, words, rule, margin)
+    tokens, certain = certain_draws.certain_draws(seen, words, rule, margin, on_device)
     wanted = torch.zeros_like(tokens)  # the definition: keep the k best, add noise, take the largest
     for place, (row, word) in enumerate(zip(exact / rule.temperature, words, strict=True)):
         allowed = row >= row.sort(descending=True).values[min(rule.top_k or 12, 12) - 1]

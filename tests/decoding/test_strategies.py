@@ -220,6 +220,36 @@ def test_draws_invert_the_cumulative_distribution_and_pass_over_a_blocked_row():
         assert below - 1e-12 <= uniform[row] <= upto + 1e-12 and torch.isfinite(scores[row, drawn[row]])
 
 
+def drawable(rows=200, vocabulary=40, dtype=torch.float32):
+    scores = 3 * torch.randn(rows, vocabulary, generator=torch.Generator().manual_seed(1), dtype=dtype)
+    scores[torch.rand(rows, vocabulary, generator=torch.Generator().manual_seed(2)) < 0.5] = -torch.inf
+    scores[7] = -torch.inf
+    return scores
+
+
+def test_draws_on_a_device_are_the_processors_and_take_the_same_numbers():
+    scores, streams = drawable(), [[generator("on a device", row) for row in range(200)] for _ in range(2)]
+    here, there = draws(scores, streams[0], False), draws(scores, streams[1], True)
+    assert there.tolist() == here.tolist() and here[7] == -1
+    assert [stream.random() for stream in streams[0]] == [stream.random() for stream in streams[1]]
+
+
+def test_a_draw_at_a_tokens_edge_is_the_processors_whatever_order_a_device_adds_in(monkeypatch):
+    scores = drawable()[8:]
+    mass = np.exp(scores.double().numpy() - scores.double().numpy().max(1, keepdims=True)).cumsum(1)
+    edges = np.random.default_rng(0).integers(0, 40, len(scores))
+    shares = mass[np.arange(len(scores)), edges] / mass[:, -1]  # to the last bit or next to it
+    shares = np.clip(shares, 0, 1 - 2**-53)
+    wanted = sampling.inverted(scores, shares)
+    whole = torch.Tensor.cumsum
+    monkeypatch.setattr(
+        torch.Tensor, "cumsum", lambda rows, dim: whole(rows, dim) * (1 + 3e-14)
+    )  # another order of adding
+    assert sampling.inverted_on_device(scores, shares).tolist() == wanted.tolist()
+    monkeypatch.setattr(sampling, "ROUNDING", 0.0)
+    assert sampling.inverted_on_device(scores, shares).tolist() != wanted.tolist()
+
+
 @pytest.mark.parametrize("top_p", [0.01, 0.5, 0.9, 0.999])
 @pytest.mark.parametrize("step", [0.0, 0.25])
 def test_the_nucleus_is_that_of_transformers(top_p, step):

@@ -61,17 +61,25 @@ class Referee:
         return int((scores + gumbel(words[None], scores.shape[1], torch.float64)).argmax())
 
 
-def certain_draws(logits: Tensor, words: Tensor, rule: Truncation, margin: float) -> tuple[Tensor, Tensor]:
-    """Gumbel-max draws (draft,) of float32 logits (draft, vocabulary), and which of them no error below the margin changes."""
+def certain_draws(
+    logits: Tensor, words: Tensor, rule: Truncation, margin: float, on_device: bool | None = None
+) -> tuple[Tensor, Tensor]:
+    """Gumbel-max draws (draft,) of float32 logits (draft, vocabulary), and which of them no error below the margin changes.
+
+    ``on_device`` draws by torch's operations, as anywhere but on the processor, where a compiled loop is faster; what is certain is
+    the same.
+    """
     slack = margin / rule.temperature + ARITHMETIC
     scaled = (logits - logits.amax(1, keepdim=True)) / rule.temperature
     scores = kept(scaled, rule.top_k, slack)
-    if scores.device.type == "cpu":
-        found = _leaders(scores.numpy(), scores.exp().numpy(), words.numpy().view(np.uint32))
-        tokens, lead = (torch.from_numpy(values) for values in found)
-    else:
+    if on_device is None:
+        on_device = scores.device.type != "cpu"
+    if on_device:
         best, places = (scores + gumbel(words, scores.shape[1])).topk(2, dim=1)
         tokens, lead = places[:, 0], best[:, 0] - best[:, 1]
+    else:
+        found = _leaders(scores.numpy(), scores.exp().numpy(), words.numpy().view(np.uint32))
+        tokens, lead = (torch.from_numpy(values) for values in found)
     certain = lead > slack
     if 0 < rule.top_k < scores.shape[1]:
         border = scaled.topk(rule.top_k + 1, dim=1).values[:, -2:]
