@@ -12,7 +12,7 @@ from longform.core.documents import BadInput
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; bad input is one sentence and exit code 2."""
+    """Command line; bad input is one sentence and exit code 2; 1 where a critic failed and the others stand."""
     parser = argparse.ArgumentParser(prog="longform", description="Does long generated text hang together?")
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     print(found.table())
     print(f"report: {report}")
-    return 0
+    return 1 if found.failed else 0
 
 
 def _bar(panels: Sequence[Any]) -> Iterator[Any]:

@@ -8,21 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import lm_folder
+from tiny import bpe_folder, lm_folder
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from longform.cli import main
 from longform.core.critic import compare
-from longform.core.documents import Document, Section
+from longform.core.documents import BadInput, Document, Section
 from longform.core.resampling import generator
 from longform.core.text.entity_grids import found_grids
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts
-from longform.criticize import criticize, panels, report
+from longform.criticize import criticize, judging, panels, report
 from longform.criticize.judging import ComparedTexts, judge, worst_places
 from longform.criticize.panels import Options
 from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import halves, read_texts
 from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.perplexity import read as token_readout
 from longform.datasets.synthetic_world.corpora import build
 from tests.refusals import refuses
 
@@ -325,3 +327,34 @@ def test_halves_depend_on_the_texts_not_on_their_order_and_files_that_cannot_be_
     found = read_texts(folder)
     assert [d.id for d in found.documents] == ["a.txt"]
     assert [place for place, _ in found.set_aside] == ["gone.txt", "2 hidden files"]
+
+
+def test_a_model_that_reads_to_both_sides_is_refused_before_any_critic_runs(tmp_path, world, monkeypatch):
+    bpe_folder(tmp_path)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = AutoConfig.for_model("electra", vocab_size=300, **sizes)
+    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    monkeypatch.setattr(judging, "judge", lambda *_: pytest.fail("a critic ran"))
+    said = "^--model .*a network of kind 'electra' reads to both sides"
+    refuses(said, criticize, world["real"], world["true"], model=tmp_path)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("out of memory"), KeyError("a bug"), BadInput("no such token")])
+def test_a_critic_that_fails_is_one_row_and_the_others_stand(tmp_path, monkeypatch, capsys, error):
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr(token_readout, "read", broken)
+    texts = [f"Anna met Ben {i} times. She liked the garden near the old town." for i in range(4)]
+    found = criticize(texts, texts[:2], model=lm_folder(tmp_path / "lm", window=256))
+    assert dict(found.failed).keys() == {"language model"} and "repetition" in by_name(found)
+    assert "| language model | | | | failed, see below |" in found.table()
+    assert "failed: language model: " in found.table() and str(error.args[0]) in dict(found.failed)["language model"]
+    shown = capsys.readouterr().err
+    assert ("Traceback" in shown) == (not isinstance(error, BadInput))
+    record = found.save(tmp_path / "out").parent / "results.json"
+    assert [name for name, _ in json.loads(record.read_text())["failed"]] == ["language model"]
+
+
+def test_a_mapping_of_texts_is_refused_where_its_keys_would_be_read():
+    refuses("got dict; give a .jsonl file, a folder, or a list of texts", read_texts, {"a": "A text.", "b": "Another."})

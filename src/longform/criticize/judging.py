@@ -2,6 +2,7 @@
 
 import math
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +14,11 @@ import numpy as np
 from longform.core.critic import Comparison, Estimate, Tally, bootstrap_scores, compare, signature
 from longform.core.documents import BadInput, Document
 from longform.core.resampling import generator, percentile_interval
+from longform.criticize.brought_models import Options, check
 from longform.criticize.copies import sources
 from longform.criticize.cost import announcement
 from longform.criticize.lengths import MEASURES, EqualLengths, Excerpt, equal_lengths
-from longform.criticize.panels import Options, Panel, check, panels
+from longform.criticize.panels import Panel, panels
 from longform.criticize.report import Blame, Criticism, Judged
 from longform.criticize.results_so_far import ResultsSoFar
 from longform.criticize.splits import Halves, combined_p, halves, middle, one_row_per_source
@@ -67,7 +69,7 @@ def criticize(
     asked = panels(options)
     print(announcement(asked, *sides), file=sys.stderr)
     so_far = ResultsSoFar(Path(results) if results is not None else None, documents, options)
-    judged, left_out = [], []
+    judged, left_out, failed = [], [], []
     for panel in progress(asked):
         try:
             found = so_far.find(panel)
@@ -76,10 +78,12 @@ def criticize(
                 so_far.add(found)
             judged.append(found)
         except BadInput as error:
-            if panel.asked:
-                raise BadInput(f"{panel.name}: {error}") from error
-            left_out.append((panel.name, str(error)))
-    return Criticism(tuple(judged), tuple(left_out), *sides, copies=texts.copies)
+            (failed if panel.asked else left_out).append((panel.name, str(error)))
+        except Exception as error:  # whatever it is, what the other critics found stands; the traceback is shown whole
+            traceback.print_exception(error)
+            first_line = (str(error).strip().splitlines() or [""])[0][:200]
+            failed.append((panel.name, f"{type(error).__name__}: {first_line} (traceback on standard error)"))
+    return Criticism(tuple(judged), tuple(left_out), *sides, copies=texts.copies, failed=tuple(failed))
 
 
 @dataclass(frozen=True)

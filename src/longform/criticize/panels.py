@@ -2,7 +2,6 @@
 
 import importlib.util
 import io
-import json
 import os
 import re
 import tempfile
@@ -23,6 +22,7 @@ from longform.core.markov_chain import BigramCritic
 from longform.core.text.entity_grids import ABSENT, Grid, found_grids
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import SECTION_BREAK, sentences
+from longform.criticize.brought_models import NETWORKS, Options
 from longform.criticize.lengths import Excerpt, Measure
 from longform.criticize.splits import SPLITS
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
@@ -37,8 +37,6 @@ from longform.critics.topics.score import LogisticNormalCritic
 from longform.critics.topics.score import units_from_readout as topic_units
 
 Spans = list[tuple[int, int]]
-NETWORKS = ("torch", "transformers", "pytorch_lightning")  # of the extra `models`
-CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
 
 
 Learns = Literal["nothing", "units", "reading"]
@@ -83,37 +81,6 @@ def splits_of(documents: Sequence[Document]) -> list[str]:
     return sorted({document.split for document in documents})
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a person may bring beside the texts: folders of a language model and of a sentence encoder; and the seed of every draw."""
-
-    model: Path | None = None
-    encoder: Path | None = None
-    seed: int = 1234
-    packaged: bool = True  # without a model, take SmolLM2 where the optional extra is installed
-
-
-def check(options: Options) -> None:
-    """Before any work. Raises BadInput: a model or encoder is named that is no folder of one, or nothing is installed to open it with."""
-    for name, folder in (("model", options.model), ("encoder", options.encoder)):
-        if folder is None:
-            continue
-        given, tokenizer = f"--{name} {folder}", folder / "tokenizer.json"
-        if not any((folder / file).is_file() for file in CONFIGURATIONS):
-            raise BadInput(
-                f"{given}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
-                "format, or leave the option out"
-            )
-        if tokenizer.is_file():  # what its own reader would stumble over without a sentence
-            try:
-                held = json.loads(tokenizer.read_bytes())
-            except (ValueError, OSError, RecursionError) as error:
-                raise BadInput(f"{given}: tokenizer.json cannot be read ({error}); fetch the folder again") from error
-            if not isinstance(held, dict) or not {"model", "added_tokens"} <= held.keys():
-                raise BadInput(f"{given}: tokenizer.json holds no tokenizer; fetch the folder again")
-        extras.check("models", *NETWORKS)
-
-
 BLOCK = 4  # ours: sentences of a block
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
@@ -123,9 +90,7 @@ OVERLAP = "How many nouns do neighbouring sentences share?"
 RELATED = "How related are the nouns of neighbouring sentences?"
 PAIRS = "two sentences with nouns"
 MOVES = "Does the text move between its first and last sentence as real text does?"
-STEPS = (
-    "Do sentences follow one another in steps as small as in real text? (about 1 on real text, more where they jump)"
-)
+STEPS = "Do sentences follow one another in steps as small as in real text? (near 1 on the texts that taught it, more on others)"
 
 
 def panels(options: Options) -> list[Panel]:

@@ -92,6 +92,7 @@ def notes(found: "Criticism") -> list[str]:
             told.append(
                 f"{one.panel.name}: not scored are {one.panel.unknown}: {one.unknown[0]} real, {one.unknown[1]} generated"
             )
+    told += [f"failed: {name}: {why}" for name, why in found.failed]
     told += [f"left out: {name}: {why}" for name, why in found.left_out]
     for side, texts in (("real", found.real), ("generated", found.generated)):
         told += [f"set aside ({side}) {place}: {why}" for place, why in texts.set_aside[:20]]
@@ -218,6 +219,8 @@ def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
     for one in found.judged:
         name, *cells = map(escape, _shown(one, found.level))
         rows += f"<tr><td><b>{name}</b><br>{escape(one.panel.question)}</td><td>{'</td><td>'.join(cells)}</td></tr>"
+    for name, _ in found.failed:
+        rows += f"<tr><td><b>{escape(name)}</b></td><td></td><td></td><td></td><td>failed, see below</td></tr>"
     head = "<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"
     told = "".join(f"<li>{escape(note)}</li>" for note in notes(found))
     pages = "".join(f'<li><a href="{escape(name)}">{escape(title)}</a></li>' for name, title in links)
@@ -317,6 +320,7 @@ class Criticism:
     left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not
     real: Texts
     generated: Texts
+    failed: tuple[tuple[str, str], ...] = ()  # (critic, why) of those that began and could not end
     copies: tuple[int, int, int] = (0, 0, 0)  # near copies among real, among generated, generated of real texts
 
     @property
@@ -334,6 +338,7 @@ class Criticism:
         """Markdown: critic, real and generated with 95 % intervals, p-value, verdict; then what was left out and set aside."""
         lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
         lines += [f"| {' | '.join(_shown(one, self.level))} |" for one in self.judged]
+        lines += [f"| {name} | | | | failed, see below |" for name, _ in self.failed]
         return "\n".join([*lines, "", *(f"- {note}" for note in notes(self))]).rstrip() + "\n"
 
     def save(self, folder: Path | str) -> Path:
@@ -373,6 +378,7 @@ class Criticism:
                 "version": __version__,
                 "critics": critics,
                 "left_out": self.left_out,
+                "failed": self.failed,
                 "set_aside": {"real": self.real.set_aside, "generated": self.generated.set_aside},
                 "files": sorted({*_files(partial), RECORD}),
             }

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
             there = path.exists()
             what = "not a folder of .txt and .md files, nor a .jsonl file" if there else "no such file or folder"
             raise BadInput(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
-    elif isinstance(given, Iterable):
+    elif isinstance(given, Iterable) and not isinstance(given, Mapping):
         named = ((f"text-{number}", text) for number, text in enumerate(given, 1))
         kinds = ((name, text, f"{type(text).__name__}, not a text") for name, text in named)
         records = ((n, _document(n, [(None, t)]) if isinstance(t, str) else wrong) for n, t, wrong in kinds)
