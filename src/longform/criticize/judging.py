@@ -69,7 +69,9 @@ def criticize(
     asked = panels(options)
     print(announcement(asked, *sides), file=sys.stderr)
     so_far = ResultsSoFar(Path(results) if results is not None else None, documents, options)
-    judged, left_out, failed = [], [], []
+    judged: list[Judged] = []
+    left_out: list[tuple[str, str]] = []
+    failed: list[tuple[str, str]] = []
     for panel in progress(asked):
         try:
             found = so_far.find(panel)
