@@ -40,6 +40,22 @@ def test_titles_are_normalised_as_the_paper_shows_them_and_lemmas_are_singulars(
         "archives": "archive", "x-rays": "x-ray", "notes": "note",
     }  # fmt: skip
     assert {plural: lemma(plural) for plural in singulars} == singulars
+    names = (
+        "AIDS",
+        "Rabies",
+        "Wales",
+        "Diabetes",
+        "Honduras",
+        "Thomas",
+        "Athens",
+        "Clothes",
+        "Semantics",
+        "Yemen",
+        "Lumen",
+    )
+    for name in names:
+        assert titles.normalise(name) == name.lower()
+    assert titles.normalise("Magpies and Octopuses of the West Indies") == "magpie and octopus of the west indies"
     for word in ("analysis", "series", "status", "as", "politics", "glass"):
         assert lemma(word) == word
 

@@ -9,7 +9,7 @@ from longform.core.documents import Document, Section
 from longform.core.text import lexicon
 from longform.core.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
 from longform.core.text.lexicon import Lexicon, closed_links, lexicon_from_arrays, read_lmf, read_wordnet
-from longform.core.text.nouns import NounRules
+from longform.core.text.nouns import NOUN, OTHER_SCRIPT, NounRules
 from tests.critics.lexical.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
 from tests.refusals import refuses
 
@@ -68,6 +68,25 @@ def test_rules_find_roles_deep_ones_of_a_passive_and_nouns_of_a_list():
 class Token:
     def __init__(self, i: int, dep: str, pos: str = "NOUN") -> None:
         self.i, self.dep_, self.pos_, self.head = i, dep, pos, self
+
+
+def test_nouns_are_whole_words_in_any_latin_letters():
+    assert NounRules().mentions("The town of Málaga grew.") == [("town", "S"), ("málaga", "X"), ("grew", "X")]
+    decomposed = NounRules().mentions("Malaga’s cafe closed.".replace("e c", "e\u0301 c").replace("la", "\u0301la"))
+    assert decomposed == [("ma\u0301laga", "S"), ("cafe\u0301", "S")]
+    assert NounRules().mentions("Žižkov’s Straße met Ørsted") == [
+        (n, "S") for n in ("žižkov", "straße", "met", "ørsted")
+    ]
+
+
+def test_words_in_other_scripts_are_no_nouns_and_change_no_role():
+    assert NounRules().mentions("Город стоит на реке.") == NounRules().mentions("这个小镇位于河边。") == []
+    assert NounRules().mentions("Η πόλη είναι παλιά.") == NounRules().mentions("المدينة قديمة.") == []
+    words = ["the", "mayor", "Иван", "of", "東京"]
+    assert NounRules().classes(words) == ["determiner", NOUN, OTHER_SCRIPT, "preposition", OTHER_SCRIPT]
+    assert NounRules().mentions("The mayor (Иван) was seen by the priest of 東京 town.") == [
+        ("mayor", "O"), ("priest", "S"), ("town", "X"),
+    ]  # fmt: skip
 
 
 def test_a_spacy_token_takes_the_deep_role_of_its_phrase_head():

@@ -5,9 +5,8 @@ language they find something too, which means nothing."""
 
 import re
 
-from longform.core.text.nouns import CLOSED, WORDS
+from longform.core.text.nouns import CLOSED, LATIN, WORDS
 
-LATIN = "A-Za-zªºÀ-ÖØ-öø-ʯḀ-ỿⱠ-ⱻＡ-Ｚａ-ｚ"  # letters of Latin script, as ranges of a character class
 MIN_WORDS = 30  # ours: in shorter texts function words decide nothing
 MIN_ENGLISH = 0.07  # ours; lowest in English PUD, three sentences at once, .12; highest in German, French, Spanish .077
 

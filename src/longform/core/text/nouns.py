@@ -45,7 +45,19 @@ BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}
 ADJECTIVE_ENDINGS, NOUN_ENDINGS = (tuple(WORDS[name].split()) for name in ("adjective_endings", "noun_endings"))
 PARTICIPLES = frozenset(WORDS["participles"].split())
-_TOKEN = re.compile(r"[A-Za-z][A-Za-z'’.-]*[A-Za-z]|[A-Za-z]|\d[\d,.]*|[^\sA-Za-z\d]")
+OTHER_SCRIPT = "other script"  # the class of a word that is not written in Latin letters: these rules know no such noun
+LATIN = "A-Za-zªºÀ-ÖØ-öø-ʯḀ-ỿⱠ-ⱻＡ-Ｚａ-ｚ"  # letters of Latin script, as ranges of a character class
+_MARKS = "\u0300-\u036f"  # accents that follow their letter
+_TOKEN = re.compile(
+    rf"""
+    [{LATIN}](?:[{LATIN}{_MARKS}'’.-]*[{LATIN}{_MARKS}])?  # a word, with what joins its parts
+    | \d[\d,.]*                                          # a number
+    | (?:(?![{LATIN}])[^\W\d_])+                          # a word in another script
+    | [^\s\d]                                            # a mark
+    """,
+    re.VERBOSE,
+)
+_LATIN_LETTER = re.compile(f"[{LATIN}]")
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ class NounRules:
         return _roles(words, self.classes(words))
 
     def classes(self, words: Sequence[str]) -> list[str]:
-        """The guessed class of each word: n, v, a, r, the name of a closed class, ``number`` or ``mark``."""
+        """The guessed class of each word: n, v, a, r, the name of a closed class, ``number``, ``mark`` or ``other script``."""
         found: list[str] = []
         for place, word in enumerate(words):
             found.append(self._word_class(word, place, found[-1] if found else "start", words))
@@ -72,6 +84,8 @@ class NounRules:
             return CLOSED[lower]
         if not word[0].isalpha():
             return "number" if word[0].isdigit() else "mark"
+        if not _LATIN_LETTER.match(word):
+            return OTHER_SCRIPT
         weights = self._weights(lower)
         noun, adjective = weights.get(NOUN, 0), weights.get(ADJECTIVE, 0)
         following = words[place + 1].lower() if place + 1 < len(words) else "."

@@ -33,6 +33,7 @@ ABBREVIATIONS = TITLES | BEFORE_NUMBERS | EITHER | BEFORE_LOWER_CASE | STATES | 
 _CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
 _NEVER_FIRST = frozenset(",;:)]}%&/=，；：、）］】》」』")  # no sentence begins with one of these
+_LOWER, _UPPER = "a-zß-öø-ÿ", "A-ZÀ-ÖØ-Þ"
 _REFERENCE = r"""
     \[(?: \d{1,3}(?:\s?[,–-]\s?\d{1,3})* | [a-z] | (?:note|n)\s\d{1,3} | [a-z\s]{1,20}\sneeded | \.\.\. | … )\]
 """  # [12], [3, 4], [a], [note 2], [citation needed], [...]
@@ -41,12 +42,12 @@ _STOP = re.compile(
     rf"""
     (?P<blank>\n[^\S\n]*\n)                                           # a blank line
     | [。！？｡](?P<wide>[。！？｡…{_CLOSERS}]*)                          # full-width stops need no space after them
-    | (?<=[a-z])(?P<glued>[.!?]+|…)(?=[A-Z][a-z]*(?:['’][a-z]+)?[\s,])  # "it closed.They left": the space is missing
+    | (?<=[{_LOWER}])(?P<glued>[.!?]+|…)(?=[{_UPPER}][{_LOWER}]*(?:['’][a-z]+)?[\s,])  # "it closed.They left": the space is missing
     | (?<![.!?…])(?P<marks>[.!?…।॥؟۔።፧‽]++(?:\s[.!?…]++(?=\s|$))*)      # . ! ? and runs, also ". . ." apart
-      (?P<closers>(?:[{_CLOSERS}]|\s(?:''|”|’’)(?=\s|$))*)
-      (?:{_REFERENCE}|[¹²³⁰-⁹]|(?<=[a-z)]\.)\d{{1,3}}(?:[,–-]\d{{1,3}})*(?=\s+[A-Z]))*  # reference marks stay with their sentence
+      (?P<closers>(?:[{_CLOSERS}]|\s(?:''|”|’’|»)(?=\s|$))*)
+      (?:{_REFERENCE}|[¹²³⁰-⁹]|(?<=[{_LOWER})]\.)\d{{1,3}}(?:[,–-]\d{{1,3}})*(?=\s+[{_UPPER}]))*  # reference marks stay with their sentence
       (?=\s|$)
-      (?:(?:\s+{_REFERENCE}\.?(?=\s|$))+(?!\s*[a-z]))?                # also where a space stands before them
+      (?:(?:\s+{_REFERENCE}\.?(?=\s|$))+(?!\s*[{_LOWER}]))?           # also where a space stands before them
       (?:\s?{_EMOTICON})*
     """,
     re.VERBOSE,
@@ -60,9 +61,11 @@ _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
 _ITEM = re.compile(r"[*#(]*(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[IVX]+|[ivx]+)$")
 _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,20}}([^\W_]+)")
 _SPEAKER = re.compile(
-    rf"\s*([A-Z][\w’'.-]*)(?:\s+[A-Z][\w’'.-]*){{0,2}}\s+(?:{'|'.join(sorted(SPEECH_VERBS))})\b"  # 'Uncle Sam asked'
+    rf"\s*([{_UPPER}][\w’'.-]*)(?:\s+[{_UPPER}][\w’'.-]*){{0,2}}\s+(?:{'|'.join(sorted(SPEECH_VERBS))})\b"  # 'Uncle Sam asked'
 )
-_ASIDE = re.compile(r"\s*\((?:\d{4}\)|[^()\n]{0,120}\)\s+[a-z])")  # "(1965)", or a bracket before a lower-case word
+_ASIDE = re.compile(
+    rf"\s*\((?:\d{{4}}\)|[^()\n]{{0,120}}\)\s+[{_LOWER}])"
+)  # "(1965)", or a bracket before a lower-case word
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -206,7 +209,8 @@ def _full_stop_ends(text: str, start: int, position: int, end: int, after: str, 
         return (starts or unit) and not number and not after[:1].islower()
     if after[:1].islower() and not caseless:
         # "it closed. they left" ends; after an abbreviation that is not listed, which seldom has a vowel, it does not
-        return len(word) > 2 and word.isalpha() and folded not in ABBREVIATIONS and bool(set(folded) & set("aeiouy"))
+        pronounced = bool(set(folded) & set("aeiouy")) or not word.isascii()
+        return len(word) > 2 and word.isalpha() and folded not in ABBREVIATIONS and pronounced
     return True
 
 
