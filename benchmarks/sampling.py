@@ -40,11 +40,11 @@ NEVER = -1  # an end token that is never drawn
 PREDICTED = {"slide_by_one": 0.95, "chunked_1": 12, "chunked_16": 47}  # prototypes, before this code was written
 
 
-def make_network() -> GPT2LMHeadModel:
-    """The network of the performance target, with seeded random weights."""
+def make_network(layers: int = LAYERS, width: int = WIDTH) -> GPT2LMHeadModel:
+    """The network of the performance target, or a smaller one, with seeded random weights."""
     torch.manual_seed(0)
     ends = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
-    sizes = {"n_positions": WINDOW, "n_embd": WIDTH, "n_layer": LAYERS, "n_head": WIDTH // 64}
+    sizes = {"n_positions": WINDOW, "n_embd": width, "n_layer": layers, "n_head": width // 64}
     return GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, **sizes, **ends)).eval()
 
 
@@ -66,7 +66,7 @@ class Peer:
     """The loop over ``generate``; keeps its text, so that it can be timed token by token."""
 
     def __init__(self, network: GPT2LMHeadModel) -> None:
-        self.network, self.ids = network, torch.zeros(1, 3, dtype=torch.int64)
+        self.network, self.ids = network, torch.zeros(1, 3, dtype=torch.int64, device=network.device)
         self.rule = {"do_sample": True, "top_k": 0, "top_p": 1.0, "suppress_tokens": [0], "pad_token_id": 0}
 
     def fill_window(self) -> None:

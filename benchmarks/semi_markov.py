@@ -18,7 +18,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import torch
@@ -53,6 +53,10 @@ class Case:
         overhanging = np.add.outer(np.arange(TOKENS), np.arange(1, DURATIONS + 1)) > TOKENS
         rows = draw.integers(0, ROWS, (sequences, TOKENS, DURATIONS)).astype(np.int32)
         return cls(log_transitions, log_joint, [np.where(overhanging, -1, r).astype(np.int32) for r in rows])
+
+    def to(self, device: torch.device) -> Case:
+        """The same case with its tables on a device."""
+        return replace(self, log_transitions=self.log_transitions.to(device), log_joint=self.log_joint.to(device))
 
 
 Gradients = tuple[float, torch.Tensor, torch.Tensor]
@@ -97,9 +101,10 @@ def tuned(case: Case, batch: int) -> Gradients:
 
 def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
     transitions, joint = (t.clone().requires_grad_(True) for t in (case.log_transitions, case.log_joint))
-    index = torch.from_numpy(np.stack(case.indices[:batch])).long()
+    device = joint.device
+    index = torch.from_numpy(np.stack(case.indices[:batch])).long().to(device)
     emitted = joint[index.clamp(min=0)].masked_fill((index < 0)[..., None], -1e9)
-    start = torch.full((batch, transitions.shape[0]), -1e9)
+    start = torch.full((batch, transitions.shape[0]), -1e9, device=device)
     start[:, 0] = 0
     return transitions, joint, emitted, start
 

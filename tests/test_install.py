@@ -169,6 +169,13 @@ def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
     assert "longform criticize docs/data_cards docs/model_cards --out criticism" in [step.get("run") for step in steps]
 
 
+def test_every_night_a_workflow_runs_what_is_too_long_for_every_commit():
+    workflow = yaml.safe_load(read(".github/workflows/nightly.yml"))
+    assert workflow[True]["schedule"]  # YAML reads the key "on" as true
+    assert "make check" in [step.get("run") for step in workflow["jobs"]["check"]["steps"]] and "check" in TARGETS
+    assert "pytest -m long" in read("Makefile") and "-m 'not long'" in read("pyproject.toml")
+
+
 def test_the_container_copies_what_setup_needs_nothing_that_git_ignores_and_both_are_of_one_python():
     text = read("Dockerfile")
     based = re.findall(r"^FROM (\S+) AS (\w+)", text, re.M)

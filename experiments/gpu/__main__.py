@@ -1,0 +1,93 @@
+"""One job: ``PYTHONPATH=src python -m experiments.gpu JOB``; ``--tiny`` on a processor; without a job the plans of all."""
+
+import argparse
+import importlib
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from experiments.gpu import JOBS
+from longform.core.documents import BadInput
+
+MINUTES = 9.0
+SPARE = 15.0  # seconds in which a call writes what it has
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.gpu", description=__doc__)
+    parser.add_argument("job", nargs="?", choices=list(JOBS), help="which job; without one, the plans of all")
+    parser.add_argument("--tiny", action="store_true", help="the same code on two processor cores in under a minute")
+    parser.add_argument("--plan", action="store_true", help="parts, floors and predicted minutes, and nothing is run")
+    parser.add_argument("--out", type=Path, help="where results go (scratch/gpu/JOB/out)")
+    parser.add_argument("--state", type=Path, help="what the next call goes on from (scratch/gpu/JOB/state)")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="how long the call may take")
+    parser.add_argument("--unrecorded", action="store_true", help="no CUDA graphs: every update is launched by Python")
+    return parser
+
+
+def show_plan(name: str, tiny: bool) -> None:
+    """Print a job's parts with floors and predictions, and what it reads and writes."""
+    from experiments.gpu.frame import NOMINAL
+    from experiments.gpu.inputs import input_bytes
+
+    job: Any = importlib.import_module(JOBS[name])
+    parts = job.plan(tiny)
+    print(
+        f"{name}: {sum(part.minutes for part in parts):.1f} minutes by our assumptions; in {input_bytes(name):,} bytes;"
+    )
+    print(f"  out {', '.join(job.OUTPUTS)}")
+    for part in parts:
+        floor = part.floor(NOMINAL)
+        print(f"  {part.name}: {part.operations:.2g} operations, {part.moved:.2g} bytes, at least {floor:.2g} s;")
+        print(f"    {part.minutes:.1f} min predicted: {part.because}")
+
+
+def main(given: list[str] | None = None) -> int:
+    """Run a job, or print plans."""
+    started = time.monotonic()
+    options = arguments().parse_args(given)
+    try:
+        if options.job is None or options.plan:
+            for name in [options.job] if options.job else JOBS:
+                show_plan(name, options.tiny)
+            return 0
+        run_job(options, started)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def run_job(options: argparse.Namespace, started: float) -> None:
+    """Run a job within its time. Raises BadInput: there is no GPU, and the job is not to be tiny."""
+    from experiments.gpu.frame import REPORT, Call, Report, measured_ceilings
+    from experiments.gpu.training import ALLOWED_GAP, Recorder, recording_gap
+    from longform.language_models.device import chosen_device, set_products
+
+    job: Any = importlib.import_module(JOBS[options.job])
+    device = chosen_device()
+    set_products()
+    if device.type == "cpu" and not options.tiny:
+        raise BadInput(f"gpu {options.job}: no GPU is here; run it on a machine with one, or give --tiny for two cores")
+    home = Path("scratch") / "gpu" / (f"{options.job}_tiny" if options.tiny else options.job)
+    out, state = options.out or home / "out", options.state or home / "state"
+    for folder in (out, state):
+        folder.mkdir(parents=True, exist_ok=True)
+    ceilings = measured_ceilings(device, options.tiny)
+    report = Report(out / REPORT, ceilings)
+    print(f"{ceilings.device}: {ceilings.flops / 1e12:.3g} Tflop/s, {ceilings.bandwidth / 1e12:.3g} TB/s", flush=True)
+    record = device.type == "cuda" and not options.unrecorded
+    if record:
+        report.facts["recording gap"] = gap = recording_gap(device, Recorder)
+        record = gap <= ALLOWED_GAP
+        then = "updates are recorded" if record else "updates are launched one by one, which is slower"
+        print(f"recorded updates part from launched ones by {gap:.2g} of their way, allowed is {ALLOWED_GAP}: {then}")
+    deadline = started + 60 * options.minutes - SPARE
+    job.run(Call(device, options.tiny, record, out, state, deadline, report))
+    print(f"{options.job}: {time.monotonic() - started:.0f} s in all", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

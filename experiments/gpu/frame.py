@@ -1,0 +1,138 @@
+"""What every job shares: its plan, its clock, the ceilings of the card that it runs on, and its report."""
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from longform.core.artefacts import write_json
+from longform.core.results import rounded
+
+PACKAGES = ("torch", "transformers", "lightning", "numba", "torch-struct", "minicons")
+REPORT = "report.json"
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """The most that a device does: what shares of the peak are shares of."""
+
+    device: str
+    flops: float  # operations a second of a large bfloat16 product (float32 where tiny)
+    bandwidth: float  # bytes a second of a large copy, read and written
+
+
+NOMINAL = Ceilings("one H100, by its data", 8.0e14, 3.0e12)
+
+
+def measured_ceilings(device: torch.device, tiny: bool) -> Ceilings:
+    """Time a product of two large matrices and a copy of a large array; the best of several runs counts."""
+    dtype = torch.float32 if tiny else torch.bfloat16
+    width, length = (256, 2**20) if tiny else (8192, 2**31)
+    left, right = (torch.randn(width, width, dtype=dtype, device=device) for _ in range(2))
+    source = torch.zeros(length, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    product = min(seconds_of(lambda: left @ right, device) for _ in range(8))
+    copy = min(seconds_of(lambda: target.copy_(source), device) for _ in range(8))
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    return Ceilings(name, 2 * width**3 / product, 2 * length / copy)
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait for what was queued on a GPU."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def seconds_of(work: Callable[[], Any], device: torch.device) -> float:
+    """Wall seconds of one call, the device's queue empty before and after."""
+    synchronise(device)
+    started = time.perf_counter()
+    work()
+    synchronise(device)
+    return time.perf_counter() - started
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a job: what it costs at least, and what it will take by our assumptions."""
+
+    name: str
+    operations: float  # floating-point, padding left out
+    moved: float  # bytes that must be read or written
+    minutes: float  # predicted on one H100
+    because: str  # how the minutes follow
+
+    def floor(self, ceilings: Ceilings) -> float:
+        """Seconds that the larger of operations and bytes needs at least."""
+        return max(self.operations / ceilings.flops, self.moved / ceilings.bandwidth)
+
+
+@dataclass
+class Report:
+    """What a job measured, kept in ``report.json`` from its first row on."""
+
+    path: Path
+    ceilings: Ceilings
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, name: str, seconds: float, *, operations: float = 0.0, moved: float = 0.0, **more: Any) -> None:
+        """Write down a measurement and print it with its floor and its share of the peak.
+
+        Args:
+            seconds: wall time.
+            operations: floating-point operations that it needs, without padding.
+            moved: bytes that it must read or write.
+            more: further columns (tokens a second, ratios).
+        """
+        row: dict[str, Any] = {"part": name, "seconds": seconds}
+        floor = Part(name, operations, moved, 0.0, "").floor(self.ceilings)
+        if floor:
+            row |= {"floor_seconds": floor, "share_of_peak": floor / seconds}
+        row |= more
+        self.rows.append(row)
+        columns = [f"{key} {_short(value)}" for key, value in row.items() if key != "part"]
+        print(f"{name}: {', '.join(columns)}", flush=True)
+        self.write()
+
+    def write(self) -> None:
+        """The file, whole or not at all."""
+        machine = {"ceilings": asdict(self.ceilings), "versions": versions()}
+        write_json(self.path, rounded({**machine, **self.facts, "measured": self.rows}))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else json.dumps(value)
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that decide speed, those that are installed."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+@dataclass
+class Call:
+    """One call of a job: where it runs, how long it may, where it keeps what the next call goes on from."""
+
+    device: torch.device
+    tiny: bool
+    record: bool  # whether updates are recorded as CUDA graphs
+    out: Path
+    state: Path
+    deadline: float  # of time.monotonic
+    report: Report
+
+    def left(self) -> float:
+        """Seconds until the call has to end."""
+        return self.deadline - time.monotonic()

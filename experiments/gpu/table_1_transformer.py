@@ -1,0 +1,456 @@
+"""Table 1 of deng2022: the transformer of 18.94 million weights after the authors' 18.75 epochs, along its training.
+
+The language, its seed and its test texts are those of the scale ``table_1``, so the HSMM of 800 states that was fitted
+there stands beside it. A training is cut into stretches. After each the state is saved, and some of the networks are kept
+to be measured: word PPL on the test texts, Latent PPL of 6,400 samples. A call ends before its time is up, and the next
+one on the same machine goes on from there.
+"""
+
+import csv
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from experiments.gpu.costs import host_cost
+from experiments.gpu.frame import REPORT, Call, Part
+from experiments.gpu.training import Recipe, Rows, Training
+from longform.core.artefacts import read_corpus, read_json, whole, write_corpus, write_json
+from longform.core.critic import estimate
+from longform.core.documents import Corpus, Document
+from longform.core.markov_chain import chains_from_readout, true_markov
+from longform.core.resampling import generator
+from longform.core.results import Record, Results, read_results, write_results
+from longform.critics.perplexity.read import read as read_log_probs
+from longform.critics.perplexity.score import Perplexity
+from longform.critics.perplexity.score import units_from_readout as log_prob_units
+from longform.critics.synthetic_states.read import read as read_states
+from longform.datasets import hsmm_language
+from longform.decoding.long_documents import generate
+from longform.language_models import tokenizers
+from longform.language_models.causal_lm import from_scratch
+from longform.language_models.checkpoints import SavedModel, load_tokenizer
+from longform.language_models.tokenizers import document_rows
+from longform.pipeline.scale import parameters
+
+ROOT = Path(__file__).parents[2]
+SCALE = "table_1"
+MEASURED = Path("experiments/scales") / SCALE / "data" / "scores"
+INPUTS = ("params.yaml", "dvc.yaml", f"experiments/scales/{SCALE}/overrides.yaml", f"{MEASURED}/synthetic")
+OUTPUTS = (REPORT, "records.json", "curves.csv", "first_texts.txt")
+HSMM = "hsmm_em"  # the system of the scale that the claims of section 3 set beside the transformer
+RULES = {"": "released", "strict": "strict"}  # of the oracle posterior, by the variant of the record
+METRICS = ("word_ppl", "latent_ppl", "latent_ppl_strict")
+FIRST_TEXTS = 20
+KERNEL_SECONDS = 4e-6  # assumed: a kernel of a recorded update, from one's start to the next one's
+SHARE = 0.3  # assumed: of the peak, where products are large enough
+RESERVE = 1.3  # how much longer than the last one a piece of work may take
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: a name for its folder and its system, its seed, its recipe, how often it is measured."""
+
+    name: str
+    seed: int
+    recipe: Recipe
+    points: tuple[float, ...]  # shares of the updates after which the network is measured
+
+
+STRETCHES = (
+    1 / 64,
+    1 / 32,
+    1 / 16,
+    1 / 8,
+    1 / 4,
+    3 / 8,
+    1 / 2,
+    5 / 8,
+    3 / 4,
+    7 / 8,
+    1.0,
+)  # of the updates; validated after
+POINTS = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0)
+
+# Batch 8, 120,000 updates, peak rate 5e-4, 4,000 updates of warm-up: authors' code. Batch 32 is ours: it meets as many
+# texts in a quarter of the updates, at twice the rate (the square root of four).
+EIGHT = Recipe(batch=8, updates=120_000, rate=5e-4, warmup=4_000)
+THIRTY_TWO = Recipe(batch=32, updates=30_000, rate=1e-3, warmup=1_000)
+SHAPE = {
+    "model_type": "gpt2", "activation_function": "relu", "n_layer": 6, "n_head": 8, "n_embd": 512, "n_inner": 2048,
+    "resid_pdrop": 0.3, "embd_pdrop": 0.3, "attn_pdrop": 0.0,
+}  # fmt: skip # authors' code: fairseq's transformer_lm
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What differs between the job and its tiny form."""
+
+    shape: Mapping[str, Any]
+    corpus: Mapping[str, Any]  # settings that replace those of the scale
+    runs: tuple[Run, ...]
+    samples: int
+    positions: int  # the longest text that a network can read or write
+    sampled_at_once: int
+    point_seconds: float  # assumed for the first measurement
+
+
+PAPER = Sizes(
+    shape=SHAPE,
+    corpus={},
+    runs=(
+        Run("transformer_batch_32", 1, THIRTY_TWO, POINTS),
+        Run("transformer", 1, EIGHT, POINTS),
+        Run("transformer_batch_32", 2, THIRTY_TWO, (1.0,)),
+    ),
+    samples=6_400,
+    positions=576,
+    sampled_at_once=1_600,
+    point_seconds=90.0,
+)
+TINY = Sizes(
+    shape={**SHAPE, "n_layer": 2, "n_head": 2, "n_embd": 16, "n_inner": 32},
+    corpus={"documents": {"train": 60, "validation": 8, "test": 8}, "num_states": 4, "subsequences": 24, "max_length": 5, "steps": 6},
+    runs=(
+        Run("transformer_batch_32", 1, replace(THIRTY_TWO, batch=4, updates=8, warmup=2), (1 / 2, 1.0)),
+        Run("transformer", 1, replace(EIGHT, batch=2, updates=8, warmup=2), (1.0,)),
+    ),
+    samples=6,
+    positions=64,
+    sampled_at_once=3,
+    point_seconds=0.0,
+)  # fmt: skip
+
+
+def sizes(tiny: bool) -> Sizes:
+    """The job's, or its tiny form's."""
+    return TINY if tiny else PAPER
+
+
+def boundaries(run: Run) -> list[int]:
+    """Updates after which the training is validated and saved."""
+    return sorted({max(1, round(share * run.recipe.updates)) for share in STRETCHES})
+
+
+def points(run: Run) -> list[int]:
+    """Updates after which the network is measured."""
+    return [max(1, round(share * run.recipe.updates)) for share in run.points]
+
+
+# --- the plan -----------------------------------------------------------------------------------------------------------
+
+
+def plan(tiny: bool) -> list[Part]:
+    """Trainings and measurements, with floors by arithmetic and minutes by what an update costs."""
+    chosen = sizes(tiny)
+    settings = corpus_settings(chosen)
+    tokens_of_a_text = settings["steps"] * (settings["min_length"] + settings["max_length"]) / 2 + 2
+    weights = weights_of(chosen)
+    cost = host_cost(chosen.shape["n_layer"])
+    parts = []
+    for run in chosen.runs:
+        recipe = run.recipe
+        tokens = recipe.batch * recipe.updates * tokens_of_a_text
+        operations, moved = 6 * weights * tokens, recipe.updates * 7 * 4 * weights
+        products = operations / (SHARE * 8e14)
+        kernels = recipe.updates * cost.kernels * KERNEL_SECONDS
+        plain = recipe.updates * cost.seconds / 60
+        because = (
+            f"{recipe.updates:,} updates of {cost.kernels} kernels at {KERNEL_SECONDS * 1e6:.0f} us; unrecorded"
+            f" {plain:.0f} min, {cost.seconds * 1e3:.1f} ms an update on this machine's processor"
+        )
+        name = f"{run.name}, seed {run.seed}: {tokens:.2g} tokens"
+        parts.append(Part(name, operations, moved, max(products, kernels) / 60, because))
+        sampled = len(run.points) * chosen.samples * tokens_of_a_text
+        parts.append(
+            Part(
+                f"{len(run.points)} times {chosen.samples:,} samples and the test texts",
+                2 * weights * 2 * sampled,
+                len(run.points) * settings["steps"] * 4 * weights,
+                len(run.points) * 0.75,
+                "45 s each, assumed (wanted: 6,400 samples in 60 s)",
+            )
+        )
+    return parts
+
+
+def weights_of(chosen: Sizes) -> int:
+    """Weights that are trained: 12 d^2 and 13 d a block of width d and inner width 4 d, embeddings, the last norm."""
+    width, inner = chosen.shape["n_embd"], chosen.shape["n_inner"]
+    block = 4 * width**2 + 2 * width * inner + 9 * width + inner
+    symbols = len(hsmm_language.LETTERS) + 1 + 3  # letters, the delimiter; end, padding, unknown
+    return chosen.shape["n_layer"] * block + symbols * width + 2 * width
+
+
+def corpus_settings(chosen: Sizes) -> dict[str, Any]:
+    """Settings of the scale's synthetic language."""
+    entry = parameters(SCALE, ROOT)["params.yaml"]["corpora"]["synthetic"]
+    settings = {key: value for key, value in entry.items() if key not in ("study", "dataset")}
+    return {**settings, **chosen.corpus}
+
+
+# --- the work -----------------------------------------------------------------------------------------------------------
+
+
+def run(call: Call) -> None:
+    """Every training in turn, as far as the call's time goes."""
+    chosen = sizes(call.tiny)
+    texts = Texts.kept(call, chosen)
+    for training in chosen.runs:
+        study = Study(call, chosen, texts, training)
+        finished = study.train()
+        if finished:
+            finished = study.measure()
+        write_outputs(call, chosen, texts)
+        if not finished:
+            print("the time of this call is used up; call again on the same machine to go on", flush=True)
+            return
+    print("everything is measured", flush=True)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The corpus, and its tokenizer."""
+
+    corpus: Corpus
+    tokenizer: Any
+    seed: int
+
+    @classmethod
+    def kept(cls, call: Call, chosen: Sizes) -> "Texts":
+        """As an earlier call left it, else made anew."""
+        folder, seed = call.state / "corpus", parameters(SCALE, ROOT)["params.yaml"]["seed"]
+        if not (folder / "tokenizer").is_dir():
+            started = time.perf_counter()
+            corpus = hsmm_language.build(name="synthetic", seed=seed, **corpus_settings(chosen))
+            write_corpus(folder, corpus)
+            tokenizers.fit(documents=corpus.documents, kind="whitespace").save(folder / "tokenizer")
+            call.report.add("corpus", time.perf_counter() - started, texts=len(corpus.documents))
+        return cls(read_corpus(folder), load_tokenizer(folder / "tokenizer"), seed)
+
+    def of(self, split: str) -> list[Document]:
+        """The texts of a split."""
+        return [document for document in self.corpus.documents if document.split == split]
+
+    def rows(self, split: str, chosen: Sizes, device: torch.device) -> Rows:
+        """Their token ids, an end token before and behind."""
+        return Rows(document_rows(self.of(split), self.tokenizer, False, chosen.positions), device)
+
+
+def new_network(chosen: Sizes, tokenizer: Any, seed: int) -> Any:
+    """GPT-2's blocks with fairseq's fixed positions, from seeded weights."""
+    network = from_scratch(chosen.shape, tokenizer, chosen.positions, seed)
+    table = network.transformer.wpe.weight
+    table.requires_grad_(False)
+    table.copy_(network.config.initializer_range * sinusoids(*table.shape))  # GPT-2's embeddings have that scale too
+    return network
+
+
+def sinusoids(positions: int, width: int) -> torch.Tensor:
+    """Fixed positions as fairseq has them: sines, then cosines, of wavelengths 2 pi to 20,000 pi, (positions, width)."""
+    half = width // 2
+    frequencies = torch.exp(-math.log(10_000.0) * torch.arange(half) / (half - 1))
+    angles = torch.arange(positions)[:, None] * frequencies[None]
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+class Study:
+    """One training: its curve, and what is measured of its networks."""
+
+    def __init__(self, call: Call, chosen: Sizes, texts: Texts, run: Run) -> None:
+        self.call, self.chosen, self.texts, self.run = call, chosen, texts, run
+        self.folder = call.state / f"{run.name}-{run.seed}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def title(self) -> str:
+        return f"{self.run.name}, seed {self.run.seed}"
+
+    @cached_property
+    def curve_path(self) -> Path:
+        return self.folder / "curve.json"
+
+    def curve(self) -> list[dict[str, Any]]:
+        """Rows so far, one for each stretch."""
+        return read_json(self.curve_path) if self.curve_path.is_file() else []
+
+    def train(self) -> bool:
+        """Go on to the last update. Returns: whether it was reached."""
+        curve = self.curve()
+        done = curve[-1]["update"] if curve else 0
+        if done == self.run.recipe.updates:
+            return True
+        device = self.call.device
+        rows, held_out = (self.texts.rows(split, self.chosen, device) for split in ("train", "validation"))
+        network = new_network(self.chosen, self.texts.tokenizer, self.run.seed).to(device)
+        training = Training(network, rows, self.run.recipe, self.run.seed, record=self.call.record)
+        kept = self.folder / "training.pt"
+        if curve:
+            training.resume(torch.load(kept, weights_only=True, map_location=device))
+        for boundary in boundaries(self.run):
+            if boundary <= training.update:
+                continue
+            stretch = boundary - training.update
+            if self.call.left() < RESERVE * stretch * seconds_an_update(curve):
+                return False
+            started = time.perf_counter()
+            loss = training.advance(stretch)
+            seconds = time.perf_counter() - started
+            curve.append(self._row(training, loss, training.held_out_loss(held_out), stretch, seconds))
+            with whole(kept) as fresh:
+                torch.save(training.state(), fresh)
+            if boundary in points(self.run):
+                save_network(network, self.texts.tokenizer, self.folder / f"network-{boundary}")
+            write_json(self.curve_path, curve)
+        return True
+
+    def _row(self, training: Training, loss: float, held_out: float, stretch: int, seconds: float) -> dict[str, Any]:
+        """A row of the curve, which the report shows with its floor."""
+        weights = weights_of(self.chosen)
+        tokens = training.rows.predictions / len(training.rows.lengths) * self.run.recipe.batch * stretch
+        self.call.report.add(
+            f"train {self.title}: update {training.update}",
+            seconds,
+            operations=6 * weights * tokens,
+            moved=stretch * 7 * 4 * weights,
+            tokens_a_second=tokens / seconds,
+            ms_an_update=1e3 * seconds / stretch,
+            loss=loss,
+            validation_loss=held_out,
+        )
+        row = {"run": self.run.name, "seed": self.run.seed, "update": training.update, "seconds": seconds}
+        return {**row, "loss": loss, "validation_loss": held_out}
+
+    def measure(self) -> bool:
+        """Measure the kept networks, the last one first. Returns: whether all are measured."""
+        needed = self.chosen.point_seconds
+        for update in sorted(points(self.run), reverse=True):
+            place = self.folder / f"records-{update}.json"
+            if place.is_file():
+                continue
+            if self.call.left() < needed:
+                return False
+            started = time.perf_counter()
+            records = self._records(update)
+            write_results(place, records)
+            needed = RESERVE * (time.perf_counter() - started)
+        return True
+
+    def _records(self, update: int) -> list[Record]:
+        """Word PPL on the test texts, Latent PPL of samples by both rules of the authors."""
+        network, name = self.folder / f"network-{update}", f"{self.run.name}-{self.run.seed}-{update}"
+        started = time.perf_counter()
+        made = generate(
+            model=network, name=name, seed=self.texts.seed, scratch=self.folder / f"samples-{update}",
+            prefixes=self.texts.of("test"), documents=self.chosen.samples, titles=False, packing="documents",
+            batch=self.chosen.sampled_at_once, max_tokens=self.chosen.positions, context_overlap=None,
+        )  # fmt: skip
+        tokens, weights = made.facts["tokens"], weights_of(self.chosen)
+        seconds = time.perf_counter() - started
+        done = {"operations": 2 * weights * tokens, "tokens_a_second": tokens / seconds}
+        self.call.report.add(f"sample {self.title}: update {update}", seconds, **done)
+        if update == self.run.recipe.updates:
+            first = "\n".join(document.text for document in made.documents[:FIRST_TEXTS])
+            (self.folder / "first_texts.txt").write_text(first + "\n", encoding="utf-8")
+        started = time.perf_counter()
+        own = {"corpus": "synthetic", "system": self.run.name, "seed": self.run.seed, "task": f"update {update}"}
+        records = [self._word_ppl(network, name, own), *self._latent_ppls(made.documents, name, own)]
+        values: dict[str, Any] = values_of(records)
+        self.call.report.add(f"measure {self.title}: update {update}", time.perf_counter() - started, **values)
+        return records
+
+    def _word_ppl(self, network: Path, name: str, own: Mapping[str, Any]) -> Record:
+        test, splits = self.texts.of("test"), ("test",)
+        read = read_log_probs(documents=test, reader=network, name=name, titles=False, splits=splits, batch=64)
+        critic = Perplexity(count_end=True)  # as the authors' transformer does
+        tally = critic.tally(log_prob_units(read))
+        return _record("perplexity", "word_ppl", critic, tally, generator(self.texts.seed, name, "bootstrap"), own)
+
+    def _latent_ppls(self, samples: Sequence[Document], name: str, own: Mapping[str, Any]) -> list[Record]:
+        records = []
+        for variant, rule in RULES.items():
+            truth = self.texts.corpus.truth
+            states = read_states(documents=samples, reader_truth=truth, rule=rule, splits=("generated",))
+            critic = true_markov(real=states)
+            tally = critic.tally(chains_from_readout(states))
+            rng = generator(self.texts.seed, name, rule, "bootstrap")
+            named = {**own, "variant": variant}
+            records.append(_record("synthetic_states", "latent_ppl", critic, tally, rng, named))
+        return records
+
+
+def seconds_an_update(curve: Sequence[Mapping[str, Any]]) -> float:
+    """Of the last stretch; nothing where there is none."""
+    if not curve:
+        return 0.0
+    begun = curve[-2]["update"] if len(curve) > 1 else 0
+    return curve[-1]["seconds"] / (curve[-1]["update"] - begun)
+
+
+def save_network(network: Any, tokenizer: Any, folder: Path) -> None:
+    """A checkpoint that every reader of the project opens."""
+    with whole(folder) as fresh:
+        fresh.mkdir()
+        SavedModel(network, tokenizer).save(fresh)
+
+
+def _record(
+    critic_name: str, metric: str, critic: Any, tally: Any, rng: np.random.Generator, own: Mapping[str, Any]
+) -> Record:
+    found = estimate(critic, tally, rng)
+    totals = {column: tally.total(column) for column in tally.columns}
+    return Record(
+        critic_name, metric, **own, value=found.value, low=found.low, high=found.high, units=found.units,
+        excluded=found.excluded, better=critic.better, signature=found.signature, details={"totals": totals},
+    )  # fmt: skip
+
+
+# --- what comes back ----------------------------------------------------------------------------------------------------
+
+
+def write_outputs(call: Call, chosen: Sizes, texts: Texts) -> None:
+    """Everything measured so far, by this call and those before it."""
+    studies = [Study(call, chosen, texts, run) for run in chosen.runs]
+    records = Results(record for study in studies for record in _kept_records(study))
+    write_results(call.out / "records.json", records)
+    rows = [row for study in studies for row in study.curve()]
+    with whole(call.out / "curves.csv") as fresh, fresh.open("w", encoding="utf-8", newline="") as file:
+        columns = ["run", "seed", "update", "seconds", "loss", "validation_loss", *METRICS]
+        table = csv.DictWriter(file, columns, lineterminator="\n")
+        table.writeheader()
+        for row in rows:
+            update = f"update {row['update']}"
+            table.writerow({**row, **values_of(records.where(system=row["run"], seed=row["seed"], task=update))})
+    texts_of = [study.folder / "first_texts.txt" for study in studies]
+    shown = [f"# {place.parent.name}\n{place.read_text(encoding='utf-8')}" for place in texts_of if place.is_file()]
+    (call.out / "first_texts.txt").write_text("\n".join(shown), encoding="utf-8")
+    call.report.facts["beside the HSMM"] = [beside_hsmm(records, study.run) for study in studies]
+    call.report.write()
+
+
+def _kept_records(study: Study) -> Results:
+    paths = [study.folder / f"records-{update}.json" for update in points(study.run)]
+    return read_results(*[path for path in paths if path.is_file()])
+
+
+def values_of(records: Sequence[Record]) -> dict[str, float | None]:
+    """Values by the names of the curve's columns."""
+    return {f"{record.metric}_{record.variant}".rstrip("_"): record.value for record in records}
+
+
+def beside_hsmm(records: Results, run: Run) -> dict[str, Any]:
+    """The two claims of section 3 in numbers: by what factor a trained transformer is worse than the HSMM of the scale."""
+    scale = read_results(ROOT / MEASURED).where(system=HSMM, corpus="synthetic")
+    own = records.where(system=run.name, seed=run.seed, task=f"update {run.recipe.updates}")
+    found: dict[str, Any] = {"run": run.name, "seed": run.seed}
+    for metric in ("word_ppl", "latent_ppl"):
+        ours, theirs = own.find(metric=metric, variant=""), scale.one(metric=metric, variant="")
+        if ours is not None and ours.value is not None and theirs.value is not None:
+            found[metric] = {"transformer": ours.value, "hsmm": theirs.value, "ratio": ours.value / theirs.value}
+    return found

@@ -1,0 +1,182 @@
+"""The jobs for one GPU: what they import and carry, their floors, and each in its tiny form."""
+
+import csv
+import importlib
+import json
+import tarfile
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from experiments.gpu import JOBS, __main__, inputs, speed, table_1_transformer
+from experiments.gpu.frame import NOMINAL, Call, Ceilings, Part, Report
+from longform.core.results import read_results
+from longform.language_models.checkpoints import load_model, load_tokenizer
+from tests.refusals import refuses
+
+TRANSFORMER = "table_1_transformer"
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_imports_nothing_but_what_is_there_or_travels(job):
+    allowed = inputs.THERE | inputs.CHOSEN | inputs.wheel_names().keys()
+    for module in (JOBS[job], "experiments.gpu.__main__"):
+        _, outside = inputs.reached(module)
+        assert [(name, str(file)) for name, file in sorted(outside) if name not in allowed] == []
+
+
+def test_imports_are_followed_into_functions_and_through_names(tmp_path, monkeypatch):
+    package = tmp_path / "longform"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "first.py").write_text("def act():\n    from longform import second\n")
+    (package / "second.py").write_text("import importlib\nimportlib.import_module('longform.third')\n")
+    (package / "third.py").write_text("try:\n    import tomllib, absent.part\nexcept ImportError: pass\n")
+    monkeypatch.setitem(inputs.OURS, "longform", tmp_path)
+    files, outside = inputs.reached.__wrapped__("longform.first")
+    assert {file.name for file in files} == {"__init__.py", "first.py", "second.py", "third.py"}
+    assert {(name, file.name) for name, file in outside} == {("absent", "third.py")}
+
+
+def test_every_wheel_of_the_list_is_imported_or_needed_by_one():
+    text = inputs.WHEELS.read_text(encoding="utf-8")
+    imported = {name for job in JOBS for name, _ in inputs.reached(JOBS[job])[1]}
+    needed = {line.split("==")[0] for line in text.splitlines() if "# of " in line}
+    own = {pin.split("==")[0]: name for name, pin in inputs.wheel_names().items()}
+    later = {"gguf"}  # reads SmolLM2's file, which the jobs after these two carry
+    assert own.keys() - needed - later == {name for name in own if own[name] in imported}
+
+
+def test_what_is_packed_holds_each_jobs_code_and_inputs(tmp_path):
+    wheel = tmp_path / "one-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"wheel")
+    needed = inputs.paths(TRANSFORMER)
+    size = inputs.pack(tmp_path / "inputs.tar", needed, [wheel])
+    with tarfile.open(tmp_path / "inputs.tar") as archive:
+        names = set(archive.getnames())
+    assert {"src/longform/decoding/long_documents.py", "params.yaml", "wheels/one-1.0-py3-none-any.whl"} <= names
+    assert "experiments/gpu/speed.py" not in names and size < inputs.MOST
+    scores = table_1_transformer.MEASURED
+    assert f"{scores}/synthetic/perplexity.json" in names
+
+
+def test_an_input_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(speed, "INPUTS", ("data/nowhere.npz",))
+    refuses("its input data/nowhere.npz is not there", inputs.paths, "speed")
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_no_job_writes_more_files_than_come_back(job):
+    assert 1 <= len(importlib.import_module(JOBS[job]).OUTPUTS) <= 8
+
+
+def test_the_transformer_is_the_papers_and_its_floor_is_arithmetic():
+    assert table_1_transformer.weights_of(table_1_transformer.PAPER) == 18_944_000  # 18.94 million in the paper
+    for training in table_1_transformer.PAPER.runs:
+        assert training.recipe.batch * training.recipe.updates / 51_200 == 18.75
+    part = Part("training", 6 * 18.944e6 * 3.6e8, 120_000 * 7 * 4 * 18.944e6, 0.0, "")
+    assert part.floor(NOMINAL) == pytest.approx(51.1, abs=0.1)
+    assert part.floor(Ceilings("slow memory", 8e14, 3e11)) == pytest.approx(212, abs=1)
+
+
+def test_a_new_network_has_fairseqs_positions_which_do_not_learn(tmp_path):
+    chosen = table_1_transformer.TINY
+    table = table_1_transformer.sinusoids(3, 4)
+    angles = torch.tensor([2.0, 2e-4])  # of position 2, at wavelengths 2 pi and 20,000 pi
+    assert torch.allclose(table[2], torch.cat([angles.sin(), angles.cos()]))
+    texts = table_1_transformer.hsmm_language.build(
+        name="synthetic", seed=1, **table_1_transformer.corpus_settings(chosen)
+    )
+    tokenizer = table_1_transformer.tokenizers.fit(documents=texts.documents, kind="whitespace").tokenizer
+    network = table_1_transformer.new_network(chosen, tokenizer, seed=1)
+    learnt = sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
+    letters = len(tokenizer) - 56  # of the alphabet's 52 a tiny corpus may use fewer
+    assert learnt == table_1_transformer.weights_of(chosen) + letters * 16
+
+
+def test_a_report_gives_floor_and_share_of_the_peak(tmp_path, capsys):
+    report = Report(tmp_path / "report.json", Ceilings("card", 1e12, 1e9))
+    report.add("products", 2.0, operations=5e11, tokens_a_second=3.0)
+    row = json.loads((tmp_path / "report.json").read_text())["measured"][0]
+    assert (row["floor_seconds"], row["share_of_peak"], row["tokens_a_second"]) == (0.5, 0.25, 3.0)
+    assert "share_of_peak 0.25" in capsys.readouterr().out
+
+
+def test_without_a_gpu_only_the_tiny_form_runs(monkeypatch, capsys):
+    monkeypatch.setenv("LONGFORM_DEVICE", "cpu")
+    assert __main__.main([TRANSFORMER]) == 2
+    assert "no GPU is here" in capsys.readouterr().err
+
+
+def call(job, folder, *more):
+    return __main__.main([job, "--tiny", "--out", str(folder / "out"), "--state", str(folder / "state"), *more])
+
+
+@pytest.fixture(scope="module")
+def transformer(tmp_path_factory):
+    """The tiny job in two calls; the time of the first is up after three stretches of the first training."""
+    left = iter([60.0, 60.0, 60.0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LONGFORM_DEVICE", "cpu")
+        folder = tmp_path_factory.mktemp("gpu")
+        with pytest.MonkeyPatch.context() as short:
+            short.setattr(Call, "left", lambda _: next(left, -1.0))
+            assert call(TRANSFORMER, folder) == 0
+        begun = (folder / "out" / "curves.csv").read_text()
+        assert call(TRANSFORMER, folder) == 0
+    return folder, begun
+
+
+def test_a_second_call_goes_on_and_everything_is_measured(transformer):
+    folder, begun = transformer
+    rows = list(csv.DictReader((folder / "out" / "curves.csv").open()))
+    of_first_call = list(csv.DictReader(begun.splitlines()))
+    assert len(of_first_call) == 3 and len(rows) == 16
+    assert [row["loss"] for row in of_first_call] == [row["loss"] for row in rows[:3]]
+    for name in ("transformer", "transformer_batch_32"):
+        own = [row for row in rows if row["run"] == name]
+        assert [int(row["update"]) for row in own] == list(range(1, 9))
+        assert float(own[-1]["validation_loss"]) < float(own[0]["validation_loss"])
+        assert float(own[-1]["word_ppl"]) > 1
+    assert {path.name for path in (folder / "out").iterdir()} == set(table_1_transformer.OUTPUTS)
+
+
+def test_records_are_the_pipelines_and_the_texts_are_the_networks(transformer):
+    folder, _ = transformer
+    records = read_results(folder / "out" / "records.json")
+    assert records.values("metric") == ["word_ppl", "latent_ppl"]
+    rules = records.where(metric="latent_ppl").values("variant")
+    assert rules == ["", "strict"]
+    word = records.one(metric="word_ppl", system="transformer")
+    tokens = sum(len(document.text.split()) + 1 for document in tiny_texts(folder))
+    assert word.units == 8 and word.details["totals"]["tokens"] == tokens
+    network = folder / "state" / "transformer-1" / "network-8"
+    model, tokenizer = load_model(network, AutoModelForCausalLM), load_tokenizer(network)
+    total = 0.0
+    for document in tiny_texts(folder):
+        ids = torch.tensor([[0, *tokenizer(document.text)["input_ids"], 0]])
+        with torch.no_grad():
+            total -= float(model.eval()(input_ids=ids, labels=ids).loss) * (ids.shape[1] - 1)
+    assert word.details["totals"]["logprob"] == pytest.approx(total, rel=1e-4)
+
+
+def tiny_texts(folder):
+    texts = table_1_transformer.read_corpus(folder / "state" / "corpus").documents
+    return [document for document in texts if document.split == "test"]
+
+
+@pytest.mark.long
+def test_speed_is_measured_beside_each_peer(tmp_path, monkeypatch):
+    monkeypatch.setenv("LONGFORM_DEVICE", "cpu")
+    assert call("speed", tmp_path) == 0
+    rows = json.loads((tmp_path / "out" / "report.json").read_text())["measured"]
+    beside = [row["part"] for row in rows if "ours_over_it" in row]
+    for peer in ("plain loop", "Lightning", "generate", "slides token by token", "torch-struct", "minicons"):
+        assert any(peer in part for part in beside), peer
+    surprisal = next(row for row in rows if row["part"] == "surprisal: ours")
+    assert surprisal["equal_decisions"] == surprisal["pairs"] and surprisal["largest_difference_bits"] < 1e-4
+    gradients = next(row for row in rows if row["part"].startswith("HSMM gradients, 4 states: ours"))
+    assert gradients["gap"] < 1e-4
+    assert call("speed", tmp_path) == 0  # the second call measures nothing again
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["measured"] == rows
