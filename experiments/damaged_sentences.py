@@ -5,7 +5,7 @@
 A sentence is damaged if a template or tag that shows text stands inside it in the page's wikitext, and the words before and after it
 follow each other in what the reader gives. A place with fewer than three words around it is too common to be found and is not judged. What shows text is decided here, from the names alone and with no rule of the reader: every
 template that is not in ``SHOWS_NOTHING``. A sentence that the reader itself left out is counted as struck, by what left the hole.
-``--show N`` prints N sentences drawn at random among those with a template or tag, each below its wikitext, to be judged by eye.
+``--show N`` prints N lines drawn at random among the places, each with what the reader makes of it, to be judged by eye.
 Nothing is written.
 """
 
@@ -218,8 +218,7 @@ def measure(folder: Path) -> Counts:
             if position is not None:
                 span = next(((start, end) for start, end in spans if start <= position <= end), (position, position))
                 damaged.setdefault(span, place.name)
-            sentence = _around(place, text, spans)
-            counts.examples.append((page.title, place.line, sentence))
+            counts.examples.append((page.title, place.line, place.name))
         counts.damaged += len(damaged)
         counts.damaged_pages += bool(damaged)
         counts.damaged_by.update(damaged.values())
@@ -239,16 +238,6 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     for line in re.finditer(r"[^\n]+", text):
         for start, end in sentences(line[0]):
             yield line.start() + start, line.start() + end
-
-
-def _around(place: Place, text: str, spans: list[tuple[int, int]]) -> str:
-    """The sentence that the reader gives at a place, found by the words before it or after it; "" if it gives none."""
-    for side in (place.before, place.after):
-        match = re.search(r"\b" + r"\W+".join(map(re.escape, side)) + r"\b", text) if len(side) == WORDS else None
-        if match:
-            at = match.end() - 1 if side is place.before else match.start()
-            return next((text[start:end] for start, end in spans if start <= at < end), "")
-    return ""
 
 
 def report(counts: Counts) -> dict[str, Any]:
@@ -275,7 +264,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("folder", type=Path, help="a dump, or a folder of dumps (.bz2)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    parser.add_argument("--show", type=int, default=0, metavar="N", help="print N random sentences and their wikitext")
+    parser.add_argument(
+        "--show", type=int, default=0, metavar="N", help="print N random lines and what the reader makes of them"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sentences that are shown")
     options = parser.parse_args()
     counts = measure(options.folder)
@@ -286,8 +277,9 @@ def main() -> None:
         for name, value in numbers.items():
             shown = ", ".join(f"{key} {count}" for key, count in value.items()) if isinstance(value, dict) else value
             print(f"{name.replace('_', ' '):>28}: {shown}")
-    for title, line, sentence in random.Random(options.seed).sample(counts.examples, options.show):
-        print(f"\n{title}\n  wikitext: {line}\n  reader:   {sentence or '(left out)'}")
+    for title, line, name in random.Random(options.seed).sample(counts.examples, options.show):
+        read = " ".join(text for _, text in sections(line))
+        print(f"\n{title}, {name}\n  wikitext: {line}\n  reader:   {read or '(struck)'}")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,8 @@ class _Input:
 
 def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     """The text of ``{{convert|...}}`` or None: a unit, number or option that is not known."""
+    if named.get("sing") == "on":  # an older name
+        named = {**named, "adj": "on"}
     read = _input(positional, named)
     if read is None:
         return None

@@ -173,17 +173,31 @@ def nuclide(arguments: Arguments) -> str | None:
     return f"{mass}{symbol}" if symbol else None
 
 
+GAUGES = {  # millimetres of a track gauge, which is defined in feet and inches or named by them
+    600: "1 ft 11 5/8 in",
+    610: "2 ft",
+    750: "2 ft 5 1/2 in",
+    760: "2 ft 5 15/16 in",
+    762: "2 ft 6 in",
+    914: "3 ft",
+    1000: "3 ft 3 3/8 in",
+    1067: "3 ft 6 in",
+    1435: "4 ft 8 1/2 in",
+    1520: "4 ft 11 27/32 in",
+    1524: "5 ft",
+    1600: "5 ft 3 in",
+    1668: "5 ft 5 21/32 in",
+    1676: "5 ft 6 in",
+}
+
+
 def gauge(arguments: Arguments) -> str | None:
-    """A track gauge in both units."""
-    text = arguments[1].replace(" ", "")
-    millimetres = re.fullmatch(r"([\d.]+)(?:mm)?", text)
-    if millimetres is None or arguments["disp"] not in ("", "1"):
+    """A track gauge in both units; in one with ``disp=1``."""
+    millimetres = re.fullmatch(r"(\d+)(?:mm)?", arguments[1].replace(" ", "").replace(",", ""))
+    if millimetres is None or int(millimetres[1]) not in GAUGES:
         return None
-    return (
-        convert([millimetres[1], "mm", "ftin"], {"abbr": "on"})
-        if arguments["disp"] == ""
-        else f"{int(float(millimetres[1])):,} mm"
-    )
+    size = int(millimetres[1])
+    return f"{size:,} mm" if arguments["disp"] == "1" else f"{size:,} mm ({GAUGES[size]})"
 
 
 def coordinates(arguments: Arguments) -> str | None:
