@@ -55,8 +55,11 @@ class FakeClient:
         self.scheduler = self
         self.address = "tcp://scheduler"
 
-    def scheduler_info(self, n_workers):
-        return {"workers": self.workers}
+    def identity(self, n_workers):
+        return {"workers": self.workers if n_workers == -1 else {}}
+
+    def sync(self, call, **named):
+        return call(**named)
 
     def submit(self, function, *, key, pure, resources=None, **job):
         self.futures.append(Future(key, resources))
@@ -125,15 +128,8 @@ def test_a_scheduler_that_is_gone_is_one_sentence_wherever_it_shows(cluster, ask
         if broken == "closed":
             client.status = "closed"
         else:
-            client.scheduler_info = lambda n_workers: (_ for _ in ()).throw(OSError("closed"))
+            client.identity = lambda n_workers: (_ for _ in ()).throw(OSError("closed"))
     refuses("the Dask scheduler is gone; what had finished is kept, run again", *asked)
-
-
-def test_a_lost_connection_that_is_tried_again_is_waited_for(cluster):
-    fake, client, _ = cluster
-    client.status = "connecting"
-    client.scheduler_info = lambda n_workers: {}
-    assert not fake.room(gpu=False)
 
 
 def test_the_schedulers_file_is_waited_for_and_an_old_one_said(tmp_path, monkeypatch):

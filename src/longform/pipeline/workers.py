@@ -280,13 +280,14 @@ class Workers:
         return slots, gpus
 
     def _connected_workers(self) -> Mapping[str, Any]:
-        if self._client.status not in ("running", "connecting"):
+        if self._client.status != "running":
             raise BadInput(GONE)
         try:
-            identity = self._client.scheduler_info(n_workers=-1)
+            # asked directly: ``scheduler_info`` answers from a cache that another task fills without the workers
+            identity = self._client.sync(self._client.scheduler.identity, n_workers=-1)
         except OSError as error:  # Dask's closed connections are of this kind
             raise BadInput(GONE) from error
-        return identity.get("workers", {})  # none while a lost connection is tried again, which Dask ends by itself
+        return identity["workers"]
 
     def _report_changes(self, workers: Mapping[str, Any], slots: int, gpus: int) -> None:
         """Say who joined, who was lost, and every ``REMINDER`` seconds that there is nobody."""
