@@ -182,7 +182,9 @@ def test_the_cluster_page_runs_as_written_and_outlives_its_workers(tmp_path, mon
     (folder / "slow.sh").write_text(SLEEPING)
     named = {"generate": ["gpu"], "score": ["a", "b"]}
     slow = {"cmd": "sh slow.sh ${item}", "deps": ["source.txt"], "outs": ["out_${item}"]}
-    write_pipeline(folder, {"stages": {name: {"foreach": items, "do": slow} for name, items in named.items()}})
+    stages = {name: {"foreach": items, "do": dict(slow)} for name, items in named.items()}
+    stages["generate"]["do"]["meta"] = {"gpu": True}
+    write_pipeline(folder, {"stages": stages})
     scheduler, gpu, cpu, runner = ON_CLUSTER.splitlines(keepends=True)
     scheduler = scheduler.replace(" &", " --host 127.0.0.1 --port 0 --no-dashboard &")
     gpu, cpu = (line.replace(" --nworkers 8", "").replace(" &", " --no-nanny &") for line in (gpu, cpu))
