@@ -15,6 +15,7 @@ from longform.decoding import sampling
 from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
 from longform.decoding.sampling import PAD, Sampled, SentenceEnds, block_repeats, draws, growing_cache, nucleus, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
+from tests.oracles import delayed_rounds
 from tests.refusals import refuses
 
 ALL = TOKENS ** (DEPTH - 1)  # with so many beams nothing is ever pruned
@@ -281,6 +282,67 @@ def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_i
         assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(2), 1), 18, rngs(), AT_TWO)[0] == made
 
 
+@pytest.mark.parametrize("delay", [0, 1, 3])
+@pytest.mark.parametrize("blocking", [0, 2])
+def test_delayed_search_from_what_it_keeps_writes_what_reading_anew_writes(delay, blocking):
+    settings = Delayed(Sampled(4, blocking=blocking), Beam(3, blocking=blocking), delay)
+    prompts = [[1, 2, 3], [3], [2, 2, 1, 1, 3, 1, 2], [1, 3]]
+    for seed in range(3):
+        given = (toy(seed), prompts, settings, 24)
+        streams = [[generator("delayed", seed, row) for row in range(len(prompts))] for _ in range(2)]
+        made = delayed(*given, streams[0], AT_TWO, [0])
+        assert made == delayed_rounds.delayed(*given, streams[1], AT_TWO, [0])
+        assert blocking or {len(row) for row in made} == {24}
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "gpt_neo", "llama", "mistral"])
+@torch.no_grad()
+def test_a_stream_that_grows_unevenly_has_the_logits_of_its_rows_read_anew(kind):
+    torch.manual_seed(0)
+    config = transformers.AutoConfig.for_model(kind, vocab_size=40, **(SHAPES | SLIDING)[kind])
+    network = transformers.AutoModelForCausalLM.from_config(config).eval()
+    rng = generator("uneven", kind)
+    rows = [rng.integers(0, 40, size).tolist() for size in (3, 1, 6)]
+    stream = sampling.TokenStream(network, rows)
+    for sizes in ((2, 0, 1), (0, 5, 0), (1, 1, 1), (9, 0, 3)):
+        added = [rng.integers(0, 40, size).tolist() for size in sizes]
+        rows = [[*row, *more] for row, more in zip(rows, added, strict=True)]
+        stream.extend(added)
+        close_to(stream.logits, sampling.TokenStream(network, rows).logits)
+    branch = stream.branched([2, 0])
+    branch.append(torch.tensor([7, 8]))
+    close_to(branch.logits, sampling.TokenStream(network, [[*rows[2], 7], [*rows[0], 8]]).logits)
+    close_to(stream.logits, sampling.TokenStream(network, rows).logits)  # a branch leaves its stream alone
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "gpt_neo", "mistral"])
+@torch.no_grad()
+def test_beams_that_change_places_have_the_logits_of_their_texts(kind, monkeypatch):
+    torch.manual_seed(0)
+    config = transformers.AutoConfig.for_model(kind, vocab_size=40, **(SHAPES | SLIDING)[kind])
+    network = transformers.AutoModelForCausalLM.from_config(config).eval()
+    for room in (sampling.SPARE_BYTES, 0):  # two rooms in turn, or one
+        monkeypatch.setattr(sampling, "SPARE_BYTES", room)
+        rng = generator("beams", kind)
+        texts = [row for row in ([5, 6, 7], [8]) for _ in range(3)]
+        stream = sampling.TokenStream(network, [[5, 6, 7], [8]])
+        stream.repeat(3)
+        for step in range(45):
+            rows = torch.tensor([*rng.integers(0, 3, 3), *(3 + rng.integers(0, 3, 3))])
+            if step == 20:  # a choice that copies all comes between
+                stream.take(rows)
+            else:
+                stream.reorder(rows, 3)
+            tokens = torch.tensor(rng.integers(0, 40, 6))
+            stream.append(tokens)
+            texts = [[*texts[row], token] for row, token in zip(rows.tolist(), tokens.tolist(), strict=True)]
+        close_to(stream.logits, sampling.TokenStream(network, texts).logits)
+
+
+def close_to(found, wanted):
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"human"}))
 def test_sixteen_at_once_are_sixteen_alone(kind):
     network, rng = toy(4, tokens=9), generator("batch")
@@ -361,6 +423,7 @@ SHAPES = {
     "gpt_neo": {"num_layers": 2, "num_heads": 2, "hidden_size": 16, "max_position_embeddings": 128, "window_size": 8, "attention_types": [[["global", "local"], 1]]},
     "llama": {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_size": 16, "intermediate_size": 32},
 }  # fmt: skip
+SLIDING = {"mistral": {**SHAPES["llama"], "sliding_window": 8}}
 
 
 @torch.no_grad()

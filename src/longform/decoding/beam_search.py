@@ -51,10 +51,17 @@ def beam_search(
     token at all. The best ended hypothesis is taken; else the best one alive. Raises BadInput: as :func:`check_room`.
     """
     check_room(network, prompts, limits)
+    return search_from(TokenStream(network, prompts), settings, limits, banned, ends) if prompts else []
+
+
+def search_from(
+    stream: TokenStream, settings: Beam, limits: Row, banned: Row = (), ends: SentenceEnds | None = None
+) -> list[Hypothesis]:
+    """:func:`beam_search` behind the rows of a stream, which it takes for itself."""
     made: dict[int, Hypothesis] = {}
-    rows = list(range(len(prompts)))
-    search = _Search(network, prompts, settings, banned, ends) if rows else None
-    while search and rows:
+    rows = list(range(len(stream.ids)))
+    search = _Search(stream, settings, banned, ends)
+    while rows:
         parents, tokens, scores = search.choose(rows)
         length = search.stream.ids.shape[1] + 1 - search.width
         alive, stays = torch.isfinite(scores).flatten(1).any(1).tolist(), []
@@ -74,23 +81,26 @@ def beam_search(
         if rows := [rows[place] for place in stays]:
             kept = torch.tensor(stays, device=parents.device)
             search.scores = scores[kept]
-            search.stream.take(parents[kept].flatten())
+            if len(stays) == len(parents):  # beams of a prompt share what stood before the search
+                search.stream.reorder(parents.flatten(), search.width)
+            else:
+                search.stream.take(parents[kept].flatten())
             search.stream.append(tokens[kept].flatten())
-    return [made[row] for row in range(len(prompts))]
+    return [made[row] for row in range(len(limits))]
 
 
 class _Search:
     """State of one batch: N prompts still searched, G groups each, K hypotheses a group."""
 
-    def __init__(self, network: Any, prompts: Rows, settings: Beam, banned: Any, ends: Any) -> None:
+    def __init__(self, stream: TokenStream, settings: Beam, banned: Any, ends: Any) -> None:
         self.settings, self.ends, self.size = settings, ends, settings.beams // settings.groups
-        self.stream = TokenStream(network, prompts)
+        self.stream, prompts = stream, len(stream.ids)
         self.width = self.stream.ids.shape[1]
-        self.scores = self.stream.logits.new_full((len(prompts), settings.groups, self.size), -torch.inf)
+        self.scores = self.stream.logits.new_full((prompts, settings.groups, self.size), -torch.inf)
         self.scores[:, :, 0] = 0.0  # a prompt is one hypothesis before its first token
         self.stream.repeat(settings.beams)
-        self.finished: list[list[Hypothesis]] = [[] for _ in prompts]
-        self.rules = Sampled(blocking=settings.blocking).rules(banned, device=network.device)
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(prompts)]
+        self.rules = Sampled(blocking=settings.blocking).rules(banned, device=stream.ids.device)
         if settings.sibling_penalty:
             self.rules.append(partial(sampling.sibling_ranks, settings.sibling_penalty, 2 * self.size, self.width))
 
@@ -192,22 +202,62 @@ class Delayed:
 def delayed(
     network: Any, prompts: Rows, settings: Delayed, new_tokens: int, rngs: Rngs, ends: SentenceEnds, banned: Row = ()
 ) -> list[list[int]]:
-    """``new_tokens`` more tokens per prompt, in rounds of one sentence for all prompts that are not full; a round reads its contexts
-    anew, and a row that blocking leaves without any token ends early."""
+    """``new_tokens`` more tokens per prompt, in rounds of one sentence for all prompts that are not full.
+
+    What is committed is read once and kept; a search begins from a copy. A row that blocking leaves without any token ends early.
+    """
     check_room(network, prompts, [new_tokens] * len(prompts))
     made: list[list[int]] = [[] for _ in prompts]
     rows = [row for row in range(len(prompts)) if new_tokens > 0]
+    stream: Any = TokenStream(network, [prompts[row] for row in rows]) if rows else None
+    rules = settings.sampled.rules(banned, device=network.device)
     while rows:
-        before = {row: len(made[row]) for row in rows}
-        contexts = [[*prompts[row], *made[row]] for row in rows]
-        limits = [min(settings.delay, new_tokens - before[row]) for row in rows]
-        drawn = sampling.sample(network, contexts, settings.sampled, limits, [rngs[row] for row in rows], banned, ends)
-        for row, (tokens, _) in zip(rows, drawn, strict=True):
-            made[row] += tokens
-        going = [row for row, (_, ended) in zip(rows, drawn, strict=True) if not ended and len(made[row]) < new_tokens]
-        contexts = [[*prompts[row], *made[row]] for row in going]
-        limits = [new_tokens - len(made[row]) for row in going]
-        for row, best in zip(going, beam_search(network, contexts, settings.beam, limits, banned, ends), strict=True):
-            made[row] += best.tokens
-        rows = [row for row in rows if before[row] < len(made[row]) < new_tokens]
+        before = [len(made[row]) for row in rows]
+        written = [made[row] for row in rows]
+        limits = [min(settings.delay, new_tokens - length) for length in before]
+        ended = _sampled_openings(stream, rules, written, limits, [rngs[row] for row in rows], ends)
+        # where no sentence has ended yet a search ends it
+        going = [place for place, own in enumerate(written) if not ended[place] and len(own) < new_tokens]
+        committed: list[Row] = [()] * len(rows)
+        if going:
+            rest = [new_tokens - len(written[place]) for place in going]
+            best = search_from(stream.branched(going), settings.beam, rest, banned, ends)
+            for place, hypothesis in zip(going, best, strict=True):
+                committed[place] = hypothesis.tokens
+                written[place].extend(hypothesis.tokens)
+        # rows that grew and have room go on behind what they have committed
+        stays = [place for place, own in enumerate(written) if before[place] < len(own) < new_tokens]
+        rows = [rows[place] for place in stays]
+        if rows:
+            stream.take(torch.tensor(stays, device=stream.ids.device))
+            stream.extend([committed[place] for place in stays])
     return made
+
+
+def _sampled_openings(
+    stream: TokenStream, rules: Any, written: list[list[int]], limits: Row, rngs: Rngs, ends: SentenceEnds
+) -> list[bool]:
+    """Add up to ``limits`` sampled tokens to the rows of a stream and to ``written``; whether the last one ended a sentence."""
+    ended = [False] * len(written)
+    drawing = list(range(len(written)))
+    for step in range(max(limits)):
+        drawing = [place for place in drawing if limits[place] > step]
+        if not drawing:
+            break
+        chosen = torch.tensor(drawing, device=stream.ids.device)
+        drawn = sampling.draws(rules(stream.ids[chosen], stream.logits[chosen]), [rngs[place] for place in drawing])
+        tokens = torch.from_numpy(drawn.clip(0)).to(stream.ids.device)
+        closes = ends.closes(stream.ids[chosen, -1], tokens).tolist()
+        added: list[Row] = [()] * len(written)
+        still = []
+        for place, token, closing in zip(drawing, drawn.tolist(), closes, strict=True):
+            if token < 0:  # every token is blocked: the row stays as it is
+                continue
+            added[place] = [token]
+            written[place].append(token)
+            ended[place] = closing
+            if not closing:
+                still.append(place)
+        stream.extend(added)
+        drawing = still
+    return ended

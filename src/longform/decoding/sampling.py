@@ -4,6 +4,7 @@
 hypothesis, to scores, as the processors of ``generate`` do.
 """
 
+import copy
 import inspect
 import itertools
 import re
@@ -49,6 +50,7 @@ class GrowingLayer(DynamicLayer):
         super().__init__()
         self._rooms: dict[str, torch.Tensor] = {}
         self._spare: dict[str, torch.Tensor] = {}  # the rooms before, which the next choice of rows is copied into
+        self._twins: dict[str, tuple[Tensor, Tensor, int]] = {}  # a second room, the room that it is to, equal places
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Append states (rows, heads, new tokens, dims); returns all so far."""
@@ -83,6 +85,34 @@ class GrowingLayer(DynamicLayer):
             held = getattr(self, name)
             room = self._room(name, held, len(indices), held.shape[2])
             setattr(self, name, torch.index_select(held, 0, indices, out=room[:, :, : held.shape[2]]))
+
+    def reorder(self, rows: Tensor, since: int) -> None:
+        """Row i becomes the row ``rows[i]``; before place ``since`` the two are equal, and nothing is copied.
+
+        Two rooms take turns; both hold the places before ``since``.
+        """
+        for name in ("keys", "values"):
+            held, room = getattr(self, name), self._rooms[name]
+            places = held.shape[2]
+            if room.nbytes >= SPARE_BYTES or room.data_ptr() != held.data_ptr():
+                held[:, :, since:] = held[:, :, since:].index_select(0, rows)
+                continue
+            twin, partner, equal = self._twins.get(name, (room, None, -1))
+            if partner is not room or equal != since:
+                twin = torch.empty_like(room)
+                twin[:, :, :since] = held[:, :, :since]
+            torch.index_select(held[:, :, since:], 0, rows, out=twin[:, :, since:places])
+            self._rooms[name], self._twins[name] = twin, (room, twin, since)
+            setattr(self, name, twin[:, :, :places])
+
+    def take_places(self, order: Tensor) -> None:
+        """Place j of row i becomes its place ``order[i, j]``; int64 (rows, places)."""
+        for name in ("keys", "values"):
+            held = getattr(self, name)
+            room = self._room(name, held, len(order), order.shape[1])
+            index = order[:, None, :, None].expand(-1, held.shape[1], -1, held.shape[3])
+            room[:, :, : order.shape[1]] = held.gather(2, index)
+            setattr(self, name, room[:, :, : order.shape[1]])
 
 
 def growing_cache(network: Any) -> DynamicCache:
@@ -135,6 +165,44 @@ class TokenStream:
             return
         self._cache.batch_select_indices(rows)
         self.ids, self.logits, self.states = self.ids[rows], self.logits[rows], self.states[rows]
+
+    def branched(self, rows: Row) -> "TokenStream":
+        """A stream of its own that goes on from the named rows."""
+        branch = copy.copy(self)
+        branch._cache = copy.deepcopy(self._cache)
+        branch.take(torch.tensor(rows, device=self.ids.device))
+        return branch
+
+    def reorder(self, rows: Tensor, since: int) -> None:
+        """Row i becomes the row ``rows[i]``, which is equal to it before place ``since``; :meth:`append` comes next, so no logits move."""
+        if not all(isinstance(layer, GrowingLayer) for layer in self._cache.layers):
+            return self.take(rows)
+        for layer in self._cache.layers:
+            layer.reorder(rows, since)
+        self.ids[:, since:] = self.ids[rows, since:]
+
+    def extend(self, added: Rows) -> None:
+        """Some more tokens for each row, read at once. No states are kept.
+
+        A row that gets fewer than another reads its own last ones again, so that no padding stands within a row.
+        """
+        new = padded(added, PAD, "left").to(self.ids.device)
+        width, before = new.shape[1], self.ids.shape[1]
+        if not width:
+            return
+        ids = torch.cat([self.ids, new], dim=1)
+        is_token = ids != PAD
+        order = is_token.to(torch.uint8).argsort(dim=1, stable=True)  # each row's padding to its left
+        order = order[:, int((~is_token).sum(1).min()) :]
+        self.ids = ids.gather(1, order)
+        held = order[:, : order.shape[1] - width].clamp(max=before - 1)  # padding may stand anywhere
+        if not all(isinstance(layer, GrowingLayer) for layer in self._cache.layers):
+            self._cache = growing_cache(self.network)  # a window that slides has dropped places: all is read anew
+            width = self.ids.shape[1]
+        elif not (held == torch.arange(before, device=held.device)[: held.shape[1]]).all() or held.shape[1] < before:
+            for layer in self._cache.layers:
+                layer.take_places(held)
+        self._forward(self.ids[:, -width:].clamp(min=0))
 
     def append(self, tokens: torch.Tensor) -> None:
         """One more token for every row, int64 (rows,), and the logits after it."""
