@@ -64,7 +64,7 @@ def read_litbank(path: Path) -> list[AnnotatedText]:
 
 
 def _annotated(name: str, content: str) -> AnnotatedText:
-    texts, found = read_brackets(content.splitlines(), name)
+    texts, found = read_brackets(content.split("\n"), name)
     starts, at = [], 0
     for words in texts:
         starts.append(list(accumulate((len(word) + 1 for word in words), initial=at)))

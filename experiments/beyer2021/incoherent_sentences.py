@@ -16,7 +16,6 @@ The language model is SmolLM2-135M-Instruct (4 bits), as published.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -32,7 +31,8 @@ from statsmodels.stats.multitest import multipletests
 from transformers import AutoModelForCausalLM
 
 from longform.core.artefacts import write_json
-from longform.core.documents import BadInput
+from longform.core.documents import InputError
+from longform.core.opening import field_of, json_file, texts, typed, whole_number
 from longform.core.resampling import bootstrap, generator, percentile_interval, sign_flip_test
 from longform.core.results import rounded
 from longform.evaluation.agreement import clustered_interval, correlate
@@ -61,29 +61,44 @@ class Story:
     mark: float
 
 
+def checked_parts(story: Any, where: str) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """What readers said sentence by sentence, their marks of the whole, and the sentences of one story of CoheSentia.
+
+    Raises InputError: a field of another form.
+    """
+    parts = field_of(story, "IncrementalData", dict, where)
+    scores = field_of(field_of(story, "HolisticData", dict, where), "scores", dict, where)
+    for rater, score in scores.items():
+        if score is not None and score == score:  # NaN stands for no mark
+            typed(score, float, f"{where}, mark of {rater!r}")
+    for rater, places in field_of(parts, "reasons", dict, where).items():
+        for place, codes in typed(places, dict, f"{where}, reasons of {rater!r}").items():
+            whole_number(place, f"{where}, reasons of {rater!r}")
+            typed(codes, list, f"{where}, reasons of {rater!r}, sentence {place}")
+    return parts, scores, texts(parts.get("sentences"), f"{where}, sentences")
+
+
 def stories(folder: Path) -> tuple[list[Story], int]:
     """All stories of two sentences or more, and how many are set aside: shorter or unrated ones, and those where a reason is of no sentence.
 
-    Raises BadInput: a file that is missing or is not the one published, or no story.
+    Raises InputError: a file that is missing or is not the one published, or no story.
     """
     found, aside = [], 0
     for path in (folder / "TrainData.json", folder / "TestData.json"):
-        try:
-            for story in json.loads(path.read_text(encoding="utf-8")).values():
-                parts, scores = story["IncrementalData"], story["HolisticData"]["scores"].values()
-                sentences = [" ".join(sentence.split()) for sentence in parts["sentences"]]
-                named = {int(place) for places in parts["reasons"].values() for place in places}
-                marks = [float(score) for score in scores if score is not None and math.isfinite(float(score))]
-                whole = len(sentences) > 1 and all(sentences) and bool(marks) and parts["num_annotators"] > 0
-                if whole and named <= set(range(len(sentences))):
-                    found.append(Story(sentences, _faults(parts, len(sentences)), float(np.mean(marks))))
-                else:
-                    aside += 1
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            told = f"{path}: not CoheSentia's data ({type(error).__name__}: {error})"
-            raise BadInput(f"{told}; give the folder of TrainData.json and TestData.json") from error
+        for key, story in typed(json_file(path), dict, str(path)).items():
+            where = f"{path}, story {key!r}"
+            parts, scores, written = checked_parts(story, where)
+            sentences = [" ".join(sentence.split()) for sentence in written]
+            named = {int(place) for places in parts["reasons"].values() for place in places}
+            marks = [float(score) for score in scores.values() if score is not None and score == score]
+            raters = field_of(parts, "num_annotators", int, where)
+            whole = len(sentences) > 1 and all(sentences) and bool(marks) and raters > 0
+            if whole and named <= set(range(len(sentences))):
+                found.append(Story(sentences, _faults(parts, len(sentences)), float(np.mean(marks))))
+            else:
+                aside += 1
     if not found:
-        raise BadInput(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
+        raise InputError(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
     return found, aside
 
 

@@ -14,8 +14,6 @@ judged once; what a fit judged is ranked within its half, because two fits need 
 from __future__ import annotations
 
 import ast
-import csv
-import json
 import os
 import sys
 import tempfile
@@ -38,7 +36,8 @@ from summeval import (
 )
 
 from longform.core.artefacts import write_json
-from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import Corpus, Document, InputError, Section
+from longform.core.opening import field_of, json_file, rows, typed
 from longform.core.resampling import generator
 from longform.core.results import rounded
 from longform.datasets.text_files import hanna as build
@@ -58,25 +57,22 @@ def hanna(stories: Path, rated: Path) -> Stories:
     """The human stories and marks of each criterion, float64 (stories, raters).
 
     Raises:
-        BadInput: no row of human stories, or lists that are not about these stories in this order.
+        InputError: no row of human stories, or lists that are not about these stories in this order.
     """
     human_ones = [d for d in build(name="hanna", seed=0, raw=stories).documents if d.id.endswith("-human")]
     documents = [replace(d, sections=(Section(None, " ".join(s.text for s in d.sections)),)) for d in human_ones]
     words = np.array([len(document.text.split()) for document in documents])
-    csv.field_size_limit(2**30)  # a cell is a list of 96 numbers
-    try:
-        with rated.open(encoding="utf-8", newline="") as lines:
-            human = next(row for row in csv.DictReader(lines) if row.get("Model") == "Human")
-        marks = {name: [ast.literal_eval(human[f"Human {k} {key}"]) for k in RATERS] for key, name in CRITERIA.items()}
-        given = np.array(ast.literal_eval(human[LENGTH]), dtype=np.float64)
-        sizes = {len(row) for rows in marks.values() for row in [given, *rows]}
-    except (OSError, ValueError, KeyError, TypeError, SyntaxError, StopIteration) as error:
-        told = f"{rated}: no row Human with its marks ({type(error).__name__}: {error})"
-        raise BadInput(f"{told}; give HANNA's hanna_metric_scores_llm.csv") from error
+    needed = ["Model", LENGTH, *(f"Human {k} {key}" for key in CRITERIA for k in RATERS)]
+    human = next((row for row in rows(rated, needed) if row["Model"] == "Human"), None)
+    if human is None:
+        raise InputError(f"{rated}: no row Human with its marks; give HANNA's hanna_metric_scores_llm.csv")
+    marks = {name: [_listed(human, f"Human {k} {key}", rated) for k in RATERS] for key, name in CRITERIA.items()}
+    given = np.array(_listed(human, LENGTH, rated))
+    sizes = {len(row) for lists in marks.values() for row in [given, *lists]}
     if sizes != {len(words)}:
-        raise BadInput(f"{rated}: the row Human has not {len(words)} marks of each rater; give files of one release")
+        raise InputError(f"{rated}: the row Human has not {len(words)} marks of each rater; give files of one release")
     if not (agreement := np.corrcoef(given, words)[0, 1]) >= SAME:
-        raise BadInput(
+        raise InputError(
             f"{rated}: its lengths correlate with the stories' at {agreement:.3f}; give files of one release"
         )
     return documents, {name: np.array(rows, dtype=np.float64).T for name, rows in marks.items()}
@@ -87,24 +83,24 @@ def cohesentia(folder: Path) -> Stories:
     kind of reason minus the share of its sentences that a rater faults.
 
     Raises:
-        BadInput: a file that is missing or is not the one published, or no story.
+        InputError: a file that is missing or is not the one published, or no story.
     """
     documents, found = [], []
     for path in (folder / "TrainData.json", folder / "TestData.json"):
-        try:
-            for key, story in json.loads(path.read_text(encoding="utf-8")).items():
-                whole, parts = story["HolisticData"]["scores"], story["IncrementalData"]
-                kinds = {kind: _faults(parts, codes) for kind, codes in REASONS.items()}
-                given = {"coherence": whole, "coherence, sentence by sentence": parts["scores"], **kinds}
-                found.append({name: [float(value) for value in row.values()] for name, row in given.items()})
-                documents.append(
-                    Document(f"cohesentia-{key}", "test", (Section(None, " ".join(story["Text"].split())),))
-                )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
-            told = f"{path}: not CoheSentia's data ({type(error).__name__}: {error})"
-            raise BadInput(f"{told}; give the folder of TrainData.json and TestData.json") from error
+        for key, story in typed(json_file(path), dict, str(path)).items():
+            where = f"{path}, story {key!r}"
+            whole = field_of(field_of(story, "HolisticData", dict, where), "scores", dict, where)
+            parts = field_of(story, "IncrementalData", dict, where)
+            sentences, scores = field_of(parts, "sentences", list, where), field_of(parts, "scores", dict, where)
+            if not sentences:
+                raise InputError(f"{where}: no sentence; fetch the file again")
+            kinds = {kind: _faults(parts, codes, where) for kind, codes in REASONS.items()}
+            given = {"coherence": whole, "coherence, sentence by sentence": scores, **kinds}
+            found.append({name: _marks(row, f"{where}, {name}") for name, row in given.items()})
+            text = " ".join(field_of(story, "Text", str, where).split())
+            documents.append(Document(f"cohesentia-{key}", "test", (Section(None, text),)))
     if not documents:
-        raise BadInput(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
+        raise InputError(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
     marks = {}
     for name in found[0]:
         rows = [row[name] for row in found]
@@ -114,14 +110,29 @@ def cohesentia(folder: Path) -> Stories:
     return documents, marks
 
 
-def _faults(parts: Mapping[str, Any], codes: Sequence[int]) -> dict[str, float]:
+def _listed(row: Mapping[str, str], column: str, path: Path) -> list[float]:
+    """The numbers of a cell that holds a list."""
+    try:
+        values = ast.literal_eval(row[column])
+    except (ValueError, SyntaxError) as error:
+        raise InputError(f"{path}, {column}: no list of numbers ({error}); give files of one release") from error
+    return [float(typed(value, float, f"{path}, {column}")) for value in typed(values, list, f"{path}, {column}")]
+
+
+def _marks(row: Mapping[str, Any], where: str) -> list[float]:
+    """The marks of all raters; NaN stands for none."""
+    return [value if value != value else float(typed(value, float, where)) for value in row.values()]
+
+
+def _faults(parts: Mapping[str, Any], codes: Sequence[int], where: str) -> dict[str, float]:
     """Minus the share of sentences that each rater faults for one of these reasons."""
-    sentences = len(parts["sentences"])
-    faulty = {
-        who: sum(not set(codes).isdisjoint(s) for s in parts["reasons"].get(who, {}).values())
-        for who in parts["scores"]
-    }
-    return {who: -number / sentences for who, number in faulty.items()}
+    faulty = dict.fromkeys(parts["scores"], 0)
+    for rater, places in field_of(parts, "reasons", dict, where).items():
+        for place, named in typed(places, dict, f"{where}, reasons of {rater!r}").items():
+            named = typed(named, list, f"{where}, reasons of {rater!r}, sentence {place}")
+            if rater in faulty and not set(codes).isdisjoint(named):
+                faulty[rater] += 1
+    return {rater: -number / len(parts["sentences"]) for rater, number in faulty.items()}
 
 
 def judged(documents: list[Document], test: np.ndarray, language_model: bool) -> dict[str, np.ndarray]:

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("generated", type=Path, help="likewise")
     add("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
     add("--model", help="folder of a causal language model, for perplexity, or none (SmolLM2, if installed)")
-    add("--encoder", type=Path, help="folder of a sentence encoder, for BBScore (MiniLM, if installed)")
+    add("--encoder", help="folder of a sentence encoder, for BBScore, or none (MiniLM, if installed)")
     add("--seed", type=int, default=1234, help="of every draw (1234)")
     given = parser.parse_args(arguments)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -1,6 +1,8 @@
 """Files of a run: what is written comes back, nothing is left half-written, bytes hang on the arrays alone, a bad file is one sentence;
 what starts an unfinished stage anew, and which process of a distributed stage writes."""
 
+import errno
+import io
 import json
 import time
 import zipfile
@@ -9,7 +11,16 @@ import numpy as np
 import pytest
 
 from longform.core import scratch
-from longform.core.artefacts import read_arrays, read_corpus, read_documents, read_json, whole, write_arrays, write_json
+from longform.core.artefacts import (
+    read_arrays,
+    read_corpus,
+    read_documents,
+    read_json,
+    read_yaml,
+    whole,
+    write_arrays,
+    write_json,
+)
 from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment
 from longform.core.processes import first_process
@@ -164,5 +175,46 @@ def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypat
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_text("being written by the first process")
     assert first_process() == writes
-    with scratch.resumable(Experiment(tmp_path), "train r", {"code": "core/malformed"}):
+    with scratch.resumable(Experiment(tmp_path), "train r", {"code": "core/opening"}):
         assert checkpoint.is_file() != writes
+
+
+@pytest.mark.parametrize(("text", "line"), [("a: 1\nb: 2\na: 3\n", 3), ("x:\n  - {k: 1, 'k': 2}\n", 2)])
+def test_a_key_that_stands_twice_in_yaml_is_refused_by_its_line(tmp_path, text, line):
+    (tmp_path / "p.yaml").write_text(text)
+    refuses(rf"p\.yaml:{line}: the key '[ak]' stands here a second time", read_yaml, tmp_path / "p.yaml")
+
+
+def test_merged_and_repeated_anchors_are_no_repeated_keys(tmp_path):
+    (tmp_path / "p.yaml").write_text("base: &b {a: 1, c: 2}\none: {<<: *b, a: 3}\ntwo: {<<: *b}\nlist: [*b, *b]\n")
+    assert read_yaml(tmp_path / "p.yaml")["one"] == {"a": 3, "c": 2}
+
+
+def test_a_full_disk_is_one_sentence_with_the_path(tmp_path):
+    def write():
+        with whole(tmp_path / "out.json"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    refuses(r"out\.json: cannot be written, the disk is full", write)
+    with pytest.raises(PermissionError), whole(tmp_path / "out.json"):
+        raise PermissionError(errno.EACCES, "denied")
+
+
+def test_too_little_memory_is_no_damaged_file(tmp_path, monkeypatch):
+    write_arrays(tmp_path / "a.npz", {"x": np.arange(3)})
+
+    def exhausted(*given, **named):
+        raise MemoryError
+
+    monkeypatch.setattr(np.lib.format, "read_array", exhausted)
+    with pytest.raises(MemoryError):
+        read_arrays(tmp_path / "a.npz")
+
+
+def test_a_head_that_asks_for_terabytes_is_a_damaged_file(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        head = {"descr": "<f8", "fortran_order": False, "shape": (1 << 50,)}
+        file = io.BytesIO()
+        np.lib.format.write_array_header_1_0(file, head)
+        archive.writestr("x.npy", file.getvalue() + bytes(8))
+    refuses("its head says", read_arrays, tmp_path / "a.npz")

@@ -109,8 +109,9 @@ def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(tmp_
     rows = [f"Anna met Ben {i} times. She liked the garden." for i in range(4)]
     assert "language model" in by_name(criticize(rows, rows[:2]))
     assert "language model under 1 s (--model none leaves it out)" in capsys.readouterr().err
-    left = dict(criticize(rows, rows[:2], model="none").left_out)
+    left = dict(criticize(rows, rows[:2], model="none", encoder="none").left_out)
     assert left["language model"] == "--model none leaves it out" and "language" not in capsys.readouterr().err
+    assert left["sentence path (BBScore)"] == "--encoder none leaves it out"
 
 
 @pytest.mark.parametrize(
@@ -288,13 +289,16 @@ def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a
     (tmp_path / "b.txt").write_text("Plain text.\n\nWith a gap.", encoding="utf-8")
     (tmp_path / "a.md").write_text("Before.\n# History #\nThen.\n## Later\nNow.", encoding="utf-8")
     (tmp_path / "c.pdf").write_bytes(b"%PDF")
-    (tmp_path / "d.txt").write_bytes(b"\xff\xfe bad")
+    (tmp_path / "d.txt").write_bytes(b"bad \xff")
     found = read_texts(tmp_path)
     assert [d.id for d in found.documents] == ["a.md", "b.txt"]
     shown = [(s.title, s.text) for s in found.documents[0].sections]
     assert shown == [("(lead)", "Before."), ("history", "Then."), ("later", "Now.")]
     assert found.documents[1].text == "Plain text.\n\nWith a gap."
-    assert dict(found.set_aside) == {"c.pdf": "none of .txt, .md, .markdown", "d.txt": "not UTF-8 (byte 0)"}
+    assert dict(found.set_aside) == {
+        "c.pdf": "none of .txt, .md, .markdown",
+        "d.txt": "line 1: not UTF-8 (invalid start byte) at byte 4; save it as UTF-8",
+    }
     (tmp_path / "a.md").write_text("# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n")
     (tmp_path / "b.md").write_text("# One\nText.\n# Two\nMore.", encoding="utf-8")
     (tmp_path / "c.md").write_text("# a" + " " * 300_000 + "b\nWords.")  # which takes no time

@@ -278,7 +278,7 @@ def test_gap_rows_become_spans_and_labels_and_pairs_need_the_name_in_the_sentenc
     assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
     assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
     path.write_text(HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8")
-    refuses("line 2", read_gap, path)  # its offsets miss its words
+    refuses("gap.tsv:2", read_gap, path)  # its offsets miss its words
 
 
 def test_arrau_markables_become_re_mentions(tmp_path):
@@ -300,10 +300,10 @@ def test_arrau_markables_become_re_mentions(tmp_path):
 @pytest.mark.parametrize(("name", "content", "says"),
                          [("stories.tsv", "\t".join(STORY_COLUMNS) + "\n" + "\t".join([*STORIES[0][:-1], "3"]),
                            "AnswerRightEnding is '3'"),
-                          ("stories.tsv", "a\tb\n1\t2\n", "a story lacks"),
+                          ("stories.tsv", "a\tb\n1\t2\n", "lacks ['InputStoryid'"),
                           ("dialogues.txt", "2 hello\thi\n", "a line is its number"),
                           ("dialogues.txt", "1 hello\n", "a turn has an utterance"),
-                          ("statements.jsonl", '{"label": "negative"}\n{"label": "negative"}\n', "not one JSON array"),
+                          ("statements.jsonl", '{"label": "negative"}\n{"label": "negative"}\n', "not JSON"),
                           ("statements.jsonl", '[{"label": "maybe", "sentence1": "a", "sentence2": "b"}]',
                            "and one of"),
                           ("schemas.jsonl", '{"sentence": "no gap", "candidates": ["a", "b"], "correct": 0}',

@@ -260,3 +260,14 @@ def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finis
     told = capfd.readouterr().err
     assert told.count("\n") == 1 and name in told and "Traceback" not in told
     assert made and {p: p.read_bytes() for p in (tmp_path / "data" / "corpora").rglob("*") if p.is_file()} == made
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("a.tar.gz", b"no archive"), ("a.tar.gz", gzip.compress(b"x" * 2000, mtime=0)[:-9]), ("a.txt.gz", b"no gzip"),
+    ("a.tar.gz", gzip.compress(b"x" * 2000, mtime=0)), ("a.txt.gz", gzip.compress(b"x" * 2000, mtime=0)[:-9]),
+], ids=["no gzip", "cut", "plain", "no tar", "cut text"])  # fmt: skip
+def test_a_packed_file_that_is_cut_off_is_one_sentence(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    listed = [{"name": name, "to": "out"}]
+    refuses(f"{name}: cut off or no .*; fetch it again", real_files.place, listed, tmp_path / "raw", tmp_path)
+    assert not (tmp_path / "raw" / "out").exists()

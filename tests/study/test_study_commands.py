@@ -130,7 +130,7 @@ def test_a_broken_corpus_is_named_with_its_line_and_an_article_that_comes_twice(
         for sides in ({"train": broken, "system": whole}, {"train": whole, "system": broken}):
             refused(capsys, make(tmp_path, **sides), "b.jsonl:7: ")
     broken.write_text((json.dumps(article("d", "test").to_record()) + "\n") * 2)
-    refused(capsys, make(tmp_path, system=broken), "testing/data/d")
+    refused(capsys, make(tmp_path, system=broken), "the id 'd'")
     assert not (tmp_path / "s.json").exists()
 
 

@@ -1,5 +1,6 @@
 """The records that flow between the rooms; ``docs/glossary.md`` names the axes of their arrays."""
 
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -11,6 +12,27 @@ SPLITS = ("train", "validation", "test", "generated")
 
 class BadInput(ValueError):
     """Input that cannot be used; the message says what, got, allowed and what to do next."""
+
+
+class InputError(BadInput):
+    """A text or a file of data that cannot be read as what it should be."""
+
+
+class ConfigError(BadInput):
+    """A setting that is wrong: an entry of ``params.yaml``, an option, an argument."""
+
+
+class ArtefactError(BadInput):
+    """A file of our own, written by a stage, that is absent, damaged or cannot be written."""
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+
+
+def short_repr(value: Any) -> str:
+    """A value for a message, short however long or deep it is."""
+    return _SHORT.repr(value)
 
 
 @dataclass(frozen=True)
@@ -47,29 +69,77 @@ class Document:
 
     @classmethod
     def from_record(cls, record: Any, where: str = "record") -> "Document":
-        """Parse one JSON record. Raises BadInput: a field is missing or of the wrong type; ``where`` names the place."""
+        """Parse one JSON record; sections inside a section follow it, in reading order.
+
+        Raises InputError: a field is missing or of the wrong type; ``where`` names the place.
+        """
         if not isinstance(record, dict):
-            raise BadInput(f"{where}: got {type(record).__name__}, a document is an object with id, split, sections")
+            raise InputError(f"{where}: got {type(record).__name__}, a document is an object with id, split, sections")
         if missing := {"id", "sections"} - record.keys():
-            raise BadInput(f"{where}: document lacks {sorted(missing)}; add them, or convert the file first")
+            raise InputError(f"{where}: document lacks {sorted(missing)}; add them, or convert the file first")
         if not isinstance(record["id"], str):
-            raise BadInput(f"{where}: id is {record['id']!r}, allowed is a string; quote it")
+            raise InputError(f"{where}: id is {short_repr(record['id'])}, allowed is a string; quote it")
         split = record.get("split", "test")
         if split not in SPLITS:
-            raise BadInput(f"{where}: split {split!r} is not one of {list(SPLITS)}; rename it")
+            raise InputError(f"{where}: split {short_repr(split)} is not one of {list(SPLITS)}; rename it")
         edits = record.get("edits") or []
         if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
-            raise BadInput(f"{where}: edits is {record['edits']!r}, allowed is a list of objects; fix or drop it")
-        sections, where = record["sections"], f"{where} (document {record['id']!r})"
-        if not isinstance(sections, list) or not sections:
-            raise BadInput(f"{where}: sections is {sections!r}, allowed is a non-empty list; give the document text")
-        for section in sections:
-            if not isinstance(section, dict) or not isinstance(section.get("text"), str):
-                raise BadInput(f"{where}: a section is {section!r}, allowed is {{'title': text or null, 'text': text}}")
-            if not isinstance(section.get("title"), str | None):
-                raise BadInput(f"{where}: a title is {section['title']!r}, allowed is a string or null")
-        made = tuple(Section(section.get("title"), section["text"]) for section in sections)
+            raise InputError(
+                f"{where}: edits is {short_repr(record['edits'])}, allowed is a list of objects; fix or drop it"
+            )
+        made = sections_of(record["sections"], f"{where} (document {record['id']!r})")
         return cls(record["id"], split, made, tuple(edits))
+
+
+def sections_of(value: Any, where: str) -> tuple[Section, ...]:
+    """Sections in reading order from a list of objects with ``title``, ``text`` and, perhaps, ``sections`` of their own.
+
+    A section with others inside may lack a text; its title then stands over an empty one.
+
+    Raises InputError: another shape, or text in a field that is not read.
+    """
+    if not isinstance(value, list) or not value:
+        raise InputError(
+            f"{where}: sections is {short_repr(value)}, allowed is a non-empty list; give the document text"
+        )
+    found: list[Section] = []
+    waiting = list(reversed(value))
+    while waiting:
+        section = waiting.pop()
+        allowed = "{'title': text or null, 'text': text}"
+        if not isinstance(section, dict):
+            raise InputError(f"{where}: a section is {short_repr(section)}, allowed is {allowed}")
+        title, inner = section.get("title"), section.get("sections") or []
+        text = section.get("text", "" if inner else None)
+        if not isinstance(text, str) or not isinstance(inner, list):
+            raise InputError(f"{where}: a section is {short_repr(section)}, allowed is {allowed}")
+        if not isinstance(title, str | None):
+            raise InputError(f"{where}: a title is {short_repr(title)}, allowed is a string or null")
+        if unread := unread_fields(section):
+            raise InputError(f"{where}: a section has {unread}, which are not read; name them sections, or drop them")
+        if text or title or not inner:
+            found.append(Section(title, text))
+        waiting.extend(reversed(inner))
+    return tuple(found)
+
+
+def unread_fields(section: Mapping[str, Any]) -> list[str]:
+    """Names of a section's fields that are not read although lists or objects in them hold two words or more."""
+    known = ("title", "text", "sections")
+    return sorted(key for key, value in section.items() if key not in known and _holds_words(value))
+
+
+def _holds_words(value: Any) -> bool:
+    waiting = [value] if isinstance(value, list | dict) else []
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, str) and len(inner.split()) > 1:
+            return True
+        if isinstance(inner, list):
+            waiting.extend(inner)
+        elif isinstance(inner, dict):
+            waiting.extend(inner.values())
+    return False
 
 
 def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) -> list[Document]:

@@ -1,7 +1,7 @@
 """Results as records: one number with its interval, its test, and the fields by which tables, figures and claims pivot it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
 from operator import attrgetter
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_json, write_json
-from longform.core.documents import BadInput, grouped
+from longform.core.documents import ArtefactError, BadInput, grouped
 
 ANY = "*"  # what a filter wants of a field that may have any value
 ROUNDING = 1e-9  # share of a number by which a stored difference may be off
@@ -63,6 +63,8 @@ class Record:
 
 
 NAMES = tuple(one.name for one in fields(Record))
+NEEDED = tuple(one.name for one in fields(Record) if one.default is MISSING and one.default_factory is MISSING)
+NUMBERS = ("severity", "value", "low", "high", "reference", "difference", "p_value")
 
 
 class Results(tuple[Record, ...]):
@@ -140,12 +142,15 @@ def read_results(*paths: Path) -> Results:
         found = read_json(path)
         if not isinstance(found, list) or not all(isinstance(one, dict) and one.keys() <= set(NAMES) for one in found):
             raise BadInput(f"{path}: not a list of records; run the stage that writes it again")
+        for one in found:
+            if missing := [name for name in NEEDED if name not in one]:
+                raise ArtefactError(f"{path}: a record lacks {missing}; run the stage that writes it again")
+            if wrong := [name for name in NUMBERS if not isinstance(one.get(name), int | float | None)]:
+                raise ArtefactError(f"{path}: {wrong} are no numbers in a record; run the stage that writes it again")
         try:
             records += [Record(**one) for one in found]
         except BadInput as error:
-            raise BadInput(f"{path}: {error}; run the stage that writes it again") from error
-        except TypeError as error:
-            raise BadInput(f"{path}: {error}; run the stage that writes it again") from error
+            raise ArtefactError(f"{path}: {error}; run the stage that writes it again") from error
     return Results(records)
 
 

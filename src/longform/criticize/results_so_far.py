@@ -76,7 +76,7 @@ def _record(line: str) -> dict[str, Any]:
 
 def _fingerprint(documents: Sequence[Document], options: Options) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps([__version__, options.seed, options.packaged]).encode())
+    digest.update(json.dumps([__version__, options.seed, options.packaged, options.packaged_encoder]).encode())
     digest.update(_code().encode())
     for document in documents:
         digest.update(json.dumps([document.split, document.to_record()]).encode())

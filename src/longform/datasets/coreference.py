@@ -3,16 +3,15 @@
 Rules of re-mentions are ours where beyer2021 (section 4.4) has none: the antecedent is the latest mention of the chain, no pronoun,
 in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person."""
 
-import csv
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from longform.core.documents import BadInput
-from longform.core.malformed import refusing
+from longform.core.documents import InputError
+from longform.core.opening import existing_file, numbered_rows, text_lines, whole_number, xml_root
 from longform.core.text.nouns import WORDS
 from longform.core.text.sentences import sentences
 
@@ -43,48 +42,108 @@ class TokenMention:
     chain: str
 
 
-@refusing("a GAP file")
 def read_gap(path: Path) -> list[GapItem]:
-    """Items of a GAP file. Raises BadInput: a column is missing, or an offset does not point at its words."""
-    with path.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    if not rows or GAP_COLUMNS - rows[0].keys():
-        raise BadInput(f"{path}: not a GAP file; its columns are {sorted(GAP_COLUMNS)}")
-    items = []
-    for number, row in enumerate(rows, 2):
-        spans = [(int(row[f"{name}-offset"]), row[name]) for name in ("Pronoun", "A", "B")]
-        for start, words in spans:
-            if row["Text"][start : start + len(words)] != words:
-                raise BadInput(f"{path}, line {number}: {words!r} does not stand at {start} of its text; fix it")
-        pronoun, first, second = ((start, start + len(words)) for start, words in spans)
-        labels = row["A-coref"].upper() == "TRUE", row["B-coref"].upper() == "TRUE"
-        items.append(GapItem(row["ID"], row["Text"], pronoun, (first, second), labels))
-    return items
+    """Items of a GAP file.
+
+    Raises InputError: a column is missing, an offset does not point at its words, a label is neither TRUE nor FALSE, or
+    an id comes twice.
+    """
+    items: dict[str, GapItem] = {}
+    for where, row in numbered_rows(path, sorted(GAP_COLUMNS), delimiter="\t", quoted=False):
+        spans = []
+        for name in ("Pronoun", "A", "B"):
+            start, words = whole_number(row[f"{name}-offset"], f"{where}, {name}-offset"), row[name]
+            if not words or row["Text"][start : start + len(words)] != words:
+                raise InputError(f"{where}: {words!r:.60} does not stand at {start} of its text; fix it")
+            spans.append((start, start + len(words)))
+        pronoun, first, second = spans
+        labels = _gap_label(row, "A", where), _gap_label(row, "B", where)
+        if row["ID"] in items:
+            raise InputError(f"{where}: the id {row['ID']!r} stands on an earlier line too; rename one of them")
+        items[row["ID"]] = GapItem(row["ID"], row["Text"], pronoun, (first, second), labels)
+    if not items:
+        raise InputError(f"{path}: no item below the header; fetch the file again")
+    return list(items.values())
+
+
+def _gap_label(row: Mapping[str, str], name: str, where: str) -> bool:
+    label = row[f"{name}-coref"].strip().upper()
+    if label not in ("TRUE", "FALSE"):
+        raise InputError(f"{where}: {name}-coref is {label!r:.40}, allowed are TRUE and FALSE; fix it")
+    return label == "TRUE"
+
+
+class _Brackets:
+    """Coreference brackets of one document, opened and closed token by token."""
+
+    def __init__(self) -> None:
+        self._mentions: list[TokenMention] = []
+        self._opened: dict[str, list[tuple[tuple[int, int], str]]] = {}  # chain -> where its open mentions begin
+
+    def read(self, column: str, prefix: str, place: tuple[int, int], where: str) -> None:
+        """Take the brackets that stand beside one token, such as ``(3|4)``; ``prefix`` comes before names of chains."""
+        for part in column.split("|"):
+            found = re.fullmatch(r"(\()?([^()]+)(\))?", part)
+            if found is None or not (found[1] or found[3]):
+                raise InputError(f"{where}: coreference mark {part!r:.40} is none of (3, 3) and (3); fix the file")
+            chain = found[2]
+            if found[1]:
+                self._opened.setdefault(chain, []).append((place, where))
+            if found[3]:
+                if not self._opened.get(chain):
+                    raise InputError(f"{where}: {part!r:.40} closes chain {chain} which is not open; fix it")
+                first, _ = self._opened[chain].pop()
+                self._mentions.append(TokenMention(first, place, prefix + chain))
+
+    def closed(self) -> list[TokenMention]:
+        """All mentions, in the order of their ends. Raises InputError: one is still open."""
+        for chain, left in self._opened.items():
+            if left:
+                raise InputError(f"{left[-1][1]}: a mention of chain {chain} is never closed in its document; fix it")
+        return self._mentions
 
 
 def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], list[TokenMention]]:
-    """Sentences and mentions of CoNLL columns: the token in the fourth, coreference brackets such as ``(3|4)`` in the last."""
+    """Sentences and mentions of CoNLL columns: the token in the fourth, coreference brackets such as ``(3|4)`` in the last.
+
+    A document ends at ``#begin document``, ``#end document``, ``# newdoc``, and where the first two columns (document and
+    part) change. Chains are named within it alone: from the second document on ``3`` becomes ``2/3``, ``3/3`` and so on.
+    A blank line ends a sentence.
+
+    Raises InputError: a row of fewer columns, a mark of another form, or a mention that is closed or opened alone.
+    """
     texts: list[list[str]] = [[]]
-    opened: dict[str, list[tuple[int, int]]] = {}
     mentions: list[TokenMention] = []
+    brackets, name, document = _Brackets(), None, 0
     for number, line in enumerate(lines, 1):
-        fields = line.rstrip().split("\t") if "\t" in line else line.split()
-        if line.startswith("#") or len(fields) < 5:
+        fields = [] if line.startswith("#") else _columns(line)
+        if fields and len(fields) < 5:
+            raise InputError(f"{where}:{number}: {len(fields)} columns, at least five are needed; fix the row")
+        ends = _BOUNDARY.match(line) is not None or (bool(fields) and name not in (None, (fields[0], fields[1])))
+        if ends:
+            mentions += brackets.closed()
+            brackets, name = _Brackets(), None
+        if ends or not fields:
             texts += [[]] if texts[-1] else []
+        if not fields:
             continue
+        if name is None:
+            name, document = (fields[0], fields[1]), document + 1
         texts[-1].append(fields[3])
-        place = len(texts) - 1, len(texts[-1]) - 1
-        for part in fields[-1].strip().split("|") if fields[-1].strip() not in ("", "_", "-") else []:
-            found = re.fullmatch(r"(\()?([^()]+)(\))?", part)
-            if found is None or not (found[1] or found[3]):
-                raise BadInput(f"{where}:{number}: coreference mark {part!r} is none of (3, 3) and (3); fix the file")
-            if found[1]:
-                opened.setdefault(found[2], []).append(place)
-            if found[3]:
-                if not opened.get(found[2]):
-                    raise BadInput(f"{where}:{number}: {part!r} closes chain {found[2]} which is not open; fix it")
-                mentions.append(TokenMention(opened[found[2]].pop(), place, found[2]))
-    return texts[: -1 if not texts[-1] else None], mentions
+        if fields[-1] not in ("", "_", "-"):
+            prefix = f"{document}/" if document > 1 else ""
+            brackets.read(fields[-1], prefix, (len(texts) - 1, len(texts[-1]) - 1), f"{where}:{number}")
+    return texts[: -1 if not texts[-1] else None], mentions + brackets.closed()
+
+
+_BOUNDARY = re.compile(r"#\s*(?:begin document|end document|newdoc)\b")
+
+
+def _columns(line: str) -> list[str]:
+    """Fields of a row, between tabs or else between blanks; no-break spaces and their kin belong to tokens."""
+    if "\t" in line:
+        return [part.strip(" ") for part in line.rstrip(" \t\r").split("\t")] if line.strip(" \t\r") else []
+    return [part for part in line.strip("\r").split(" ") if part]
 
 
 @dataclass(frozen=True)
@@ -137,14 +196,15 @@ def read_re_mentions(path: Path) -> list[ReMention]:
                     first, second, name = (item.text[slice(*span)] for span in (before, here, known[0]))
                     pairs.append(ReMention(item.id, first, second, start - here[0], end - here[0], name))
         return pairs
+    if not path.is_dir():
+        existing_file(path)
     files = [path] if path.is_file() else sorted(path.rglob("*conll"))
     return [mention for file in files for mention in read_conll(file)] if files else read_arrau(path)
 
 
-@refusing("a CoNLL file")
 def read_conll(path: Path) -> list[ReMention]:
-    """CoNLL-2012 columns. Raises BadInput: a bracket that closes what was not opened."""
-    texts, found = read_brackets(path.read_text(encoding="utf-8").splitlines(), str(path))
+    """CoNLL-2012 columns. Raises InputError: see :func:`read_brackets`."""
+    texts, found = read_brackets(text_lines(path), str(path))
     return pairs_from_chains(path.stem, texts, found)
 
 
@@ -152,35 +212,40 @@ def read_arrau(folder: Path) -> list[ReMention]:
     """Every document of an ARRAU sub-corpus in MMAX2: ``Basedata/*_words.xml`` and ``*_level.xml`` markables."""
     words = sorted(folder.rglob("*_words.xml"))
     if not words:
-        raise BadInput(f"{folder}: no *_words.xml below it; name a sub-corpus of ARRAU in MMAX2 format")
+        raise InputError(f"{folder}: no *_words.xml below it; name a sub-corpus of ARRAU in MMAX2 format")
     return [pair for path in words for pair in _arrau_document(folder, path)]
 
 
-@refusing("a document of ARRAU")
 def _arrau_document(folder: Path, path: Path) -> list[ReMention]:
     name = path.name.removesuffix("_words.xml")
-    tokens = {word.get("id", ""): (word.text or "") for word in ElementTree.parse(path).getroot()}
+    tokens = {word.get("id", ""): (word.text or "") for word in xml_root(path)}
     index = {identity: place for place, identity in enumerate(tokens)}
 
-    def markables(level: str) -> list[ElementTree.Element]:
+    def markables(level: str) -> tuple[Path, list[ElementTree.Element]]:
         found = sorted(folder.rglob(f"{name}_{level}_level.xml"))
         if not found:
-            raise BadInput(f"{folder}: document {name} has no {name}_{level}_level.xml; copy the corpus whole")
-        return list(ElementTree.parse(found[0]).getroot())
+            raise InputError(f"{folder}: document {name} has no {name}_{level}_level.xml; copy the corpus whole")
+        return found[0], list(xml_root(found[0]))
 
-    def tokens_of(markable: ElementTree.Element) -> tuple[int, int]:
+    def tokens_of(file: Path, markable: ElementTree.Element) -> tuple[int, int]:
         """``word_3..word_7`` or ``word_3`` as (first token, last token + 1)."""
-        first, _, last = markable.get("span", "").split(",")[0].partition("..")
-        return index[first], index[last or first] + 1
+        span = markable.get("span", "")
+        first, _, last = span.split(",")[0].partition("..")
+        last = last or first
+        if first not in index or last not in index:
+            raise InputError(f"{file}: span {span!r:.60} names no word of {path.name}; copy the corpus whole")
+        return index[first], index[last] + 1
 
-    cuts = sorted(map(tokens_of, markables("sentence")))
+    file, markables_of_sentences = markables("sentence")
+    cuts = sorted(tokens_of(file, markable) for markable in markables_of_sentences)
     texts = [list(tokens.values())[start:end] for start, end in cuts]
     mentions = []
-    for markable in markables("coref"):
+    file, markables_of_mentions = markables("coref")
+    for markable in markables_of_mentions:
         chain = markable.get("coref_set", "empty")
         if chain == "empty" or "," in markable.get("span", ""):
             continue
-        start, end = tokens_of(markable)
+        start, end = tokens_of(file, markable)
         sentence = next((i for i, (first, last) in enumerate(cuts) if first <= start and end <= last), None)
         if sentence is not None:
             first = cuts[sentence][0]

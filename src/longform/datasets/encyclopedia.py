@@ -15,8 +15,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import records
+from longform.core.documents import Corpus, Document, InputError, Section
+from longform.core.opening import records
 from longform.core.resampling import SHARES, generator, split_by_seed
 from longform.core.text.sentences import SPLITTERS
 from longform.datasets import wikisection
@@ -52,7 +52,7 @@ def claims(
     Claims that share a sentence, or sentences that share a claim, stay in one split; none is in split test, since a page whose sentence was
     written to contradict another's can be judged beside it, not looked up. So many ``statements`` of the pages, split with them by ``shares``, are
     claims too, which hold, and as many with another page's name in place of their own, for which there is not enough information. Of pages with
-    one name the first one stands. Raises BadInput: a file that is not there, or a line without claim, evidence or label.
+    one name the first one stands. Raises InputError: a file that is not there, or a line without claim, evidence or label.
     """
     encyclopedia = pages(name=name, seed=seed, raw=raw / articles, shares=shares, splitter=splitter).documents
     first = {document.sections[0].title or "": document for document in reversed(encyclopedia)}
@@ -100,11 +100,11 @@ def _statements(
 def _pairs(path: Path) -> Iterator[tuple[str, str, str]]:
     """Claim, sentence and label of each line."""
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; put Symmetric FEVER's JSON lines there")
+        raise InputError(f"{path}: no such file; put Symmetric FEVER's JSON lines there")
     for where, record in records(path):
         texts = [record.get(key) for key in ("claim", "evidence")]
         label = LABELS.get(str(record.get("gold_label")))
         if label is None or not all(isinstance(text, str) and text.strip() for text in texts):
             got = f"gold_label {record.get('gold_label')!r}, fields {sorted(record)}"
-            raise BadInput(f"{where}: {got}; allowed are {sorted(LABELS)} beside claim and evidence")
+            raise InputError(f"{where}: {got}; allowed are {sorted(LABELS)} beside claim and evidence")
         yield plain(str(texts[0])), plain(str(texts[1])), label

@@ -2,22 +2,21 @@ r"""PubMed and arXiv articles in the JSON lines of Cohan et al. (2018), one file
 
 A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``."""
 
-import gzip
-import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
+from longform.core.documents import SPLITS, Corpus, Document, InputError, Section
+from longform.core.opening import PACKINGS, DamagedFile, byte_lines, decode_line, parse_json
 from longform.core.resampling import SHARES, split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
-SUFFIXES = (".jsonl", ".json", ".txt")
+SUFFIXES = tuple(f".{kind}{packing}" for kind in ("jsonl", "json", "txt") for packing in PACKINGS)
+NESTED = 50  # lists inside lists in a section, beyond which a record is malformed
 
 
 def build(
@@ -50,11 +49,13 @@ class CohanArticles:
         self.outcomes: Counter[str] = Counter()
         self.files = [("train", raw)]  # a single file, until it is split
         if not raw.is_file():
-            found = [path for path in sorted(raw.glob(files)) if path.name.removesuffix(".gz").endswith(SUFFIXES)]
+            found = [path for path in sorted(raw.glob(files)) if path.name.endswith(SUFFIXES)]
             self.files = [(split, path) for path in found if (split := split_in_name(path.name))]
             self.files.sort(key=lambda pair: (SPLITS.index(pair[0]), pair[1].name))
         if not self.files:
-            raise BadInput(f"{raw}: no file matches {files!r} and has train, val or test in its name; rename the files")
+            raise InputError(
+                f"{raw}: no file matches {files!r} and has train, val or test in its name; rename the files"
+            )
 
     def __iter__(self) -> Iterator[Document]:
         self.outcomes.clear()
@@ -74,33 +75,63 @@ def split_in_name(name: str) -> str | None:
 
 
 def records(path: Path) -> Iterator[Mapping[str, Any] | str]:
-    """Each line as a mapping, or the reason why it is none; a cut-off gzip ends with its reason."""
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
-        try:
-            for line in lines:
-                try:
-                    record = json.loads(line.decode("utf-8"))
-                    yield record if isinstance(record, dict) else "no JSON object"
-                except UnicodeDecodeError:
-                    yield "invalid UTF-8"
-                except (ValueError, RecursionError):
-                    yield "not JSON" if line.strip() else "blank line"
-        except (OSError, EOFError, zlib.error):
-            yield "file cut off"
+    """Each line as a mapping, or the reason why it is none; a packed file that is cut off ends with its reason."""
+    try:
+        for number, (offset, line) in enumerate(byte_lines(path), 1):
+            yield _record(line, f"{path}:{number}", offset)
+    except DamagedFile:
+        yield "file cut off"
+
+
+def _record(line: bytes, where: str, offset: int) -> Mapping[str, Any] | str:
+    try:
+        text = decode_line(line, where, offset)
+    except InputError:
+        return "invalid UTF-8"
+    if not text.strip():
+        return "blank line"
+    try:
+        record = parse_json(text.removeprefix("\ufeff"), where)
+    except InputError:
+        return "not JSON"
+    return record if isinstance(record, dict) else "no JSON object"
 
 
 def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
+    if "sections" not in record and isinstance(record.get("article"), str):
+        return "flat record without sections (of a hub's scientific_papers)"
     names, texts = record.get("section_names"), record.get("sections")
     if not isinstance(texts, list) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return "malformed record"
     if len(texts) != len(names):
         return "sections and titles differ in number"
-    if not (names and _joined(record.get("abstract_text"))):
-        return "abstract missing" if names else "no sections"
-    return tuple(Section(name, _joined(text)) for name, text in zip(names, texts, strict=True))
+    if not names:
+        return "no sections"
+    abstract = _joined(record.get("abstract_text"))
+    if not abstract:
+        return "abstract missing"
+    sections = []
+    for name, text in zip(names, texts, strict=True):
+        joined = _joined(text)
+        if joined is None:
+            return "malformed record"
+        sections.append(Section(name, joined))
+    return tuple(sections)
 
 
-def _joined(text: Any) -> str:
-    """Sentences joined by one blank; the paper does not say how (deng2022 appendix E)."""
-    sentences = [text] if isinstance(text, str) else text if isinstance(text, list) else []
-    return " ".join(sentence.strip() for sentence in sentences if isinstance(sentence, str) and sentence.strip())
+def _joined(text: Any) -> str | None:
+    """Sentences joined by one blank; the paper does not say how (deng2022 appendix E). None: something is no text.
+
+    Sentences may stand in lists inside lists, of subsections or paragraphs, which are read in order.
+    """
+    sentences: list[str] = []
+    waiting = [(text, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, str):
+            sentences.append(value.strip())
+        elif isinstance(value, list) and depth < NESTED:
+            waiting.extend((inner, depth + 1) for inner in reversed(value))
+        else:
+            return None
+    return " ".join(sentence for sentence in sentences if sentence)

@@ -5,13 +5,24 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from longform.core.artefacts import read_documents
-from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import records, refusing, rows
+from longform.core.documents import Corpus, Document, InputError, Section, short_repr
+from longform.core.opening import (
+    JSON_LINES,
+    PACKINGS,
+    field_of,
+    json_lines_in,
+    numbered_rows,
+    records,
+    text_lines,
+    texts,
+    typed,
+)
 from longform.core.resampling import SHARES, generator, split_by_seed
 
 
@@ -29,23 +40,32 @@ def hanna(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHAR
     Documents ``<prompt>-human`` and ``<prompt>-<model>``; all stories of a prompt are in one split; prompts that lack one are counted.
     """
     stories: dict[str, dict[str, tuple[Section, ...]]] = {}
+    names: dict[str, str] = {}  # a writer's name in ids -> as the file spells it
     dropped: Counter[str] = Counter()
-    for row in rows(raw, HANNA):
-        told = stories.setdefault(row["Prompt"], {"human": _blocks(row["Human"])})
-        told[re.sub(r"\W+", "_", row["Model"].lower())] = _blocks(row["Story"])
-    writers = sorted({writer for told in stories.values() for writer in told} - {"human"})
+    for where, row in numbered_rows(raw, HANNA):
+        written = stories.setdefault(row["Prompt"], {"human": _blocks(row["Human"])})
+        if written["human"] != _blocks(row["Human"]):
+            raise InputError(f"{where}: another human story than an earlier row of its prompt has; fix one of them")
+        writer = re.sub(r"\W+", "_", row["Model"].strip().lower())
+        if names.setdefault(writer, row["Model"]) != row["Model"] or writer == "human":
+            spelt = f"{names[writer]!r} and {row['Model']!r}"
+            raise InputError(f"{where}: models {spelt} have one name here, {writer!r}; rename one of them")
+        if writer in written:
+            raise InputError(f"{where}: a second story of {row['Model']!r} for its prompt; keep one of them")
+        written[writer] = _blocks(row["Story"])
+    writers = sorted({writer for written in stories.values() for writer in written} - {"human"})
     kept = {}
-    for number, told in enumerate(stories.values(), 1):
-        if missing := [writer for writer in ("human", *writers) if not told.get(writer)]:
+    for number, written in enumerate(stories.values(), 1):
+        if missing := [writer for writer in ("human", *writers) if not written.get(writer)]:
             dropped.update(f"prompt without a story of {writer}" for writer in missing)
             continue
-        kept[f"prompt_{number:03d}"] = told
+        kept[f"prompt_{number:03d}"] = written
     if not kept:
-        raise BadInput(f"{raw}: 0 of {len(stories)} prompts have all stories ({dict(dropped)}); fetch the file again")
+        raise InputError(f"{raw}: 0 of {len(stories)} prompts have all stories ({dict(dropped)}); fetch the file again")
     splits = dict(zip(kept, split_by_seed(list(kept), shares, seed), strict=True))
     documents = [
-        Document(f"{prompt}-{writer}", splits[prompt], told[writer])
-        for prompt, told in kept.items()
+        Document(f"{prompt}-{writer}", splits[prompt], written[writer])
+        for prompt, written in kept.items()
         for writer in ("human", *writers)
     ]
     return Corpus(documents, facts={"corpus": name, "prompts": len(kept), "writers": writers, "dropped": dropped})
@@ -81,29 +101,49 @@ def parallel(*, raw: Path, name: str, seed: int, source: str = "en", targets: Se
             documents.append(Document(f"{key}-{language}", split, sections))
             spoken.append(number)
     if not documents:
-        raise BadInput(f"{raw}: no pair of {source} with {list(targets)}; fix the languages or the folder")
+        raise InputError(f"{raw}: no pair of {source} with {list(targets)}; fix the languages or the folder")
     truth = {"language": np.array(spoken, np.int32), "language_names": np.array(list(targets), dtype=np.str_)}
     return Corpus(documents, truth, {"name": name, "documents": len(documents), "pairs_without_a_side": dropped})
 
 
-@refusing("parallel text: JSON lines by language, or aligned files, in UTF-8")
 def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """(id, text by language) of every sentence of a folder or of one file, in order of file names."""
     if not raw.exists():
-        raise BadInput(f"{raw}: no such file or folder of parallel text")
+        raise InputError(f"{raw}: no such file or folder of parallel text")
     for path in sorted(path for path in raw.iterdir() if path.is_file()) if raw.is_dir() else [raw]:
-        if path.name.endswith((".jsonl", ".jsonl.gz")):
-            for number, (_, record) in enumerate(records(path), 1):
-                found = {name: str(record[name]) for name in languages if record.get(name)}
-                yield str(record.get("id", f"{path.name}-{number:06d}")), found
-        elif path.suffix == f".{languages[0]}":
-            sides = {name: path.with_suffix(f".{name}") for name in languages}
-            texts = {n: side.read_text(encoding="utf-8").splitlines() for n, side in sides.items() if side.is_file()}
-            lengths = {name: len(lines) for name, lines in texts.items()}
-            if len(set(lengths.values())) > 1:
-                raise BadInput(f"{path}: aligned files have {lengths} lines; sentence i must stand on line i of each")
-            for number, row in enumerate(zip(*texts.values(), strict=True)):
-                yield f"{path.stem}-{number:06d}", dict(zip(texts, row, strict=True))
+        if path.name.endswith(JSON_LINES):
+            for number, (where, record) in enumerate(records(path), 1):
+                name = record.get("id", f"{path.name}-{number:06d}")
+                if not isinstance(name, str | int) or isinstance(name, bool):
+                    raise InputError(f"{where}: id is {short_repr(name)}, allowed is a string or a whole number")
+                spoken = [language for language in languages if record.get(language) is not None]
+                yield str(name), {language: field_of(record, language, str, where) for language in spoken}
+        elif stem := _stem(path.name, languages[0]):
+            yield from _aligned(path.parent, stem, languages)
+
+
+def _stem(name: str, language: str) -> str:
+    """``talks`` of ``talks.en`` or ``talks.en.gz``; nothing where the file is none of that language."""
+    endings = [f".{language}{packing}" for packing in PACKINGS if name.endswith(f".{language}{packing}")]
+    return name.removesuffix(endings[0]) if endings else ""
+
+
+def _aligned(folder: Path, stem: str, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Sentences of the files of a stem, one for each language, packed or not."""
+    lines: dict[str, list[str]] = {}
+    for language in languages:
+        named = [folder / f"{stem}.{language}{packing}" for packing in PACKINGS]
+        present = [path for path in named if path.is_file()]
+        if len(present) > 1:
+            raise InputError(f"{folder}: {present[0].name} and {present[1].name} stand side by side; keep one of them")
+        if present:
+            lines[language] = list(text_lines(present[0]))
+    lengths = {language: len(side) for language, side in lines.items()}
+    if len(set(lengths.values())) > 1:
+        told = f"aligned files of {stem!r} have {lengths} lines"
+        raise InputError(f"{folder}: {told}; sentence i must stand on line i of each")
+    for number, row in enumerate(zip(*lines.values(), strict=True)):
+        yield f"{stem}-{number:06d}", dict(zip(lines, row, strict=True))
 
 
 def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
@@ -114,25 +154,33 @@ def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
     repository. Paragraphs become untitled sections; ``truth["rating"]`` is int64 (units,); facts count classes and what was dropped.
     """
     files = sorted(raw.glob("*.csv")) if raw.is_dir() else []
-    documents, ratings, dropped = [], [], Counter[str]()
+    documents, ratings, dropped, seen = [], [], Counter[str](), set[tuple[str, str]]()
     for file in files:
         split = "train" if "train" in file.stem.lower() else "test"
-        for number, row in enumerate(rows(file, ("text_id", "text", "labelA"))):
-            sections = tuple(Section(None, line.strip()) for line in (row["text"] or "").splitlines() if line.strip())
-            try:
-                rating, wrong = float(row["labelA"]), "rating outside 1..3"
-            except (TypeError, ValueError):
-                rating, wrong = 0.0, "no rating"
+        for number, (where, row) in enumerate(numbered_rows(file, ("text_id", "text", "labelA"))):
+            sections = tuple(Section(None, line.strip()) for line in row["text"].split("\n") if line.strip())
+            rating = _number(row["labelA"])
             if not sections or rating not in (1, 2, 3):
+                wrong = "no rating" if rating is None else "rating outside 1..3"
                 dropped[wrong if sections else "no text"] += 1
                 continue
+            if (split, row["text_id"]) in seen:
+                raise InputError(f"{where}: a second {split} text with the id {row['text_id']!r}; rename one of them")
+            seen.add((split, row["text_id"]))
             held = split == "train" and validation > 0 and number % round(1 / validation) == 0
             documents.append(Document(f"{split}-{row['text_id']}", "validation" if held else split, sections))
             ratings.append(int(rating))
     if not documents:
-        raise BadInput(f"{raw}: {len(files)} CSV files, 0 usable texts; put <domain>_train.csv and _test.csv there")
+        raise InputError(f"{raw}: {len(files)} CSV files, 0 usable texts; put <domain>_train.csv and _test.csv there")
     facts = {"corpus": name, "ratings": Counter(map(str, ratings)), "dropped": dropped}
     return Corpus(documents, {"rating": np.array(ratings, dtype=np.int64)}, facts)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
@@ -142,39 +190,66 @@ def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
     and ``expert_annotations``, one record of dimensions per rater. Truth: ``marks`` float64 (documents, raters), nan for references;
     ``cluster`` the article; ``system`` the system, or ``reference``. Articles stand together, so that neighbours share their words.
     """
-    found = [row for path in sorted(raw.glob("*.jsonl")) for row in _rated(path, dimension)]
-    if not found:
-        raise BadInput(f"{raw}: no *.jsonl with a summary; give the folder of SummEval's *_annotations.jsonl")
-    summaries = sorted({row[0] for row in found})
-    rows = {row[1].id: row for row in sorted(found, key=lambda row: row[0])}.values()
-    raters = max(len(marks) for *_, marks in rows)
+    by_id: dict[str, _Rated] = {}
+    for path in json_lines_in(raw):
+        for rated in _rated(path, dimension):
+            _add(rated, by_id)
+    if not by_id:
+        raise InputError(f"{raw}: no *.jsonl with a summary; give the folder of SummEval's *_annotations.jsonl")
+    # references of an article are written before its first summary, so that neighbours share their words
+    ordered = sorted(by_id.values(), key=lambda rated: (rated.article, rated.first_system))
+    raters = max(len(rated.marks) for rated in ordered)
     truth = {
-        "marks": np.array([marks + [math.nan] * (raters - len(marks)) for *_, marks in rows], dtype=np.float64),
-        "cluster": np.array([article for (article, _), *_ in rows]),
-        "system": np.array([system for *_, system, _ in rows]),
+        "marks": np.array([rated.marks + [math.nan] * (raters - len(rated.marks)) for rated in ordered]),
+        "cluster": np.array([rated.article for rated in ordered]),
+        "system": np.array([rated.writer for rated in ordered]),
     }
-    facts = {"systems": sorted({system for _, system in summaries}), "articles": len({a for a, _ in summaries})}
-    facts |= {"summaries": sum(row[1].split == "test" for row in found), "dimension": dimension}
-    return Corpus([row[1] for row in rows], truth, facts)
+    summaries = [rated for rated in ordered if rated.document.split == "test"]
+    facts = {
+        "systems": sorted({rated.writer for rated in summaries}),
+        "articles": len({rated.article for rated in summaries}),
+        "summaries": len(summaries),
+        "dimension": dimension,
+    }
+    return Corpus([rated.document for rated in ordered], truth, facts)
 
 
-@refusing("JSON lines of SummEval in UTF-8, a summary with its ratings in each")
-def _rated(path: Path, dimension: str) -> Iterator[tuple[tuple[str, str], Document, str, list[float]]]:
-    """(article, system), document, system or ``reference`` and marks of each summary and of the references beside it."""
+@dataclass(frozen=True)
+class _Rated:
+    """A summary with its ratings, or a reference beside it."""
+
+    article: str
+    first_system: str  # whose record told it
+    document: Document
+    writer: str  # a system, or ``reference``
+    marks: list[float]
+    where: str
+
+
+def _add(rated: _Rated, by_id: dict[str, _Rated]) -> None:
+    """Keep a summary or a reference by its id. Raises InputError: another one has the id, or a summary comes twice."""
+    earlier = by_id.get(rated.document.id)
+    if earlier is None:
+        by_id[rated.document.id] = rated
+    elif earlier.document != rated.document or rated.writer != "reference":
+        told = f"{rated.document.id!r} stands in {earlier.where} too"
+        raise InputError(f"{rated.where}: {told}, another one or the same again; keep one of them")
+    elif rated.first_system < earlier.first_system:
+        by_id[rated.document.id] = rated
+
+
+def _rated(path: Path, dimension: str) -> Iterator[_Rated]:
+    """Each summary of a file, behind the references beside it."""
     for where, record in records(path, ("id", "model_id", "decoded", "expert_annotations")):
-        key = article, system = record["id"], record["model_id"]
-        if not (isinstance(article, str) and isinstance(system, str)):
-            raise BadInput(f"{where}: id and model_id are {key}; allowed are strings")
-        try:
-            marks = [float(rating[dimension]) for rating in record["expert_annotations"]]
-        except KeyError as error:
-            named = sorted(record["expert_annotations"][0])
-            raise BadInput(f"summary {article}/{system}: no rating {dimension!r}; allowed are {named}") from error
-        texts = [
-            ("train", f"reference-{n}", "reference", text) for n, text in enumerate(record.get("references") or [])
-        ]
-        for split, name, writer, text in [*texts, ("test", system, system, record["decoded"])]:
-            if not isinstance(text, str):
-                raise BadInput(f"summary {article}/{name}: got {text!r:.60}, allowed is a string; fix the line")
-            document = Document(f"{article}/{name}", split, (Section(None, text),))
-            yield key, document, writer, marks if split == "test" else []
+        article, system, summary = (field_of(record, name, str, where) for name in ("id", "model_id", "decoded"))
+        marks = []
+        for rater, rating in enumerate(field_of(record, "expert_annotations", list, where), 1):
+            place = f"{where}, summary {article}/{system}, rater {rater}"
+            if dimension not in typed(rating, dict, place):
+                raise InputError(f"{place}: no rating {dimension!r}; allowed are {sorted(rating)}")
+            marks.append(float(field_of(rating, dimension, float, place)))
+        for number, text in enumerate(texts(record.get("references") or [], f"{where}, references")):
+            reference = Document(f"{article}/reference-{number}", "train", (Section(None, text),))
+            yield _Rated(article, system, reference, "reference", [], where)
+        document = Document(f"{article}/{system}", "test", (Section(None, summary),))
+        yield _Rated(article, system, document, system, marks, where)

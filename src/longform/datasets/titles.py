@@ -8,6 +8,7 @@ r"""Section titles and the filters over articles (deng2022 section 4 and appendi
 Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Corpus, Document, Section, ragged
+from longform.core.documents import BadInput, Corpus, Document, InputError, Section, ragged
 from longform.core.text.nouns import AMERICAN, lemma
 from longform.core.text.paragraphs import from_lines, to_lines
 from longform.core.text.sentences import sentence_texts
@@ -35,7 +36,8 @@ _PIECE = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\
 
 def normalise(title: str) -> str:
     """``"2. Materials & Methods"`` -> ``"material and method"``; a title of numbers alone gives ``""``."""
-    bare = _NUMBER.sub(" ", _ROMAN.sub(" ", _LABEL.sub(" ", title.lower())))
+    composed = unicodedata.normalize("NFC", title).lower()
+    bare = _NUMBER.sub(" ", _ROMAN.sub(" ", _LABEL.sub(" ", composed)))
     words = (lemma("and" if word == "&" else word) for word in _WORD.findall(bare))
     return " ".join(AMERICAN.get(word, word) for word in words)
 
@@ -181,7 +183,10 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
     deleted sections by title, and the row of Table 11.
     """
     if not selection.documents:
-        raise BadInput(f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)}); loosen the filters")
+        told = f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)})"
+        if not selection.dropped.total():  # none came as far as the filters
+            raise InputError(f"{told}; no record is an article of the form that is read here, see docs/data_cards")
+        raise InputError(f"{told}; loosen the filters")
     truth = ragged("section_tokens", selection.lengths, np.int64)
     dropped: dict[str, Any] = {"dropped": selection.dropped, "removed_sections": selection.removed_sections}
     facts = {"kept": len(selection.documents), **dropped, "table_11": table_11(selection)}

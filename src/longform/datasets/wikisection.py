@@ -3,17 +3,18 @@ r"""WikiSection cities (Arnold et al. 2019), told apart by what a file holds; an
 *Marked*: one article a line, ``[ ABSTRACT ] text [ HISTORY ] text ...`` (Wang et al. 2022); *plain*: the same without markers, which
 BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``."""
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longform.core.documents import SPLITS, BadInput, Corpus, Document, Section
+from longform.core.documents import SPLITS, Corpus, Document, InputError, Section
+from longform.core.opening import json_file, text_lines
 from longform.core.resampling import SHARES, split_by_seed
 from longform.core.text.sentences import SPLITTERS
 
@@ -39,23 +40,23 @@ def build(
     sentences for ``truth["sentences"]``, int64 (units,), and facts; BBScore's release has ``full_stops``.
     """
     if splitter not in SPLITTERS:
-        raise BadInput(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")
+        raise InputError(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")
     if files is not None and not {"train"} <= files.keys() <= set(SPLITS):
-        raise BadInput(f"files of splits {sorted(files)}; allowed are {list(SPLITS)}, of which train is needed")
+        raise InputError(f"files of splits {sorted(files)}; allowed are {list(SPLITS)}, of which train is needed")
     given = {split: raw / file for split, file in (files or {}).items()} or {"": raw}
-    documents, lengths, dropped = [], [], Counter[str]()
+    documents, lengths, dropped, counts = [], [], Counter[str](), Counter[str]()
     for split, file in given.items():
-        for number, found in enumerate(_articles(file), 1):
+        for number, found in enumerate(_articles(file, counts), 1):
             sections = found if isinstance(found, str) else _usable(found)
             if isinstance(sections, str):
                 dropped[sections] += 1
                 continue
-            unit = f"{'article' if file.suffix == '.json' else 'line'}-{number:05d}"
+            unit = f"{'article' if '.json' in file.suffixes else 'line'}-{number:05d}"
             documents.append(Document(f"{split}-{unit}" if split else unit, split or "train", sections))
             lengths.append(sum(len(SPLITTERS[splitter](section.text)) for section in sections))
     read = len(documents) + sum(dropped.values())
     if not documents:
-        raise BadInput(f"{raw}: zero of {read} articles can be used ({dict(dropped)}); check the file's form")
+        raise InputError(f"{raw}: zero of {read} articles can be used ({dict(dropped)}); check the file's form")
     if files is None or ("validation" not in files and "validation" in shares):
         if files is not None:
             held = shares["validation"] / (shares["train"] + shares["validation"])
@@ -63,28 +64,26 @@ def build(
         drawn = [document.id for document in documents if document.split == "train"]
         splits = dict(zip(drawn, split_by_seed(drawn, shares, seed), strict=True))
         documents = [replace(document, split=splits.get(document.id, document.split)) for document in documents]
-    counts = np.array(lengths, dtype=np.int64)
+    sentence_counts = np.array(lengths, dtype=np.int64)
     titles = Counter(section.title for document in documents for section in document.sections if section.title)
     facts: dict[str, Any] = {"corpus": name, "articles_read": read, "dropped": dropped, "section_titles": titles}
     facts |= {"splits": Counter(document.split for document in documents), "splitter": splitter}
-    facts |= {"sentences": int(counts.sum()), "sentences_median": float(np.median(counts))}
-    facts["sentences_range"] = [int(counts.min()), int(counts.max())]
-    return Corpus(documents, {"sentences": counts}, facts)
+    facts |= {"sentences": int(sentence_counts.sum()), "sentences_median": float(np.median(sentence_counts))}
+    facts["sentences_range"] = [int(sentence_counts.min()), int(sentence_counts.max())]
+    if counts:
+        facts["articles_with_text_outside_their_sections"] = counts["text outside the sections"]
+    return Corpus(documents, {"sentences": sentence_counts}, facts)
 
 
-def _articles(file: Path) -> Iterator[Titled | str]:
+def _articles(file: Path, counts: Counter[str]) -> Iterator[Titled | str]:
     if not file.is_file():
-        raise BadInput(f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it")
-    try:
-        content = file.read_text(encoding="utf-8")
-        records = json.loads(content) if file.suffix == ".json" else None
-    except (ValueError, RecursionError) as error:  # of UTF-8 and of JSON
-        raise BadInput(f"{file}: not UTF-8 or not JSON ({error}); fetch it again and check its SHA-256") from error
-    if file.suffix == ".json":
-        if not isinstance(records, list):
-            raise BadInput(f"{file}: got {type(records).__name__}, WikiSection JSON is a list of articles")
-        return map(_json_article, records)
-    lines = content.removesuffix("\n").split("\n") if content else []
+        raise InputError(f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it")
+    if ".json" in file.suffixes:
+        articles = json_file(file)
+        if not isinstance(articles, list):
+            raise InputError(f"{file}: got {type(articles).__name__}, WikiSection JSON is a list of articles")
+        return (_json_article(article, counts) for article in articles)
+    lines = list(text_lines(file))
     marked = any(MARKER.match(line) for line in lines)
     return (_line_article(line, marked) for line in lines)
 
@@ -107,16 +106,51 @@ def _usable(sections: Titled) -> tuple[Section, ...] | str:
     return made if all(section.text for section in made) else "empty section"
 
 
-def _json_article(record: Any) -> Titled | str:
-    """The abstract and the annotated sections of one JSON article; titles are the section labels without their type."""
-    try:
-        text, abstract = str(record["text"]), str(record.get("abstract") or "")
-        labels = [str(mark.get("sectionLabel") or mark["sectionHeading"]) for mark in record["annotations"]]
-        places = [(int(mark["begin"]), int(mark["length"])) for mark in record["annotations"]]
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+def _json_article(record: Any, counts: Counter[str]) -> Titled | str:
+    """The abstract and the annotated sections of one JSON article; titles are the section labels without their type.
+
+    An article with text that is neither abstract nor section is counted in ``counts``.
+    """
+    if not isinstance(record, dict):
         return "malformed record"
-    if any(begin < 0 or length < 0 or begin + length > len(text) for begin, length in places):
-        return "section outside the text"
-    titles = [label.split(".")[-1].strip().lower() for label in labels]  # city.history
-    sections: Titled = [(title, text[at : at + size]) for title, (at, size) in zip(titles, places, strict=True)]
-    return [(ABSTRACT, abstract), *sections] if sections and titles[0] != ABSTRACT and abstract.strip() else sections
+    text, abstract, marks = record.get("text"), record.get("abstract") or "", record.get("annotations")
+    if not isinstance(text, str) or not isinstance(abstract, str) or not isinstance(marks, list):
+        return "malformed record"
+    sections: Titled = []
+    spans: list[tuple[int, int]] = []
+    for mark in marks:
+        found = _annotated(mark)
+        if found is None:
+            return "malformed record"
+        label, begin, length = found
+        if begin < 0 or length < 0 or begin + length > len(text):
+            return "section outside the text"
+        sections.append((label.split(".")[-1].strip().lower(), text[begin : begin + length]))  # city.history
+        spans.append((begin, begin + length))
+    spans.sort()
+    if any(start < stop for (_, stop), (start, _) in pairwise(spans)):
+        return "sections overlap"
+    between = " ".join(_between(text, spans).split())
+    if any(letter.isalnum() for letter in between) and between != " ".join(abstract.split()):
+        counts["text outside the sections"] += 1
+    if sections and sections[0][0] != ABSTRACT and abstract.strip():
+        sections.insert(0, (ABSTRACT, abstract))
+    return sections
+
+
+def _annotated(mark: Any) -> tuple[str, int, int] | None:
+    """Label, first character and length of an annotated section; None where it has another form."""
+    if not isinstance(mark, dict):
+        return None
+    label = mark.get("sectionLabel") or mark.get("sectionHeading")
+    begin, length = mark.get("begin"), mark.get("length")
+    if not isinstance(label, str) or isinstance(begin, bool) or isinstance(length, bool):
+        return None
+    return (label, begin, length) if isinstance(begin, int) and isinstance(length, int) else None
+
+
+def _between(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """What of a text stands in none of the spans, which are sorted."""
+    starts = [0, *(stop for _, stop in spans)]
+    stops = [*(start for start, _ in spans), len(text)]
+    return "".join(text[start:stop] for start, stop in zip(starts, stops, strict=True)) if spans else ""

@@ -14,8 +14,10 @@ import os
 import shutil
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ import pooch
 import requests
 
 from longform.core.artefacts import read_yaml, whole
-from longform.core.documents import BadInput
+from longform.core.documents import BadInput, InputError
+from longform.core.opening import text_lines
 from longform.datasets.wikipedia.building import extract
 from longform.pipeline.scale import PARAMS, parameters, scales
 
@@ -154,24 +157,39 @@ def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
 
 
 def _copied(source: Path, target: Path) -> None:
-    """A folder, the plain files of an archive, an opened gzip file, or a file as it is. Raises BadInput: one outside the target."""
+    """A folder, the plain files of an archive, an opened gzip file, or a file as it is. Raises InputError: one outside the target, or a packed file that is cut off."""
     if source.is_dir():
         shutil.copytree(source, target, copy_function=_linked)
     elif source.name.endswith((".tar.gz", ".tgz")):
-        with tarfile.open(source) as archive:  # ``extractall`` has its safe filter from Python 3.11.4 on alone
-            for member in filter(tarfile.TarInfo.isfile, archive):
-                place = (target / member.name).resolve()
-                if not place.is_relative_to(target.resolve()):
-                    told = f"{member.name!r} would lie outside {target}"
-                    raise BadInput(f"{archive.name!r}: {told}; take the archive from its publisher")
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with archive.extractfile(member) as packed, place.open("wb") as opened:  # type: ignore[union-attr]
-                    shutil.copyfileobj(packed, opened)
+        try:
+            _unpack_archive(source, target)
+        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{source}: cut off or no archive ({_brief(error)}); fetch it again") from error
     elif source.suffix == ".gz":
-        with gzip.open(source) as packed, target.open("wb") as opened:
-            shutil.copyfileobj(packed, opened)
+        try:
+            with gzip.open(source) as packed, target.open("wb") as opened:
+                shutil.copyfileobj(packed, opened)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{source}: cut off or no gzip file ({_brief(error)}); fetch it again") from error
     else:
         _linked(source, target)
+
+
+def _brief(error: Exception) -> str:
+    """What a library says, in one line."""
+    return " ".join(str(error).split())[:160]
+
+
+def _unpack_archive(source: Path, target: Path) -> None:
+    with tarfile.open(source) as archive:  # ``extractall`` has its safe filter from Python 3.11.4 on alone
+        for member in filter(tarfile.TarInfo.isfile, archive):
+            place = (target / member.name).resolve()
+            if not place.is_relative_to(target.resolve()):
+                told = f"{member.name!r} would lie outside {target}"
+                raise InputError(f"{archive.name!r}: {told}; take the archive from its publisher")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with archive.extractfile(member) as packed, place.open("wb") as opened:  # type: ignore[union-attr]
+                shutil.copyfileobj(packed, opened)
 
 
 def _linked(source: str | Path, target: str | Path) -> None:
@@ -200,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(path)
         whole_name, name, count = SMALL
         if (raw / whole_name).is_file():
-            text = "\n".join((raw / whole_name).read_text(encoding="utf-8").splitlines()[:count]) + "\n"
+            text = "".join(f"{line}\n" for line in islice(text_lines(raw / whole_name), count))
             if not (raw / name).is_file() or (raw / name).read_text(encoding="utf-8") != text:
                 (raw / name).write_text(text, encoding="utf-8")
     except (BadInput, OSError) as error:

@@ -159,9 +159,10 @@ class Run:
 def _seconds(folder: Path) -> dict[str, float]:
     """Seconds that stages took in earlier runs; none in the first one or in a file edited by hand: only the order needs them."""
     try:
-        return dict(json.loads((folder / "seconds.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
+    return seconds if isinstance(seconds, dict) else {}
 
 
 def cores() -> int:

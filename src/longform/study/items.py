@@ -3,19 +3,17 @@
 Whatever fails says which file, and which line.
 """
 
-import csv
-import io
 import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_documents, read_yaml
 from longform.core.documents import BadInput, Document
-from longform.core.malformed import records, refusing
+from longform.core.opening import field_of, json_file, records, rows, text_lines, texts, typed
 from longform.core.resampling import generator
 
 TEXTS = read_yaml(Path(__file__).with_name("texts.yaml"))  # what annotators are told
@@ -65,32 +63,42 @@ class Study:
         write(path, json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n")
 
 
-@refusing("a study, as `python -m longform.study make` writes one")
 def load_study(path: Path) -> Study:
     """A study as :meth:`Study.save` wrote it. Raises BadInput: no such file, not JSON, or an item that is not whole."""
-    held = json.loads(path.read_text(encoding="utf-8"))
-    items = tuple(_item(one, place) for place, one in enumerate(held["items"]))
-    study = Study(held["name"], held["title"], held["consent"], held["instructions"], items)
-    told = [study.name, study.title, study.consent, *study.instructions.values()]
-    if not all(isinstance(text, str) for text in told):
-        raise BadInput(f"{path}: name, title, consent and instructions must be strings; make the study anew")
+    held = json_file(path)
+    if not isinstance(held, dict) or not {"name", "title", "consent", "instructions", "items"} <= held.keys():
+        raise BadInput(f"{path}: not a study, as `python -m longform.study make` writes one; make it anew")
+    items = tuple(
+        _item(one, f"{path}, item {place}") for place, one in enumerate(field_of(held, "items", list, str(path)))
+    )
+    name, title, consent = (field_of(held, key, str, str(path)) for key in ("name", "title", "consent"))
+    instructions = field_of(held, "instructions", dict, str(path))
+    for phase, text in instructions.items():
+        typed(text, str, f"{path}, instructions of {phase!r:.40}")
     ids = [item.id for item in items]
     if not ids or len(set(ids)) < len(ids):
         raise BadInput(f"{path}: a study needs items, each with an id of its own; got {len(ids)}, {len(set(ids))} ids")
-    return study
+    return Study(name, title, consent, instructions, items)
 
 
-def _item(held: Mapping[str, Any], place: int) -> Item:
-    item = Item(**{**held, "labels": tuple(held["labels"]), "gold": tuple(held.get("gold", ()))})
-    article, shown = item.kind == "sections", SHOWN.get(item.kind, ())
-    texts = item.body["sections"] if article else [item.body[field] for field in shown]
-    whole = isinstance(texts, list) and all(isinstance(text, str) for text in (item.id, *texts))
-    if not whole or (article and not texts):
-        raise BadInput(f"item {place}: id {item.id!r:.40}, body {item.body!r:.60}; a {item.kind} needs texts")
-    if item.kind not in ("sections", *SHOWN) or item.phase not in PHASES or not item.labels:
+def _item(held: Any, where: str) -> Item:
+    name, kind, phase = (field_of(held, key, str, where) for key in ("id", "kind", "phase"))
+    body, labels = field_of(held, "body", dict, where), texts(held.get("labels"), f"{where}, labels")
+    if kind not in ("sections", *SHOWN) or phase not in PHASES or not labels:
         allowed = f"{('sections', *SHOWN)} and {PHASES}"
-        raise BadInput(f"item {place}: kind {item.kind!r}, phase {item.phase!r}; allowed are {allowed}")
-    return item
+        raise BadInput(f"{where}: kind {kind!r:.40}, phase {phase!r:.40}; allowed are {allowed}")
+    if kind == "sections" and not texts(body.get("sections"), f"{where}, sections"):
+        raise BadInput(f"{where}: no section to show; a {kind} needs texts")
+    for key in SHOWN.get(kind, ()):
+        field_of(body, key, str, where)
+    known = {one.name for one in fields(Item)}
+    if unknown := sorted(held.keys() - known):
+        raise BadInput(f"{where}: got fields {unknown}, allowed are {sorted(known)}; make the study anew")
+    gold = tuple(texts(held.get("gold", []), f"{where}, gold"))
+    check, source = (
+        typed(held.get(key, kind()), kind, f"{where}, {key}") for key, kind in (("check", bool), ("source", str))
+    )
+    return Item(name, kind, phase, body, tuple(labels), gold, check, source)
 
 
 def questions(item: Item) -> list[tuple[str, tuple[str, ...]]]:
@@ -186,17 +194,11 @@ def sheet(path: Path) -> list[dict[str, Any]]:
         raise BadInput(f"{path}: no such file; name a .jsonl or .csv sheet")
     if path.suffix != ".csv":
         return [row for _, row in records(path)]
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = error.object.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"{path}:{number}: not UTF-8 ({error.reason}); save the sheet as UTF-8") from error
-    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)  # spreadsheets of many countries write semicolons
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        return list(rows)
-    except csv.Error as error:
-        raise BadInput(f"{path}:{rows.reader.line_num}: no row of a table ({error}); fix it") from error
+    first = next(text_lines(path), None)
+    if first is None:
+        return []
+    delimiter = max(",;\t", key=first.count)  # spreadsheets of many countries write semicolons
+    return list(rows(path, (), delimiter))
 
 
 def write(path: Path, text: str) -> None:

@@ -157,7 +157,7 @@ def test_a_broken_file_is_named(tmp_path):
     relation = "<Synset id='a' partOfSpeech='n'><SynsetRelation relType='hypernym' target='b'/></Synset>"
     dangling = f"<LexicalResource>{relation}</LexicalResource>"
     path = tmp_path / "broken.xml"
-    broken = {"<a>": "not a readable", "<LexicalResource/>": "zero Synset", dangling: "'b' is pointed to"}
+    broken = {"<a>": "not XML", "<LexicalResource/>": "zero Synset", dangling: "'b' is pointed to"}
     for text, told in broken.items():
         path.write_text(text)
         refuses(told, read_lmf, path)

@@ -2,6 +2,7 @@
 
 They come from WN-LMF, the XML of the Global WordNet Association (schemas 1.0 to 1.4), or the Princeton WordNet's files, wndb(5WN)."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.documents import BadInput, grouped
-from longform.core.malformed import refusing
+from longform.core.documents import InputError, grouped
+from longform.core.opening import text_lines, whole_number, xml_root
 
 HYPERNYM, HYPONYM, MERONYM, HOLONYM, HORIZONTAL, CAUSE = range(6)
 INVERSE = {HYPERNYM: HYPONYM, HYPONYM: HYPERNYM, MERONYM: HOLONYM, HOLONYM: MERONYM, HORIZONTAL: HORIZONTAL}
@@ -114,7 +115,7 @@ class Lexicon:
 def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
     """Inverse of :meth:`Lexicon.to_arrays`."""
     if "lexicon_synset_names" not in arrays:
-        raise BadInput("readout holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file")
+        raise InputError("readout holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file")
     tables = [arrays[f"lexicon_{name}_names"] for name in _TABLES]
     synsets, parts, glosses, words, forms, lemmas = (tuple(table.tolist()) for table in tables[:6])
     links, senses, counts = tables[6:]
@@ -128,20 +129,16 @@ def closed_links(links: list[tuple[int, int, int]]) -> np.ndarray:
     return np.array(sorted(set(both)), dtype=np.int64).reshape(-1, 3)
 
 
-@refusing("a lexicon in WN-LMF")
 def read_lmf(path: Path) -> Lexicon:
     """Read every lexicon of one WN-LMF file; sense relations (antonyms, for the most part) are raised to synsets."""
-    try:
-        root = ElementTree.parse(path).getroot()
-    except (ElementTree.ParseError, OSError) as error:
-        raise BadInput(f"{path}: not a readable WN-LMF file ({error}); give a LexicalResource in XML") from error
+    root = xml_root(path)
     order = {node.get("id", ""): i for i, node in enumerate(root.iter("Synset"))}
     if not order:
-        raise BadInput(f"{path}: got zero Synset elements, at least one is needed; is it WN-LMF ({root.tag})?")
+        raise InputError(f"{path}: got zero Synset elements, at least one is needed; is it WN-LMF ({root.tag})?")
 
     def index(name: str) -> int:
         if name not in order:
-            raise BadInput(f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link")
+            raise InputError(f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link")
         return order[name]
 
     home = {sense.get("id", ""): sense.get("synset", "") for sense in root.iter("Sense")}
@@ -164,23 +161,30 @@ def read_lmf(path: Path) -> Lexicon:
         closed_links(links),
         tuple(lemma for lemma, _ in senses),
         np.array([index(sense.get("synset", "")) for _, sense in senses], dtype=np.int64),
-        np.array([sum(int(c.text or 0) for c in sense.iter("Count")) for _, sense in senses], dtype=np.int64),
+        np.array([_tagged(sense, path) for _, sense in senses], dtype=np.int64),
         {form.get("writtenForm", "").lower(): lemma for lemma, entry in entries for form in entry.iter("Form")},
     )
 
 
-@refusing("the database files of a WordNet")
+def _tagged(sense: ElementTree.Element, path: Path) -> int:
+    """How often a sense was tagged, over all its counts."""
+    where = f"{path}: Count of sense {sense.get('id')!r}"
+    return sum(whole_number(count.text or "0", where) for count in sense.iter("Count"))
+
+
 def read_wordnet(folder: Path) -> Lexicon:
     """Read ``data.*``; tag counts from ``index.sense`` and irregular nouns from ``noun.exc`` where present."""
     rows = [row for name, part in DATA_FILES.items() for row in _synsets(folder / f"data.{name}", part)]
     if not rows:
-        raise BadInput(f"{folder}: got zero synsets; give the folder with data.noun and its kin")
+        raise InputError(f"{folder}: got zero synsets; give the folder with data.noun and its kin")
     order = {key: i for i, (key, *_) in enumerate(rows)}
-    links = [(order[key], kind, order[target]) for key, *_, found in rows for kind, target in found]
-    counts = {}  # (word, synset key) -> sense number, tagged occurrences
-    for sense, offset, number, count in _fields(folder / "index.sense"):
-        word, _, rest = sense.partition("%")
-        counts[word.replace("_", " "), ("nvara"[int(rest[0]) - 1], offset)] = int(number), int(count)
+    links = []
+    for key, *_, pointers in rows:
+        for kind, target in pointers:
+            if target not in order:
+                raise InputError(f"{folder}: {key} points to {target}, which is no synset; fetch the folder again")
+            links.append((order[key], kind, order[target]))
+    counts = _sense_counts(folder / "index.sense")
     senses = [
         (word, *counts.get((word, key), (99, 0)), i) for i, (key, _, words, *_) in enumerate(rows) for word in words
     ]
@@ -193,31 +197,65 @@ def read_wordnet(folder: Path) -> Lexicon:
         tuple(word for word, *_ in senses),
         np.array([synset for *_, synset in senses], dtype=np.int64),
         np.array([count for _, _, count, _ in senses], dtype=np.int64),
-        {row[0].replace("_", " "): row[1].replace("_", " ") for row in _fields(folder / "noun.exc") if len(row) > 1},
+        {row[0].replace("_", " "): row[1].replace("_", " ") for _, row in _fields(folder / "noun.exc") if len(row) > 1},
     )
 
 
-def _fields(path: Path) -> Iterator[list[str]]:
+SynsetKey = tuple[str, str]  # part of speech and offset
+
+
+def _sense_counts(path: Path) -> dict[tuple[str, SynsetKey], tuple[int, int]]:
+    """(word, synset key) -> sense number and tagged occurrences."""
+    counts = {}
+    for number, fields in _fields(path):
+        where = f"{path}:{number}"
+        if len(fields) != 4:
+            raise InputError(f"{where}: {len(fields)} fields, a sense has four; fetch the file again")
+        sense, offset, sense_number, count = fields
+        word, _, rest = sense.partition("%")
+        if rest[:1] not in set("12345"):
+            raise InputError(f"{where}: {sense!r:.60} names no part of speech; fetch the file again")
+        key = "nvara"[int(rest[0]) - 1], offset
+        counts[word.replace("_", " "), key] = whole_number(sense_number, where), whole_number(count, where)
+    return counts
+
+
+def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Line number and fields of every line; none where there is no file."""
     if path.is_file():
-        with path.open(encoding="utf-8") as lines:
-            yield from (line.split() for line in lines)
+        for number, line in enumerate(text_lines(path), 1):
+            yield number, line.split()
 
 
 def _synsets(path: Path, part: str) -> Iterator[tuple]:
     """((part, offset), kind, words, definition, [(link kind, target key)]) of each line of a data file."""
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; give the folder of a WordNet database (Debian: wordnet-base)")
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("  "):
-                continue  # the licence
-            head, _, gloss = line.partition(" | ")
-            fields = head.split(" ")
-            first = 5 + 2 * int(fields[3], 16)  # of the pointers, four fields each
-            words = [word.lower().partition("(")[0].replace("_", " ") for word in fields[4 : first - 1 : 2]]
-            pointers = [fields[first + 4 * i : first + 4 * i + 3] for i in range(int(fields[first - 1]))]
-            links = [(POINTERS[sign], (kind, offset)) for sign, offset, kind in pointers if sign in POINTERS]
-            yield (part, fields[0]), fields[2], words, gloss.partition('; "')[0].strip(), links
+        raise InputError(f"{path}: no such file; give the folder of a WordNet database (Debian: wordnet-base)")
+    for number, line in enumerate(text_lines(path), 1):
+        if line.startswith("  ") or not line:
+            continue  # the licence
+        head, _, gloss = line.partition(" | ")
+        fields = head.split(" ")
+        where = f"{path}:{number}"
+        word_count = _hexadecimal(fields[3] if len(fields) > 3 else "", where)
+        first = 5 + 2 * word_count  # of the pointers, four fields each
+        pointer_count = whole_number(fields[first - 1] if len(fields) >= first else "", where)
+        if len(fields) < first + 4 * pointer_count:
+            raise InputError(
+                f"{where}: {len(fields)} fields, its counts say {first + 4 * pointer_count}; fetch it again"
+            )
+        words = [word.lower().partition("(")[0].replace("_", " ") for word in fields[4 : first - 1 : 2]]
+        pointers = [fields[first + 4 * i : first + 4 * i + 3] for i in range(pointer_count)]
+        links = [(POINTERS[sign], (kind, offset)) for sign, offset, kind in pointers if sign in POINTERS]
+        yield (part, fields[0]), fields[2], words, gloss.partition('; "')[0].strip(), links
+
+
+def _hexadecimal(text: str, where: str) -> int:
+    if not re.fullmatch("[0-9a-fA-F]{1,2}", text):
+        raise InputError(
+            f"{where}: {text!r:.40} counts no words; a line of the database has two hexadecimal digits there"
+        )
+    return int(text, 16)
 
 
 NOTHING = Lexicon((), (), (), closed_links([]), (), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))

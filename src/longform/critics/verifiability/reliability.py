@@ -4,7 +4,6 @@ A checker that gives label $j$ to a sentence of true label $i$ with probability 
 $q = C^\top \pi$; $\hat\pi = \arg\min_{\pi \ge 0, \sum \pi = 1} \lVert C^\top \pi - q \rVert$ (Rogan and Gladen 1978; Forman 2008).
 """
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 from longform.core.critic import Sums, SumScored, Tally, clustered, estimate
-from longform.core.documents import BadInput, grouped
+from longform.core.documents import InputError, grouped
+from longform.core.opening import rows as table_rows
 from longform.core.resampling import generator, percentile_interval, ratio
 from longform.core.results import Record
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SENTENCES, SUPPORTED, CheckedGeneration
@@ -74,21 +74,20 @@ CHOICES = {  # what the study app offers, one choice an item: a flag alone says 
 def read_answers(path: Path) -> list[dict[str, str]]:
     """Rows of a filled form, or of the study app's export, of which the last answer to each item counts.
 
-    Raises BadInput: no such file, columns are missing, or a choice that the app does not have.
+    Raises InputError: no such file, columns are missing, or a choice that the app does not have.
     """
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; put the answers there, or leave `answers` out")
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        columns, rows = set(reader.fieldnames or ()), list(reader)
+        raise InputError(f"{path}: no such file; put the answers there, or leave `answers` out")
+    rows = table_rows(path, ("item",))
+    columns = set(rows[0]) if rows else set()
     if not {"item", "annotator", "answer"} <= columns:
-        if missing := {"item", "label"} - columns:
-            raise BadInput(f"{path}: columns {sorted(missing)} are missing; it has {sorted(columns)}")
+        if rows and "label" not in columns:
+            raise InputError(f"{path}: columns ['label'] are missing; it has {sorted(columns)}")
         return rows
     rows = [row for row in rows if row.get("last", "True") == "True"]
     for row in rows:
         if row["answer"] not in CHOICES:
-            raise BadInput(f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}")
+            raise InputError(f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}")
     return [{"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]} for row in rows]
 
 
@@ -102,10 +101,12 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
     for number, answer in enumerate(answers, 1):
         if answer.get("item") not in keys or answer.get("label") not in LABELS:
             got = f"item {answer.get('item')!r}, label {answer.get('label')!r}"
-            raise BadInput(f"answer {number}: {got}; allowed are items of the sheet and labels {list(LABELS)}; fix it")
+            raise InputError(
+                f"answer {number}: {got}; allowed are items of the sheet and labels {list(LABELS)}; fix it"
+            )
         votes.setdefault(answer["item"], []).append(answer)
     if not votes:
-        raise BadInput("the answers hold no line; give item, annotator, label and flags, one judgement a line")
+        raise InputError("the answers hold no line; give item, annotator, label and flags, one judgement a line")
     rows = [{**keys[item], **_majority(given)} for item, given in votes.items()]
     tables = {name: _measures(own) for name, own in grouped(rows, lambda row: row["decoder"]).items()}
     counts = {"sentences": len(rows), "unanswered": len(keys) - len(votes)}
@@ -174,7 +175,7 @@ class CheckerAccuracy(SumScored, better="higher"):
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
-            raise BadInput(f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}")
+            raise InputError(f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}")
 
     def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
         """One column for each true and given label, then how often evidence was found and missing, then excluded."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.malformed import refusing
+from longform.core.opening import field_of, json_file, typed
 from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, parse, region_values
 
 
@@ -74,56 +74,39 @@ def pair(number: int, conditions: Mapping[str, Sequence[str]], edits: Sequence[M
     return SuiteItem(number, made, tuple(edits))
 
 
-@refusing("a suite of SyntaxGym in JSON")
 def read_suite(path: Path) -> Suite:
     """One suite file. Raises BadInput: absent, not JSON, or not a suite; the message names item, condition and what is wrong."""
-    return suite_from_record(json.loads(path.read_text(encoding="utf-8")), str(path))
+    return suite_from_record(json_file(path), str(path))
 
 
-@refusing("a suite of SyntaxGym")
 def suite_from_record(record: Any, where: str = "suite") -> Suite:
     """Parse and check one suite; see :func:`read_suite`."""
     if not isinstance(record, dict) or not {"meta", "region_meta", "predictions", "items"} <= record.keys():
         raise BadInput(f"{where}: a suite is an object with meta, region_meta, predictions and items; fix it")
-    meta, items, formulas = _field(record, "meta", where, dict), [], []
-    for item in _field(record, "items", where, list):
-        number = _field(item, "item_number", where, int)
+    meta, items, formulas = field_of(record, "meta", dict, where), [], []
+    for item in field_of(record, "items", list, where):
+        number = field_of(item, "item_number", int, where)
         place, conditions = f"{where}, item {number}", []
-        for condition in _field(item, "conditions", place, list):
-            name = _field(condition, "condition_name", place, str)
+        for condition in field_of(item, "conditions", list, place):
+            name = field_of(condition, "condition_name", str, place)
             inside = f"{place}, condition {name}"
             regions = tuple(
-                Region(_field(region, "region_number", inside, int), _field(region, "content", inside, str))
-                for region in _field(condition, "regions", inside, list)
+                Region(field_of(region, "region_number", int, inside), field_of(region, "content", str, inside))
+                for region in field_of(condition, "regions", list, inside)
             )
             numbers = [region.number for region in regions]
             if len(set(numbers)) < len(numbers):
                 raise BadInput(f"{inside}: region numbers are {numbers}; give every region a number of its own")
             conditions.append(Condition(name, regions))
         items.append(SuiteItem(number, tuple(conditions)))
-    for prediction in _field(record, "predictions", where, list):
-        if _typed(prediction, dict, f"{where}, prediction").get("type") != "formula":
+    for prediction in field_of(record, "predictions", list, where):
+        if typed(prediction, dict, f"{where}, prediction").get("type") != "formula":
             raise BadInput(f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; fix it")
-        formulas.append(_field(prediction, "formula", where, str))
-    names = {str(key): value for key, value in _field(record, "region_meta", where, dict).items()}
+        formulas.append(field_of(prediction, "formula", str, where))
+    names = {str(key): value for key, value in field_of(record, "region_meta", dict, where).items()}
     free = {key: value for key, value in meta.items() if key not in ("name", "metric")}
-    name, metric = (_field(meta, key, where, str) for key in ("name", "metric"))
+    name, metric = (field_of(meta, key, str, where) for key in ("name", "metric"))
     return checked(Suite(name, metric, tuple(formulas), tuple(items), names, free))
-
-
-KINDS = {dict: "an object", list: "a list", int: "a whole number", str: "a text"}
-
-
-def _typed(value: Any, kind: type, where: str) -> Any:
-    if not isinstance(value, kind):
-        raise BadInput(f"{where}: got {value!r:.60}, allowed is {KINDS[kind]}; fix the file")
-    return value
-
-
-def _field(record: Any, key: str, where: str, kind: type) -> Any:
-    if key not in _typed(record, dict, where):
-        raise BadInput(f"{where}: got fields {sorted(record)}, {key!r} is missing; add it")
-    return _typed(record[key], kind, f"{where}, {key}")
 
 
 def checked(suite: Suite) -> Suite:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.documents import BadInput, Corpus, grouped
-from longform.core.malformed import refusing
+from longform.core.opening import text_lines
 from longform.core.resampling import generator
 from longform.core.text.permutations import connective_replaced, context_shuffled, rementioned, shuffled
 from longform.core.text.sentences import sentence_texts
@@ -143,9 +143,8 @@ def _suite(name: str, formula: str, items: Sequence[SuiteItem], regions: Sequenc
     return Suite(name, "mean", (formula,), tuple(items), names, meta)
 
 
-@refusing("plain text in UTF-8, one text a line")
 def _lines(path: Path) -> list[str]:
-    return [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [line for line in text_lines(path) if line.strip()]
 
 
 def _dialogues(path: Path, drop: bool) -> Sequence[Ordered]:

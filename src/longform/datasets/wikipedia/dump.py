@@ -4,20 +4,18 @@ A shard owns the pages whose ``<page>`` begins in its range of streams, and read
 pages (pbzip2) lose none. Every page has one outcome; nothing is skipped in silence."""
 
 import bz2
-import gzip
-import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree
 
-from longform.core.documents import BadInput
-from longform.core.malformed import refusing
+from longform.core.documents import BadInput, InputError
+from longform.core.opening import byte_lines, field_of, json_file
 from longform.datasets.wikipedia.marks import Holes
 from longform.datasets.wikipedia.tags import without_extension_tags
 
@@ -228,30 +226,35 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
     return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order], counts
 
 
-@refusing("Wikimedia's page views, a line a page: wiki, title, id or null, access, views, views by day")
 def _count_lines(path: Path, least: int, views: Counter[str], ids: dict[str, str], counts: Counter[str]) -> None:
-    """Lines are read one by one; old files leave the id out."""
-    opened: Callable[..., BinaryIO] = {".bz2": bz2.open, ".gz": gzip.open}.get(path.suffix, open)  # type: ignore[assignment]
-    with opened(path, "rb") as lines:
-        for line in lines:
-            if not line.startswith(b"en.wikipedia "):
-                continue
-            fields = line.split()
-            if len(fields) not in (5, 6) or not fields[-2].isdigit():
-                counts["malformed lines"] += 1
-            elif int(fields[-2]) < least:
-                counts["lines of few views"] += 1
-            else:
-                counts["lines"] += 1
-                title = fields[1].decode("utf-8", "replace")
-                views[title] += int(fields[-2])
-                if len(fields) == 6 and fields[2].isdigit():
-                    ids[title] = fields[2].decode()
+    """Lines of Wikimedia's page views are read one by one: wiki, title, id or null, access, views, views by day.
 
-
-@refusing("the answer of Wikimedia's REST call pageviews/top")
-def _count_top(path: Path, views: Counter[str], counts: Counter[str]) -> None:
-    for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
-        for row in item["articles"]:
+    Old files leave the id out. Raises InputError: no line is of the English Wikipedia.
+    """
+    found = False
+    for _, line in byte_lines(path):
+        if not line.startswith(b"en.wikipedia "):
+            continue
+        found = True
+        fields = line.split()
+        if len(fields) not in (5, 6) or not 0 < len(fields[-2]) < 19 or not fields[-2].isdigit():
+            counts["malformed lines"] += 1
+        elif int(fields[-2]) < least:
+            counts["lines of few views"] += 1
+        else:
             counts["lines"] += 1
-            views[row["article"]] += int(row["views"])
+            title = fields[1].decode("utf-8", "replace")
+            views[title] += int(fields[-2])
+            if len(fields) == 6 and fields[2].isdigit():
+                ids[title] = fields[2].decode()
+    if not found:
+        raise InputError(f"{path}: no line of page views of the English Wikipedia; fetch it again")
+
+
+def _count_top(path: Path, views: Counter[str], counts: Counter[str]) -> None:
+    """Take the answer of Wikimedia's REST call ``pageviews/top``."""
+    for item in field_of(json_file(path), "items", list, str(path)):
+        for place, row in enumerate(field_of(item, "articles", list, f"{path}, item"), 1):
+            where = f"{path}, article {place}"
+            counts["lines"] += 1
+            views[field_of(row, "article", str, where)] += field_of(row, "views", int, where)
