@@ -369,7 +369,7 @@ def _swapped_and_exchanged(
         swap = rng.integers(0, 2, (count, len(left))) > 0
         rows[:, left] = np.where(swap, right, left)
         rows[:, right] = np.where(swap, left, right)
-        rows[:, alone] = [rng.permutation(alone) for _ in range(count)]
+        rows[:, alone] = rng.permuted(np.tile(alone, (count, 1)), axis=1)
         yield rows
 
 

@@ -127,8 +127,10 @@ class _Part:
     generated: Tally
 
 
-def judge(panel: Panel, texts: ComparedTexts, seed: int) -> Judged:
-    """One critic over all texts. Raises BadInput: it does not apply to them."""
+def judge(
+    panel: Panel, texts: ComparedTexts, seed: int, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
+) -> Judged:
+    """One critic over all texts, with so many resamples and permutations a halving. Raises BadInput: it does not apply."""
     if panel.absent:
         raise BadInput(panel.absent)
     equal = texts.equal[panel.measure]
@@ -145,6 +147,8 @@ def judge(panel: Panel, texts: ComparedTexts, seed: int) -> Judged:
             if not units or panel.learns == "reading":
                 again = panel.learns == "reading"
                 units = panel.read(_labelled(equal, half) if again else equal.documents)
+                if panel.check is not None:
+                    panel.check(units)
             part, judged = _part(panel, units, half, texts.sources)
         except BadInput as problem:
             error = error or problem
@@ -154,7 +158,7 @@ def judge(panel: Panel, texts: ComparedTexts, seed: int) -> Judged:
         blame |= _blame(panel, part.fitted, own, {document.id: document for document in equal.generated})
     if not parts:
         raise error or BadInput("no text could be read")
-    return _combined(panel, parts, blame, texts, seed)
+    return _combined(panel, parts, blame, texts, seed, resamples, permutations)
 
 
 def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:
@@ -184,7 +188,15 @@ def _part(panel: Panel, units: Sequence[Any], half: Halves, sources: Mapping[str
     return _Part(fitted, merged[0], merged[1]), generated
 
 
-def _combined(panel: Panel, parts: Sequence[_Part], blame: Blame, texts: ComparedTexts, seed: int) -> Judged:
+def _combined(
+    panel: Panel,
+    parts: Sequence[_Part],
+    blame: Blame,
+    texts: ComparedTexts,
+    seed: int,
+    resamples: int,
+    permutations: int,
+) -> Judged:
     """All halvings as one: mean scores, intervals over all their resamples, and the p-value that they have together."""
     draws: dict[str, list[np.ndarray]] = {"real": [], "generated": []}
     tests = []
@@ -192,9 +204,9 @@ def _combined(panel: Panel, parts: Sequence[_Part], blame: Blame, texts: Compare
         names = [panel.name] if number == 0 else [panel.name, number]
         for side, tally in (("real", part.real), ("generated", part.generated)):
             rng = generator(seed, "criticize", *names, side)
-            draws[side].append(bootstrap_scores(part.fitted, tally, rng, RESAMPLES))
+            draws[side].append(bootstrap_scores(part.fitted, tally, rng, resamples))
         rng = generator(seed, "criticize", *names, "difference")
-        tests.append(compare(part.fitted, part.generated, part.real, rng, PERMUTATIONS, matched=True))
+        tests.append(compare(part.fitted, part.generated, part.real, rng, permutations, matched=True))
     p_values = tuple(test.p_value for test in tests)
     difference = middle([test.difference for test in tests])
     paired = all(test.paired for test in tests)
@@ -203,7 +215,7 @@ def _combined(panel: Panel, parts: Sequence[_Part], blame: Blame, texts: Compare
         panel,
         _estimate([(part.fitted, part.real) for part in parts], draws["real"]),
         _estimate([(part.fitted, part.generated) for part in parts], draws["generated"]),
-        Comparison(difference, combined_p(p_values), paired, PERMUTATIONS),
+        Comparison(difference, combined_p(p_values), paired, permutations),
         blame,
         (int(unknown[0]), int(unknown[1])) if panel.unknown else (0, 0),
         p_values,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from longform.core.critic import unit_scores
 from longform.core.resampling import generator
@@ -13,6 +14,7 @@ from longform.core.text.entity_grids import grids_from_readout, grids_to_readout
 from longform.core.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.lexical import score as lexical
 from longform.critics.lexical import wordnet as nets
 from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap, term_documents, word_vectors
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, wordnet
@@ -49,7 +51,7 @@ REAL = [unit("dog cat", "dog", name="a"), unit("cat dog", "kennel", name="b"), u
 def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_out():
     fitted = LatentSemantics(dims=2).fit(REAL)
     words = sorted(fitted.words)
-    left, values, _ = np.linalg.svd(term_documents(REAL, fitted.words))
+    left, values, _ = np.linalg.svd(term_documents(REAL, fitted.words).toarray())
     vectors = left[:, :2] * values[:2]
     mean = {w: vectors[words.index(w)] for w in words}
     first, second = mean["dog"] + mean["sea"], mean["kennel"]
@@ -61,14 +63,26 @@ def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_
     assert tally.total("similarity") == pytest.approx(fitted.tally([unit("dog", "cat")]).total("similarity"))
 
 
+@pytest.mark.parametrize("dense", [1000, 0])
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
-def test_word_vectors_equal_the_decomposition_and_do_not_move_with_equal_singular_values(shape):
+def test_word_vectors_equal_the_decomposition_and_do_not_move_with_equal_singular_values(shape, dense, monkeypatch):
+    monkeypatch.setattr(lexical, "DENSE", dense)
     table = generator("lsa", *shape).poisson(0.4, shape).astype(np.float64)
     left, values, _ = np.linalg.svd(table, full_matrices=False)
-    ours = word_vectors(table, 5)
+    ours = word_vectors(csr_array(table), 5)
     np.testing.assert_allclose(ours @ ours.T, (left[:, :5] * values[:5] ** 2) @ left[:, :5].T, atol=1e-9)
-    tied = np.kron(np.eye(6), np.ones((2, 2)))  # six equal singular values, of which four are kept
+    tied = csr_array(np.kron(np.eye(6), np.ones((2, 2))))  # six equal singular values, of which four are kept
     assert all(np.array_equal(word_vectors(tied, 4), word_vectors(tied, 4)) for _ in range(5))
+
+
+def test_a_large_table_of_words_and_texts_is_never_made_dense(monkeypatch):
+    def refused(_):
+        raise AssertionError("dense")
+
+    monkeypatch.setattr(lexical, "DENSE", 3)
+    monkeypatch.setattr(csr_array, "toarray", refused)
+    fitted = LatentSemantics(dims=2).fit(REAL)
+    assert unit_scores(fitted, [unit("dog", "kennel"), unit("dog", "sea")]) == pytest.approx([1, 0], abs=1e-9)
 
 
 def test_planted_reports_stand_above_their_shuffles(tmp_path):

@@ -18,6 +18,7 @@ from longform.core.documents import BadInput
 from longform.core.text.nouns import CLOSED, WORDS
 from longform.core.text.paragraphs import PARAGRAPH_BREAK
 
+REMEMBERED = 4096  # texts whose sentences are kept, a few megabytes of articles
 SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 
 
@@ -70,6 +71,12 @@ _ASIDE = re.compile(
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """Half-open character offsets of the sentences of ``text``, in order, without surrounding white space."""
+    return list(_spans(text))
+
+
+@functools.lru_cache(maxsize=REMEMBERED)
+def _spans(text: str) -> tuple[tuple[int, int], ...]:
+    """As :func:`sentences`, of which many a critic asks for the same texts."""
     caseless = text == text.lower()
     spans: list[tuple[int, int]] = []
     start = _next_visible(text, 0)
@@ -97,7 +104,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
                 end += quote.end()
             start = close(end)
     close(len(text))
-    return spans
+    return tuple(spans)
 
 
 def sentence_texts(text: str) -> list[str]:

@@ -11,12 +11,16 @@ from itertools import compress
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
 
 from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
+DENSE = 1000  # ours: side of a table up to which all eigenvectors cost less than a second
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
 
@@ -139,18 +143,31 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return _divided(first @ second, lengths)
 
 
-def word_vectors(table: np.ndarray, dims: int) -> np.ndarray:
-    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims)."""
+def word_vectors(table: csr_array, dims: int) -> np.ndarray:
+    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims).
+
+    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products; above, by ARPACK's iteration
+    on the sparse table (SciPy), whose work grows with the entries that are not zero.
+    """
     words, texts = table.shape
+    if min(words, texts) > DENSE:
+        start = generator("latent semantics", words, texts).standard_normal(min(words, texts))
+        left, sizes, _ = svds(table, k=dims, v0=start)
+        return left * sizes
     if texts <= words:
-        return table @ eigh(table.T @ table, subset_by_index=[texts - dims, texts - 1])[1]
-    squared, left = eigh(table @ table.T, subset_by_index=[words - dims, words - 1])
+        return table @ eigh((table.T @ table).toarray(), subset_by_index=[texts - dims, texts - 1])[1]
+    squared, left = eigh((table @ table.T).toarray(), subset_by_index=[words - dims, words - 1])
     return left * np.sqrt(np.maximum(squared, 0.0))
 
 
-def term_documents(units: Sequence[Grid], words: Mapping[str, int]) -> np.ndarray:
-    """Sentences of each text that mention each word: float64 (words, texts)."""
-    table = np.zeros((len(words), len(units)))
+def term_documents(units: Sequence[Grid], words: Mapping[str, int]) -> csr_array:
+    """Sentences of each text that mention each word: float64 (words, texts), sparse."""
+    rows, columns, counts = [], [], []
     for d, unit in enumerate(units):
-        table[[words[entity] for entity in unit.entities], d] = present(unit).sum(axis=0)
-    return table
+        rows.append(np.array([words[entity] for entity in unit.entities], dtype=np.int64))
+        columns.append(np.full(len(unit.entities), d, dtype=np.int64))
+        counts.append(present(unit).sum(axis=0).astype(np.float64))
+    if not units:
+        return csr_array((len(words), 0))
+    places = np.concatenate(rows), np.concatenate(columns)
+    return csr_array((np.concatenate(counts), places), shape=(len(words), len(units)))

@@ -1,0 +1,337 @@
+"""How often does ``longform criticize`` call human texts different from human texts, and does it see a damage? By critic.
+
+    PYTHONPATH=src python experiments/false_alarms.py --data ../shared/data --trials 1000 --minutes 15
+
+A trial draws texts of one collection at random: two thirds are the real side, one third the generated one. Three kinds:
+
+- *halves*: nothing is done; every difference that is called one is a false alarm.
+- *unequal*: one side, drawn at random, is cut to its first half or quarter, and again nothing differs but length. Beside it the
+  alarms of a comparison that does not cut both sides to equal lengths (``uncut``).
+- *damaged*: the generated side has the damage that the critic is meant for; what is called a difference is its power.
+
+p below 0.05 by one critic alone is an alarm. Texts are cut to their first ``SENTENCES`` sentences, so that a trial is quick; a run
+that was stopped, or whose minutes are over, goes on where it was. Counts go to a JSON file, their table into a page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta
+
+from longform.core.artefacts import read_json, write_json
+from longform.core.documents import BadInput, Document, Section
+from longform.core.resampling import generator
+from longform.core.text.sentences import sentences
+from longform.criticize.judging import ComparedTexts, judge
+from longform.criticize.lengths import MEASURES, EqualLengths, Excerpt, equal_lengths
+from longform.criticize.panels import Options, Panel, panels
+from longform.critics.coreference.person_mentions import FIRST_NAMES
+from longform.datasets import text_files, wikisection
+
+SENTENCES = 16  # of each text
+TEXTS = 96  # of a trial, as many as HANNA has human stories
+SHARES = (0.5, 0.25)  # of a text that is left where lengths are unequal
+ALARM = 0.05
+PERMUTATIONS = 500  # a halving; p is told from 0.05 well enough
+KINDS = ("halves", "unequal", "uncut", "damaged")
+FEWER = {"uncut": 5, "damaged": 5}  # one trial in so many
+CITIES = "wikisection_city/wikisection_withSections.test.txt"
+STORIES = "hanna/hanna_llm_stories.csv"
+OUT = Path("experiments/matrix/measured/false_alarms.json")
+PAGE = Path("docs/false_alarms.md")
+BEGIN, END = "<!-- false alarms -->", "<!-- end -->"
+
+HUMAN = "-human"
+COLLECTIONS = ("cities", "stories", "both")
+
+Draw = np.random.Generator
+Rows = list[list[str]]  # sentences of each text
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help=f"folder with {CITIES} and {STORIES}")
+    parser.add_argument("--trials", type=int, default=1000, help="halves, and as many of unequal lengths (1000)")
+    parser.add_argument("--minutes", type=float, default=15.0, help="of work before it stops (15)")
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    given = parser.parse_args(arguments)
+    record = read_json(given.out) if given.out.is_file() else {"done": {}, "counts": {}}
+    if given.data is not None:
+        cities, stories = _cities(given.data), _stories(given.data)
+        collections = {"cities": cities, "stories": stories, "both": [*stories, *cities[: len(stories)]]}
+        run(collections, record, given.trials, given.minutes, given.out)
+    text = given.page.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    given.page.write_text(f"{head}{BEGIN}\n{table(record)}{END}{rest.partition(END)[2]}", encoding="utf-8")
+    print(table(record))
+
+
+def _cities(data: Path) -> list[Document]:
+    """WikiSection's cities (Arnold et al. 2019), with section titles."""
+    return [_first(document) for document in wikisection.build(name="cities", seed=1, raw=data / CITIES).documents]
+
+
+def _stories(data: Path) -> list[Document]:
+    """HANNA's human stories (Chhun et al. 2022)."""
+    documents = text_files.hanna(name="stories", seed=1, raw=data / STORIES).documents
+    return [_first(document) for document in documents if document.id.endswith(HUMAN)]
+
+
+def _first(document: Document) -> Document:
+    """Its first ``SENTENCES`` sentences."""
+    return _cut(replace(document, split="test"), SENTENCES)
+
+
+def _cut(document: Document, limit: int) -> Document:
+    sections = []
+    for section in document.sections:
+        spans = sentences(section.text)[: max(limit, 0)]
+        limit -= len(spans)
+        if spans:
+            sections.append(replace(section, text=section.text[: spans[-1][1]]))
+    return replace(document, sections=tuple(sections))
+
+
+def run(
+    collections: Mapping[str, Sequence[Document]], record: dict[str, Any], trials: int, minutes: float, out: Path
+) -> None:
+    """Count alarms, a trial of every kind and collection after another, until the time is over or all are done."""
+    started = time.monotonic()
+    critics = [_without_places(panel) for panel in panels(Options(packaged=False)) if not panel.absent]
+    for number in range(trials):
+        for kind in KINDS:
+            every = FEWER.get(kind, 1)
+            if number % every or record["done"].get(kind, 0) * every > number:
+                continue
+            name = COLLECTIONS[number // every % len(COLLECTIONS)]
+            alarms = {
+                (critic, name): alarm for critic, alarm in trial(collections[name], kind, critics, number).items()
+            }
+            if kind == "damaged":
+                alarms[STRANGERS[0], "cities"] = strangers(collections, critics, number)
+            if name != "cities":  # where alone sections have titles
+                found = trial(collections["cities"], kind, critics[:1], number)
+                alarms |= {(critic, "cities"): alarm for critic, alarm in found.items()}
+            for (critic, place), alarm in alarms.items():
+                counts = record["counts"].setdefault(critic, {}).setdefault(f"{place} {kind}", [0, 0])
+                counts[0] += int(alarm)
+                counts[1] += 1
+            record["done"][kind] = number // every + 1
+        seconds = time.monotonic() - started
+        if number % 20 == 19 or number + 1 == trials or seconds > 60 * minutes:
+            write_json(out, record)
+            print(f"trial {number + 1} of {trials}: {seconds:.0f} s", flush=True)
+        if seconds > 60 * minutes:
+            break
+
+
+def _without_places(panel: Panel) -> Panel:
+    """A panel that marks nothing, and reads each text once where each is read by itself."""
+    if panel.learns == "reading" or panel.measure == "sections":
+        return replace(panel, places=None)
+    kept: dict[tuple[str, str], Any] = {}
+
+    def read(documents: Sequence[Excerpt]) -> list[Any]:
+        new = {(d.id, d.text): d for d in documents if (d.id, d.text) not in kept}
+        if new:
+            kept.update(zip(new, panel.read(list(new.values())), strict=True))
+        return [replace(kept[d.id, d.text], split=d.split) for d in documents]
+
+    return replace(panel, read=read, places=None)
+
+
+def trial(documents: Sequence[Document], kind: str, critics: Sequence[Panel], number: int) -> dict[str, bool]:
+    """Whether each critic that applies calls the two sides different."""
+    rng = generator("false alarms", kind, number, documents[0].id)
+    chosen = [documents[row] for row in rng.permutation(len(documents))[:TEXTS]]
+    real = chosen[len(chosen) // 3 :]
+    others = [replace(document, split="generated") for document in chosen[: len(chosen) // 3]]
+    alarms = {}
+    if kind in ("unequal", "uncut"):
+        share = SHARES[int(rng.integers(len(SHARES)))]
+        if rng.random() < 0.5:
+            real = [_share(document, share) for document in real]
+        else:
+            others = [_share(document, share) for document in others]
+    plain = compared(real, others, kind != "uncut") if kind != "damaged" else None
+    for panel in critics:
+        if panel.absent:
+            continue
+        texts = plain
+        if texts is None and panel.name not in DAMAGES:
+            continue
+        if texts is None:
+            damaged = DAMAGES[panel.name][1](others, rng)
+            texts = compared(real, damaged, True)
+        try:
+            found = judge(panel, texts, number, 2, PERMUTATIONS)
+        except BadInput:  # a critic that does not apply to this collection
+            continue
+        alarms[panel.name] = found.difference.p_value < ALARM
+    return alarms
+
+
+def strangers(collections: Mapping[str, Sequence[Document]], critics: Sequence[Panel], number: int) -> bool:
+    """Whether the critic of topics tells texts of another collection from those that it learnt from."""
+    rng = generator("strangers", number)
+    name, _, count = STRANGERS
+    rows = rng.permutation(len(collections["cities"]))[: count * 2 // 3]
+    stories = rng.permutation(len(collections["stories"]))[: count // 3]
+    generated = [replace(collections["stories"][row], split="generated") for row in stories]
+    texts = compared([collections["cities"][row] for row in rows], generated, True)
+    panel = next(panel for panel in critics if panel.name == name)
+    return judge(panel, texts, number, 2, PERMUTATIONS).difference.p_value < ALARM
+
+
+def _share(document: Document, share: float) -> Document:
+    count = sum(len(sentences(section.text)) for section in document.sections)
+    return _cut(document, max(1, round(share * count)))
+
+
+def compared(real: Sequence[Document], generated: Sequence[Document], equal: bool) -> ComparedTexts:
+    """The sides as ``criticize`` compares them; the collections hold no copies, so that none are looked for."""
+    sides = tuple(real), tuple(generated)
+    numbers = {document.id: number for number, document in enumerate([*sides[0], *sides[1]])}
+    lengths: dict[str, EqualLengths] = {}
+    for measure in MEASURES:
+        lengths[measure] = equal_lengths(*sides, measure) if equal else _as_they_are(*sides, measure)
+    return ComparedTexts(*sides, numbers, lengths)
+
+
+def _as_they_are(real: Sequence[Document], generated: Sequence[Document], measure: Any) -> EqualLengths:
+    sides = [tuple(Excerpt(d.id, d.split, d.sections) for d in side) for side in (real, generated)]
+    return EqualLengths(measure, sides[0], sides[1], (0, 0))
+
+
+def section_shuffles(documents: Sequence[Document], rng: Draw) -> list[Document]:
+    """Sections in a random order."""
+    return [replace(d, sections=tuple(d.sections[i] for i in rng.permutation(len(d.sections)))) for d in documents]
+
+
+def sentence_shuffles(documents: Sequence[Document], rng: Draw) -> list[Document]:
+    """Sentences in a random order."""
+    return _rewritten(documents, [list(rng.permutation(np.array(row, dtype=object))) for row in _rows(documents)])
+
+
+def dealt_sentences(documents: Sequence[Document], rng: Draw) -> list[Document]:
+    """Each sentence from another text, at its place."""
+    rows = _rows(documents)
+    for place in range(max(map(len, rows))):
+        there = [row for row in rows if len(row) > place]
+        dealt = [there[i][place] for i in rng.permutation(len(there))]
+        for row, sentence in zip(there, dealt, strict=True):
+            row[place] = sentence
+    return _rewritten(documents, rows)
+
+
+def repeated_sentences(documents: Sequence[Document], rng: Draw) -> list[Document]:
+    """One sentence in eight is an earlier one again."""
+    rows = _rows(documents)
+    for row in rows:
+        for place in range(1, len(row)):
+            if rng.random() < 1 / 8:
+                row[place] = row[int(rng.integers(place))]
+    return _rewritten(documents, rows)
+
+
+def mixed_halves(documents: Sequence[Document], rng: Draw) -> list[Document]:
+    """The second half from a text of the other collection; where there is one collection, from another text."""
+    rows = _rows(documents)
+    stories = [document.id.endswith(HUMAN) for document in documents]
+    mixed = []
+    for row, story in zip(rows, stories, strict=True):
+        others = [other for other, own in zip(rows, stories, strict=True) if own != story] or rows
+        other = others[int(rng.integers(len(others)))]
+        mixed.append(row[: len(row) // 2] + other[len(other) // 2 :])
+    return _rewritten(documents, mixed)
+
+
+def names_for_pronouns(documents: Sequence[Document], rng: Draw) -> list[Document]:
+    """A first name at random for each third-person pronoun: persons are never referred to again."""
+    names = sorted(FIRST_NAMES)
+
+    def other(_: re.Match[str]) -> str:
+        return names[int(rng.integers(len(names)))].capitalize()
+
+    damaged = []
+    for document in documents:
+        sections = [replace(section, text=PRONOUNS.sub(other, section.text)) for section in document.sections]
+        damaged.append(replace(document, sections=tuple(sections)))
+    return damaged
+
+
+PRONOUNS = re.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]er)\b")
+
+
+DAMAGES: Mapping[str, tuple[str, Callable[[Sequence[Document], Draw], list[Document]]]] = {
+    "section order": ("sections shuffled", section_shuffles),
+    "persons": ("a name at random for each pronoun", names_for_pronouns),
+    "entity grid": ("each sentence from another text", dealt_sentences),
+    "shared nouns": ("each sentence from another text", dealt_sentences),
+    "related nouns (LSA)": ("each sentence from another text", dealt_sentences),
+    "repetition": ("one sentence in eight repeated", repeated_sentences),
+    "kept topics": ("second half from another text, of the other collection where there are two", mixed_halves),
+}
+
+
+# texts of another subject are told from one collection's by enough of its texts alone
+STRANGERS = ("topics", "stories in place of cities", 288)
+
+
+def _rows(documents: Sequence[Document]) -> Rows:
+    return [[s.text[a:b] for s in d.sections for a, b in sentences(s.text)] for d in documents]
+
+
+def _rewritten(documents: Sequence[Document], rows: Rows) -> list[Document]:
+    return [replace(d, sections=(Section(None, " ".join(row)),)) for d, row in zip(documents, rows, strict=True)]
+
+
+def interval(hits: int, trials: int) -> tuple[float, float]:
+    """Exact 95 % interval of a rate (Clopper and Pearson 1934)."""
+    low = float(beta.ppf(0.025, hits, trials - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.975, hits + 1, trials - hits)) if hits < trials else 1.0
+    return low, high
+
+
+def rate(record: Mapping[str, Any], critic: str, kind: str, collection: str = "") -> tuple[int, int]:
+    """Alarms and trials of a critic, in one collection or in all."""
+    cells = [
+        counts
+        for key, counts in record["counts"].get(critic, {}).items()
+        if key.endswith(kind) and key.startswith(collection)
+    ]
+    return sum(cell[0] for cell in cells), sum(cell[1] for cell in cells)
+
+
+def table(record: Mapping[str, Any]) -> str:
+    """Markdown: rates in percent with exact 95 % intervals; power in each collection."""
+    lines = [
+        "| critic | random halves | unequal lengths | the same, not cut | damage | cities | stories | both |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    damages = {critic: damage for critic, (damage, _) in DAMAGES.items()} | {STRANGERS[0]: STRANGERS[1]}
+    for critic in (name for name in damages if name in record["counts"]):
+        cells = [_percent(*rate(record, critic, kind)) for kind in ("halves", "unequal", "uncut")]
+        power = [_percent(*rate(record, critic, "damaged", name)) for name in COLLECTIONS]
+        lines.append(f"| {' | '.join([critic, *cells, damages[critic], *power])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _percent(hits: int, trials: int) -> str:
+    if not trials:
+        return "does not apply"
+    low, high = interval(hits, trials)
+    return f"{100 * hits / trials:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+if __name__ == "__main__":
+    main()
