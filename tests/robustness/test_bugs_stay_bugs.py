@@ -14,7 +14,7 @@ ERRORS = (AttributeError, TypeError, MemoryError)
 OURS = {"AttributeError", "TypeError", "MemoryError", "Exception", "BaseException", "NameError", "AssertionError"}
 # what stands between us and other people's code: networks of transformers, processes, W&B, settings of params.yaml
 BOUNDARIES = {
-    "core/calls.py", "critics/verifiability/checker.py", "datasets/wikipedia/wikitext.py", "decoding/strategies.py",
+    "core/calls.py", "criticize/judging.py", "critics/verifiability/checker.py", "datasets/wikipedia/wikitext.py", "decoding/strategies.py",
     "language_models/checkpoints.py", "language_models/lightning.py", "language_models/sentence_features.py", "language_models/trial.py",
     "pipeline/workers.py", "study/store.py",
 }  # fmt: skip
