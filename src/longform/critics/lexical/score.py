@@ -12,14 +12,13 @@ from itertools import compress
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import svds
 
 from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
+PASSES = 10  # ours: power iterations of the randomised decomposition
 DENSE = 1000  # ours: side of a table up to which all eigenvectors cost less than a second
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
@@ -146,8 +145,8 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def word_vectors(table: csr_array, dims: int) -> np.ndarray:
     r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims).
 
-    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products; above, by ARPACK's iteration
-    on the sparse table (SciPy), whose work grows with the entries that are not zero.
+    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products; above, by a randomised
+    decomposition of the sparse table (Halko, Martinsson and Tropp 2011), whose work grows with the entries that are not zero.
     """
     words, texts = table.shape
     if min(words, texts) > DENSE:
