@@ -106,7 +106,7 @@ def _measured(reader: str, dump: Path, folder: Path, shard_bytes: int, memory: b
     if status:
         raise SystemExit(f"{reader} failed with status {status}; its message stands above")
     cost = {"wall_seconds": time.monotonic() - started, "cpu_seconds": usage.ru_utime + usage.ru_stime}
-    return json.loads(output) | cost | ({"peak_memory_mb": peak} if memory else {})
+    return json.loads(output.splitlines()[-1]) | cost | ({"peak_memory_mb": peak} if memory else {})
 
 
 def _peak_memory(process: subprocess.Popen[bytes]) -> float:

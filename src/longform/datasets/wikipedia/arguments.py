@@ -8,6 +8,9 @@ from typing import Any
 
 import yaml
 
+SAFE_LOADER = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # in C ten times as fast: each shard has a process of its own
 _DATA = Path(__file__).with_name("data") / "templates.yaml"
 
 
@@ -55,7 +58,7 @@ class Arguments:
 
 @cache
 def data() -> dict[str, Any]:
-    return dict(yaml.safe_load(_DATA.read_text(encoding="utf-8")))
+    return dict(yaml.load(_DATA.read_text(encoding="utf-8"), Loader=SAFE_LOADER))
 
 
 def names_in(listed: str) -> list[str]:
