@@ -12,9 +12,11 @@ from itertools import compress
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
 
 from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
+from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
