@@ -20,7 +20,6 @@ from longform.core.resampling import generator
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
-PASSES = 10  # ours: power iterations of the randomised decomposition
 DENSE = 1000  # ours: side of a table up to which all eigenvectors cost less than a second
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
@@ -147,8 +146,8 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def word_vectors(table: csr_array, dims: int) -> np.ndarray:
     r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims).
 
-    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products; above, by a randomised
-    decomposition of the sparse table (Halko, Martinsson and Tropp 2011), whose work grows with the entries that are not zero.
+    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products; above, by ARPACK's iteration
+    on the sparse table (SciPy), whose work grows with the entries that are not zero.
     """
     words, texts = table.shape
     if min(words, texts) > DENSE:
