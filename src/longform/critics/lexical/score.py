@@ -151,8 +151,9 @@ def word_vectors(table: csr_array, dims: int) -> np.ndarray:
     """
     words, texts = table.shape
     if min(words, texts) > DENSE:
-        start = generator("latent semantics", words, texts).standard_normal(min(words, texts))
-        left, sizes, _ = svds(table, k=dims, v0=start)
+        draws = generator("latent semantics", words, texts)  # of the start and, with equal values, of restarts
+        start = draws.standard_normal(min(words, texts))
+        left, sizes, _ = svds(table, k=dims, v0=start, rng=draws)
         return left * sizes
     if texts <= words:
         return table @ eigh((table.T @ table).toarray(), subset_by_index=[texts - dims, texts - 1])[1]
