@@ -12,14 +12,15 @@ from itertools import compress
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import svds
+from sklearn.utils.extmath import randomized_svd
 
 from longform.core.critic import FITTED, SumScored, Tally
 from longform.core.documents import BadInput
-from longform.core.resampling import generator
+from longform.core.resampling import derived_seed
 from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
+PASSES = 10  # ours: power iterations of the randomised decomposition
 DENSE = 1000  # ours: side of a table up to which all eigenvectors cost less than a second
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
@@ -146,14 +147,13 @@ def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def word_vectors(table: csr_array, dims: int) -> np.ndarray:
     r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words, dims).
 
-    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products; above, by ARPACK's iteration
-    on the sparse table (SciPy), whose work grows with the entries that are not zero.
+    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products; above, by a randomised
+    decomposition of the sparse table (Halko, Martinsson and Tropp 2011), the same at every call.
     """
     words, texts = table.shape
     if min(words, texts) > DENSE:
-        draws = generator("latent semantics", words, texts)  # of the start and, with equal values, of restarts
-        start = draws.standard_normal(min(words, texts))
-        left, sizes, _ = svds(table, k=dims, v0=start, rng=draws)
+        seed = derived_seed("latent semantics", words, texts) % 2**32
+        left, sizes, _ = randomized_svd(table, dims, n_iter=PASSES, random_state=seed)
         return left * sizes
     if texts <= words:
         return table @ eigh((table.T @ table).toarray(), subset_by_index=[texts - dims, texts - 1])[1]
