@@ -1,6 +1,7 @@
 """A bug inside a reader keeps its own error, whichever function it strikes: nobody is told to fetch a sound file again."""
 
 import ast
+import gc
 import sys
 from pathlib import Path
 
@@ -12,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = str(ROOT / "src" / "longform")
 ERRORS = (AttributeError, TypeError, MemoryError)
 OURS = {"AttributeError", "TypeError", "MemoryError", "Exception", "BaseException", "NameError", "AssertionError"}
-# what stands between us and other people's code: networks of transformers, processes, W&B, settings of params.yaml
+# what stands between us and other people's code: networks of transformers, processes, W&B, settings of params.yaml;
+# criticize/judging.py shows the traceback whole and lets the other critics finish
 BOUNDARIES = {
     "core/calls.py", "criticize/judging.py", "critics/verifiability/checker.py", "datasets/wikipedia/wikitext.py", "decoding/strategies.py",
     "language_models/checkpoints.py", "language_models/lightning.py", "language_models/sentence_features.py", "language_models/trial.py",
@@ -36,11 +38,13 @@ def called(read, path, target=None, error=None):
                 raise error
 
     before = sys.gettrace()
+    gc.disable()  # to close a generator that an earlier error left behind is a call too, and nobody hears what it raises
     sys.settrace(trace)
     try:
         read(path)
     finally:
         sys.settrace(before)
+        gc.enable()
     return seen
 
 
