@@ -58,7 +58,7 @@ class Arguments:
 
 @cache
 def data() -> dict[str, Any]:
-    return dict(yaml.load(_DATA.read_text(encoding="utf-8"), Loader=SAFE_LOADER))
+    return dict(SAFE_LOADER(_DATA.read_text(encoding="utf-8")).get_single_data())
 
 
 def names_in(listed: str) -> list[str]:
