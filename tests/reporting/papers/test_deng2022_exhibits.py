@@ -87,6 +87,16 @@ def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
     refuses("generate the texts", draw, EXPECTED, "figure_1", results, tmp_path / "elsewhere")
 
 
+def test_an_article_that_was_cut_is_shown_without_an_end(tmp_path):
+    worst = [{"unit": "x", "titles": ["a", "a"], "log_probs": [-0.1, -6.0]}]
+    details = {"worst": worst, "repeating": [], "likeliest": {BEGIN: "a", "a": "b"}}
+    folder = tmp_path / "generations" / "articles" / "wiki" / "gpt2" / "without_titles"
+    write_documents(folder / "documents.jsonl", [Document("x", "test", (Section("", "One."), Section("", "Two")))])
+    save(EXPECTED, "figure_1", Results([titled("gpt2", False, 3.0, **details)]), tmp_path)
+    text = (tmp_path / "figure_1.md").read_text()
+    assert "| ✗ a | 0.00248 | b | Two |" in text and "(end)" not in text
+
+
 def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
     state(tmp_path, "wiki", section_latent_ppl=1.9)
     word = near(17.0, critic="perplexity", metric="word_ppl", corpus="wiki", system="gpt2", titles=True)

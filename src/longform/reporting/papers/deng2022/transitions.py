@@ -171,7 +171,11 @@ def article_page(given: Given, caption: str, kind: str) -> Files:
     if document is None:
         told = f"{folder / 'documents.jsonl'} has no document {unit!r}"
         raise BadInput(f"{told}; generate the texts that the scores were read from")
-    titles, texts = [*entry["titles"], END], [*(section.text for section in document.sections), ""]
-    steps = zip(titles, texts, entry["log_probs"], [BEGIN, *entry["titles"]], strict=True)
+    titles, texts = list(entry["titles"]), [section.text for section in document.sections]
+    if len(entry["log_probs"]) > len(titles):  # a text that was cut at a limit of length has no end to show
+        titles.append(END)
+        texts.append("")
+    before_each = [BEGIN, *titles[:-1]]
+    steps = zip(titles, texts, entry["log_probs"], before_each, strict=True)
     sections = [(title, text, math.exp(log), likeliest[before]) for title, text, log, before in steps]
     return section_page(given.name, caption, unit, sections)
