@@ -12,15 +12,18 @@ from scipy import stats
 from tiny import documents, lm_folder
 from transformers import (
     AutoModelForCausalLM,
+    GPT2Config,
     GPT2LMHeadModel,
     GPTNeoConfig,
     GPTNeoForCausalLM,
     GPTNeoXConfig,
     GPTNeoXForCausalLM,
+    MistralConfig,
 )
 
 from longform.decoding import certain_draws, long_documents
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, gumbel, keys
+from longform.decoding.contexts import Contexts
 from longform.decoding.long_documents import Draft, Sampling, context_start, generate, sample
 from longform.language_models.checkpoints import load_tokenizer
 from longform.language_models.tokenizers import STARTS, article_ids, document_rows
@@ -61,7 +64,12 @@ def test_a_text_begins_as_the_texts_of_its_training_began(model, tmp_path, monke
     start = STARTS["stream"](tokenizer)
     assert (first + second)[len(first) + 1 - len(start) :][: len(start)] == start
     seen = []
-    monkeypatch.setattr(long_documents, "sample", lambda referee, drafts, *_: seen.extend(list(d.ids) for d in drafts))
+
+    def begin_only(referee, drafts, settings, end, tick, rows, done):
+        seen.extend(list(draft.ids) for draft in drafts)
+        done(drafts)
+
+    monkeypatch.setattr(long_documents, "sample", begin_only)
     for packing in STARTS:
         make(model, tmp_path / packing, packing=packing, redraws=0)
     assert [list(ids) for ids in dict.fromkeys(map(tuple, seen))] == [STARTS[packing](tokenizer) for packing in STARTS]
@@ -115,6 +123,84 @@ def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap, on_de
             with torch.no_grad():
                 scores = network(context).logits[0, -1] + gumbel(keys([draft.key], place), 300, torch.float64)[0]
             assert int(scores.argmax()) == draft.ids[place], place
+
+
+NETWORKS = {
+    "gpt2": GPT2Config(vocab_size=20, n_layer=2, n_embd=16, n_head=2, n_positions=24, bos_token_id=0, eos_token_id=0),
+    "gpt_neo": GPTNeoConfig(hidden_size=16, num_layers=2, num_heads=2, max_position_embeddings=24, vocab_size=20,
+                            window_size=6, attention_types=[[["global", "local"], 1]]),
+    "gpt_neox": GPTNeoXConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+                              vocab_size=20, max_position_embeddings=24),
+    "mistral": MistralConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2, head_dim=8,
+                             intermediate_size=32, vocab_size=20, max_position_embeddings=24, sliding_window=6),
+}  # fmt: skip
+
+
+def small(kind):
+    torch.manual_seed(1)
+    network = AutoModelForCausalLM.from_config(NETWORKS[kind]).eval()
+    for parameter in network.parameters():
+        parameter.data *= 2  # so that texts and their lengths differ
+    return network
+
+
+@pytest.mark.parametrize("overlap", [None, 9])
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_refilled_rows_write_the_texts_of_one_batch(kind, overlap):
+    """And of the float64 model, read alone."""
+    network, settings = small(kind), Sampling(40, overlap, 12, Truncation(15, 1.5))
+    referee = calibrated(network, list(range(20)), 12)
+    written = {}
+    for rows in (None, 4, 1):
+        drafts = [Draft(i, 0, 50 + i, [0]) for i in range(10)]
+        finished, drawn = [], []
+        sample(referee, drafts, settings, 0, drawn.append, rows, finished.extend)
+        written[rows] = [draft.ids for draft in drafts]
+        assert sorted(draft.index for draft in finished) == list(range(10)) and max(drawn) == (rows or 10)
+        assert sum(drawn) == sum(len(draft.ids) - 1 for draft in drafts)
+        if kind != "mistral":  # whose window slides by places: there rows wait for the longest text
+            assert drawn == sorted(drawn, reverse=True)  # a free row has the next text at once, while there is one
+    assert written[4] == written[1] == written[None]
+    lengths = list(map(len, written[1]))
+    assert len(set(lengths)) > 3 and max(lengths) > 20  # past the window
+    longest = int(np.argmax(lengths))
+    exact, ids = copy.deepcopy(network).double(), written[1][longest]
+    for place in range(1, len(ids)):
+        context = torch.tensor([ids[context_start(place, 12, overlap) : place]])
+        with torch.no_grad():
+            scores = certain_draws.kept(exact(context).logits[0, -1:] / 1.5, 15, 0.0)
+        noise = gumbel(keys([50 + longest], place), 20, torch.float64)
+        assert int((scores + noise).argmax()) == ids[place]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", ["gpt2", "gpt_neo", "gpt_neox"])
+def test_texts_of_many_lengths_in_one_cache_have_their_own_logits(kind):
+    network, texts = small(kind), []
+    contexts = Contexts(network)
+    assert contexts.can_join
+    rng = np.random.default_rng(0)
+
+    def check(logits, among):
+        for text, row in zip(among, logits, strict=True):
+            torch.testing.assert_close(row, network(torch.tensor([text])).logits[0, -1], rtol=1e-4, atol=1e-4)
+
+    for size, rows in ((3, 2), (9, 1), (1, 3)):
+        new = rng.integers(0, 20, (rows, size))
+        check(contexts.read(torch.tensor(new), True), new.tolist())
+        texts += new.tolist()
+        for _ in range(2):
+            tokens = rng.integers(0, 20, len(texts))
+            texts = [[*text, int(token)] for text, token in zip(texts, tokens, strict=True)]
+            check(contexts.append(torch.tensor(tokens)), texts)
+    contexts.take([0, 4, 5])  # the longest one leaves, and its places with it
+    texts = [texts[row] for row in (0, 4, 5)]
+    assert contexts.held.tolist() == [len(text) for text in texts]
+    assert contexts.cache.get_seq_length() == max(len(text) for text in texts)
+    longer = [[*text, token] for text, token in zip(texts, (1, 2, 3), strict=True)]
+    check(contexts.append(torch.tensor([1, 2, 3])), longer)
+    contexts.read(torch.tensor([[1, 2]]), False)  # is read and not kept
+    assert len(contexts.held) == 3
 
 
 def test_a_window_makes_the_texts_of_a_network_of_so_many_positions(tmp_path):

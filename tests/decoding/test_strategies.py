@@ -327,12 +327,17 @@ def test_beams_that_change_places_have_the_logits_of_their_texts(kind, monkeypat
         texts = [row for row in ([5, 6, 7], [8]) for _ in range(3)]
         stream = sampling.TokenStream(network, [[5, 6, 7], [8]])
         stream.repeat(3)
+        since = 3
         for step in range(45):
             rows = torch.tensor([*rng.integers(0, 3, 3), *(3 + rng.integers(0, 3, 3))])
-            if step == 20:  # a choice that copies all comes between
+            if step == 20:  # a choice that copies all comes between, after which the prompts have changed places
+                rows = rows.roll(3)
                 stream.take(rows)
             else:
-                stream.reorder(rows, 3)
+                if step == 30:  # one beam of each prompt goes on, so that they share more
+                    rows = torch.tensor([0, 0, 0, 3, 3, 3])
+                stream.reorder(rows, since)
+                since = stream.ids.shape[1] if step == 30 else since
             tokens = torch.tensor(rng.integers(0, 40, 6))
             stream.append(tokens)
             texts = [[*texts[row], token] for row, token in zip(rows.tolist(), tokens.tolist(), strict=True)]

@@ -184,9 +184,13 @@ def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
             tensor.data = tensor.data.to(dtype)
 
 
-def keys(draft_keys: Sequence[int], position: int, device: torch.device | str = "cpu") -> Tensor:
-    """Two 32-bit words for each draft at a position; int32 (draft, 2)."""
-    words = [[(seed := derived_seed(key, position)) & 0xFFFFFFFF, seed >> 32] for key in draft_keys]
+def keys(draft_keys: Sequence[int], position: int | Sequence[int], device: torch.device | str = "cpu") -> Tensor:
+    """Two 32-bit words for each draft at a position, one for all or one for each; int32 (draft, 2)."""
+    positions = [position] * len(draft_keys) if isinstance(position, int) else position
+    words = []
+    for key, place in zip(draft_keys, positions, strict=True):
+        seed = derived_seed(key, place)
+        words.append([seed & 0xFFFFFFFF, seed >> 32])
     return torch.tensor(words, dtype=torch.int64).to(torch.int32).to(device)
 
 

@@ -7,6 +7,7 @@ appends finished drafts to its own file, so the number of processes may change b
 import itertools
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,20 +16,22 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 from longform.core.artefacts import append_lines, read_lines
-from longform.core.documents import BadInput, Corpus, Document, Section
+from longform.core.documents import BadInput, Corpus, Document, Section, grouped
 from longform.core.resampling import derived_seed
 from longform.core.text.rendering import parse, render
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
-from longform.decoding.sampling import growing_cache
+from longform.decoding.contexts import Contexts
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.schedule import predict
 from longform.language_models.tokenizers import STARTS, encode, end_of_writing, start_ids
 from longform.language_models.trial import try_language_model
 
+REFILL = 8  # ours: new drafts begin when one row in so many is free; joining them copies the cache
 REPORT_EVERY = 10.0  # seconds between lines of progress
 
 
@@ -98,13 +101,13 @@ def generate(
     text = list(itertools.islice(ids, window)) or [tokenizer.eos_token_id]
     settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
     start, names = STARTS[packing](tokenizer), (seed, name)
-    sampler = Sampler(network, settings, tokenizer, text, start, titles, names, documents, scratch)
-    for _ in range(redraws + 1):  # every round draws what is still missing or malformed, in full batches
+    sampler = Sampler(network, settings, tokenizer, text, start, titles, names, documents, scratch, batch)
+    for _ in range(redraws + 1):  # every round draws what is still missing or malformed
         done = finished(scratch)
         tried = {i: done[i]["attempt"] + 1 if i in done else 0 for i in range(documents)}
         left = [(i, n) for i, n in tried.items() if n <= redraws and (i not in done or done[i]["sections"] is None)]
         if left:
-            predict(sampler, left, batch)
+            predict(sampler, left, len(left))
     rows = list(map(finished(scratch).__getitem__, range(documents)))
     kept = [row for row in rows if row["sections"]]
     facts = {
@@ -130,10 +133,10 @@ class Draft:
 
 
 class Sampler(pl.LightningModule):
-    """One process's share: takes batches of (index, attempt), writes finished drafts.
+    """One process's share: takes all its (index, attempt), writes drafts as they finish.
 
     ``text``: tokens on which float32 is compared with float64. ``start``: tokens before each document. ``names``: seed and
-    stage, which name the drafts' noise.
+    stage, which name the drafts' noise. ``rows``: documents at a time.
     """
 
     def __init__(
@@ -147,15 +150,16 @@ class Sampler(pl.LightningModule):
         names: tuple[int, str],
         documents: int,
         scratch: Path,
+        rows: int,
     ) -> None:
         super().__init__()
         self.network, self.settings, self.tokenizer, self.text, self.start = network, settings, tokenizer, text, start
-        self.titles, self.names, self.documents, self.scratch = titles, names, documents, scratch
+        self.titles, self.names, self.documents, self.scratch, self.rows = titles, names, documents, scratch, rows
         self.referee: Referee | None = None
         self.drawn, self.started, self.reported = 0, time.monotonic(), time.monotonic()
 
     def predict_step(self, batch: list[tuple[int, int]], index: int) -> None:
-        """Sample a batch of drafts and append them to this process's file."""
+        """Sample this process's drafts, ``rows`` at a time."""
         if not batch:
             return
         if self.referee is None:
@@ -163,8 +167,11 @@ class Sampler(pl.LightningModule):
             self.referee = calibrated(self.network, self.text, self.settings.window)
         end = self.tokenizer.eos_token_id
         drafts = [Draft(i, n, derived_seed(*self.names, i, n), list(self.start)) for i, n in batch]
-        sample(self.referee, drafts, self.settings, end, self._tick)
-        lines = []
+        sample(self.referee, drafts, self.settings, end, self._tick, self.rows, self._write)
+
+    def _write(self, drafts: Sequence[Draft]) -> None:
+        """Append finished drafts to this process's file."""
+        end, lines = self.tokenizer.eos_token_id, []
         for draft in drafts:
             body = draft.ids[len(self.start) :]
             sections = parse(self.tokenizer.decode(body, skip_special_tokens=True), self.titles)  # None: malformed
@@ -203,40 +210,80 @@ def sample(
     settings: Sampling,
     end: int,
     tick: Callable[[int], None] = lambda _: None,
+    rows: int | None = None,
+    done: Callable[[list[Draft]], None] = lambda _: None,
 ) -> None:
-    """Extend the drafts in place until each has drawn the end token or is full; a draw is float32's where it is certain, else the referee's."""
-    network = referee.network
-    window, device = settings.window, network.device
-    length, cache, start = len(drafts[0].ids), None, -1  # active drafts are equally long: one prefix, a token a step
-    ids = torch.zeros(len(drafts), settings.max_tokens, dtype=torch.int64, device=device)
-    ids[:, :length] = torch.tensor([draft.ids for draft in drafts])
-    active = list(drafts)
-    while active:
-        begin = context_start(length, window, settings.context_overlap)
-        fresh = cache is None or begin != start
-        reuse = context_start(length + 1, window, settings.context_overlap) == begin
-        output = network(
-            input_ids=ids[:, begin:length] if fresh else ids[:, length - 1 : length],
-            past_key_values=(growing_cache(network) if reuse else None) if fresh else cache,
-            use_cache=reuse or not fresh,
-            logits_to_keep=1,
-        )
-        cache, start = (output.past_key_values if reuse else None), begin
-        logits, words = output.logits[:, -1], keys([draft.key for draft in active], length, device)
-        tokens, certain = certain_draws(logits, words, settings.truncation, referee.margin)
-        for row in (~certain).nonzero()[:, 0].tolist():
-            tokens[row] = referee.decide(ids[row, begin:length], logits[row], words[row], settings.truncation)
-        ids[:, length] = tokens
-        length += 1
+    """Extend the drafts in place until each has drawn the end token or is full; a draw is float32's where it is certain, else the referee's.
+
+    Args:
+        drafts: equally long.
+        tick: told after each step how many tokens it drew.
+        rows: drafts at a time, by default all. Where an eighth of the rows is free the next drafts begin there.
+        done: told after each step which drafts are finished.
+    """
+    rows = rows or len(drafts)
+    contexts = Contexts(referee.network)
+    waiting = deque(drafts)
+    cached: list[Draft] = []  # their contexts but for the last token are in the cache, in its order
+    uncached: list[Draft] = []  # the others at work: they have just begun, or their window has moved
+    while waiting or cached or uncached:
+        free = rows - len(cached) - len(uncached)
+        if free == rows or (contexts.can_join and free >= max(1, rows // REFILL)):
+            uncached.extend(waiting.popleft() for _ in range(min(free, len(waiting))))
+        active, num_cached, logits = _next_logits(contexts, cached, uncached, settings)
+        _draw(referee, active, logits, settings)
         tick(len(active))
-        alive = (ids[:, length - 1] != end) & (length < settings.max_tokens)
-        if not alive.all():
-            for row in (~alive).nonzero()[:, 0].tolist():
-                active[row].ids = ids[row, :length].tolist()
-            rows = alive.nonzero()[:, 0]
-            active, ids = [active[row] for row in rows.tolist()], ids[rows]
-            if cache is not None and active:
-                cache.batch_select_indices(rows)
+        stays, moved, ended = [], [], []  # stays: places in the cache
+        for place, draft in enumerate(active):
+            if draft.ids[-1] == end or len(draft.ids) >= settings.max_tokens:
+                ended.append(draft)
+            elif place < num_cached and _keeps(len(draft.ids) - 1, settings):
+                stays.append(place)
+            else:
+                moved.append(draft)
+        contexts.take(stays)
+        cached, uncached = [active[place] for place in stays], moved
+        if ended:
+            done(ended)
+
+
+def _next_logits(
+    contexts: Contexts, cached: list[Draft], uncached: list[Draft], settings: Sampling
+) -> tuple[list[Draft], int, Tensor]:
+    """The drafts at work, those in the cache first and in its order; how many these are; and the logits after each one's context."""
+    device = contexts.held.device
+    parts = []
+    if cached:
+        parts.append(contexts.append(torch.tensor([draft.ids[-1] for draft in cached], device=device)))
+    active, num_cached = list(cached), len(cached)
+    # texts of one length are read together, first those that the cache keeps
+    by_length = grouped(uncached, lambda draft: len(draft.ids))
+    for length in sorted(by_length, key=lambda length: not _keeps(length, settings)):
+        begin, keep = context_start(length, settings.window, settings.context_overlap), _keeps(length, settings)
+        tokens = torch.tensor([draft.ids[begin:] for draft in by_length[length]], device=device)
+        parts.append(contexts.read(tokens, keep))
+        active.extend(by_length[length])
+        num_cached += len(by_length[length]) if keep else 0
+    return active, num_cached, torch.cat(parts) if len(parts) > 1 else parts[0]
+
+
+def _keeps(length: int, settings: Sampling) -> bool:
+    """Whether the draw after one more token sees all that the draw after ``length`` tokens sees, so that a cache serves both."""
+    window, overlap = settings.window, settings.context_overlap
+    return context_start(length + 1, window, overlap) == context_start(length, window, overlap)
+
+
+def _draw(referee: Referee, active: list[Draft], logits: Tensor, settings: Sampling) -> None:
+    """Add a token to each draft."""
+    places = [len(draft.ids) for draft in active]
+    words = keys([draft.key for draft in active], places, logits.device)
+    tokens, certain = certain_draws(logits, words, settings.truncation, referee.margin)
+    for row in (~certain).nonzero()[:, 0].tolist():
+        begin = context_start(places[row], settings.window, settings.context_overlap)
+        context = torch.tensor(active[row].ids[begin:], device=logits.device)
+        tokens[row] = referee.decide(context, logits[row], words[row], settings.truncation)
+    for draft, token in zip(active, tokens.tolist(), strict=True):
+        draft.ids.append(token)
 
 
 def context_start(length: int, window: int, context_overlap: int | None) -> int:

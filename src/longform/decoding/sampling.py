@@ -105,6 +105,22 @@ class GrowingLayer(DynamicLayer):
             self._rooms[name], self._twins[name] = twin, (room, twin, since)
             setattr(self, name, twin[:, :, :places])
 
+    def join(self, other: "GrowingLayer") -> None:
+        """Add the rows of another layer; the shorter ones get places of zeros on their left."""
+        for name in ("keys", "values"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            places, rows = max(mine.shape[2], theirs.shape[2]), len(mine)
+            room = self._room(name, mine, rows + len(theirs), places)
+            for part, held in ((room[:rows], mine), (room[rows:], theirs)):
+                part[:, :, : places - held.shape[2]] = 0
+                part[:, :, places - held.shape[2] : places] = held
+            setattr(self, name, room[:, :, :places])
+
+    def drop_places(self, count: int) -> None:
+        """Forget the first places of all rows."""
+        for name in ("keys", "values"):
+            setattr(self, name, getattr(self, name)[:, :, count:])
+
     def take_places(self, order: Tensor) -> None:
         """Place j of row i becomes its place ``order[i, j]``; int64 (rows, places)."""
         for name in ("keys", "values"):
