@@ -19,6 +19,7 @@ from longform.criticize.texts import read_texts
     ("## A\n````\n```\n# no\n````\n~~~\n# no\n~~~\n## B\nx", [("A", "````\n```\n# no\n````\n~~~\n# no\n~~~"), ("B", "x")]),
     ("<!--\n# hidden\n-->\n## A\nx<!-- y --> z\n`<!-- open", [("A", "x z\n`<!-- open")]),
     ("- item\n---\nx\n\n> said\n---\n\n| a |\n| - |\n| b |\n---\n", [(None, "- item\n---\nx\n\n> said\n---\n\n| a |\n| - |\n| b |\n---\n")]),
+    ("Second <!-- a\nb --> line, <!-- c -->\tthen<!-- d --> more.", [(None, "Second line, then more.")]),
     ("## A\n```\n<!-- code\n```\n## B\n-->", [("A", "```\n<!-- code\n```"), ("B", "-->")]),
 ])  # fmt: skip
 def test_headings_are_those_that_a_reader_sees(text, sections):

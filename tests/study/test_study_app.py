@@ -101,7 +101,7 @@ def test_a_full_disk_is_said_to_who_answers_and_who_serves(visitor, store, capfd
     first = visitor.study.order(visitor.token)[0]
     statuses = []
     while 507 not in statuses and len(statuses) < 300:
-        statuses.append(visitor.answer(first).status_code)
+        statuses.append(visitor.answer(first, section_0=("result", "method")[len(statuses) % 2]).status_code)
     assert statuses[-1] == 507
     kept = len(store.answers())
     assert "could not be kept" in visitor.answer(first).text and len(store.answers()) == kept
@@ -118,6 +118,19 @@ def test_training_comes_in_order_then_testing_until_all_is_done(visitor, store):
     assert [item.phase for item in seen] == ["training"] * 2 + ["testing"] * 3
     assert {item.id for item in seen} == {item.id for item in visitor.study.items}
     assert all(one["last"] for one in store.answers()) and len(store.answers()) == 5
+
+
+def test_a_post_sent_twice_is_stored_once_and_a_changed_mind_is_kept(visitor, store):
+    item = visitor.item()
+    for _ in range(2):  # a double click
+        assert visitor.answer(item, action="verify").status_code == 200
+    assert len(store.answers()) == 1
+    for _ in range(2):
+        assert visitor.answer(item).status_code == 200
+    assert [one["last"] for one in store.answers()] == [False, True]
+    for section in ("result", "method", "result", "result"):
+        visitor.answer(item, section_0=section)
+    assert [one["last"] for one in store.answers()] == [False] * 4 + [True]
 
 
 def test_verify_shows_gold_finishes_no_item_and_is_not_hidden_by_a_late_draft(visitor, store):

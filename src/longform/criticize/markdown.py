@@ -72,11 +72,17 @@ def _seen_lines(text: str) -> list[str]:
 
 
 def _without_comments(text: str) -> str:
-    """The text without what stands between ``<!--`` and ``-->``; a comment that is never closed is text."""
+    """The text without what stands between ``<!--`` and ``-->``; a comment that is never closed is text.
+
+    Of the blanks on both sides of a comment those before it stay.
+    """
     pieces, place = [], 0
     while (start := text.find("<!--", place)) >= 0 and (stop := text.find("-->", start)) >= 0:
         pieces.append(text[place:start])
         place = stop + len("-->")
+        if text[:start].endswith((" ", "\t")):
+            while text[place : place + 1] in (" ", "\t"):
+                place += 1
     return "".join([*pieces, text[place:]])
 
 

@@ -99,11 +99,14 @@ class Store:
             held.execute("UPDATE annotators SET consented = ? WHERE token = ? AND consented IS NULL", (_now(), token))
 
     def add(self, token: str, item: str, answer: Mapping[str, Any]) -> None:
-        """Keep an answer; when this returns it is on the disk."""
+        """Keep an answer; when this returns it is on the disk. One equal to the item's latest is that one, sent twice."""
         text = json.dumps(dict(answer), ensure_ascii=False, sort_keys=True)
+        latest_query = "SELECT answer FROM answers WHERE token = ? AND item = ? ORDER BY number DESC LIMIT 1"
         with self._writing() as held:
-            row = (token, item, text, _now())
-            held.execute("INSERT INTO answers (token, item, answer, at) VALUES (?, ?, ?, ?)", row)
+            latest = held.execute(latest_query, (token, item)).fetchone()
+            if latest != (text,):  # a double click, or a page that was sent again
+                row = (token, item, text, _now())
+                held.execute("INSERT INTO answers (token, item, answer, at) VALUES (?, ?, ?, ?)", row)
             if not answer.get("verified_only"):
                 held.execute("DELETE FROM drafts WHERE token = ? AND item = ?", (token, item))
 

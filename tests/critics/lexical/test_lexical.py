@@ -252,7 +252,16 @@ def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
     assert unit_scores(critic, [none, some])[1] == pytest.approx(dog_cat)
     assert np.isnan(critic.order_scores(none, np.array([[2, 1, 0]]))).all()
     assert critic.order_scores(some, np.arange(4)[None])[0] == pytest.approx(dog_cat)
-    assert HirstStOnge(taxonomy=taxonomy).tally([none]).total("pairs") == 2  # a similarity of 0 is the worst
+
+
+def test_a_text_without_a_known_noun_is_set_aside_not_incoherent(taxonomy):
+    none, one = unit("zzyzx", "qwrt", "zzyzx"), unit("zzyzx", "dog", "zzyzx")
+    orders = np.array([[2, 1, 0]])
+    for critic in (LatentSemantics(dims=2).fit(REAL), HirstStOnge(taxonomy)):
+        tally = critic.tally([none, one])
+        assert tally.column("excluded").tolist() == [1, 0] and tally.column("pairs").tolist() == [0, 2]
+        assert np.isnan(unit_scores(critic, [none])[0]) and np.isnan(critic.order_scores(none, orders)).all()
+        assert unit_scores(critic, [one])[0] == 0  # of the nouns that it knows none comes back
 
 
 def test_bad_input_is_named(taxonomy):

@@ -38,11 +38,15 @@ class AdjacentSimilarity(
         """Entities of a unit that the measure knows nothing of."""
         return 0
 
+    def compares(self, unit: Grid) -> bool:
+        """Whether a unit has two sentences and a noun that the measure knows; another one is set aside, not incoherent."""
+        return not unit.empty and len(unit.cells) > 1 and self.unknown(unit) < len(unit.entities)
+
     def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,), nan where undefined; empty where there is none."""
-        long = [not unit.empty and len(unit.cells) > 1 for unit in units]
-        values = iter(self.neighbours(list(compress(units, long))))
-        return [next(values) if there else np.zeros(0) for there in long]
+        compared = [self.compares(unit) for unit in units]
+        values = iter(self.neighbours(list(compress(units, compared))))
+        return [next(values) if there else np.zeros(0) for there in compared]
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,), of units with nouns and two sentences or more."""
@@ -60,7 +64,7 @@ class AdjacentSimilarity(
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an excluded text."""
-        if unit.empty or len(unit.cells) < 2:
+        if not self.compares(unit):
             return np.full(len(orders), np.nan)
         values = self.sentence_matrices([unit])[0][orders[:, :-1], orders[:, 1:]]
         there = ~np.isnan(values)
@@ -128,12 +132,12 @@ class LatentSemantics(AdjacentSimilarity):
         return [_cosines(sums[:-1, None], sums[1:, :, None])[:, 0, 0] for sums in map(self._sums, units)]
 
     def unknown(self, unit: Grid) -> int:
+        if not self.words:
+            raise BadInput("latent semantics has no space yet; call fit(real grids) and use what it returns")
         return sum(entity not in self.words for entity in unit.entities)
 
     def _sums(self, unit: Grid) -> np.ndarray:
         """Summed word vectors of each sentence, float64 (sentences, dims)."""
-        if not self.words:
-            raise BadInput("latent semantics has no space yet; call fit(real grids) and use what it returns")
         known = [j for j, entity in enumerate(unit.entities) if entity in self.words]
         rows = self.vectors[[self.words[unit.entities[j]] for j in known]]
         return present(unit)[:, known].astype(np.float64) @ rows
