@@ -13,7 +13,8 @@ REAL_SYSTEMS ?= 2
 REAL_THREADS ?= $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT sh -c 'echo $$(( ($$(nproc 2>/dev/null || echo 2) + 1) / 2 ))')
 # Without WORKERS Python counts the cores: nproc would obey OMP_NUM_THREADS, which Make 4.4 hands to $(shell) and Make 4.3 does not.
 AS_MANY = $(if $(WORKERS),--workers $(WORKERS))
-.PHONY: setup repro test check gpu gpu-inputs smoke scale real real-models paper rehearse lint lock clean
+N ?= 100
+.PHONY: setup repro test check mutants gpu gpu-inputs smoke scale real real-models paper rehearse lint lock clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform.pipeline.repro $(AS_MANY)
@@ -26,6 +27,10 @@ test: $(VENV)/ready-dev ## the tests
 
 check: $(VENV)/ready-dev ## what is too long for every commit
 	pytest -m long
+	python -m tests.mutants --count 20
+
+mutants: $(VENV)/ready-dev ## small changes of the program that the tests should notice, drawn by the commit's hash: make mutants N=100
+	python -m tests.mutants --count $(N)
 
 gpu: ## a job for one GPU, nine minutes at most: make gpu JOB=table_1_transformer; TINY=1 on two cores; without JOB the list and the plans
 	python3 -m experiments.gpu $(JOB) $(if $(TINY),--tiny)

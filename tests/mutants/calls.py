@@ -1,0 +1,88 @@
+"""Which tests can notice a mutation: those that call the function, the most specific first."""
+
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.mutants.mutations import Mutation
+from tests.shape import imports
+
+CHEAP = 1.0  # seconds: such a test runs with its file's others, whose cached results it may check
+MOST_SECONDS = 120.0  # of tests for one mutation; what is left out can only hide that it is noticed
+
+
+@dataclass
+class Calls:
+    """What the recorder wrote.
+
+    Attributes:
+        seconds: of each test that passed.
+        tests: that call a function, by ``path:name``.
+        by_file: the tests of each test file.
+        breadth: how many functions a test calls.
+    """
+
+    seconds: dict[str, float]
+    tests: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    by_file: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    breadth: Counter[str] = field(default_factory=Counter)
+
+    def of(self, mutation: Mutation) -> list[str]:
+        """The tests to run for one mutation, in their order."""
+        callers = self.tests.get(f"{mutation.path}:{mutation.function}", set())
+        if not callers:
+            callers = self._of_module(mutation)
+        chosen = set(callers)
+        for file in {_file(test) for test in callers}:
+            chosen |= {test for test in self.by_file[file] if self.seconds[test] < CHEAP}
+        ordered = sorted(chosen, key=lambda test: (test not in callers, self.breadth[test], test))
+        return self._affordable(ordered)
+
+    def _of_module(self, mutation: Mutation) -> set[str]:
+        """Constants, compiled functions and classes: who runs the class, the module, its users."""
+        if mutation.function:
+            inside = f"{mutation.path}:{mutation.function}."
+            of_class = {test for key in self.tests if key.startswith(inside) for test in self.tests[key]}
+            if of_class:
+                return of_class
+        path = Path(mutation.path)
+        users = {path} | {module for module in _modules() if path in imports(module)}
+        names = {module.as_posix() for module in users}
+        return {test for key in self.tests if key.partition(":")[0] in names for test in self.tests[key]}
+
+    def _affordable(self, ordered: list[str]) -> list[str]:
+        total, chosen = 0.0, []
+        for test in ordered:
+            if total + self.seconds[test] <= MOST_SECONDS:
+                total += self.seconds[test]
+                chosen.append(test)
+        return chosen
+
+
+def read_calls(path: Path) -> Calls:
+    """The recorder's file. What a fixture calls counts for all tests of its file."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    calls = Calls({line["test"]: line["seconds"] for line in lines if "seconds" in line})
+    for test in calls.seconds:
+        calls.by_file[_file(test)].add(test)
+    for line in lines:
+        if "called" not in line:
+            continue
+        tests = {line["test"]}
+        if "setup" in line["phase"]:
+            tests = calls.by_file[_file(line["test"])]
+        for test in tests & calls.seconds.keys():
+            calls.tests[line["called"]].add(test)
+    for tests in calls.tests.values():
+        calls.breadth.update(tests)
+    return calls
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _modules() -> list[Path]:
+    package = Path(__file__).parents[2] / "src" / "longform"
+    return [path.relative_to(package) for path in package.rglob("*.py")]

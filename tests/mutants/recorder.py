@@ -1,0 +1,98 @@
+"""A plugin of pytest that writes which functions of ``src/longform`` each test calls, and its seconds.
+
+``MUTANTS_CALLS`` names the file, one JSON object a line. Processes that a test starts write to it
+too: ``site/sitecustomize.py`` starts the recorder in them, and pytest's own variable of the
+environment tells them the test. What a fixture calls is written under the phase ``setup``.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+FILE = "MUTANTS_CALLS"
+SITE = str(Path(__file__).parent / "site")
+SOURCES = "/src/longform/"
+
+
+class Recorder:
+    """The trace function of one process: a line for each first call of a function in a test."""
+
+    def __init__(self, path: str, test: str = "", phase: str = "") -> None:
+        atexit.register(sys.settrace, None)
+        self.file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self.test, self.phase = test, phase
+        self.seen: set[int] = set()
+
+    def __call__(self, frame: Any, event: str, _: Any) -> None:
+        code = frame.f_code
+        if id(code) in self.seen:
+            return
+        self.seen.add(id(code))
+        _, ours, module = code.co_filename.rpartition(SOURCES)
+        if ours:
+            called = f"{module}:{function_name(code.co_qualname)}"
+            self.write({"test": self.test, "phase": self.phase, "called": called})
+
+    def write(self, line: dict[str, Any]) -> None:
+        os.write(self.file, (json.dumps(line) + "\n").encode())
+
+    def begin(self, test: str, phase: str) -> None:
+        self.test, self.phase = test, phase
+        self.seen.clear()
+
+    def start(self) -> None:
+        threading.settrace(self)
+        sys.settrace(self)
+
+
+def function_name(qualified: str) -> str:
+    """The innermost named function: comprehensions and lambdas belong to the function around."""
+    parts = qualified.split(".<locals>.")
+    while len(parts) > 1 and parts[-1].startswith("<"):
+        parts.pop()
+    return ".".join(parts)
+
+
+recorder = Recorder(os.environ[FILE]) if FILE in os.environ else None
+
+
+def pytest_configure(config: Any) -> None:
+    """Children of the tests find ``sitecustomize`` whatever path a test gives them."""
+    if recorder is None:
+        return
+    start = subprocess.Popen.__init__
+
+    def start_recorded(self: Any, *arguments: Any, env: Any = None, **settings: Any) -> None:
+        variables = dict(os.environ if env is None else env)
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, (SITE, variables.get("PYTHONPATH"))))
+        start(self, *arguments, env=variables, **settings)
+
+    subprocess.Popen.__init__ = start_recorded  # type: ignore[method-assign]
+
+
+def pytest_runtest_setup(item: Any) -> None:
+    _begin(item, "setup")
+
+
+def pytest_runtest_call(item: Any) -> None:
+    _begin(item, "call")
+
+
+def pytest_runtest_teardown(item: Any) -> None:
+    _begin(item, "setup")
+
+
+def _begin(item: Any, phase: str) -> None:
+    if recorder is not None:
+        recorder.begin(item.nodeid, phase)
+        recorder.start()
+
+
+def pytest_runtest_makereport(item: Any, call: Any) -> None:
+    if recorder is not None and call.when == "call" and call.excinfo is None:
+        recorder.write({"test": item.nodeid, "seconds": round(call.duration, 3)})

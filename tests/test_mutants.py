@@ -1,0 +1,143 @@
+"""The command that changes the program to see whether a test notices: which changes, which tests, what it prints."""
+
+import json
+
+import pytest
+
+from tests.mutants import trial
+from tests.mutants.__main__ import FIELDS, Verdict, drawn, equivalents, report
+from tests.mutants.calls import MOST_SECONDS, read_calls
+from tests.mutants.mutations import file_mutations
+from tests.mutants.recorder import function_name
+
+PROGRAM = '''"""A module."""
+LIMIT = 5
+
+
+def share(rows, total: int = 2) -> float:
+    """The share."""
+    if not rows and total < 3:
+        raise ValueError(f"{total} rows, 3 are needed")
+    rows.sort(key=len, reverse=True)
+    print("rows", 7)
+    return divide(rows[0], total) + 1.5
+
+
+class Table:
+    def __repr__(self):
+        return "table" * 2
+
+    def close(self):
+        for row in self.rows:
+            if row:
+                continue
+        self.open = False
+'''
+
+
+@pytest.fixture(scope="module")
+def changes():
+    return file_mutations(PROGRAM.encode(), "share.py")
+
+
+def lines(changes, function):
+    return [(change.kind, change.after) for change in changes if change.function == function]
+
+
+def test_each_kind_of_change_is_made_once(changes):
+    assert lines(changes, "") == [("constant", "LIMIT = 6")]
+    assert sorted(lines(changes, "share")) == sorted([
+        ("constant", "def share(rows, total: int = 3) -> float:"),
+        ("negated condition", "if not (not rows and total < 3):"),
+        ("and, or", "if (not rows or total < 3):"),
+        ("dropped sign or not", "if (rows) and total < 3:"),
+        ("comparison", "if not rows and (total <= 3):"),
+        ("constant", "if not rows and total < 4:"),
+        ("removed statement", "pass"),
+        ("removed statement", "pass"),
+        ("dropped keyword", "rows.sort(reverse=True)"),
+        ("dropped keyword", "rows.sort(key=len)"),
+        ("constant", "rows.sort(key=len, reverse=False)"),
+        ("returned value", "return None"),
+        ("arithmetic", "return (divide(rows[0], total) - 1.5)"),
+        ("swapped arguments", "return divide(total, rows[0]) + 1.5"),
+        ("constant", "return divide(rows[1], total) + 1.5"),
+        ("constant", "return divide(rows[0], total) + 2.25"),
+    ])  # fmt: skip
+    assert sorted(lines(changes, "Table.close")) == [
+        ("break and continue", "break"), ("constant", "self.open = True"),
+        ("negated condition", "if not (row):"), ("removed statement", "pass"),
+    ]  # fmt: skip
+    assert lines(changes, "Table.__repr__") == []  # wording, as are sentences of errors and what is printed
+
+
+def test_a_change_is_applied_where_it_was_found(changes):
+    (change,) = (one for one in changes if one.after == "LIMIT = 6")
+    assert change.apply(PROGRAM.encode()).decode() == PROGRAM.replace("LIMIT = 5", "LIMIT = 6")
+    for change in changes:
+        compile(change.apply(PROGRAM.encode()), "share.py", "exec")
+
+
+def test_a_listed_change_goes_stale_when_its_function_changes(changes):
+    (listed,) = (one for one in changes if one.after == "if not rows and total < 4:")
+
+    def keys(program):
+        return {change.key for change in file_mutations(program.encode(), "share.py")}
+
+    assert listed.key in keys(PROGRAM.replace("The share.", "Another docstring.").replace("LIMIT", "LONGEST"))
+    assert listed.key not in keys(PROGRAM.replace("rows[0]", "rows[2]"))
+
+
+def test_the_seed_decides_the_draw_and_listed_changes_are_left_out(changes):
+    first = drawn(changes, set(), "a")
+    assert first == drawn(reversed(changes), set(), "a") and first != drawn(changes, set(), "b")
+    assert drawn(changes, {first[0].key}, "a") == [one for one in first if one.key != first[0].key]
+
+
+def test_equivalent_changes_are_listed_with_a_reason(tmp_path):
+    entry = dict.fromkeys(FIELDS, "x")
+    file = tmp_path / "equivalent.yaml"
+    file.write_text(json.dumps([entry | {"reason": "why"}, entry | {"file": "y", "reason": ""}]))
+    assert equivalents(file) == {("x",) * len(FIELDS)}
+    assert isinstance(equivalents(), set)  # the repository's own can be read
+
+
+def test_survivors_are_named_as_the_list_of_equivalents_wants_them(changes):
+    noticed, survivor = changes[:2]
+    shown = report([Verdict(noticed, 3, "tests/a.py::b"), Verdict(survivor, 4, "")])
+    assert shown.startswith("1 of 2 mutations were noticed")
+    assert f"- file: share.py  # line {survivor.line}, {survivor.kind}, 4 tests" in shown
+    assert json.dumps(survivor.after) in shown and json.dumps(noticed.after) not in shown
+
+
+def test_the_tests_of_a_change_call_its_function_the_most_specific_first(changes, tmp_path):
+    calls = [
+        ("a.py::broad", "call", ("share.py:share", "share.py:Table.close")),
+        ("a.py::narrow", "call", ("share.py:share",)),
+        ("a.py::beside", "call", ()), ("a.py::slow", "call", ()),
+        ("b.py::by_fixture", "setup", ("share.py:share",)), ("b.py::too", "call", ("x.py:f", "x.py:g")),
+        ("c.py::endless", "call", ("share.py:share",)), ("d.py::other", "call", ("x.py:f",)),
+    ]  # fmt: skip
+    seconds = {"a.py::slow": 5.0, "c.py::endless": MOST_SECONDS}
+    rows = [{"test": test, "phase": phase, "called": name} for test, phase, own in calls for name in own]
+    rows += [{"test": test, "seconds": seconds.get(test, 0.1)} for test, _, _ in calls]
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (change,) = (one for one in changes if one.kind == "swapped arguments")
+    found = read_calls(file).of(change)
+    assert found == ["a.py::narrow", "b.py::by_fixture", "a.py::broad", "b.py::too", "a.py::beside"]
+
+
+def test_comprehensions_belong_to_the_function_around_them():
+    assert function_name("Table.rows.<locals>.inner.<locals>.<listcomp>") == "Table.rows.inner"
+    assert function_name("<module>") == "<module>"
+
+
+def test_only_chosen_tests_run_in_the_chosen_order(tmp_path):
+    class Item:
+        def __init__(self, nodeid):
+            self.nodeid = nodeid
+
+    items = [Item(name) for name in "abcd"]
+    trial.Chosen(["d", "b"], tmp_path / "failed").pytest_collection_modifyitems(items)
+    assert [item.nodeid for item in items] == ["d", "b"]
