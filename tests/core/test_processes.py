@@ -4,7 +4,7 @@ import multiprocessing
 
 import pytest
 
-from longform.core.processes import side_by_side
+from longform.core.processes import first_process, processes, side_by_side
 from tests.refusals import refuses
 
 
@@ -50,3 +50,54 @@ def test_a_failed_item_is_named_and_the_others_still_run(monkeypatch):
 
     refuses(r"^b \(exit status 3\) stopped", side_by_side, work, dict(zip("abcd", range(4), strict=True)))
     assert done.value == 3
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", ""])
+def test_a_count_that_is_no_whole_number_from_one_is_refused(value, monkeypatch):
+    monkeypatch.setenv("LONGFORM_NODES", value)
+    refuses("allowed is a whole number from 1", processes)
+
+
+def test_processes_and_machines_are_one_unless_the_environment_says_more(monkeypatch):
+    for name in ("LONGFORM_DEVICES", "LONGFORM_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    assert processes() == (1, 1)
+    monkeypatch.setenv("LONGFORM_DEVICES", "4")
+    monkeypatch.setenv("LONGFORM_NODES", "2")
+    assert processes() == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("devices", "ranks", "first"),
+    [
+        ("1", {"RANK": "3", "LOCAL_RANK": "1", "SLURM_PROCID": "2", "SLURM_NTASKS": "1"}, True),
+        ("2", {}, True),
+        ("2", {"RANK": "0", "LOCAL_RANK": "0", "NODE_RANK": "0"}, True),
+        ("2", {"RANK": "1"}, False),
+        ("2", {"LOCAL_RANK": "1"}, False),
+        ("2", {"NODE_RANK": "1"}, False),
+        ("2", {"SLURM_PROCID": "1", "SLURM_NTASKS": "2"}, False),
+        ("2", {"SLURM_PROCID": "1", "SLURM_NTASKS": "8"}, True),
+    ],
+)
+def test_the_first_process_is_the_one_whose_ranks_are_zero(devices, ranks, first, monkeypatch):
+    for name in ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "SLURM_NTASKS", "LONGFORM_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LONGFORM_DEVICES", devices)
+    for name, value in ranks.items():
+        monkeypatch.setenv(name, value)
+    assert first_process() is first
+
+
+def test_systems_side_by_side_and_processes_of_one_exclude_each_other(monkeypatch):
+    monkeypatch.setenv("LONGFORM_SYSTEMS", "2")
+    monkeypatch.setenv("LONGFORM_DEVICES", "2")
+    refuses("set one of them to 1", side_by_side, print, {"a": 1})
+
+
+def test_one_system_at_a_time_may_be_spread_over_processes(monkeypatch):
+    monkeypatch.setenv("LONGFORM_SYSTEMS", "1")
+    monkeypatch.setenv("LONGFORM_DEVICES", "2")
+    seen = []
+    side_by_side(seen.append, {"a": 1})
+    assert seen == [1]
