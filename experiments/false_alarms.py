@@ -20,6 +20,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,9 @@ def run(
 ) -> None:
     """Count alarms, a trial of every kind and collection after another, until the time is over or all are done."""
     started = time.monotonic()
-    critics = [_without_places(panel) for panel in panels(Options(packaged=False)) if not panel.absent]
+    critics = quick_panels()
     for number in range(trials):
+        before = dict(record["done"])
         for kind in KINDS:
             every = FEWER.get(kind, 1)
             if number % every or record["done"].get(kind, 0) * every > number:
@@ -117,7 +119,8 @@ def run(
                 (critic, name): alarm for critic, alarm in trial(collections[name], kind, critics, number).items()
             }
             if kind == "damaged":
-                alarms[STRANGERS[0], "cities"] = strangers(collections, critics, number)
+                for panel in (panel for panel in critics if panel.name in STRANGERS):
+                    alarms[panel.name, "cities"] = strangers(collections, panel, number)
             if name != "cities":  # where alone sections have titles
                 found = trial(collections["cities"], kind, critics[:1], number)
                 alarms |= {(critic, "cities"): alarm for critic, alarm in found.items()}
@@ -126,6 +129,8 @@ def run(
                 counts[0] += int(alarm)
                 counts[1] += 1
             record["done"][kind] = number // every + 1
+        if record["done"] == before:
+            continue
         seconds = time.monotonic() - started
         if number % 20 == 19 or number + 1 == trials or seconds > 60 * minutes:
             write_json(out, record)
@@ -134,19 +139,28 @@ def run(
             break
 
 
-def _without_places(panel: Panel) -> Panel:
-    """A panel that marks nothing, and reads each text once where each is read by itself."""
-    if panel.learns == "reading" or panel.measure == "sections":
-        return replace(panel, places=None)
-    kept: dict[tuple[str, str], Any] = {}
+def quick_panels() -> list[Panel]:
+    """The critics without a network; they mark nothing, and read each text once where each is read by itself."""
+    kept: dict[Any, dict[tuple[str, str], Any]] = {}
+    critics = []
+    for panel in panels(Options(packaged=False)):
+        if panel.absent:
+            continue
+        if panel.learns == "reading" or panel.measure == "sections":
+            critics.append(replace(panel, places=None))
+        else:
+            own = kept.setdefault(panel.read, {})  # critics of nouns read alike
+            critics.append(replace(panel, places=None, read=partial(_read_once, panel.read, own)))
+    return critics
 
-    def read(documents: Sequence[Excerpt]) -> list[Any]:
-        new = {(d.id, d.text): d for d in documents if (d.id, d.text) not in kept}
-        if new:
-            kept.update(zip(new, panel.read(list(new.values())), strict=True))
-        return [replace(kept[d.id, d.text], split=d.split) for d in documents]
 
-    return replace(panel, read=read, places=None)
+def _read_once(
+    read: Callable[[Sequence[Excerpt]], list[Any]], kept: dict[tuple[str, str], Any], documents: Sequence[Excerpt]
+) -> list[Any]:
+    new = {(d.id, d.text): d for d in documents if (d.id, d.text) not in kept}
+    if new:
+        kept.update(zip(new, read(list(new.values())), strict=True))
+    return [replace(kept[d.id, d.text], split=d.split) for d in documents]
 
 
 def trial(documents: Sequence[Document], kind: str, critics: Sequence[Panel], number: int) -> dict[str, bool]:
@@ -180,15 +194,21 @@ def trial(documents: Sequence[Document], kind: str, critics: Sequence[Panel], nu
     return alarms
 
 
-def strangers(collections: Mapping[str, Sequence[Document]], critics: Sequence[Panel], number: int) -> bool:
-    """Whether the critic of topics tells texts of another collection from those that it learnt from."""
-    rng = generator("strangers", number)
-    name, _, count = STRANGERS
-    rows = rng.permutation(len(collections["cities"]))[: count * 2 // 3]
-    stories = rng.permutation(len(collections["stories"]))[: count // 3]
-    generated = [replace(collections["stories"][row], split="generated") for row in stories]
-    texts = compared([collections["cities"][row] for row in rows], generated, True)
-    panel = next(panel for panel in critics if panel.name == name)
+def strangers(collections: Mapping[str, Sequence[Document]], panel: Panel, number: int) -> bool:
+    """Whether a critic tells cities with a story in them, or stories in their place, from cities."""
+    rng = generator("strangers", panel.name, number)
+    count = STRANGERS[panel.name][1]
+    chosen = [collections["cities"][row] for row in rng.permutation(len(collections["cities"]))[:count]]
+    stories = [collections["stories"][row] for row in rng.permutation(len(collections["stories"]))[: count // 3]]
+    others = [replace(document, split="generated") for document in chosen[: len(stories)]]
+    if panel.name == "topics":
+        damaged = [replace(document, split="generated") for document in stories]
+    else:
+        mixed = []
+        for city, story in zip(_rows(others), _rows(stories), strict=True):
+            mixed.append([story[i % len(story)] if i % 2 else sentence for i, sentence in enumerate(city)])
+        damaged = _rewritten(others, mixed)
+    texts = compared(chosen[len(stories) :], damaged, True)
     return judge(panel, texts, number, 2, PERMUTATIONS).difference.p_value < ALARM
 
 
@@ -277,14 +297,16 @@ DAMAGES: Mapping[str, tuple[str, Callable[[Sequence[Document], Draw], list[Docum
     "persons": ("a name at random for each pronoun", names_for_pronouns),
     "entity grid": ("each sentence from another text", dealt_sentences),
     "shared nouns": ("each sentence from another text", dealt_sentences),
-    "related nouns (LSA)": ("each sentence from another text", dealt_sentences),
     "repetition": ("one sentence in eight repeated", repeated_sentences),
     "kept topics": ("second half from another text, of the other collection where there are two", mixed_halves),
 }
 
 
-# texts of another subject are told from one collection's by enough of its texts alone
-STRANGERS = ("topics", "stories in place of cities", 288)
+# damages by texts of the other collection: what is done, and texts of the trial (topics want many to learn from)
+STRANGERS = {
+    "topics": ("stories in place of cities", 288),
+    "related nouns (LSA)": ("every second sentence from a story", TEXTS),
+}
 
 
 def _rows(documents: Sequence[Document]) -> Rows:
@@ -318,7 +340,8 @@ def table(record: Mapping[str, Any]) -> str:
         "| critic | random halves | unequal lengths | the same, not cut | damage | cities | stories | both |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    damages = {critic: damage for critic, (damage, _) in DAMAGES.items()} | {STRANGERS[0]: STRANGERS[1]}
+    damages = {critic: damage for critic, (damage, _) in DAMAGES.items()}
+    damages |= {critic: damage for critic, (damage, _) in STRANGERS.items()}
     for critic in (name for name in damages if name in record["counts"]):
         cells = [_percent(*rate(record, critic, kind)) for kind in ("halves", "unequal", "uncut")]
         power = [_percent(*rate(record, critic, "damaged", name)) for name in COLLECTIONS]

@@ -24,6 +24,7 @@ from longform.core.documents import BadInput, Corpus, Document, chains_from_read
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentences
 from longform.criticize.judging import by_sentence, worst_places
+from longform.criticize.lengths import Excerpt
 from longform.criticize.panels import Options, Panel, completion, panels, section_starts
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
@@ -156,7 +157,7 @@ def located(
 ) -> dict[str, float]:
     """Share of single edits that one of the three worst places overlaps, with a Wilson interval, beside chance."""
     damaged = {f"generated/{d.id}": replace(d, split="generated", id=f"generated/{d.id}") for d in edited}
-    units = panel.read([*real, *damaged.values()])
+    units = panel.read([Excerpt(d.id, d.split, d.sections, d.edits) for d in [*real, *damaged.values()]])
     fitted = panel.critic.fit([unit for unit in units if unit.split == "train"])
     judged = [unit for unit in units if unit.split == "generated"]
     hits, chance = 0, 0.0

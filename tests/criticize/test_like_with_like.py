@@ -9,13 +9,17 @@ from longform.cli import main
 from longform.core.critic import SumScored, Tally
 from longform.core.documents import Document, Section
 from longform.core.resampling import generator
+from longform.core.text.entity_grids import Grid
 from longform.core.text.sentences import sentence_texts
 from longform.criticize import copies, criticize, judging, panels
 from longform.criticize.copies import sources
+from longform.criticize.cost import announcement
 from longform.criticize.judging import ComparedTexts, judge
 from longform.criticize.lengths import equal_lengths, length
 from longform.criticize.panels import Options
 from longform.criticize.splits import combined_p, halves, one_row_per_source
+from longform.criticize.texts import Texts
+from longform.critics.entity_grid.score import RoleTransitions
 from tests.refusals import refuses
 
 NOUNS = [
@@ -118,6 +122,32 @@ def test_shorter_beginnings_of_the_same_kind_of_text_are_no_other_texts(name):
     assert found.difference.p_value > 0.05
     if name == "repetition":  # a third of the words of whole texts
         assert found.real.value < 0.01
+
+
+def test_a_grid_in_blocks_is_scored_as_its_blocks_are_one_by_one():
+    rng = generator("blocks")
+    grids = []
+    for i, rows in enumerate((3, 9, 12, 8)):
+        cells = rng.choice([0, 1, 2, 3, 3, 3, 3], (rows, 6)).astype(np.uint8)
+        grids.append(Grid(f"g{i}", "test", tuple("abcdef"), cells))
+    grids[3].cells[:4] = 3  # a block without nouns
+    units = [panels.blocked(grid) for grid in grids]
+    fitted = panels.BlockedRoles().fit(units)
+    pieces = []
+    for grid in grids:
+        for first in range(0, len(grid.cells) - 3, 4):
+            cells = grid.cells[first : first + 4]
+            used = (cells != 3).any(axis=0)
+            pieces.append(Grid(f"{grid.unit_id}@{first}", "test", tuple(np.array(grid.entities)[used]), cells[:, used]))
+    alone = RoleTransitions().fit(pieces)
+    tally, parts = fitted.tally(units), fitted.attribute(units)
+    assert tally.column("excluded").tolist() == [1, 0, 0, 0]
+    for row, grid in enumerate(grids):
+        own = alone.attribute([piece for piece in pieces if piece.unit_id.startswith(grid.unit_id)])
+        assert tally.values[row, 0] == pytest.approx(sum(cells.sum() for cells in own))
+        assert tally.values[row, 1] == sum(cells.size for cells in own)
+        sums = [cells.sum(axis=1) if cells.size else np.full(4, np.nan) for cells in own]
+        np.testing.assert_allclose(parts[row], np.concatenate([np.zeros(0), *sums]))
 
 
 def test_copies_are_found_whether_whole_shuffled_or_edited_and_others_are_not():
@@ -289,6 +319,16 @@ def test_lengths_copies_and_languages_are_said():
     table = criticize([d.text for d in real], german, model="none").table()
     assert "100% of the generated texts do not look like English" in table
     assert "the sides are in different languages" in table
+
+
+def test_the_cost_is_said_critic_by_critic_before_any_work(monkeypatch):
+    monkeypatch.setattr(panels, "PACES", {"persons": 10.0, "repetition": 1000.0})
+    fast = {one.name: one for one in panels.panels(Options())}
+    asked = [fast["persons"], fast["repetition"], fast["language model"]]
+    sides = [Texts(tuple(texts(name, 10, size=size))) for name, size in (("a", 8), ("b", 4))]  # 12 words a sentence
+    assert announcement(asked, *sides) == (
+        "10 real and 10 generated texts, 960 and 480 words; 2 critics, about 2 min on one core: persons 2 min; repetition 1 s"
+    )
 
 
 def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch, capsys):

@@ -9,7 +9,7 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from longform import extras
 from longform.core.critic import SumScored, Tally
-from longform.core.documents import BadInput, Chain, Document, Readout, chains_from_readout
+from longform.core.documents import BadInput, Chain, Document, Readout, Unit, chains_from_readout
 from longform.core.markov_chain import BigramCritic
 from longform.core.text.entity_grids import ABSENT, Grid, found_grids
 from longform.core.text.nouns import NounRules
@@ -61,7 +61,7 @@ class Panel:
     # the way to read itself, so that texts are read again for each halving
     learns: Learns = "units"
     splits: int = SPLITS  # halvings of the real texts, fewer where a reading costs minutes
-    pace: float = 10_000  # words a second that are read and judged on one core, all halvings together (measured)
+    pace: float = 10_000  # words a second that are read and judged on one core, all halvings together; see ``PACES``
     check: Callable[[Sequence[Any]], None] | None = None  # raises BadInput where what was read is too little to judge
     absent: str = ""  # why it cannot read anything here, known before any work
     spared: str = ""  # how to leave it out, where it takes long
@@ -82,6 +82,14 @@ def splits_of(documents: Sequence[Document]) -> list[str]:
     return sorted({document.split for document in documents})
 
 
+# words a second of processor time, of 2,000 texts of 300 words (encyclopedia) on one core of a shared machine; the nouns of
+# three critics are read by the first of them, the topic models of two are fitted by the first
+PACES = {
+    "section order": 700_000, "persons": 60_000, "entity grid": 90_000, "shared nouns": 1_500_000,
+    "related nouns (LSA)": 190_000, "repetition": 250_000, "topics": 80_000, "kept topics": 80_000,
+}  # fmt: skip
+ENCODER_PACE = 2_800  # of MiniLM, 150 sentences a second (docs/real_text.md), before a head is trained
+SENTENCES_KEPT = 1 << 15  # of which nouns are remembered
 BLOCK = 4  # ours: sentences of a block
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
@@ -96,12 +104,13 @@ STEPS = "Do sentences follow one another in steps as small as in real text? (nea
 
 def panels(options: Options) -> list[Panel]:
     """Every critic, cheapest first."""
-    grids = Latest(lambda texts: found_grids(texts, NounRules(None).mentions))
+    nouns = lru_cache(maxsize=SENTENCES_KEPT)(NounRules(None).mentions)
+    grids = Latest(lambda texts: found_grids(texts, nouns))
     topics = TopicModels(options.seed)
-    return [
+    critics = [
         _sections(),
         _persons(),
-        _nouns("entity grid", ROLES, BlockedRoles(), 0, f"{BLOCK} sentences with nouns", grids),
+        _roles(grids),
         _nouns("shared nouns", OVERLAP, Overlap(), 1, PAIRS, grids, learns="nothing"),
         _nouns("related nouns (LSA)", RELATED, LatentSemantics(), 1, f"{PAIRS} that the fitted real texts have", grids),
         _repetition(),
@@ -113,6 +122,7 @@ def panels(options: Options) -> list[Panel]:
         _sentence_path(options, "sentence path (joint density)", STEPS, JointBridgeCritic(), "likelihood", 0),
         _model(options),
     ]
+    return [replace(critic, pace=PACES.get(critic.name, critic.pace)) for critic in critics]
 
 
 class Latest:
@@ -199,6 +209,23 @@ def _persons() -> Panel:
 
 
 @dataclass(frozen=True)
+class BlockedGrid(Unit):
+    """A text's grid in consecutive whole blocks of ``BLOCK`` sentences, each with the columns that it mentions alone."""
+
+    blocks: int
+    cells: np.ndarray  # uint8 (BLOCK, columns), the blocks side by side: each column is read by itself
+    owners: np.ndarray  # int64 (columns,), the block of each
+
+
+def blocked(grid: Grid) -> BlockedGrid:
+    """Its blocks; sentences that are left over belong to none."""
+    count = len(grid.cells) // BLOCK
+    cells = grid.cells[: count * BLOCK].reshape(count, BLOCK, len(grid.entities))
+    owners, columns = np.nonzero((cells != ABSENT).any(axis=1))
+    return BlockedGrid(grid.unit_id, grid.split, count, cells[owners, :, columns].T, owners)
+
+
+@dataclass(frozen=True)
 class BlockedRoles(SumScored, better="higher", divided=("logprob", "cells"), parts="sentences", blame=-1):
     """Role transitions over blocks of ``BLOCK`` sentences, so that long texts are no other texts; what is left over is not scored.
 
@@ -208,35 +235,44 @@ class BlockedRoles(SumScored, better="higher", divided=("logprob", "cells"), par
 
     roles: RoleTransitions = field(default_factory=RoleTransitions)
 
-    def fit(self, real: Sequence[Grid]) -> "BlockedRoles":
+    def fit(self, real: Sequence[BlockedGrid]) -> "BlockedRoles":
         """Count the transitions within the blocks of coherent texts."""
-        return replace(self, roles=self.roles.fit([block for grid in real for block in blocks(grid)]))
+        return replace(self, roles=self.roles.fit([_side_by_side(real)]))
 
-    def tally(self, units: Sequence[Grid]) -> Tally:
+    def tally(self, units: Sequence[BlockedGrid]) -> Tally:
         """Columns logprob, cells and excluded (no block with nouns), a row per text."""
-        own = [self.roles.tally(blocks(unit)) for unit in units]
-        rows = [(one.total("logprob"), one.total("cells"), not one.total("cells")) for one in own]
-        return Tally.of(units, ("logprob", "cells", "excluded"), rows)
+        counts = np.array([len(unit.owners) for unit in units], dtype=np.int64)
+        own = np.repeat(np.arange(len(units)), counts)
+        logprob = np.bincount(own, self._log_probs(units).sum(axis=0), len(units))
+        return Tally.of_columns(units, logprob=logprob, cells=counts * float(BLOCK), excluded=counts == 0)
 
-    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+    def attribute(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
         """Log-probability of each scored sentence, the sum of its cells; nan in a block without nouns."""
         found = []
         for unit in units:
-            cells = self.roles.attribute(blocks(unit))
-            rows = [block.sum(axis=1) if block.size else np.full(BLOCK, np.nan) for block in cells]
-            found.append(np.concatenate(rows or [np.zeros(0)]))
+            log_probs = self._log_probs([unit])
+            rows = np.full((unit.blocks, BLOCK), np.nan)
+            rows[unit.owners] = 0.0
+            np.add.at(rows, unit.owners, log_probs.T)
+            found.append(rows.ravel())
         return found
 
+    def _log_probs(self, units: Sequence[BlockedGrid]) -> np.ndarray:
+        """Of each cell of all blocks, float64 (BLOCK, columns)."""
+        cells = _side_by_side(units)
+        return np.zeros((BLOCK, 0)) if cells.empty else self.roles.attribute([cells])[0]
 
-def blocks(grid: Grid) -> list[Grid]:
-    """Consecutive whole blocks, each with the columns that it mentions alone."""
-    found = []
-    for first in range(0, len(grid.cells) - BLOCK + 1, BLOCK):
-        cells = grid.cells[first : first + BLOCK]
-        kept = np.flatnonzero((cells != ABSENT).any(axis=0))
-        names = tuple(grid.entities[column] for column in kept)
-        found.append(replace(grid, unit_id=f"{grid.unit_id}@{first}", entities=names, cells=cells[:, kept]))
-    return found
+
+def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:
+    """The columns of all texts as those of one."""
+    cells = np.concatenate([np.zeros((BLOCK, 0), dtype=np.uint8), *(unit.cells for unit in units)], axis=1)
+    return Grid("blocks", "", ("",) * cells.shape[1], cells)
+
+
+def _roles(grids: Latest) -> Panel:
+    needs = f"{BLOCK} sentences with nouns"
+    read = Latest(lambda texts: [blocked(grid) for grid in grids(texts)])
+    return _nouns("entity grid", ROLES, BlockedRoles(), 0, needs, read)
 
 
 def _repetition() -> Panel:
@@ -361,7 +397,7 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
 
     return Panel(
         name, question, read, critic, places, needs="three sentences", asked=options.encoder is not None,
-        learns="reading", splits=1, absent=absent,
+        learns="reading", splits=1, pace=ENCODER_PACE, absent=absent,
     )  # fmt: skip
 
 
