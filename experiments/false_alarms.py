@@ -2,7 +2,8 @@
 
     PYTHONPATH=src python experiments/false_alarms.py --data ../shared/data --trials 1000 --minutes 15
 
-A trial draws texts of one collection at random: two thirds are the real side, one third the generated one. Three kinds:
+A trial draws texts of one collection at random and halves them at random: one half is the real side, the other the generated one.
+Three kinds:
 
 - *halves*: nothing is done; every difference that is called one is a false alarm.
 - *unequal*: one side, drawn at random, is cut to its first half or quarter, and again nothing differs but length. Beside it the
@@ -43,9 +44,10 @@ SHARES = (0.5, 0.25)  # of a text that is left where lengths are unequal
 ALARM = 0.05
 PERMUTATIONS = 500  # a halving; p is told from 0.05 well enough
 KINDS = ("halves", "unequal", "uncut", "damaged")
-FEWER = {"uncut": 5, "damaged": 5}  # one trial in so many
+FEWER = {"uncut": 10, "damaged": 10}  # one trial in so many
 CITIES = "wikisection_city/wikisection_withSections.test.txt"
 STORIES = "hanna/hanna_llm_stories.csv"
+ELSEWHERE = {"section order": "cities", "persons": "stories"}  # where a critic is tried if it does not apply to a draw
 OUT = Path("experiments/matrix/measured/false_alarms.json")
 PAGE = Path("docs/false_alarms.md")
 BEGIN, END = "<!-- false alarms -->", "<!-- end -->"
@@ -115,19 +117,15 @@ def run(
             if number % every or record["done"].get(kind, 0) * every > number:
                 continue
             name = COLLECTIONS[number // every % len(COLLECTIONS)]
-            alarms = {
-                (critic, name): alarm for critic, alarm in trial(collections[name], kind, critics, number).items()
-            }
+            verdicts = trial(collections[name], kind, critics, number)
+            _count(record, name, kind, verdicts)
+            by_name = {panel.name: panel for panel in critics}
+            for critic, place in ELSEWHERE.items():
+                if critic not in verdicts and name != place:
+                    _count(record, place, kind, trial(collections[place], kind, [by_name[critic]], number))
             if kind == "damaged":
-                for panel in (panel for panel in critics if panel.name in STRANGERS):
-                    alarms[panel.name, "cities"] = strangers(collections, panel, number)
-            if name != "cities":  # where alone sections have titles
-                found = trial(collections["cities"], kind, critics[:1], number)
-                alarms |= {(critic, "cities"): alarm for critic, alarm in found.items()}
-            for (critic, place), alarm in alarms.items():
-                counts = record["counts"].setdefault(critic, {}).setdefault(f"{place} {kind}", [0, 0])
-                counts[0] += int(alarm)
-                counts[1] += 1
+                for critic in STRANGERS:
+                    _count(record, "cities", kind, {critic: strangers(collections, by_name[critic], number)})
             record["done"][kind] = number // every + 1
         if record["done"] == before:
             continue
@@ -137,6 +135,14 @@ def run(
             print(f"trial {number + 1} of {trials}: {seconds:.0f} s", flush=True)
         if seconds > 60 * minutes:
             break
+
+
+def _count(record: dict[str, Any], collection: str, kind: str, verdicts: Mapping[str, bool]) -> None:
+    """Add the verdicts of a trial to the counts of (alarms, trials)."""
+    for critic, verdict in verdicts.items():
+        counts = record["counts"].setdefault(critic, {}).setdefault(f"{collection} {kind}", [0, 0])
+        counts[0] += int(verdict)
+        counts[1] += 1
 
 
 def quick_panels() -> list[Panel]:
@@ -166,32 +172,44 @@ def _read_once(
 def trial(documents: Sequence[Document], kind: str, critics: Sequence[Panel], number: int) -> dict[str, bool]:
     """Whether each critic that applies calls the two sides different."""
     rng = generator("false alarms", kind, number, documents[0].id)
-    chosen = [documents[row] for row in rng.permutation(len(documents))[:TEXTS]]
-    real = chosen[len(chosen) // 3 :]
-    others = [replace(document, split="generated") for document in chosen[: len(chosen) // 3]]
-    alarms = {}
-    if kind in ("unequal", "uncut"):
-        share = SHARES[int(rng.integers(len(SHARES)))]
-        if rng.random() < 0.5:
-            real = [_share(document, share) for document in real]
-        else:
-            others = [_share(document, share) for document in others]
-    plain = compared(real, others, kind != "uncut") if kind != "damaged" else None
-    for panel in critics:
-        if panel.absent:
-            continue
-        texts = plain
-        if texts is None and panel.name not in DAMAGES:
-            continue
-        if texts is None:
-            damaged = DAMAGES[panel.name][1](others, rng)
-            texts = compared(real, damaged, True)
-        try:
-            found = judge(panel, texts, number, 2, PERMUTATIONS)
-        except BadInput:  # a critic that does not apply to this collection
-            continue
-        alarms[panel.name] = found.difference.p_value < ALARM
-    return alarms
+    if kind != "damaged":
+        real, others = random_halves(documents, TEXTS, rng)
+        if kind in ("unequal", "uncut"):
+            real, others = one_side_cut(real, others, rng)
+        texts = compared(real, others, equal=kind != "uncut")
+        verdicts = {panel.name: alarm(panel, texts, number) for panel in critics}
+    else:
+        verdicts = {}
+        for panel in critics:
+            if panel.name in DAMAGES:
+                damage = DAMAGES[panel.name][1]
+                real, others = random_halves(documents, DAMAGED_TEXTS.get(panel.name, TEXTS), rng)
+                verdicts[panel.name] = alarm(panel, compared(real, damage(others, rng), equal=True), number)
+    return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
+
+
+def random_halves(documents: Sequence[Document], count: int, rng: Draw) -> tuple[list[Document], list[Document]]:
+    """So many texts at random: one half as the real side, the other as the generated one."""
+    chosen = [documents[row] for row in rng.permutation(len(documents))[:count]]
+    middle = len(chosen) // 2
+    return chosen[middle:], [replace(document, split="generated") for document in chosen[:middle]]
+
+
+def one_side_cut(real: list[Document], others: list[Document], rng: Draw) -> tuple[list[Document], list[Document]]:
+    """One side, drawn at random, is cut to one of ``SHARES`` of each text."""
+    share = SHARES[int(rng.integers(len(SHARES)))]
+    if rng.random() < 0.5:
+        return [_share(document, share) for document in real], others
+    return real, [_share(document, share) for document in others]
+
+
+def alarm(panel: Panel, texts: ComparedTexts, number: int) -> bool | None:
+    """Whether a critic calls the sides different; None where it does not apply to these texts."""
+    try:
+        judged = judge(panel, texts, number, 2, PERMUTATIONS)
+    except BadInput:
+        return None
+    return judged.difference.p_value < ALARM
 
 
 def strangers(collections: Mapping[str, Sequence[Document]], panel: Panel, number: int) -> bool:
@@ -208,7 +226,7 @@ def strangers(collections: Mapping[str, Sequence[Document]], panel: Panel, numbe
         for city, story in zip(_rows(others), _rows(stories), strict=True):
             mixed.append([story[i % len(story)] if i % 2 else sentence for i, sentence in enumerate(city)])
         damaged = _rewritten(others, mixed)
-    texts = compared(chosen[len(stories) :], damaged, True)
+    texts = compared(chosen[len(stories) :], damaged, equal=True)
     return judge(panel, texts, number, 2, PERMUTATIONS).difference.p_value < ALARM
 
 
@@ -217,7 +235,7 @@ def _share(document: Document, share: float) -> Document:
     return _cut(document, max(1, round(share * count)))
 
 
-def compared(real: Sequence[Document], generated: Sequence[Document], equal: bool) -> ComparedTexts:
+def compared(real: Sequence[Document], generated: Sequence[Document], *, equal: bool) -> ComparedTexts:
     """The sides as ``criticize`` compares them; the collections hold no copies, so that none are looked for."""
     sides = tuple(real), tuple(generated)
     numbers = {document.id: number for number, document in enumerate([*sides[0], *sides[1]])}
@@ -298,11 +316,12 @@ DAMAGES: Mapping[str, tuple[str, Callable[[Sequence[Document], Draw], list[Docum
     "entity grid": ("each sentence from another text", dealt_sentences),
     "shared nouns": ("each sentence from another text", dealt_sentences),
     "repetition": ("one sentence in eight repeated", repeated_sentences),
-    "kept topics": ("second half from another text, of the other collection where there are two", mixed_halves),
+    "kept topics": ("second half from a text of the other collection, or another text", mixed_halves),
 }
 
 
 # damages by texts of the other collection: what is done, and texts of the trial (topics want many to learn from)
+DAMAGED_TEXTS = {"kept topics": 192}  # of a trial with a damage, where more than ``TEXTS``
 STRANGERS = {
     "topics": ("stories in place of cities", 288),
     "related nouns (LSA)": ("every second sentence from a story", TEXTS),
