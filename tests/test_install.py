@@ -207,3 +207,10 @@ def test_make_leaves_counting_cores_to_python_unless_it_is_told(given):
         assert "--workers" not in recipe.stdout, target
     told = subprocess.run(["make", "-n", "repro", "WORKERS=3"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "longform.pipeline.repro --workers 3\n" in told.stdout
+
+
+def test_make_lets_python_keep_compiled_modules():
+    """Images set the variable to stay small; here every start of torch and the rest would compile them anew."""
+    show = ["make", "--eval", 'show: ; @echo "[$$PYTHONDONTWRITEBYTECODE]"', "show"]
+    image = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    assert subprocess.run(show, cwd=ROOT, capture_output=True, text=True, env=image, check=True).stdout == "[]\n"
