@@ -14,7 +14,6 @@ gzipped), the sentences that begin with one of `, ; : ) ]`, which none should. N
 
 import argparse
 import csv
-import gzip
 import io
 import itertools
 import json
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from longform.core.documents import BadInput
+from longform.core.opening import read_text
 from longform.core.resampling import generator
 from longform.core.text.sentences import sentence_texts
 
@@ -59,7 +59,7 @@ def read_treebank(path: Path) -> list[GoldText]:
 
     Raises BadInput: no sentence in the file.
     """
-    blocks = [block for block in re.split(r"\n[ \t]*\n", path.read_text(encoding="utf-8")) if "# text = " in block]
+    blocks = [block for block in re.split(r"\n[ \t]*\n", read_text(path)) if "# text = " in block]
     if not blocks:
         raise BadInput(f"{path}: no sentence with '# text = '; give the folder of a Universal Dependencies treebank")
     marked = any(block.startswith("# newdoc") or "\n# newdoc" in block for block in blocks)
@@ -218,8 +218,7 @@ RIVALS: dict[str, tuple[Callable[[], Splitter], str]] = {
 
 def texts_of(path: Path) -> Iterator[str]:
     """Every text with a blank in a JSONL, CSV or text file, however deep it lies; a list of texts is one text."""
-    read = gzip.decompress if path.suffix == ".gz" else bytes
-    with io.StringIO(read(path.read_bytes()).decode("utf-8"), newline="") as file:
+    with io.StringIO(read_text(path), newline="\n") as file:
         if ".jsonl" in path.suffixes:
             yield from (text for line in file for text in _strings(json.loads(line)))
         elif ".csv" in path.suffixes:

@@ -25,6 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from longform.core.opening import records
 from longform.core.resampling import bootstrap, generator, percentile_interval
 from longform.critics.verifiability.checker import Entailment, Pair
 from longform.critics.verifiability.score import LABELS
@@ -44,7 +45,7 @@ Item = tuple[Pair, str, int]  # pair, label, the part that it must stay with
 
 def read(path: Path) -> list[Item]:
     """Pairs with their labels and groups: components of equal claims and equal evidence."""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [record for _, record in records(path)]
     parent: dict[str, str] = {}
 
     def root(key: str) -> str:

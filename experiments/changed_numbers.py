@@ -4,6 +4,7 @@ Writes ``docs/changed_numbers.md`` from the results in git then and now: records
 """
 
 import csv
+import io
 import json
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def now(path: str) -> str:
 
 def claims_of(text: str) -> dict[tuple[str, str], str]:
     """Verdicts of claims as a whole by paper and claim."""
-    lines = csv.DictReader(text.splitlines())
+    lines = csv.DictReader(io.StringIO(text, newline=""))
     return {(line["paper"], line["claim"]): line["verdict"] for line in lines if not line["row"]}
 
 

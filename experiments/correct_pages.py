@@ -5,7 +5,6 @@ written anew: the exhibits of sheng2024, the claims and their notes in every exh
 stay as the run wrote them. Exhibits of numbers that no record can correct get the note of ``superseded.yaml``.
 """
 
-import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from experiments.gallery import CLAIM
 from longform.core.artefacts import read_yaml, whole
+from longform.core.opening import rows as table_rows
 from longform.core.results import Results, read_results
 from longform.pipeline.reports import drawn
 from longform.pipeline.scale import parameters, said
@@ -119,10 +119,7 @@ def with_old_numbers(one: Judged, lines: Sequence[Mapping[str, str]]) -> Judged:
 
 def read_lines(path: Path) -> list[dict[str, str]]:
     """The lines of a CSV file; none where it is not there."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return table_rows(path, ()) if path.is_file() else []
 
 
 def ledger_lines(scale: str, results: Results, old: Sequence[Mapping[str, str]]) -> list[Line]:

@@ -5,6 +5,7 @@ machine), writes ``data/differences.md``, never fails.
 """
 
 import csv
+import io
 import json
 import math
 import subprocess
@@ -81,7 +82,7 @@ def close(old: Any, new: Any) -> bool:
 def verdicts(text: str) -> dict[str, tuple[str, bool]]:
     """Of claims as a whole, whose ``row`` is empty: ``paper claim`` -> verdict, and whether it is borderline."""
     found = {}
-    for line in csv.DictReader(text.splitlines()):
+    for line in csv.DictReader(io.StringIO(text, newline="")):
         if not line["row"]:
             found[f"{line['paper']} {line['claim']}"] = (line["verdict"], bool(line.get("borderline")))
     return found

@@ -6,7 +6,6 @@ It reads ``paper_figures/`` of the default run and of each scale that keeps one 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from longform.core.artefacts import read_yaml
+from longform.core.opening import rows
 from longform.reporting.table import short
 from longform.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
 
@@ -143,7 +143,7 @@ def _run(root: Path, home: Path, scale: str) -> Run:
 def _claims(path: Path) -> dict[tuple[str, str], Claim]:
     """Claims with their comparisons, by paper and name; a line that names no row begins a claim."""
     found: dict[tuple[str, str], Claim] = {}
-    for line in csv.DictReader(path.read_text(encoding="utf-8").splitlines() if path.is_file() else []):
+    for line in rows(path, ("paper", "claim", "row", "verdict")) if path.is_file() else []:
         key, why = (line["paper"], line["claim"]), [line["why"]] if line["why"] else []
         if not line["row"]:
             found[key] = Claim(line["says"], line["source"], line["verdict"], why, line["scale"])

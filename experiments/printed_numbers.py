@@ -8,7 +8,6 @@ a reason.
 
 from __future__ import annotations
 
-import csv
 import re
 import sys
 from collections import Counter
@@ -19,6 +18,7 @@ from typing import Any
 from rehearse import COMPARED, PREFIX, SIZES
 
 from longform.core.artefacts import read_yaml
+from longform.core.opening import rows as table_rows
 from longform.pipeline.scale import parameters, said
 from longform.reporting.claims import stands_in
 from longform.reporting.printed import INCOMPARABLE, LOST, read_expected
@@ -43,8 +43,7 @@ def ledgers(rehearsal: Path) -> Iterator[tuple[str, str, list[dict[str, str]]]]:
     places = [(command(scale), REHEARSED, rehearsal / f"{PREFIX}{scale}") for scale in SIZES]
     places.append((f"make scale SCALE={OWN_RUN}", RUN, ROOT / "experiments" / "scales" / OWN_RUN))
     for made_by, how, folder in places:
-        with (folder / "paper_figures" / "ledger" / "ledger.csv").open(encoding="utf-8", newline="") as lines:
-            yield made_by, how, list(csv.DictReader(lines))
+        yield made_by, how, table_rows(folder / "paper_figures" / "ledger" / "ledger.csv", ("paper", "table", "number"))
 
 
 def drawn() -> dict[tuple[str, str], str]:

@@ -10,7 +10,6 @@ fails, or where no printed number of a paper would be compared.
 from __future__ import annotations
 
 import argparse
-import csv
 import ctypes
 import hashlib
 import json
@@ -29,6 +28,7 @@ from typing import Any
 import yaml
 
 from longform.core.artefacts import read_yaml
+from longform.core.opening import rows
 from longform.pipeline.real_files import listed
 from longform.pipeline.scale import _tracked, parameters, said
 
@@ -106,9 +106,9 @@ def rehearse(scale: str, folder: Path, workers: int) -> tuple[dict[str, float | 
             return {}, Counter(), status
     ran = json.loads((run / "scratch" / "repro" / "seconds.json").read_text(encoding="utf-8"))
     seconds = {stage: ran.get(stage) for stage in sorted(read_yaml(run / "dvc.lock")["stages"])}
-    with (run / "paper_figures" / "ledger" / "ledger.csv").open(encoding="utf-8", newline="") as lines:
-        paper = scale.removeprefix("paper_").partition("_")[0]
-        verdicts = Counter(line["verdict"] for line in csv.DictReader(lines) if line["paper"] == paper)
+    paper = scale.removeprefix("paper_").partition("_")[0]
+    ledger = rows(run / "paper_figures" / "ledger" / "ledger.csv", ("paper", "verdict"))
+    verdicts = Counter(line["verdict"] for line in ledger if line["paper"] == paper)
     return seconds, verdicts, 0
 
 

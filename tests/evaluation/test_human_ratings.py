@@ -323,3 +323,18 @@ def test_real_documents_are_judged_by_their_own_titles_without_a_reader(tmp_path
     refuses("no document", read, documents=[], annotators=[], **given)
     assert {unit.unit_id: unit.verdicts["a"] for unit in units} == {"d0": True, "d1": False}
     assert set(good) <= set(domain("pubmed").chain.types)
+
+
+def test_nobody_expects_an_end_of_an_article_that_was_cut(tmp_path):
+    chain = domain("pubmed").chain
+    begun = ("introduction", "method")
+    places = [chain.types.index(title) for title in begun]
+    assert chain.transitions[places[-1] + 1, -1] < 0.02  # articles do not end with their methods
+    documents = [Document(name, "test", tuple(Section(title, "x") for title in begun)) for name in ("whole", "cut")]
+    given = {"reader": tmp_path, "name": "row", "seed": 1, "splits": ["test"], "domain": "pubmed", "systems": ["data"],
+             "per_system": 5, "checks": 0, "least": 0.02, "max_length": 9, "documents": documents,
+             "annotators": [{"name": "a", "confusion": 0.0, "flips": 0.0}]}  # fmt: skip
+    units = units_from_readout(read(**given, truth={"cut": np.array([False, True])}))
+    assert {unit.unit_id: unit.verdicts["a"] for unit in units} == {"whole": False, "cut": True}
+    assert not any(unit.verdicts["a"] for unit in units_from_readout(read(**given, truth={})))
+    assert STRICT_RULE.coherent(("one",), cut=True) and not STRICT_RULE.coherent((), cut=True)

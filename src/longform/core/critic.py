@@ -14,6 +14,7 @@ import numpy as np
 
 from longform.core.documents import BadInput
 from longform.core.resampling import blocks, occurrences, percentile_interval, ratio, resampled_rows
+from longform.core.trainings import two_level_interval
 
 TIE = 1e-12  # share of the largest score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]
@@ -196,6 +197,17 @@ class Centring(Protocol):
 
 
 @runtime_checkable
+class Reseeded(Protocol):
+    """A critic whose score is a mean over seeds of its fit; its interval covers what another seed would have given."""
+
+    upper_bound: ClassVar[float]
+
+    def of_seeds(self, tally: Tally) -> list[float]:
+        """Each seed's own score of a tally."""
+        ...
+
+
+@runtime_checkable
 class TextScorer(Protocol[Unit_contra]):
     """A critic that scores many texts at once, each by itself: float64 (units,), nan where a text has no score."""
 
@@ -265,8 +277,13 @@ def signature(critic: Any) -> str:
 
 
 def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
-    """Score with a 95 % percentile-bootstrap interval over units. Raises BadInput: the tally has no rows."""
+    """Score with a 95 % percentile-bootstrap interval over units, and over seeds where it is a mean over seeds.
+
+    Raises BadInput: the tally has no rows.
+    """
     low, high = percentile_interval(bootstrap_scores(critic, tally, rng, resamples))
+    if isinstance(critic, Reseeded) and len(values := critic.of_seeds(tally)) > 1:
+        low, high = two_level_interval((low, high), values, (-math.inf, critic.upper_bound))
     excluded = int(tally.total("excluded"))
     return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_json, write_json
+from longform.core.documents import ArtefactError
 from longform.core.experiment import Experiment
 from longform.core.processes import first_process
 
@@ -32,11 +33,22 @@ def resumable(experiment: Experiment, name: str, settings: Mapping[str, Any], *i
     own, code = json.loads(json.dumps(_without_hardware(settings))), _code(str(settings.get("code", "")))
     stamp = {"settings": own, "seed": experiment.seed, "inputs": [_digest(path) for path in inputs], "code": code}
     marker = scratch / "begun.json"
-    if not marker.is_file() or read_json(marker) != stamp:
+    if not _is_begun(marker, stamp):
         shutil.rmtree(scratch, ignore_errors=True)
         write_json(marker, stamp)
     yield scratch
     shutil.rmtree(scratch)
+
+
+def _is_begun(marker: Path, stamp: Mapping[str, Any]) -> bool:
+    """Whether a work of this stamp was begun; a marker that is cut says nothing of the files beside it, so they are none."""
+    if not marker.is_file():
+        return False
+    try:
+        return read_json(marker) == stamp
+    except ArtefactError:
+        print(f"{marker}: missing or cut; what stands beside it is begun anew", flush=True)
+        return False
 
 
 def _without_hardware(settings: Any) -> Any:

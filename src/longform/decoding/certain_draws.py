@@ -159,7 +159,10 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
         seen.append(torch.stack(decoded))
     referee.margin = SAFETY * max(spread(logits.double() - exact[-len(logits) :]) for logits in seen)
     if not math.isfinite(referee.margin):
-        raise BadInput("the model's logits are not all numbers; its weights hold nan or infinity, train it again")
+        raise BadInput(
+            "the model's logits are not all numbers, because its weights hold nan or infinity or are too large for "
+            "float32; name another checkpoint, or train it again with a lower learning rate if it is your own"
+        )
     return referee
 
 

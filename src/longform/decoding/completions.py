@@ -16,6 +16,7 @@ import numpy as np
 from longform.core.artefacts import append_lines, read_lines
 from longform.core.documents import BadInput, Corpus, Document, grouped
 from longform.core.resampling import generator
+from longform.core.text.paragraphs import from_lines, paragraphs, single_spaced, to_lines
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import Sampled, sample
 from longform.language_models import capacity
@@ -24,6 +25,7 @@ from longform.language_models.trial import open_language_model
 
 HUMAN = "-human"
 REPORT_EVERY = 10.0  # seconds between lines of progress
+_FULL_STOP = re.compile(r"\.(?=\s)")
 SOURCE = re.compile(r"[a-z0-9_]+")
 DECODERS = {"ancestral": Sampled(), "top_k": Sampled(40), "nucleus": Sampled(top_p=0.95), "greedy": Sampled(1)}
 
@@ -66,19 +68,17 @@ def generate(
     for source, decoder in sources.items():
         jobs = []
         for key, text in [((a.id, k), section.text) for a in articles for k, section in enumerate(a.sections)]:
-            pieces = SPLITTERS[splitter](text)
-            if len(pieces) > prompt_sentences:
-                prompt = " ".join(pieces[:prompt_sentences])
+            prompt = opening(text, splitter, prompt_sentences)
+            if prompt is not None:
                 ids = [*start, *encode(prompt, tokenizer)]
                 rng = generator("completion", seed, name, source, *key)
-                jobs.append(_Job(key, ids, len(encode(text, tokenizer)) + 1, prompt, rng))
+                jobs.append(_Job(key, ids, len(encode(to_lines(text), tokenizer)) + 1, prompt, rng))
         kept = None if scratch is None else scratch / f"sections-{source}.jsonl"
         _complete(jobs, network, DECODERS[decoder], end_token, batch, kept)
         texts = {}
         for job in jobs:
-            text = " ".join(str(tokenizer.decode(job.ids[len(start) :], skip_special_tokens=True)).split())
-            end = text.rfind(". ", len(job.prompt))  # of the last whole sentence
-            texts[job.key] = text if text.endswith(".") else text[: end + 1] if end >= 0 else f"{text}."
+            written = str(tokenizer.decode(job.ids[len(start) :], skip_special_tokens=True))
+            texts[job.key] = whole_sentences(written, job.prompt)
         for article in articles:
             sections = [replace(s, text=texts.get((article.id, k), s.text)) for k, s in enumerate(article.sections)]
             sides[article.id].append(replace(article, id=f"{article.id}-{source}", sections=tuple(sections)))
@@ -87,6 +87,28 @@ def generate(
         print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
     facts = {"corpus": name, "sources": dict(sources), **counts}
     return Corpus([side for rows in sides.values() for side in rows], facts=facts)
+
+
+def opening(text: str, splitter: str, sentences: int) -> str | None:
+    """The first so many sentences of a section, one paragraph a line as models read them; None where there are no more."""
+    lines: list[str] = []
+    left, more = sentences, False
+    for paragraph in paragraphs(text):
+        pieces = SPLITTERS[splitter](paragraph)
+        if left and pieces:
+            lines.append(" ".join(pieces[:left]))
+        more = more or len(pieces) > left
+        left = max(0, left - len(pieces))
+    return "\n".join(lines) if more else None
+
+
+def whole_sentences(written: str, prompt: str) -> str:
+    """A written section, whose lines are paragraphs, up to its last full stop behind the prompt."""
+    text, shown = (single_spaced(from_lines(part)) for part in (written, prompt))
+    if text.endswith("."):
+        return text
+    stops = [stop.end() for stop in _FULL_STOP.finditer(text, len(shown))]
+    return text[: stops[-1]] if stops else f"{text}."
 
 
 @dataclass

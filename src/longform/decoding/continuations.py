@@ -14,6 +14,7 @@ import torch
 from longform.core.artefacts import append_lines, read_lines
 from longform.core.documents import BadInput, Corpus, Document, Section, grouped, ragged
 from longform.core.resampling import generator
+from longform.core.text.rendering import render
 from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, decode, is_random, settings_of
@@ -35,10 +36,18 @@ TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title
 
 
 def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, str, str]:
-    """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text."""
-    text = " ".join(document.text.split())
+    """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text as models read it.
+
+    The rest begins with the blank or the line end that parts it from the first sentence.
+    """
+    lines = (" ".join(line.split()) for line in render(document, titles=False).split("\n"))
+    text = "\n".join(lines)
     first = " ".join(next(iter(SPLITTERS[splitter](document.text)), "").split())
-    return TITLES[title_from](document, first), first, text[text.find(first) + len(first) :].strip()
+    place = re.search(r"\s+".join(map(re.escape, first.split())), text)  # a sentence of some splitters crosses lines
+    rest = text[place.end() :].rstrip() if place else ""
+    if rest and not rest[0].isspace():
+        rest = f" {rest}"
+    return TITLES[title_from](document, first), first, rest
 
 
 class _Row(NamedTuple):
@@ -98,7 +107,7 @@ def generate(
         fault = "empty" if not first else "untitled" if not title else "too_long" if too_long else ""
         counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
         if not fault:
-            found.append((document, title, first, ids, encode(f" {rest}", tokenizer)[:new_tokens] if rest else []))
+            found.append((document, title, first, ids, encode(rest, tokenizer)[:new_tokens]))
     if not found:
         raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens")
     usual = {key: SEEDS if is_random(one) else 1 for key, one in settings.items()}

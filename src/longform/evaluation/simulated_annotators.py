@@ -5,7 +5,7 @@ section types, flipped at a known rate. What they answer depends on the seed, th
 are those that the annotation pages export, so one analysis reads both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -54,27 +54,38 @@ class Annotator:
 
 @dataclass(frozen=True)
 class ChainRule:
-    """An article is coherent where no transition of its types, begin and end included, is less probable than ``least``."""
+    """An article is coherent where no transition of its types, begin and end included, is less probable than ``least``.
+
+    One that was cut at a limit of length has no end, and is none the less coherent for it.
+    """
 
     types: tuple[str, ...]
     transitions: np.ndarray  # (types + 1, types + 1), as ``SectionChain`` has them
     least: float
 
-    def coherent(self, chain: Sequence[str]) -> bool:
+    def coherent(self, chain: Sequence[str], cut: bool = False) -> bool:
         """The rule; a type that the chain does not know is never coherent, nor is an article without sections."""
         places = {title: i for i, title in enumerate(self.types)}
         if not chain or not all(title in places for title in chain):
             return False
-        steps = [-1, *(places[title] for title in chain), len(self.types)]
+        ending = [] if cut else [len(self.types)]
+        steps = [-1, *(places[title] for title in chain), *ending]
         return all(self.transitions[a + 1, b] >= self.least for a, b in pairwise(steps))
 
 
 def answer_rows(
-    chains: Chains, *, rule: ChainRule, annotators: Sequence[Annotator], system: str, seed: int, checks: int = 0
+    chains: Chains,
+    *,
+    rule: ChainRule,
+    annotators: Sequence[Annotator],
+    system: str,
+    seed: int,
+    checks: int = 0,
+    cut: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Rows as exported, one per question, annotator and item; ``gold`` is the truth that the annotators err from.
 
-    ``checks`` attention checks go beside the items. Raises BadInput: two annotators of one name, or none.
+    ``checks`` attention checks go beside the items; ``cut`` names the items that were cut at a limit of length. Raises BadInput: two annotators of one name, or none.
     """
     names = [annotator.name for annotator in annotators]
     if not names or len(set(names)) < len(names):
@@ -84,7 +95,7 @@ def answer_rows(
     for one in annotators:
         given: list[tuple[str, str, list[str], list[str]]] = []  # item, source, what is said, what is right
         for item, chain in chains.items():
-            verdict = rule.coherent(chain)
+            verdict = rule.coherent(chain, item in cut)
             said = one.answer(item, chain, verdict, rule.types, seed)
             given.append((item, system, said, [*chain, VERDICTS[int(verdict)]]))
         for item, label in wanted.items():
@@ -111,11 +122,13 @@ def read(
     checks: int,
     least: float,
     max_length: int,
+    truth: Mapping[str, np.ndarray] | None = None,
 ) -> Readout:
     """Simulated answers to ``per_system`` documents: real ones by their own titles, generated ones as ``reader`` reads them.
 
     Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees. Where
     there are several systems, a document's id starts with its system and a slash. The rule is the planted domain's chain.
+    ``truth`` of the documents may say which of them were ``cut`` at a limit of length.
     """
     held: dict[str, list[Document]] = {}
     for system in systems:
@@ -134,6 +147,8 @@ def read(
     chain = planted_domain(domain).chain
     given: dict[str, Any] = {"rule": ChainRule(chain.types, chain.transitions, least), "seed": seed, "checks": checks}
     given["annotators"] = [Annotator(**one) for one in annotators]
+    if truth is not None and "cut" in truth:
+        given["cut"] = {document.id for document, cut in zip(documents, truth["cut"], strict=True) if cut}
     rows: list[dict[str, Any]] = []
     for system, chosen in held.items():
         rows += answer_rows({document.id: chains[document.id] for document in chosen}, system=system, **given)

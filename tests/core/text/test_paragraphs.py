@@ -84,4 +84,4 @@ def test_joined_sentences_are_cut_again_where_they_were_joined():
 
 def test_a_prefix_is_the_first_sentence_and_not_a_heading_with_it():
     document = Document("a", "test", (Section("Ulm", "Ulm\n\nUlm is a\ntown. It is old."),))
-    assert prefix_of(document, "rules", "first_section") == ("Ulm", "Ulm", "Ulm is a town. It is old.")
+    assert prefix_of(document, "rules", "first_section") == ("Ulm", "Ulm", "\nUlm is a town. It is old.")

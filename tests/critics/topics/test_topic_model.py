@@ -309,7 +309,9 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder_and_only_training_document
     settings = {"em_iterations": 6, "em_tolerance": -1.0, "lag": 2}
     given = {"seed": 2, "topics": 2, "min_count": 1, "max_share": 1.1}
     ctm.fit(documents(*texts), settings={**settings, "em_iterations": 4}, scratch=tmp_path, **given)
-    assert len(models.TopicModel.load(tmp_path).history) == 3  # the fourth iteration came after the last checkpoint
+    assert (
+        len(models.TopicModel.load(tmp_path / ctm.CHECKPOINT).history) == 3
+    )  # the fourth iteration came after the last checkpoint
     again = ctm.fit(documents(*texts), settings=settings, scratch=tmp_path, **given)
     whole = ctm.fit(documents(*texts), settings=settings, **given)
     assert np.array_equal(again.beta, whole.beta)
@@ -318,6 +320,26 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder_and_only_training_document
     both, one = (ctm.fit(part, settings=settings, **given) for part in (documents(*texts) + others, documents(*texts)))
     assert both.vocabulary == one.vocabulary and np.array_equal(both.beta, one.beta)
     refuses("zero documents of split train", ctm.fit, others, seed=2, topics=2)
+
+
+@pytest.mark.parametrize("name", ["topics.npz", "topics.json"])
+@pytest.mark.parametrize("damage", ["cut", "bits", "gone"])
+def test_a_damaged_checkpoint_of_topics_costs_one_sentence(name, damage, tmp_path, capsys):
+    texts = ["apple pear apple plum", "pear plum pear fig", "fig apple plum plum pear"] * 5
+    given = {"settings": {"em_iterations": 4, "em_tolerance": -1.0, "lag": 2}, "seed": 2, "topics": 2, "min_count": 1}
+    whole = ctm.fit(documents(*texts), scratch=tmp_path, max_share=1.1, **given)
+    path = tmp_path / ctm.CHECKPOINT / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(content if damage == "bits" else content[: len(content) // 2])
+    capsys.readouterr()
+    again = ctm.fit(documents(*texts), scratch=tmp_path, max_share=1.1, **given)
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert name in first and first.endswith("; starts over") and "iteration 0," in second
+    assert np.array_equal(again.beta, whole.beta) and again.history == whole.history
 
 
 def test_bad_input_is_named():

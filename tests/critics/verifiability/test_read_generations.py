@@ -69,6 +69,14 @@ def test_the_planted_truth_stands_beside_the_verdicts(folder, monkeypatch):
     assert units(folder, "Inghaven lies.", domain=None)[0].truth is None
 
 
+def test_claims_end_with_their_paragraphs(folder):
+    text = " The Storm\n\nInghaven was founded in 1456. It\nslept"
+    (unit,) = units(folder, text)
+    assert unit.column("words").tolist() == [2, 5, 1, 1]
+    (unit,) = units(folder, "\nThe Storm\n\nIt slept.", setting="human")
+    assert unit.column("words").tolist() == [6, 2, 2]
+
+
 def test_rules_cuts_repeats_and_prefixes_are_marked(folder):
     (unit,) = units(folder, "The town was founded in 1456. The town was")
     assert unit.column("named").tolist() == [1, 1] and unit.column("cut").tolist() == [0, 1]

@@ -6,8 +6,8 @@ import pytest
 from semi_markov_cases import bursts
 
 from longform.language_models.hsmm import compiled, train
-from longform.language_models.hsmm.em import Compute, Fit, Plan, fit_em
-from longform.language_models.hsmm.train import Kept
+from longform.language_models.hsmm.em import Compute, Plan, fit_em
+from longform.language_models.hsmm.train import Kept, resumed_fit
 
 TEXTS = bursts(1)
 SIZES = {"num_states": 4, "max_duration": 3, "seed": 1}
@@ -49,7 +49,7 @@ def _small_blocks_are_saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _fit(kind: type[Kept], folder: Path, plan: Plan, threads: int) -> None:
-    made = {"keeper": kind("fit", folder / "fit", plan, 4), "start": Fit.load(folder / "fit"), "plan": plan}
+    made = {"keeper": kind("fit", folder / "fit", plan, 4), "start": resumed_fit("fit", folder / "fit"), "plan": plan}
     fit_em(TEXTS, **SIZES, **made, compute=Compute(threads=threads), validate=lambda model: float(model.joint.max()))
 
 
@@ -65,7 +65,7 @@ def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(name, threads, 
             _fit(Dying, tmp_path / "broken", PLANS[name], threads)
     _fit(Dying, tmp_path / "broken", PLANS[name], threads)
     whole, broken = ({p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()} for k in ("whole", "broken"))
-    assert whole == broken and len(whole) == 3
+    assert whole == broken and len(whole) == 4
     assert [p.name for p in (tmp_path / "broken").iterdir()] == ["fit"]
 
 
@@ -79,10 +79,59 @@ def test_a_killed_iteration_goes_on_where_its_sums_end(tmp_path: Path, monkeypat
 
 
 def test_kill_between_the_two_renames_leaves_the_old_checkpoint_readable(tmp_path: Path) -> None:
-    assert Fit.load(tmp_path / "fit") is None
+    assert resumed_fit("fit", tmp_path / "fit") is None
     fit = fit_em(TEXTS, **SIZES, plan=Plan(1))
-    fit.save(tmp_path / "fit")
+    fit.save(tmp_path / "fit", sealed=True)
     (tmp_path / "fit").rename(tmp_path / "fit.old")
-    assert Fit.load(tmp_path / "fit").history == fit.history
-    fit.save(tmp_path / "fit")
+    assert resumed_fit("fit", tmp_path / "fit").history == fit.history
+    fit.save(tmp_path / "fit", sealed=True)
     assert [p.name for p in tmp_path.iterdir()] == ["fit"]
+
+
+def _damage(path: Path, how: str) -> None:
+    content = bytearray(path.read_bytes())
+    content[-len(content) // 3] ^= 0x55
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(content if how == "bits" else content[: len(content) // 2])
+
+
+@pytest.mark.parametrize("how", ["cut", "bits", "gone"])
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "history.json", "digests.json"])
+def test_a_damaged_fit_costs_one_sentence_and_ends_with_the_same_bytes(name, how, tmp_path, capsys):
+    for folder in ("whole", "broken"):
+        _fit(Kept, tmp_path / folder, Plan(2), 1)
+    _damage(tmp_path / "broken" / "fit" / name, how)
+    capsys.readouterr()
+    _fit(Kept, tmp_path / "broken", Plan(2), 1)
+    assert capsys.readouterr().out.splitlines()[0] == "fit: fit missing or cut; starts over"
+    whole, broken = ({p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()} for k in ("whole", "broken"))
+    assert whole == broken
+
+
+def test_a_damaged_fit_gives_way_to_a_whole_one_beside_it(tmp_path, capsys):
+    fit = fit_em(TEXTS, **SIZES, plan=Plan(1))
+    for name in ("fit.old", "fit"):
+        fit.save(tmp_path / name, sealed=True)
+        if name == "fit.old":
+            (tmp_path / name).rename(tmp_path / "aside")
+    (tmp_path / "aside").rename(tmp_path / "fit.old")
+    _damage(tmp_path / "fit" / "history.json", "cut")
+    assert resumed_fit("em", tmp_path / "fit").history == fit.history
+    assert capsys.readouterr().out == "em: fit missing or cut; goes on from fit.old\n"
+
+
+@pytest.mark.parametrize("how", ["cut", "bits"])
+def test_damaged_sums_of_an_iteration_cost_that_iteration_alone(how, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Dying, "deaths", [("after block", 10)])  # in the second iteration
+    with pytest.raises(Killed):
+        _fit(Dying, tmp_path / "broken", Plan(2), 1)
+    _damage(tmp_path / "broken" / train.SUMS, how)
+    capsys.readouterr()
+    _fit(Dying, tmp_path / "broken", Plan(2), 1)
+    told = capsys.readouterr().out.splitlines()[0]
+    assert told == f"fit: {train.SUMS} is cut or damaged; iteration 1 begins again"
+    _fit(Kept, tmp_path / "whole", Plan(2), 1)
+    whole, broken = ({p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()} for k in ("whole", "broken"))
+    assert whole == broken

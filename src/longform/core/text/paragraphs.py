@@ -38,3 +38,8 @@ def from_lines(text: str) -> str:
     """Inverse of :func:`to_lines`: every line is a paragraph."""
     lines = [line.strip() for line in text.split("\n")]
     return PARAGRAPH_BREAK.join(line for line in lines if line)
+
+
+def single_spaced(text: str) -> str:
+    """The text with one blank between words and one blank line between paragraphs, and no other white space."""
+    return PARAGRAPH_BREAK.join(" ".join(piece.split()) for piece in paragraphs(text))

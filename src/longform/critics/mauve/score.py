@@ -14,9 +14,10 @@ from scipy.special import rel_entr
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from longform.core.critic import FITTED, Sums, SumScored, Tally
+from longform.core.critic import FITTED, Sums, SumScored, Tally, sums_of
 from longform.core.documents import BadInput, Readout, Unit
 from longform.core.resampling import percentile_interval
+from longform.core.trainings import two_level_interval
 
 SEEDS = (25, 26, 27, 28, 29)  # 25 is the published program's default; at least five show the spread
 SCALE = 5.0  # Pillutla et al. 2021, section 4: c
@@ -60,7 +61,10 @@ def quantise(
         raise BadInput(f"MAUVE: {len(real)} real and {len(generated)} generated texts; two of each are needed")
     both = np.concatenate([generated, real])
     if not np.isfinite(both).all():
-        raise BadInput("MAUVE: a feature is not finite; read the texts again, or leave the empty ones out")
+        raise BadInput(
+            "MAUVE: a feature is not finite; leave empty texts out, or name another model to read them: the weights of this "
+            "one may hold nan or infinity"
+        )
     buckets = buckets or max(2, round(min(len(real), len(generated)) / 10))
     if buckets > len(both):
         raise BadInput(f"MAUVE: {buckets} clusters for {len(both)} texts; allowed is at most one per text")
@@ -109,8 +113,9 @@ def mauve(
 ) -> dict[str, Any]:
     """MAUVE over seeds, ready for JSON: its mean and spread, each seed's, their mean smoothed, clusters.
 
-    The interval is a bootstrap over each side's texts of the mean over seeds, clusters held fixed, centred on the value: a
-    resample is rougher than its sample, so every draw lies below it.
+    The interval is over texts and seeds (:mod:`longform.core.trainings`). That over texts is a bootstrap over each side of
+    the mean over seeds, clusters held fixed, centred on the value: a resample is rougher than its sample, so every draw
+    lies below it.
     """
     found = [quantise(real, generated, seed, buckets) for seed in seeds]
     plain, smoothed = (
@@ -124,7 +129,10 @@ def mauve(
     ]
     draws = np.mean(drawn, axis=0)
     low, high = percentile_interval(np.minimum(draws + (np.mean(plain) - draws.mean()), MOST))
-    spread = float(np.std(plain, ddof=1)) if len(plain) > 1 else 0.0
+    spread = 0.0
+    if len(plain) > 1:
+        spread = float(np.std(plain, ddof=1))
+        low, high = two_level_interval((low, high), plain, (0.0, MOST))
     made = {"mauve": float(np.mean(plain)), "spread": spread, "low": low, "high": high, "per_seed": plain}
     return {**made, "smoothed": float(np.mean(smoothed)), "buckets": found[0][2]}
 
@@ -174,6 +182,14 @@ class Mauve(SumScored, better="higher"):
 
     def of_sums(self, sums: Sums) -> Any:
         """Mean area over seeds, a number or one per resample; nan without a text."""
+        return np.mean(self._areas(sums), axis=0)[()]
+
+    def of_seeds(self, tally: Tally) -> list[float]:
+        """The area under each seed's clusters."""
+        return [float(found) for found in self._areas(sums_of(tally))]
+
+    def _areas(self, sums: Sums) -> list[np.ndarray]:
+        """Of each seed the area, a number or one per resample; nan without a text."""
         ends, areas = np.cumsum([len(real) for real in self.shares])[:-1], []
         for real, part in zip(self.shares, np.split(sums.values[..., :-1], ends, axis=-1), strict=True):
             rows, found = part.reshape(-1, len(real)), []
@@ -181,7 +197,7 @@ class Mauve(SumScored, better="higher"):
                 texts = chunk.sum(axis=1)
                 found.append(np.where(texts > 0, area(real, chunk / np.maximum(texts, 1)[:, None]), np.nan))
             areas.append(np.concatenate(found).reshape(part.shape[:-1]))
-        return np.mean(areas, axis=0)[()]
+        return areas
 
     def describe(self, units: Sequence[TextFeature]) -> dict[str, Any]:
         """The published measure, both sides clustered together: its value and spread over seeds, and its starred kin."""

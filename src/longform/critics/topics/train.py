@@ -14,7 +14,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from longform.core.documents import BadInput, Document
+from longform.core.artefacts import whole
+from longform.core.documents import ArtefactError, BadInput, Document, InputError
 from longform.critics.topics import model as topic_model
 from longform.critics.topics.kernels import ABSENT, LANES, UNLIMITED, ascend_documents, expected_words
 from longform.critics.topics.model import RELEASED, Progress, TermCounts, TopicModel, TopicSettings, count_terms
@@ -24,6 +25,7 @@ RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
 MORE_ROUNDS = 10  # rounds granted after an iteration that lowered the bound (authors' program)
 PATIENCE = 10  # such grants in a row before EM ends where it stands (ours; the program would go on for ever)
 SPAN = 256  # documents (or words) that one thread takes at a time
+CHECKPOINT = "checkpoint"  # the folder in a fit's scratch
 WIDEST = 10.0  # variance that a document starts from, if the prior allows it (authors' program)
 
 Checkpoint = Callable[[TopicModel, Progress], None]
@@ -57,11 +59,23 @@ def fit(
         text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
         print(f"train {name}: iteration {step.iteration}, {text}", flush=True)
         if scratch is not None and step.iteration % plan.lag == 0:
-            model.save(scratch)
+            with whole(scratch / CHECKPOINT) as fresh:
+                model.save(fresh)
 
-    if scratch is not None and (scratch / "topics.json").is_file():
-        start = TopicModel.load(scratch)
+    if scratch is not None:
+        start = _begun(name, scratch / CHECKPOINT) or start
     return maximise(used, start, settings=plan, checkpoint=keep)
+
+
+def _begun(name: str, folder: Path) -> TopicModel | None:
+    """The model that an earlier process left; None where it left none, or a damaged one, which is said."""
+    if not folder.is_dir():
+        return None
+    try:
+        return TopicModel.load(folder)
+    except (ArtefactError, InputError) as error:
+        print(f"train {name}: the checkpoint is missing or cut ({error}); starts over", flush=True)
+        return None
 
 
 def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:

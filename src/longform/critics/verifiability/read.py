@@ -19,6 +19,7 @@ import numpy as np
 from longform.core.documents import BadInput, Document, Readout
 from longform.core.text import sentences as text_measures
 from longform.core.text.nouns import ADJECTIVE, NOUN, NounRules
+from longform.core.text.paragraphs import from_lines, single_spaced
 from longform.core.text.rendering import TokenText
 from longform.core.text.sentences import SPLITTERS, sentence_texts
 from longform.critics.verifiability import score
@@ -63,7 +64,9 @@ def read(
         if CONTINUATION not in texts:
             raise BadInput(f"infer {name}: document {document.id!r} has no continuation; use texts of continuations.py")
         written, text = dict(zip(WRITTEN, row, strict=True)), texts[CONTINUATION]
-        text = " ".join((f"{opening.text} {text}" if written["setting"] == "human" else text).split())
+        if written["setting"] == "human":  # people's claims begin with the sentence that models were given
+            text = opening.text + (text if text[:1].isspace() else f" {text}")
+        text = single_spaced(from_lines(text))
         claims = claims_of(text, opening.title or "", SPLITTERS[splitter])
         for part in (text, *(claim.source for claim in claims)):
             grams.update(text_measures.grams(part))

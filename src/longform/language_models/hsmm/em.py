@@ -9,6 +9,7 @@ the table; places of a text that no path over the rows left can reach leave the 
 quadratic in, begin anew, each with its own uneven share of what the model knows of n-grams.
 """
 
+import hashlib
 import itertools
 import json
 import shutil
@@ -23,7 +24,8 @@ import numpy as np
 import torch
 from numba import njit
 
-from longform.core.documents import BadInput
+from longform.core.artefacts import read_json
+from longform.core.documents import ArtefactError, BadInput
 from longform.core.resampling import generator, perplexity
 from longform.language_models.hsmm import compiled, on_device
 from longform.language_models.hsmm.compiled import MASS_FLOOR, ROWS_PER_SLICE, Expectation
@@ -96,13 +98,20 @@ class Fit:
     model: SemiMarkovLM
     history: tuple[Iteration, ...] = ()
 
-    def save(self, folder: Path) -> None:
-        """Write beside the old version and swap the two, so that a kill leaves one whole checkpoint."""
+    def save(self, folder: Path, sealed: bool = False) -> None:
+        """Write beside the old version and swap the two, so that a kill leaves one whole checkpoint.
+
+        Args:
+            folder: where the model and ``history.json`` are written.
+            sealed: whether the digest of each file is written too, by which :meth:`load` tells a damaged one.
+        """
         fresh, stale = (folder.with_name(folder.name + end) for end in (".new", ".old"))
         shutil.rmtree(fresh, ignore_errors=True)
         self.model.save(fresh)
         history = [asdict(step) for step in self.history]
         (fresh / "history.json").write_text(json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        if sealed:
+            (fresh / SEAL).write_text(json.dumps(_digests(fresh)) + "\n", encoding="utf-8")
         shutil.rmtree(stale, ignore_errors=True)
         if folder.exists():
             folder.rename(stale)
@@ -110,14 +119,26 @@ class Fit:
         shutil.rmtree(stale, ignore_errors=True)
 
     @classmethod
-    def load(cls, folder: Path) -> "Fit | None":
-        """Read what :meth:`save` wrote, also when it was killed between its two renames; None where nothing is."""
-        stale = folder.with_name(folder.name + ".old")
-        folder = folder if folder.exists() or not stale.exists() else stale
-        if not folder.is_dir():
-            return None
-        model, history = SemiMarkovLM.load(folder), json.loads((folder / "history.json").read_text(encoding="utf-8"))
+    def load(cls, folder: Path) -> "Fit":
+        """Read what :meth:`save` wrote sealed. Raises ArtefactError: a file is absent, cut, or not the one that was sealed."""
+        seal = folder / SEAL
+        if not seal.is_file() or read_json(seal) != _digests(folder):
+            raise ArtefactError(f"{folder}: a file is missing, cut or damaged; remove the folder to start over")
+        model, history = SemiMarkovLM.load(folder), read_json(folder / "history.json")
         return cls(model, tuple(Iteration(**step) for step in history))
+
+
+SEAL = "digests.json"
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """The digest of every file in a folder but the seal, by name."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if path.name != SEAL:
+            with path.open("rb") as file:
+                found[path.name] = hashlib.file_digest(file, "blake2b").hexdigest()
+    return found
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 EM keeps a checkpoint after each iteration, and one every two minutes inside one, each swapped in whole.
 """
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from longform.core.artefacts import whole
-from longform.core.documents import BadInput, Document
+from longform.core.documents import ArtefactError, BadInput, Document
 from longform.core.resampling import perplexity
 from longform.language_models.device import chosen_device
 from longform.language_models.hsmm.compiled import Expectation
@@ -83,8 +85,9 @@ def by_em(texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scrat
 
     for start in range(restarts):
         folder = scratch / f"start_{start}" / "fit"
-        keeper = Kept(f"train {name} start {start}", folder, plan, choices["num_states"])
-        choices |= {"plan": plan, "seed": seed + start, "start": Fit.load(folder), "keeper": keeper}
+        label = f"train {name} start {start}"
+        keeper = Kept(label, folder, plan, choices["num_states"])
+        choices |= {"plan": plan, "seed": seed + start, "start": resumed_fit(label, folder), "keeper": keeper}
         fitted = fit_em(texts["train"], **choices, validate=validate if plan.until else None)
         model = fitted.model
         floor = max(FLOORS, key=lambda floor: held_out(model.mixed(floor), validation))
@@ -93,6 +96,29 @@ def by_em(texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scrat
     last = best.history[-1]
     print(f"train {name}: training ppl {last.perplexity:.4f}, {last.states_in_use} states in use", flush=True)
     return best
+
+
+def resumed_fit(label: str, folder: Path) -> Fit | None:
+    """The fit to go on from: the one in the folder, or what a kill during its swap left beside it.
+
+    One that is cut or damaged is passed over in one sentence, and where no other is left the fit starts over (None).
+    """
+    damaged = []
+    for ending in ("", ".old", ".new"):
+        place = folder.with_name(folder.name + ending)
+        if not place.is_dir():
+            continue
+        try:
+            fit = Fit.load(place)
+        except ArtefactError:
+            damaged.append(place.name)
+            continue
+        if damaged:
+            print(f"{label}: {', '.join(damaged)} missing or cut; goes on from {place.name}", flush=True)
+        return fit
+    if damaged:
+        print(f"{label}: {', '.join(damaged)} missing or cut; starts over", flush=True)
+    return None
 
 
 def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
@@ -124,7 +150,10 @@ class Kept(Keeper):
         self.since, self.resumed, self.first, path = time.monotonic(), 0, None, self.folder.with_name(SUMS)
         if not path.is_file():
             return None
-        sums = load_file(path)
+        sums = _read_sums(path)
+        if sums is None:
+            print(f"{self.label}: {path.name} is cut or damaged; iteration {number} begins again", flush=True)
+            return None
         of, tokens, lost, blocks = sums["counts"].tolist()
         if of != number:
             return None
@@ -137,8 +166,9 @@ class Kept(Keeper):
         if now - self.saved > EVERY and total.blocks < blocks:
             sums = {"transitions": total.transitions, "segments": total.segments, "nats": [total.log_likelihood]}
             sums["counts"] = [number, total.tokens, total.lost, total.blocks]
+            arrays = {name: np.ascontiguousarray(value) for name, value in sums.items()}
             with whole(self.folder.with_name(SUMS)) as fresh:
-                save_file({name: np.ascontiguousarray(value) for name, value in sums.items()}, fresh)
+                save_file(arrays, fresh, {"digest": _digest(arrays)})
             self.saved = time.monotonic()
         if self.first is None:
             self.first = now, total.tokens
@@ -152,10 +182,31 @@ class Kept(Keeper):
 
     def iteration(self, fit: Fit) -> None:
         """Save the fit, which replaces the sums, and print its line."""
-        fit.save(self.folder)
+        fit.save(self.folder, sealed=True)
         self.folder.with_name(SUMS).unlink(missing_ok=True)
         self.saved = now = time.monotonic()
         if now - self.said > REPORT_EVERY or fit.history[-1].validation_ppl is not None:
             speed = (fit.history[-1].tokens - self.resumed) / max(now - self.since, 1e-9)
             self.said = now
             print(f"{self.label}: {fit.history[-1].line(speed)}", flush=True)
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """One digest of the bytes of named arrays."""
+    digest = hashlib.blake2b()
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(arrays[name].tobytes())
+    return digest.hexdigest()
+
+
+def _read_sums(path: Path) -> dict[str, np.ndarray] | None:
+    """The arrays of a file of sums; None where it is cut, or its bytes are not those that were written."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            names = file.keys()  # the file itself cannot be iterated over
+            arrays = {name: file.get_tensor(name) for name in names}
+            digest = (file.metadata() or {}).get("digest")
+    except SafetensorError:
+        return None
+    return arrays if digest == _digest(arrays) else None
