@@ -10,6 +10,19 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # of an image: each process
     sys.dont_write_bytecode = False
 sys.path.insert(0, str(Path(__file__).parent))
 
+# Files of more than ten processor seconds, longest first: each is one worker's, and none may be left to the end.
+SLOWEST = (
+    "test_topic_model.py", "test_strategies.py", "test_criticize.py", "test_study.py", "test_training.py", "test_repro.py",
+    "test_long_documents.py", "test_hsmm_fitting.py", "test_wikipedia.py", "test_pipeline.py", "test_corpora.py",
+    "test_additions.py", "test_study_app.py", "test_warm.py", "test_statistics.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the slowest files; the others keep their order (so does xdist with ``--no-loadscope-reorder``)."""
+    order = {name: place for place, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
 
 @pytest.fixture
 def two_processes():

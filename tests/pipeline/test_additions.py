@@ -70,6 +70,7 @@ def with_exhibits(folder: Path, paper: str, **exhibits) -> None:
     (target / "expected.yaml").write_bytes((ROOT / "experiments" / paper / "expected.yaml").read_bytes())
 
 
+@pytest.mark.long  # ten stages; test_study.py runs the same kind on a smaller study, test_pipeline.py reads every entry
 def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
     with_exhibits(articles, "deng2022", sections=["table_2"], transitions=["table_12"])
     monkeypatch.chdir(articles)

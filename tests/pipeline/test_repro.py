@@ -217,6 +217,7 @@ def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(sl
 
 
 @linux
+@pytest.mark.long  # the kill is that of the test above, the threads are those of test_warm.py, lost workers those of test_workers.py
 def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_same_bytes(tmp_path, monkeypatch):
     """A nanny puts a new worker in the place of the one that was killed, so a worker joins as well."""
     names = list("abcde")

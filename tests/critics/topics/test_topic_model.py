@@ -9,12 +9,14 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from longform.core.documents import Document, Section
 from longform.core.resampling import generator
+from longform.critics.topics import kernels
 from longform.critics.topics import model as models
 from longform.critics.topics import train as ctm
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
@@ -221,6 +223,15 @@ def expected_bytes() -> str:
     return found.hex()
 
 
+def test_the_compiler_may_fuse_but_not_reorder_sums():
+    loops = [loop for module in (kernels, ctm) for loop in vars(module).values() if isinstance(loop, Dispatcher)]
+    assert len(loops) > 12
+    for loop in loops:
+        allowed = loop.targetoptions.get("fastmath", set())
+        assert allowed is not True and set(allowed or ()) <= {"contract"}, loop.py_func.__name__
+
+
+@pytest.mark.long  # compiles every loop twice; the test above says what the compiler may do to them
 @pytest.mark.skipif(not llvm.get_host_cpu_features().get("fma"), reason="the processor has no fused product and sum")
 def test_an_older_processor_finds_the_same_bits(tmp_path):
     here = Path(__file__)
