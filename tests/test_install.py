@@ -117,6 +117,25 @@ def test_what_is_pinned_satisfies_what_the_package_declares_and_the_hook_is_the_
     assert hook["rev"] == f"v{exact.version}" and [one["id"] for one in hook["hooks"]] == ["ruff-check", "ruff-format"]
 
 
+def test_extras_leave_a_users_environment_its_versions():
+    for extra in ("", *PROJECT["optional-dependencies"]):
+        for name, wanted in ranges(extra).items():
+            assert not any(one.operator in ("==", "===") for one in wanted), f"{extra}: {name}{wanted}"
+    lightning = ranges("models")["pytorch-lightning"]
+    assert [Version(f"2.6.{patch}") in lightning for patch in (2, 3, 4, 6)] == [False, False, True, True]
+
+
+def test_what_real_models_need_is_pinned_beside_what_the_study_needs():
+    declared, pinned = ranges("real"), pins("requirements.txt") | pins("requirements-real.txt")
+    assert declared.keys() <= pinned.keys()
+    for name, wanted in declared.items():
+        (exact,) = pinned[name]
+        assert exact.operator == "==" and Version(exact.version) in wanted, name
+    assert MAKEFILE.index("-r requirements-real.txt") < MAKEFILE.index("--editable '.[real]'")
+    shared = pins("requirements-dev.txt").keys() & pins("requirements-real.txt").keys()
+    assert all(pins("requirements-dev.txt")[name] == pins("requirements-real.txt")[name] for name in shared)
+
+
 def test_every_package_that_the_source_imports_is_declared():
     """By import name; what a declared package brings with it is named here."""
     brought = {"networkx": "dvc", "requests": "pooch", "starlette": "fastapi", "huggingface_hub": "transformers"}

@@ -134,6 +134,7 @@ def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(t
         "shares": {"train": 0.5, "validation": 0.25, "test": 0.25},
     }
     pages, read_whole = encyclopedia.pages(**given), encyclopedia.read_whole(**given).documents
+    assert pages.documents[0].text == "The city of Ada ( ) is old. It lies low.\n\nAda grew."
     assert [d.sections[0].title for d in pages.documents] == ["Ada", "Bel", "Ada"] and pages.facts["unnamed"] == 1
     assert Counter(d.split for d in read_whole) == {"train": 4, "validation": 1}
     (tmp_path / "symmetric.jsonl").write_text(

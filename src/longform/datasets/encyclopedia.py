@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from longform.core.documents import Corpus, Document, InputError, Section
 from longform.core.opening import records
 from longform.core.resampling import SHARES, generator, split_by_seed
+from longform.core.text.paragraphs import single_spaced
 from longform.core.text.sentences import SPLITTERS
 from longform.datasets import wikisection
 from longform.datasets.fever import LABELS, MOST_TOKENS, plain
@@ -30,7 +31,7 @@ _NAMED = re.compile(r"^(?:The (?:city|town) of )?([^,(]+?) ?(?:[,(]| (?:is|was|a
 def pages(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES, splitter: str = "rules") -> Corpus:
     """Every article as one section under its page's name; arguments and facts as :func:`wikisection.build`, and articles without a name."""
     corpus = wikisection.build(name=name, seed=seed, raw=raw, shares=shares, splitter=splitter)
-    texts = [(document, " ".join(document.text.split())) for document in corpus.documents]
+    texts = [(document, single_spaced(document.text)) for document in corpus.documents]
     named = [(document, found[1], text) for document, text in texts if (found := _NAMED.match(text))]
     documents = [replace(document, sections=(Section(title, text),)) for document, title, text in named]
     return Corpus(documents, facts={**corpus.facts, "unnamed": len(texts) - len(named)})

