@@ -8,12 +8,15 @@ from typing import Any
 
 from dvc.repo import Repo
 
-from longform.core.artefacts import read_yaml
-from longform.core.calls import function, source_of
+from longform.core.calls import function
+from longform.core.code_names import Request, source_of
 from longform.core.experiment import Experiment
+from longform.core.source_code import AT_IMPORT, Closure, SourceTree
+from longform.pipeline.code import code_file, read_entry_points, source_tree
 from longform.pipeline.criticism import READING
 from longform.pipeline.scale import parameters
 from longform.pipeline.scoring import KINDS
+from longform.pipeline.stale import closures
 from longform.pipeline.texts import FROM_FILES, SLOTS
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +28,7 @@ WRITE = {"name", "seed", "model", "scratch", "prefixes", "titles", "packing"}
 READ = {"documents", "truth", "reader", "reader_truth", "seed", "name", "splits", "titles"}
 
 
+@cache
 def experiment(scale: str = "") -> Experiment:
     asked = Experiment(ROOT)
     if scale:
@@ -76,13 +80,30 @@ def stages():
 
 
 @cache
+def tree() -> SourceTree:
+    return source_tree(ROOT / "src")
+
+
+@cache
+def starts() -> dict[str, list[Request]]:
+    """The functions that each kind of stage calls by name, by its file below data/code."""
+    return read_entry_points(ROOT, tree())
+
+
+def code_of(words: list[str]) -> Closure:
+    """What a stage runs, from the words of its command."""
+    return code_in(code_file(words))
+
+
+@cache
+def code_in(file: str) -> Closure:
+    """What the stages run whose code a file below data/code hashes."""
+    return tree().closure(starts()[file])
+
+
+@cache
 def known_entries():
     return list(entries(experiment()))
-
-
-def code_of(stage) -> list[Path]:
-    """Paths below the package that a stage lists."""
-    return [Path(str(dep)).relative_to("src/longform") for dep in stage.deps if str(dep).startswith("src/longform/")]
 
 
 def critics() -> list[Path]:
@@ -90,10 +111,21 @@ def critics() -> list[Path]:
     return sorted(path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("critics/*/__init__.py"))
 
 
+@cache
+def stage_closures() -> dict[str, Closure]:
+    """What each stage of dvc.yaml runs."""
+    return closures(ROOT, tree())
+
+
 def stale_after_an_edit(folder: Path) -> list[str]:
-    """Stages that run again when a docstring in a folder changes: their results stay, so nothing behind them runs."""
-    touched = (s for s in stages() if any(d.is_relative_to(folder) or folder.is_relative_to(d) for d in code_of(s)))
-    return [stage.addressing for stage in touched]
+    """Stages that run code of a folder."""
+    prefix = f"longform.{'.'.join(folder.parts)}."
+    found = stage_closures()
+    return [
+        stage
+        for stage, code in found.items()
+        if any(places and f"{m}.".startswith(prefix) for m, places in code.items())
+    ]
 
 
 def lines(pattern: str) -> int:
@@ -101,10 +133,14 @@ def lines(pattern: str) -> int:
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.glob(pattern))
 
 
-def behind_a_cell_of_table_2() -> set[Path]:
-    """Modules that are imported between the scores of a system and the cell that shows its Latent PPL."""
-    score, report = (starts(words.split()) for words in ("score articles section_order", "report deng2022 sections"))
-    return closure(Path("core/stages.py"), *score) | closure(*report)
+def behind_a_cell_of_table_2() -> set[str]:
+    """Modules with code that runs between the scores of a system and the cell that shows its Latent PPL.
+
+    Records that the paper's other tables derive are none of it.
+    """
+    report = [start for start in starts()["report/deng2022/sections.json"] if start[1] not in ("derived", AT_IMPORT)]
+    codes = code_of(["score", "articles", "section_order"]), tree().closure(report)
+    return {module for code in codes for module, places in code.items() if places}
 
 
 def figures() -> dict[str, int]:
@@ -114,37 +150,6 @@ def figures() -> dict[str, int]:
             "lines of parameters": lines("params.yaml") + lines("experiments/*/params.yaml"), "stages": len(stages()),
             "lines of dvc.lock": lines("dvc.lock"),
             "modules behind a cell of Table 2": len(behind_a_cell_of_table_2())}  # fmt: skip
-
-
-def starts(words: list[str]) -> set[Path]:
-    """The modules that a stage's command runs, from its words and the parameters."""
-    stage, *names = words
-    known = known_entries()
-
-    def of(prefix: str, below: bool = True) -> set[Path]:
-        codes = {code for place, code, *_ in known if place == prefix or (below and place.startswith(prefix + "."))}
-        return {path for code in codes if (path := _file("longform." + code.replace("/", ".")))}
-
-    if stage in ("report", "ledger"):
-        settings = read_yaml(ROOT / "experiments" / names[0] / "params.yaml")["reports"][names[1]] if names else {}
-        codes = {settings.get("code"), *((e or {}).get("code") for e in settings.get("exhibits", {}).values())} - {None}
-        return {Path("pipeline/reports.py")} | {p for c in codes if (p := _file("longform." + c.replace("/", ".")))}
-    if stage in ("train", "read", "score"):
-        critic = f"{names[0]}.critics.{names[1]}"
-        if stage == "score":
-            return {Path("pipeline/scoring.py")} | of(f"{critic}.scores")
-        return {Path("pipeline/criticism.py")} | of(f"{critic}.{'train' if stage == 'train' else 'readings'}")
-    own = {
-        "corpus": lambda: of(f"corpora.{names[0]}") | of(f"corpora_from_files.{names[0]}"),
-        "tokenizer": lambda: of(f"{names[0]}.tokenizer"),
-        "language_model": lambda: of(f"models.{names[2]}", below=False) or {Path("language_models/causal_lm.py")},
-        "generate": lambda: of(f"models.{names[2]}.sampling") or {Path("decoding/long_documents.py")},
-        "complete": lambda: {Path("decoding/completions.py")},
-        "decode": lambda: {Path("decoding/continuations.py")},
-    }
-    if stage not in own:
-        return {Path("pipeline/scoring.py")}  # ratings and curve
-    return {Path("pipeline/texts.py")} | own[stage]()
 
 
 def entries(experiment: Experiment) -> Iterator[Entry]:

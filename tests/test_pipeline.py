@@ -5,6 +5,9 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import reduce
+from itertools import product
+from operator import getitem
 from pathlib import Path
 
 import pytest
@@ -13,8 +16,11 @@ from dvc.utils.serialize import modify_yaml
 from networkx import descendants
 
 from experiments.differences import IDENTITY
+from longform.core.artefacts import read_yaml
 from longform.core.calls import arguments
 from longform.core.documents import BadInput
+from longform.core.stages import STAGES
+from longform.pipeline.code import code_file, entry_points
 from tests import shape
 from tests.shape import MODULES, PACKAGE, ROOT, closure, imports, room, stages
 
@@ -97,14 +103,103 @@ def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_
         above = False
 
 
-def test_every_stage_lists_the_modules_that_it_runs():
+def test_every_stage_depends_on_the_hashes_of_the_code_that_it_runs():
     for stage in stages():
-        listed = shape.code_of(stage)
+        code = [str(dep) for dep in stage.deps if str(dep).startswith(("data/code", "src"))]
+        if stage.name == "code":
+            papers = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("experiments/*/params.yaml")}
+            assert papers | {"src/longform", "params.yaml"} <= {str(dep) for dep in stage.deps}
+            continue
         words = stage.cmd.partition("longform.pipeline ")[2].split()
-        for module in closure(Path("core/stages.py"), *shape.starts(words)):
-            silent = module.name == "__init__.py" and not imports(module)
-            known = any(module == dep or dep in module.parents for dep in listed)
-            assert known or silent, f"{stage.addressing} runs {module}, but dvc.yaml does not list it"
+        assert code == [f"data/code/{code_file(words)}"], stage.addressing
+        entry = f"longform.pipeline.{STAGES[words[0]]}"
+        functions = {
+            name
+            for place in shape.code_of(words)[entry]
+            for name in shape.tree().module(entry).definitions[place].names
+        }
+        assert words[0] in functions and not functions & (STAGES.keys() - {words[0]})
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_stage_of_a_scale_has_a_file_of_hashes(scale):
+    params = shape.experiment(scale).params
+    reports = {path.parent.name: read_yaml(path)["reports"] for path in ROOT.glob("experiments/*/params.yaml")}
+    written = entry_points(params, reports, shape.tree())
+    wanted = set(code_files(params))
+    assert len(wanted) > 50 and wanted <= written.keys()
+
+
+def code_files(params):
+    """The files of hashes that stages of dvc.yaml depend on, crossed as DVC crosses them."""
+    for stage in yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"].values():
+        body = stage.get("do", stage)
+        files = [dep.removeprefix("data/code/") for dep in body["deps"] if dep.startswith("data/code/")]
+        named = {"item": stage["foreach"]} if "foreach" in stage else stage.get("matrix", {})
+        lists = {name: list(reduce(getitem, place[2:-1].split("."), params)) for name, place in named.items()}
+        for chosen in product(*lists.values()):
+            for file in files:
+                for name, value in zip(lists, chosen, strict=True):
+                    key = "key" if "foreach" in stage and "${key}" in file else "item"
+                    file = file.replace(f"${{{key}.{name}}}", value).replace(f"${{{key}}}", value)
+                assert "$" not in file
+                yield file
+
+
+def test_the_code_of_a_stage_holds_every_function_that_its_entry_names():
+    """The functions are found by importing them here, by reading the source files there."""
+    checked = 0
+    for place, _, function, *_ in shape.known_entries():
+        head, *keys = place.split(".")
+        if head in ("corpora", "corpora_from_files"):
+            file = f"corpus/{keys[0]}.json"
+        elif head == "models" and len(keys) == 1:
+            file = f"language_model/{keys[0]}.json"
+        elif keys[0] == "critics":
+            stage = {"train": "train", "readings": "read", "scores": "score"}[keys[2]]
+            file = f"{stage}/{head}/{keys[1]}.json"
+        else:
+            continue
+        if hasattr(function, "__name__"):  # a partial has none
+            reached = shape.code_in(file)[function.__module__]
+            wanted = shape.tree().module(function.__module__).places[function.__name__]
+            assert wanted and set(wanted) <= reached, place
+            checked += 1
+    assert checked > 150
+
+
+def test_what_is_called_by_name_is_known_to_the_stage_that_hashes_code():
+    """Importing a module whose name is made at run time hides it from whoever reads source files."""
+    calls = re.compile(r"(?:import_module|__import__|run_module|run_path)\((?![\"'])")
+    hiding = {module.as_posix() for module in MODULES if calls.search((PACKAGE / module).read_text(encoding="utf-8"))}
+    settings = {"core/calls.py", "core/stages.py", "reporting/papers/__init__.py"}  # longform.pipeline.code reads them
+    foreign = {"language_models/sentence_features.py", "pipeline/workers.py"}  # modules of other packages
+    assert hiding == settings | foreign
+    steps = {f"longform.pipeline.{name}" for name in set(STAGES.values())}
+    texts = {
+        text for step in steps for definition in shape.tree().module(step).definitions for text in definition.texts
+    }
+    named = {request for text in texts if "/" in text for request in shape.tree().named_in(text)}
+    known = {module for starts in shape.starts().values() for module, _ in starts}
+    published = "longform.language_models.checkpoints"  # of a scale: no default model is a published one
+    assert {module for module, _ in named} - known == {published}
+
+
+def test_every_data_file_of_the_package_is_part_of_the_code_that_reads_it():
+    rooms = ("core", "datasets", "critics", "reporting")
+    files = {path for room in rooms for path in (PACKAGE / room).rglob("*") if path.is_file()}
+    data = {path.relative_to(PACKAGE.parent).as_posix() for path in files if path.suffix not in (".py", ".pyc")}
+    hashed = {path for starts in shape.starts().values() for path in shape.tree().hashes(shape.tree().closure(starts))}
+    assert data and data <= hashed
+
+
+def test_an_edit_of_one_training_leaves_the_others_alone():
+    trainings = {stage.addressing for stage in stages() if stage.name.startswith("language_model_")}
+    translators = {name for name in trainings if "autoregressive" in name}
+    assert len(translators) == 2 and len(trainings) > 10
+    assert trainings & set(shape.stale_after_an_edit(Path("language_models/translation"))) == translators
+    for critic in shape.critics():
+        assert not trainings & set(shape.stale_after_an_edit(critic)), critic
 
 
 def test_the_repository_stays_small_an_edit_in_a_critic_reaches_it_alone_and_no_report_waits_for_half_of_the_stages():

@@ -59,14 +59,16 @@ def test_other_commands_and_wrong_entries_hold_no_gpu(default):
 
 
 def test_a_reading_that_loads_a_network_alone_makes_its_stage_hold_one(tmp_path, monkeypatch):
-    package = tmp_path / "critics" / "own"
-    package.mkdir(parents=True)
+    package = tmp_path / "longform"
+    critic = package / "critics" / "own"
+    critic.mkdir(parents=True)
+    (package / "language_models").mkdir()
+    (package / "language_models" / "device.py").write_text("def placed():\n    pass\n")
     lazy = "def read():\n    from longform.language_models.device import placed\n"
-    (package / "words.py").write_text(lazy + "def count():\n    pass\n")
-    (package / "chain.py").write_text("from longform.critics.own import words\n")
-    (package / "direct.py").write_text("import longform.language_models.device\n")
+    (critic / "words.py").write_text(lazy + "def count():\n    pass\n")
+    (critic / "chain.py").write_text("from longform.critics.own import words\n\ndef read():\n    words.count()\n")
+    (critic / "direct.py").write_text("import longform.language_models.device\n")
     monkeypatch.setattr(devices, "SOURCE", tmp_path)
-    devices._imports.cache_clear()
 
     def held(*codes):
         readings = {f"reading {number}": {"code": code} for number, code in enumerate(codes)}
@@ -74,8 +76,5 @@ def test_a_reading_that_loads_a_network_alone_makes_its_stage_hold_one(tmp_path,
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
         return uses_gpu(OURS + "read study own", Experiment(tmp_path))
 
-    try:
-        assert held("words") and held("direct") and held("chain", "words")
-        assert not held("words.count") and not held("chain")
-    finally:
-        devices._imports.cache_clear()
+    assert held("words") and held("direct") and held("chain", "words")
+    assert not held("words.count") and not held("chain")

@@ -32,11 +32,6 @@ def module(place: str, code: Any) -> Any:
     return importlib.import_module(name)
 
 
-def source_of(critic: str, code: str) -> str:
-    """Where a critic's code lies: a module of its folder, or, with a slash, any path below ``src/longform``."""
-    return code if "/" in code else f"critics/{critic}/{code}"
-
-
 def function(place: str, code: Any, name: str) -> Callable[..., Any]:
     """The function or class of a module, by name. Raises BadInput: no such module, or it has none of that name."""
     home = module(place, code)

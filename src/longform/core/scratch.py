@@ -1,6 +1,5 @@
 """Checkpoints of unfinished stages: kept outside DVC's outputs, so that a killed run is taken up, never mistaken for another."""
 
-import ast
 import hashlib
 import json
 import shutil
@@ -13,6 +12,7 @@ from longform.core.artefacts import read_json, write_json
 from longform.core.documents import ArtefactError
 from longform.core.experiment import Experiment
 from longform.core.processes import first_process
+from longform.core.source_code import EVERYTHING, SourceTree
 
 HARDWARE = ("threads", "workers")  # settings that say how a stage runs, not what comes out
 SOURCES = Path(__file__).parents[2]
@@ -69,29 +69,7 @@ def _digest(path: Path) -> str:
 
 
 def _code(code: str) -> str:
-    """One hash over the statements of a module and of all modules that it imports; comments and docstrings are none."""
-    place = SOURCES / "longform" / code
-    waiting = set(place.rglob("*.py")) if place.is_dir() else {place.with_suffix(".py")}
-    trees: dict[Path, str] = {}
-    while waiting:
-        path = waiting.pop()
-        if path in trees or not path.is_file():
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            names = [name.name for name in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-            if isinstance(node, ast.ImportFrom):  # what is taken out of a module may be a module too
-                names = (
-                    [node.module, *(f"{node.module}.{name}" for name in names)]
-                    if node.module and not node.level
-                    else []
-                )
-            for module in (SOURCES.joinpath(*name.split(".")) for name in names if name.split(".")[0] == "longform"):
-                waiting |= {module.with_suffix(".py"), module / "__init__.py"}
-        for node in ast.walk(tree):
-            documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            if documented and ast.get_docstring(node, clean=False) is not None:  # type: ignore[arg-type]
-                del node.body[0]  # type: ignore[attr-defined]
-        trees[path] = ast.dump(tree)
-    text = "\n".join(f"{path.relative_to(SOURCES)} {trees[path]}" for path in sorted(trees))
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    """One hash over the code of a module and all that it uses; comments and docstrings are none."""
+    tree = SourceTree(SOURCES)
+    hashes = tree.hashes(tree.closure([(f"longform.{code.replace('/', '.')}", EVERYTHING)]))
+    return hashlib.blake2b(json.dumps(hashes).encode(), digest_size=16).hexdigest()

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from longform.core.artefacts import read_arrays, read_corpus, whole, write_readout
-from longform.core.calls import call, function, source_of
+from longform.core.calls import call, function
+from longform.core.code_names import source_of
 from longform.core.documents import SPLITS, BadInput, Readout, with_cut_texts
 from longform.core.experiment import Experiment, System, chosen_systems
 from longform.core.processes import first_process, side_by_side

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from longform.core.artefacts import read_corpus, read_json, read_readout, whole, write_json
-from longform.core.calls import arguments, call, function, module, source_of
+from longform.core.calls import arguments, call, function, module
+from longform.core.code_names import source_of
 from longform.core.critic import Describing, Grouping, Tally, clustered, compare, estimate, signature, unit_scores
 from longform.core.documents import BadInput, Readout
 from longform.core.experiment import Experiment, System, chosen_systems, near
