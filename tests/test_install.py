@@ -233,3 +233,33 @@ def test_make_lets_python_keep_compiled_modules():
     show = ["make", "--eval", 'show: ; @echo "[$$PYTHONDONTWRITEBYTECODE]"', "show"]
     image = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     assert subprocess.run(show, cwd=ROOT, capture_output=True, text=True, env=image, check=True).stdout == "[]\n"
+
+
+STOP = """
+import os, signal, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r} and not self.__dict__.get("stopped"):
+            self.stopped = True
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except BaseException as error:
+                {swallow}
+sys.meta_path.insert(0, Stop())
+"""
+
+
+@pytest.mark.parametrize(("module", "swallow"), [
+    ("argparse", "raise"), ("longform.core.documents", "pass"),  # before texts are read
+    ("rich.progress", "pass"), ("rich.progress", "raise SystemExit(1) from error"),  # when the critics begin
+])  # fmt: skip
+def test_ctrl_c_is_one_sentence_and_code_130_while_modules_load(tmp_path, module, swallow):
+    """Sent from inside an import, which lets it through, swallows it, or turns it into an exit."""
+    rows = [f'{{"text": "The river {n} runs by the town {n}. The town is old."}}\n' for n in range(14)]
+    (tmp_path / "texts.jsonl").write_text("".join(rows), encoding="utf-8")
+    code = "import re, typing, collections.abc\n" + STOP.format(module=module, swallow=swallow)
+    command = "from longform.cli import main\nsys.exit(main(sys.argv[1:]))"
+    sides = [tmp_path / "texts.jsonl", tmp_path / "texts.jsonl", "--out", tmp_path / "out"]
+    done = fresh(code + command, "criticize", *sides)
+    *_, said = done.stderr.splitlines()
+    assert done.returncode == 130 and said.startswith("longform: stopped") and "Traceback" not in done.stderr
