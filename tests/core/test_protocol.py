@@ -13,6 +13,8 @@ import longform.critics
 import longform.evaluation
 from longform.core import resampling
 from longform.core.critic import Attributing, Critic, SumScored, Tally, compare, estimate, resampled_scores, signature
+from longform.core.documents import of_splits
+from longform.core.markov_chain import BigramCritic
 from longform.core.resampling import (
     generator,
     logsumexp,
@@ -21,7 +23,13 @@ from longform.core.resampling import (
     resampled_rows,
     sign_flip_test,
 )
+from longform.core.text.entity_grids import found_grids
+from longform.critics.coreference import rules
+from longform.critics.coreference.score import KneserNeyCritic
+from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.critics.repetition import score as repetition
+from longform.critics.section_order import read as section_order
 from tests.refusals import refuses
 
 
@@ -221,3 +229,21 @@ def test_parts_sum_to_what_is_scored(name):
         pooled += [part.ravel() for part in singly]
     values = np.concatenate(pooled)
     assert np.ptp(values[~np.isnan(values)]) > 0  # parts differ, so they can point at something
+
+
+@pytest.mark.parametrize("texts", [["A plain text.", "Another one."], "A plain text."])
+def test_plain_texts_in_place_of_units_or_documents_are_told_apart(texts):
+    """Their method ``split`` is no split, so that readers took none of them and said nothing."""
+    for critic, method in ((Perplexity(), "tally"), (Perplexity(), "attribute"), (BigramCritic(), "fit"),
+                           (KneserNeyCritic(), "fit"), (RoleTransitions(), "fit"), (MeanValue(), "fit")):  # fmt: skip
+        who = f"{type(critic).__name__}.{method}: "
+        refuses(f"^{who}got plain text; give units that its reader makes", getattr(critic, method), texts)
+    readers = (
+        lambda: repetition.read(documents=texts, splits=["test"]),
+        lambda: rules.read(documents=texts, splits=["test"]),
+        lambda: section_order.read_gold(documents=texts, splits=["test"]),
+        lambda: found_grids(texts, lambda sentence: []),
+    )
+    for reader in readers:
+        refuses("got plain text; give documents", reader)
+    refuses("got plain text; give documents", of_splits, texts, ["test"], "topics")

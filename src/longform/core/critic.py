@@ -4,21 +4,24 @@ What a critic may offer beyond these three are small protocols, asked for by ``i
 scores are functions of their columns' sums: all resamples are then one product of counts and tally, and one call of the score.
 """
 
+import functools
 import math
 from abc import ABC
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
-from longform.core.documents import BadInput
+from longform.core.documents import BadInput, refuse_plain_text
 from longform.core.resampling import blocks, occurrences, percentile_interval, ratio, resampled_rows
 from longform.core.trainings import two_level_interval
 
 TIE = 1e-12  # share of the largest score within which a permuted difference equals the observed one
 Better = Literal["higher", "lower", "nearer_real"]
 Unit_contra = TypeVar("Unit_contra", contravariant=True)
+UNITS = "units that its reader makes from documents; for texts as they are call longform.criticize.criticize"
+OF_UNITS = ("fit", "tally", "attribute", "coherence", "describe", "groups")  # methods of critics that are given units
 FITTED = {"fitted": True}  # metadata of a field that fitting sets: no setting, so no part of a signature
 
 
@@ -104,9 +107,13 @@ class SumScored(ABC):
             named = {"attributed": named["divided"][:1], **named}
         for name, value in named.items():
             setattr(cls, name, value)
+        for name in OF_UNITS:
+            if name in vars(cls):
+                setattr(cls, name, _refusing_texts(vars(cls)[name]))
 
     def fit(self, real: Sequence[Any]) -> Self:
         """Itself: nothing is fitted, unless a subclass says otherwise."""
+        refuse_plain_text(real, f"{type(self).__name__}.fit", UNITS)
         return self
 
     def judged(self, units: Sequence[Any]) -> Sequence[Any]:
@@ -120,6 +127,17 @@ class SumScored(ABC):
     def score(self, tally: Tally) -> float:
         """The one number."""
         return float(self.of_sums(sums_of(tally)))
+
+
+def _refusing_texts(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A critic's method that says what it wants where it is given texts instead of units."""
+
+    @functools.wraps(method)
+    def checked(self: Any, units: Sequence[Any], *rest: Any, **named: Any) -> Any:
+        refuse_plain_text(units, f"{type(self).__name__}.{method.__name__}", UNITS)
+        return method(self, units, *rest, **named)
+
+    return checked
 
 
 def sums_of(tally: Tally) -> Sums:

@@ -142,9 +142,23 @@ def _holds_words(value: Any) -> bool:
     return False
 
 
+def refuse_plain_text(
+    given: Sequence[Any], who: str, wanted: str = "documents: Document(name, 'test', (Section(None, text),))"
+) -> None:
+    """Raises BadInput: a text, or a list of texts, where ``who`` takes what is ``wanted``."""
+    if isinstance(given, str) or (isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], str)):
+        raise BadInput(f"{who}: got plain text; give {wanted}")
+
+
+def in_splits(documents: Sequence[Document], splits: Sequence[str], who: str = "reader") -> list[Document]:
+    """The documents of some splits, maybe none. Raises BadInput: plain text, whose method ``split`` is no split."""
+    refuse_plain_text(documents, who)
+    return [document for document in documents if document.split in splits]
+
+
 def of_splits(documents: Sequence[Document], splits: Sequence[str], who: str) -> list[Document]:
-    """The documents of some splits, for a reader called ``who``. Raises BadInput: there is none."""
-    chosen = [document for document in documents if document.split in splits]
+    """The documents of some splits, for a reader called ``who``. Raises BadInput: there is none, or plain text."""
+    chosen = in_splits(documents, splits, who)
     if not chosen:
         raise BadInput(f"{who}: got no document of splits {list(splits)}; fix splits or the corpus")
     return chosen

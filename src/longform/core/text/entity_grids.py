@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout, Unit, ragged
+from longform.core.documents import BadInput, Document, Readout, Unit, ragged, refuse_plain_text
 from longform.core.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.core.text.nouns import NounRules
 from longform.core.text.sentences import sentence_texts, spacy_pipeline
@@ -129,7 +129,8 @@ def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarr
 
 
 def found_grids(documents: Sequence[Document], finder: Callable[[str], Sequence[tuple[str, str]]]) -> list[Grid]:
-    """Grids from a function that finds (noun, role) in a sentence."""
+    """Grids from a function that finds (noun, role) in a sentence. Raises BadInput: plain text instead of documents."""
+    refuse_plain_text(documents, "entity grids")
     grids = []
     for document in documents:
         found = [finder(sentence) for sentence in sentence_texts(document.text)]

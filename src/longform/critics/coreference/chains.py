@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, ragged
+from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, in_splits, ragged
 from longform.core.text.rendering import pack
 from longform.core.text.sentences import sentences
 from longform.critics.coreference.person_mentions import GENDERS, NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
@@ -145,7 +145,7 @@ def read_with(
         raise BadInput(
             f"film_filter is {film_filter!r}, allowed are {sorted(filter(None, FILM_FILTERS))} or null; fix it"
         )
-    documents = [document for document in documents if document.split in splits]
+    documents = in_splits(documents, splits)
     kept = [document for document in documents if FILM_FILTERS[film_filter](document)]
     read = {chain.unit_id: chain for chain in read_chains(kept, resolver, singletons)}
     chains = [read.get(d.id) or PersonChain(d.id, d.split, (), valid=False) for d in documents]

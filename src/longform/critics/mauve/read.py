@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from longform.core.documents import Document, Readout
+from longform.core.documents import Document, Readout, in_splits
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.tokenizers import padded
@@ -31,7 +31,7 @@ def read(
     """
     tokenizer, network = load_tokenizer(reader), load_reader(reader, AutoModel)
     limit = capacity.window_size(network, MAX_TOKENS)
-    chosen = [document for document in documents if document.split in splits]
+    chosen = in_splits(documents, splits)
     rows = [tokenizer(document.text, verbose=False)["input_ids"] for document in chosen]
     if batch is None:
         batch = 1 if network.device.type == "cpu" else ON_DEVICE

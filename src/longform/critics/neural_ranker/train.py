@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from longform.core.artefacts import read_json
-from longform.core.documents import BadInput, Document, Readout
+from longform.core.documents import BadInput, Document, Readout, in_splits
 from longform.core.resampling import derived_seed, generator
 from longform.core.text.permutations import TASKS, shuffled_orders
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
@@ -150,7 +150,7 @@ def fit(
 def read(*, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]) -> Readout:
     """``text_score`` float64 (units,): nan for a text of fewer than two sentences."""
     ranker = open_ranker(reader)
-    chosen = [document for document in documents if document.split in splits]
+    chosen = in_splits(documents, splits)
     scores = []
     for text in split_sentences(chosen, ranker.splitter):
         rows = ranker.frozen.encoder.encode(text, f"infer {name}")

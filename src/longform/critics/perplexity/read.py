@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout, ragged
+from longform.core.documents import BadInput, Document, Readout, in_splits, ragged
 from longform.datasets.hsmm_language import language_from_truth
 from longform.language_models import capacity
 from longform.language_models.hsmm.model import SemiMarkovLM
@@ -48,7 +48,7 @@ def read(
     size = positions if window is None else window
     if not 2 <= size <= positions:
         raise BadInput(f"infer {name}: window is {size!r}, allowed is 2 to {positions}; fix the entry")
-    chosen = [document for document in documents if document.split in splits]
+    chosen = in_splits(documents, splits)
     log_probs = open_reader(network, batch * size, share=False, label=f"infer {name}").read
     if preset == "paper":
         rows = [article_ids(document, tokenizer, titles) for document in chosen]
@@ -85,7 +85,7 @@ def read(
 
 def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequence[str]) -> Readout:
     """A text's log-likelihood (sum over segmentations and states) stands at its last token, zero before it."""
-    chosen = [document for document in documents if document.split in splits]
+    chosen = in_splits(documents, splits)
     texts = [document.text.split() for document in chosen]
     totals = SemiMarkovLM.load(reader).log_likelihood(texts)
     rows = [[0.0] * (len(text) - 1) + [total] if text else [] for text, total in zip(texts, totals, strict=True)]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from longform.core.critic import Sums, SumScored, Tally
-from longform.core.documents import Document, Readout
+from longform.core.documents import Document, Readout, in_splits
 from longform.core.resampling import ratio
 from longform.core.text.rendering import TokenText, texts_to_readout
 
@@ -85,8 +85,7 @@ def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
     numbers: dict[str, int] = {}
     nothing = np.zeros(0, dtype=np.int64)
     units = []
-    for document in documents:
-        if document.split in splits:
-            row = [numbers.setdefault(word, len(numbers)) for word in document.text.split()]
-            units.append(TokenText(document.id, document.split, np.array(row, dtype=np.int64), nothing))
+    for document in in_splits(documents, splits):
+        row = [numbers.setdefault(word, len(numbers)) for word in document.text.split()]
+        units.append(TokenText(document.id, document.split, np.array(row, dtype=np.int64), nothing))
     return texts_to_readout(units)

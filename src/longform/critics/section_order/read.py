@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, of_splits
+from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, in_splits, of_splits
 from longform.core.resampling import derived_seed
 from longform.language_models import checkpoints
 from longform.language_models.lightning import Learner, fit_learner
@@ -124,7 +124,7 @@ def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> 
 def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
     """One chain of titles per document; a document with an untitled section is an invalid chain."""
     chains = []
-    for document in (d for d in documents if d.split in splits):
+    for document in in_splits(documents, splits):
         titles = tuple(section.title for section in document.sections if section.title is not None)
         whole = len(titles) == len(document.sections)
         chains.append(Chain(document.id, document.split, titles if whole else (), valid=whole))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from longform.core.artefacts import read_json
-from longform.core.documents import BadInput, Document, Readout, grouped, ragged
+from longform.core.documents import BadInput, Document, Readout, grouped, in_splits, ragged
 from longform.core.text.sentences import sentence_texts
 from longform.critics.world_grammar import slots
 from longform.critics.world_grammar.score import REFUSED
@@ -279,7 +279,7 @@ def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) 
     if name not in DOMAINS:
         raise BadInput(f"{reader}: domain is {name!r}, allowed are {sorted(DOMAINS)}, whose grammar is known")
     derive = recogniser(name).read
-    chosen = [document for document in documents if document.split in splits]
+    chosen = in_splits(documents, splits)
     rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]
     names = sorted({one.frame for row in rows for one in row if one.frame is not None})
     places: dict[str | None, int] = {None: REFUSED} | {name: place for place, name in enumerate(names)}
