@@ -150,6 +150,16 @@ def test_a_grid_in_blocks_is_scored_as_its_blocks_are_one_by_one():
         np.testing.assert_allclose(parts[row], np.concatenate([np.zeros(0), *sums]))
 
 
+def test_critics_are_left_out_where_no_halving_has_what_they_need():
+    """A check that failed at the first halving was not asked again at the others."""
+    real, made = texts("nobody", 20, size=3), texts("nobody here", 20, size=3, split="generated")
+    compared = ComparedTexts.of([*real, *made])
+    refuses("^0 of 20 real texts mention a person twice; 8 must$", judge, panel("persons"), compared, 1)
+    refuses(
+        "^none of the 10 real texts that teach it has 4 sentences with nouns$", judge, panel("entity grid"), compared, 1
+    )
+
+
 def test_copies_are_found_whether_whole_shuffled_or_edited_and_others_are_not():
     own = texts("own", 12, size=10)
     rng = generator("shuffle")

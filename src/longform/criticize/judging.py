@@ -134,31 +134,38 @@ def judge(
     if panel.absent:
         raise BadInput(panel.absent)
     equal = texts.equal[panel.measure]
+    compared = {document.id: document for document in equal.generated}
     parts: list[_Part] = []
     blame: Blame = {}
     error: BadInput | None = None
-    units: list[Any] = []
+    read_again = panel.learns == "reading"
+    units = [] if read_again else _read(panel, equal.documents)
     for number in range(panel.halvings):
         if panel.learns == "nothing":
             half = Halves(frozenset(), frozenset(document.id for document in equal.real))
         else:
             half = halves(texts.real, texts.sources, number)
         try:
-            if not units or panel.learns == "reading":
-                again = panel.learns == "reading"
-                units = panel.read(_labelled(equal, half) if again else equal.documents)
-                if panel.check is not None:
-                    panel.check(units)
+            if read_again:
+                units = _read(panel, _labelled(equal, half))
             part, judged = _part(panel, units, half, texts.sources)
         except BadInput as problem:
             error = error or problem
             continue
         parts.append(part)
         own = [unit for unit in judged if unit.unit_id not in blame]
-        blame |= _blame(panel, part.fitted, own, {document.id: document for document in equal.generated})
+        blame |= _blame(panel, part.fitted, own, compared)
     if not parts:
         raise error or BadInput("no text could be read")
     return _combined(panel, parts, blame, texts, seed, resamples, permutations)
+
+
+def _read(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
+    """The units of texts. Raises BadInput: the critic does not apply, or there is too little to judge."""
+    units = panel.read(documents)
+    if panel.check is not None:
+        panel.check(units)
+    return units
 
 
 def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:

@@ -236,7 +236,9 @@ class BlockedRoles(SumScored, better="higher", divided=("logprob", "cells"), par
     roles: RoleTransitions = field(default_factory=RoleTransitions)
 
     def fit(self, real: Sequence[BlockedGrid]) -> "BlockedRoles":
-        """Count the transitions within the blocks of coherent texts."""
+        """Count the transitions within the blocks of coherent texts. Raises BadInput: no text has a block with nouns."""
+        if not any(len(grid.owners) for grid in real):
+            raise BadInput(f"none of the {len(real)} real texts that teach it has {BLOCK} sentences with nouns")
         return replace(self, roles=self.roles.fit([_side_by_side(real)]))
 
     def tally(self, units: Sequence[BlockedGrid]) -> Tally:
