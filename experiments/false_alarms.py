@@ -356,7 +356,7 @@ def rate(record: Mapping[str, Any], critic: str, kind: str, collection: str = ""
 def table(record: Mapping[str, Any]) -> str:
     """Markdown: rates in percent with exact 95 % intervals; power in each collection."""
     lines = [
-        "| critic | random halves | unequal lengths | the same, not cut | damage | cities | stories | both |",
+        "| critic | random halves | unequal lengths | not cut | damage | power: cities | stories | both |",
         "|---|---|---|---|---|---|---|---|",
     ]
     damages = {critic: damage for critic, (damage, _) in DAMAGES.items()}
@@ -365,12 +365,15 @@ def table(record: Mapping[str, Any]) -> str:
         cells = [_percent(*rate(record, critic, kind)) for kind in ("halves", "unequal", "uncut")]
         power = [_percent(*rate(record, critic, "damaged", name)) for name in COLLECTIONS]
         lines.append(f"| {' | '.join([critic, *cells, damages[critic], *power])} |")
+    done = record["done"]
+    trials = f"{done['halves']} random halves, {done['unequal']} of unequal lengths, {done['uncut']} not cut"
+    lines += ["", f"Trials: {trials}, {done['damaged']} with a damage."]
     return "\n".join(lines) + "\n"
 
 
 def _percent(hits: int, trials: int) -> str:
     if not trials:
-        return "does not apply"
+        return "not tried"
     low, high = interval(hits, trials)
     return f"{100 * hits / trials:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 

@@ -1,0 +1,86 @@
+"""The committed false alarms and powers keep what the page says, and the program behind them counts what it should."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from longform.core.documents import Document, Section
+from longform.core.resampling import generator
+from longform.core.text.sentences import sentence_texts
+
+ROOT = Path(__file__).parents[2]
+spec = importlib.util.spec_from_file_location("false_alarms", ROOT / "experiments" / "false_alarms.py")
+false_alarms = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(false_alarms)
+TRIALS = 740  # of halves, and of unequal lengths
+RECORD = json.loads((ROOT / "experiments/matrix/measured/false_alarms.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("critic", [*false_alarms.DAMAGES, *false_alarms.STRANGERS])
+def test_no_critic_alarms_too_often_and_each_sees_its_damage(critic):
+    for kind in ("halves", "unequal"):
+        hits, trials = false_alarms.rate(RECORD, critic, kind)
+        assert trials >= TRIALS and false_alarms.interval(hits, trials)[0] <= 0.05
+    powers = [false_alarms.rate(RECORD, critic, "damaged", name) for name in false_alarms.COLLECTIONS]
+    assert max(hits / trials for hits, trials in powers if trials) >= 0.8
+
+
+def test_the_page_shows_the_committed_counts():
+    page = (ROOT / "docs/false_alarms.md").read_text(encoding="utf-8")
+    assert false_alarms.table(RECORD) in page and len(page.split()) <= 800
+
+
+def test_exact_intervals_of_rates():
+    assert false_alarms.interval(0, 10) == (0.0, pytest.approx(0.3085, abs=1e-4))  # 1 - 0.025^(1/10)
+    assert false_alarms.interval(10, 10) == (pytest.approx(0.6915, abs=1e-4), 1.0)
+    assert false_alarms.interval(5, 10) == (pytest.approx(0.1871, abs=1e-4), pytest.approx(0.8129, abs=1e-4))
+
+
+def test_damages_do_what_they_are_called():
+    rng = generator("damages")
+    texts = [
+        Document(name, "generated", (Section("a", f"{name} came home. He slept. Nobody knew {name}. It rained."),))
+        for name in ("Anna", "Berta", "Carla")
+    ]
+    rows = [sentence_texts(text.text) for text in texts]
+    dealt = [sentence_texts(text.text) for text in false_alarms.dealt_sentences(texts, rng)]
+    assert [sorted(column) for column in zip(*dealt, strict=True)] == [
+        sorted(column) for column in zip(*rows, strict=True)
+    ]
+    for text in false_alarms.names_for_pronouns(texts, rng):
+        assert "He " not in text.text and "Nobody knew" in text.text
+    for text, row in zip(false_alarms.mixed_halves(texts, rng), rows, strict=True):
+        assert sentence_texts(text.text)[:2] == row[:2]
+    repeated = [sentence_texts(t.text) for _ in range(9) for t in false_alarms.repeated_sentences(texts, rng)]
+    assert {len(row) for row in repeated} == {4} and any(len(set(row)) < 4 for row in repeated)
+
+
+def test_a_run_that_was_stopped_counts_each_trial_once(tmp_path, monkeypatch):
+    """Twelve trials, in each third a collection; section order, which needs titles, is tried on cities then too."""
+    calls = []
+
+    def trial(documents, kind, critics, number):
+        calls.append((kind, number, documents))
+        names = [panel.name for panel in critics]
+        return {name: number % 2 == 0 for name in names if name != "section order" or documents == "cities"}
+
+    monkeypatch.setattr(false_alarms, "trial", trial)
+    monkeypatch.setattr(false_alarms, "strangers", lambda *_: True)
+    record = {"done": {}, "counts": {}}
+    out = tmp_path / "counts.json"
+    collections = {name: name for name in false_alarms.COLLECTIONS}
+    while record["done"].get("halves", 0) < 12:
+        false_alarms.run(collections, record, 12, 0.0, out)  # no time: one trial a call
+        record = json.loads(out.read_text())
+    before = len(calls)
+    false_alarms.run(collections, record, 12, 1.0, out)
+    assert len(calls) == before == len(set(calls))
+    for critic in ("repetition", "section order"):
+        for kind in ("halves", "unequal"):
+            assert false_alarms.rate(record, critic, kind) == (6, 12)
+        assert false_alarms.rate(record, critic, "damaged") == (2, 2)
+    assert false_alarms.rate(record, "section order", "halves", "cities") == (6, 12)
+    assert false_alarms.rate(record, "repetition", "halves", "cities") == (2, 4)
+    assert false_alarms.rate(record, "topics", "damaged", "cities")[0] >= 2
