@@ -29,8 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         interrupt.ends_at_once = False
         try:
             return _compare(given, criticize, interrupt)
-        except (KeyboardInterrupt, SystemExit):
-            if not interrupt.heard:
+        except (KeyboardInterrupt, SystemExit) as stop:
+            if isinstance(stop, SystemExit) and not interrupt.heard:
                 raise
             print(
                 f"longform: stopped; the same command goes on from {given.out}, if a critic was done", file=sys.stderr
