@@ -341,6 +341,12 @@ def test_the_cost_is_said_critic_by_critic_before_any_work(monkeypatch):
     )
 
 
+def test_texts_that_no_critic_can_judge_are_said_to_be_so(capsys):
+    table = criticize(["Yes.", "No.", "Well."], ["Maybe.", "Hm."], model="none", encoder="none").table()
+    assert "no critic could judge these texts: nothing is said of a difference" in table
+    assert "2 generated texts, 3 and 2 words; 8 critics, under 1 s on one core: " in capsys.readouterr().err
+
+
 def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch, capsys):
     for name in ("real", "made"):
         rows = [json.dumps({"id": d.id, "text": d.text}) for d in texts(name, 8)]

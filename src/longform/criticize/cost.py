@@ -17,9 +17,11 @@ def announcement(panels: Sequence[Panel], real: Texts, generated: Texts) -> str:
     shares = []
     for panel, own in zip(readers, seconds, strict=True):
         shares.append(f"{panel.name} {duration(own)}" + (f" ({panel.spared})" if panel.spared else ""))
+    whole = duration(sum(seconds) + searched)
+    about = whole if whole.startswith("under") else f"about {whole}"
     return (
         f"{len(real.documents)} real and {len(generated.documents)} generated texts, {counts[0]:,} and {counts[1]:,} words; "
-        f"{len(readers)} critics, about {duration(sum(seconds) + searched)} on one core: {'; '.join(shares)}"
+        f"{len(readers)} critics, {about} on one core: {'; '.join(shares)}"
     )
 
 

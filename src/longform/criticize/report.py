@@ -80,7 +80,10 @@ def _shown(one: Judged, level: float) -> list[str]:
 
 def notes(found: "Criticism") -> list[str]:
     """What a reader must know beside the numbers."""
-    told = [*_sides(found), *_lengths(found), *_copies(found), *_languages(found)]
+    nothing = (
+        [] if found.judged else ["no critic could judge these texts: nothing is said of a difference; why stands below"]
+    )
+    told = [*nothing, *_sides(found), *_lengths(found), *_copies(found), *_languages(found)]
     if len(found.judged) > 1:
         told.append(
             f"{len(found.judged)} tests: corrected for their number (Bonferroni), p below {found.level:.4f} is a difference"
