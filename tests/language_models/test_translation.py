@@ -189,3 +189,14 @@ def test_an_unending_translation_is_cut_and_counted():
         model.network.decoder.layers[0].norm3.bias.copy_(40 * model.network.embedding.weight[5])
     given = {"model": model, "name": "g", "seed": 1, "prefixes": SOURCES}
     assert generate(**given, temperature=0.0).facts["cut"] == 4
+
+
+@torch.no_grad()
+def test_a_row_at_its_limit_stops_while_longer_rows_go_on():
+    model = translator("autoregressive").network.eval()
+    model.embedding.weight[2] = 0  # the end's logit is zero
+    model.decoder.layers[0].norm3.bias.copy_(40 * model.embedding.weight[5])
+    source = padded([[4, 5, 2], [4, 2], [5, 2]], translation.PAD)
+    written = translations._one_by_one(model, source, [np.full(size, 0.5) for size in (2, 7, 4)], 0.0)
+    assert [len(row) for row in written] == [2, 7, 4]
+    assert not any(translation.END in row for row in written)

@@ -92,7 +92,7 @@ class Copies:
         self.write(path, mutation.apply(source))
         try:
             for batch in _batches(tests):
-                limit = 60 + SLOWER * sum(calls.seconds[test] for test in batch)
+                limit = 60 + int(SLOWER * sum(calls.seconds[test] for test in batch))
                 if failed := trial.failures(copy, batch, limit):
                     return Verdict(mutation, len(tests), failed[0])
             return Verdict(mutation, len(tests), "")
@@ -135,7 +135,7 @@ def verdicts(changes: Sequence[Mutation], calls: Calls, copies: Copies, workers:
 def _unchanged_failures(copies: Copies, tests: Sequence[str], calls: Calls) -> list[str]:
     if not tests:
         return []
-    limit = 120 + SLOWER * sum(calls.seconds[test] for test in tests)
+    limit = 120 + int(SLOWER * sum(calls.seconds[test] for test in tests))
     return trial.failures(copies.free[0], tests, limit, go_on=True)
 
 
