@@ -22,8 +22,9 @@ ARITHMETIC: dict[type, type] = {
 }  # fmt: skip
 SPEECH = {"print", "warn", "debug", "info", "warning", "error", "exception"}
 SPEECH |= {"set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel", "supylabel"}
-LOOKS = {"alpha", "color", "dpi", "fontsize", "labelsize", "linewidth", "lw", "markersize", "zorder"}
-GUARDS = {"encoding", "strict", "help"}
+LOOKS = {"alpha", "color", "dpi", "fontsize", "labelsize", "labeltop", "linewidth", "lw", "markersize"}
+LOOKS |= {"minor", "zorder"}
+GUARDS = {"encoding", "strict", "help", "repr"}
 
 
 @dataclass(frozen=True)
