@@ -69,18 +69,6 @@ def test_repeated_grams_stand_in_the_sentence_where_they_begin(panel):
     assert len(shown(panel["repetition"], 3)) == 3
 
 
-def test_blocks_of_a_grid_are_whole_and_hold_their_own_columns():
-    from tests.critics.grid_cases import grid
-
-    whole = grid("S---S-----", "-----OOO--", "---------X", unit="g")
-    first, second = panels.blocks(whole)
-    assert (first.unit_id, second.unit_id) == ("g@0", "g@4")
-    assert (first.entities, second.entities) == (("e0",), ("e0", "e1"))
-    assert first.cells.T.tolist() == [[0, 3, 3, 3]]
-    assert second.cells.T.tolist() == [[0, 3, 3, 3], [3, 1, 1, 1]]
-    assert panels.blocks(grid("SSS")) == []
-
-
 def test_a_reader_that_is_shared_reads_the_same_texts_once():
     read = []
     latest = panels.Latest(lambda texts: read.append(texts) or [len(texts)])
