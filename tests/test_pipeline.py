@@ -54,7 +54,7 @@ def test_only_the_trainer_imports_wandb_and_only_the_pipeline_reads_parameters(m
         assert not re.search(r"open\([^)]*params\.yaml|read_text\(.params\.yaml", text)
 
 
-def test_torch_is_not_importable_where_texts_are_scored():
+def test_no_torch_where_texts_are_scored_and_scipy_stats_where_used():
     scores = ("critics", "score.py")
     judging = [m for m in MODULES if room(m) in ("evaluation", "reporting") or (room(m), m.name) == scores]
     reads = "simulated_annotators.py"  # with a classifier
@@ -66,6 +66,8 @@ class Absent:  # SciPy reads sys.modules["torch"], so a None there breaks it whe
         if name.partition(".")[0] in ("torch", "transformers", "pytorch_lightning"):
             raise ModuleNotFoundError(f"{{name}} is not for the judging rooms", name=name)
 sys.meta_path.insert(0, Absent())
+import longform.pipeline.scoring, longform.pipeline.reports, longform.reporting.verdicts
+assert "scipy.stats" not in sys.modules, "its import takes longer than the scoring of some critics"
 for name in {names!r} + ["longform.pipeline.scoring", "longform.pipeline.reports"]:
     importlib.import_module(name)
 """

@@ -23,7 +23,6 @@ from longform.core.resampling import generator
 from longform.core.results import Record, Results, read_results, write_results
 from longform.core.text.permutations import ShuffleTask, permuted_documents, written
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
-from longform.evaluation.human_ratings import combined_scorers, rating_records
 from longform.evaluation.order_discrimination import order_discrimination
 
 METRIC = (
@@ -93,6 +92,9 @@ def ratings(experiment: Experiment, study: str, corpus: str) -> None:
 
     Raises BadInput: no critic of the study scored the rated texts, or the corpus has no marks.
     """
+    # here, since it brings scipy.stats along, whose import takes longer than the scoring of some critics
+    from longform.evaluation.human_ratings import combined_scorers, rating_records
+
     found = read_results(experiment.data / "scores" / study).where(metric="text_values", corpus=corpus)
     text, name = read_corpus(experiment.data / System(study, corpus).texts), f"{study} {corpus}"
     if not found or "marks" not in text.truth:

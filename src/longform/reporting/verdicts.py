@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
+from scipy import special
 
 from longform.reporting.estimates import Estimate
 from longform.reporting.table import interval, write_rows
@@ -129,7 +129,7 @@ def decide(form: str, found: Estimate, margin: float, level: float = LEVEL, comp
         level: of the interval; both arms are stretched as those of a normal interval are.
         comparisons: so many comparisons of a claim that needs all share the level (Bonferroni).
     """
-    quantiles = [float(stats.norm.isf((1 - one) / 2 / many)) for one, many in ((level, comparisons), (LEVEL, 1))]
+    quantiles = [float(-special.ndtri((1 - one) / 2 / many)) for one, many in ((level, comparisons), (LEVEL, 1))]
     stretch = quantiles[0] / quantiles[1]
     low = found.value - stretch * (found.value - float(found.low or 0.0))
     high = found.value + stretch * (float(found.high or 0.0) - found.value)

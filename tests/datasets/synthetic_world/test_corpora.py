@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from longform.datasets import scientific
-from longform.datasets.synthetic_world import native_corpus
+from longform.datasets.synthetic_world import corpora, native_corpus
 from longform.datasets.synthetic_world.articles import write
 from longform.datasets.synthetic_world.corpora import DOMAINS, build, corrupted, pretraining, short_articles
 from longform.datasets.synthetic_world.corpus import to_document
@@ -118,6 +118,21 @@ def test_a_severity_corpus_holds_the_corpus_of_every_severity_under_ids_that_say
     assert 0 == edits["0"] < edits["0.5"] < edits["1"]
     for severities in ([0.5, 1], [0, 1, 1], None, "0"):
         refuses("distinct ones with 0", corrupted, **world, severities=severities)
+
+
+def test_an_article_is_written_once_however_often_it_is_damaged(monkeypatch):
+    written = []
+
+    def counting(seed, domain, number):
+        written.append(number)
+        return write(seed, domain, number)
+
+    monkeypatch.setattr(corpora, "write", counting)
+    world = {"name": "c", "seed": 5, "domain": "wiki", "documents": {"test": 3}}
+    corpus = corrupted(**world, severities=[0.5, 1.0], corruptions=["wrong_pronoun", "topic_drift"])
+    assert len(corpus.documents) == 3 * (1 + 2 * 2) and len(written) == len(set(written)) == 3
+    no_articles = {**world, "domain": "summaries", "severities": [0.5], "corruptions": []}
+    refuses("domain is 'summaries', allowed are", corrupted, **no_articles)
 
 
 def test_a_corruption_corpus_holds_the_sound_articles_and_each_corruption_of_them():

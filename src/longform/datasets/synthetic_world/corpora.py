@@ -37,6 +37,18 @@ def build(
     stay those of the sound text.
     Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
     """
+    numbers = _numbers(name, domain, documents, corruption, severity)
+    facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True, "documents": len(numbers)}
+    facts |= {"corruption": corruption, "severity": severity}
+    if domain in OTHERS:
+        return OTHERS[domain](seed, numbers, facts)
+    damage = partial(corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed)
+    articles = [write(seed, domain, number) for number in numbers]
+    return article_corpus(articles, domain, facts, damage if corruption else None)
+
+
+def _numbers(name: str, domain: str, documents: Counts, corruption: str, severity: float) -> list[int]:
+    """Numbers of a corpus's documents. Raises BadInput: what :func:`build` refuses."""
     if domain not in DOMAINS:
         raise BadInput(f"domain is {domain!r}, allowed are {sorted(DOMAINS)}; choose one of them")
     allowed = sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []
@@ -47,13 +59,7 @@ def build(
     numbers = indices(documents)
     if not numbers:
         raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
-    facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True, "documents": len(numbers)}
-    facts |= {"corruption": corruption, "severity": severity}
-    if domain in OTHERS:
-        return OTHERS[domain](seed, numbers, facts)
-    damage = partial(corrupt, domain_name=domain, corruption=corruption, severity=severity, seed=seed)
-    articles = [write(seed, domain, number) for number in numbers]
-    return article_corpus(articles, domain, facts, damage if corruption else None)
+    return numbers
 
 
 def corrupted(
@@ -78,16 +84,26 @@ def corrupted(
         raise BadInput(f"corpus {name!r}: severities are {severities!r}, allowed are {allowed}; fix params.yaml")
     if len(set(corruptions)) < len(corruptions):
         raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
-    world = partial(build, name=name, seed=seed, domain=domain, documents=documents)
     cases = {f"{severity:g}": (corruption or "", severity) for severity in severities}
     if not corruption:
         cases = {f"{kind}@{severity:g}": (kind, severity) for kind in corruptions for severity in severities}
         cases = {SOUND: ("", 0.0)} | cases
+    for kind, severity in cases.values():
+        numbers = _numbers(name, domain, documents, kind, severity)
+    if domain in OTHERS:
+        domains = sorted(ARTICLE_DOMAINS)
+        raise BadInput(f"domain is {domain!r}, allowed are {domains} where articles are damaged; choose one of them")
+    articles = [write(seed, domain, number) for number in numbers]  # each once; a damage leaves its article as it is
     texts, edits = [], {}
     for case, (kind, severity) in cases.items():
-        made = world(corruption=kind, severity=severity).documents
-        texts += [replace(d, id=f"{d.id}@{case}" if corruption else f"{case}/{d.id}") for d in made]
-        edits[case] = sum(len(d.edits) for d in made)
+        edits[case] = 0
+        for article in articles:
+            if kind:
+                made = corrupt(article, domain_name=domain, corruption=kind, severity=severity, seed=seed)
+            else:
+                made = to_document(article, domain)
+            texts.append(replace(made, id=f"{made.id}@{case}" if corruption else f"{case}/{made.id}"))
+            edits[case] += len(made.edits)
     facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
     facts |= {"corruption": corruption} if corruption else {}
     return Corpus(
