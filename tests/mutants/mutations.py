@@ -20,6 +20,7 @@ ARITHMETIC: dict[type, type] = {
     ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitXor: ast.BitOr, ast.MatMult: ast.Mult,
 }  # fmt: skip
+SYMMETRIC = {"isinstance", "max", "min"}  # swapped arguments are an error of Python, or no change
 SPEECH = {"print", "warn", "debug", "info", "warning", "error", "exception"}
 SPEECH |= {"set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel", "supylabel"}
 LOOKS = {"alpha", "color", "dpi", "fontsize", "labelsize", "labeltop", "linewidth", "lw", "markersize"}
@@ -219,8 +220,8 @@ class _Search:
         self.change(node, code if isinstance(node, ast.AugAssign) else f"({code})", "arithmetic")
 
     def call(self, node: ast.Call) -> None:
-        of_types = isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-        pairs = [] if of_types else zip(node.args, node.args[1:], strict=False)
+        named = node.func.id if isinstance(node.func, ast.Name) else ""
+        pairs = [] if named in SYMMETRIC else zip(node.args, node.args[1:], strict=False)
         for place, (first, second) in enumerate(pairs):
             if isinstance(first, ast.Starred) or isinstance(second, ast.Starred):
                 continue
