@@ -121,6 +121,8 @@ TEMPLATES = {
     "a {{!}} b {{=}} {{tl|stub}}": "a | b = {{stub}}",
     "As in {{cite book|last=Roe|title=Ants|year=1990}}, ants": "As in Roe (1990). Ants., ants",
     "* {{cite book|last=Roe|title=Ants}}\nx": "x",
+    "Han ({{korean|hangul=한|hanja=韓|rr=Han}}) rose": "Han (Korean: 한; Hanja: 韓; RR: Han) rose",
+    "Han ({{korean|한}}) rose": "Han (Korean: 한) rose",
 }
 
 
