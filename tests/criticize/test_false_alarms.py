@@ -4,6 +4,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from longform.core.documents import Document, Section
@@ -14,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("false_alarms", ROOT / "experiments" / "false_alarms.py")
 false_alarms = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(false_alarms)
-TRIALS = 740  # of halves, and of unequal lengths
+TRIALS = 1000  # of halves, and of unequal lengths
 RECORD = json.loads((ROOT / "experiments/matrix/measured/false_alarms.json").read_text(encoding="utf-8"))
 
 
@@ -22,7 +23,10 @@ RECORD = json.loads((ROOT / "experiments/matrix/measured/false_alarms.json").rea
 def test_no_critic_alarms_too_often_and_each_sees_its_damage(critic):
     for kind in ("halves", "unequal"):
         hits, trials = false_alarms.rate(RECORD, critic, kind)
-        assert trials >= TRIALS and false_alarms.interval(hits, trials)[0] <= 0.05
+        assert trials >= TRIALS
+        if (critic, kind) == false_alarms.AGAIN:  # all draws count, the first and the further ones
+            hits, trials = np.add((hits, trials), RECORD["again"][critic])
+        assert false_alarms.interval(hits, trials)[0] <= 0.05
     powers = [false_alarms.rate(RECORD, critic, "damaged", name) for name in false_alarms.COLLECTIONS]
     assert max(hits / trials for hits, trials in powers if trials) >= 0.8
 
