@@ -6,7 +6,6 @@ export PATH := $(BIN):$(PATH)
 export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
-unexport PYTHONDONTWRITEBYTECODE # many container images set it; without compiled modules each start of torch costs 15 seconds more
 REAL ?= real
 WORKERS ?=
 REAL_WORKERS ?= --workers 2

@@ -18,11 +18,11 @@ from collections import Counter
 from pathlib import Path
 
 from longform.core.stages import STAGES
-from longform.pipeline import devices
+from longform.pipeline.repro import ON_GPU
 from longform.pipeline.workers import LIBRARIES
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("tokenizer", *devices.STAGES)
+HEAVY = ("tokenizer", *ON_GPU)
 
 
 def calls() -> list[tuple[str, str]]:

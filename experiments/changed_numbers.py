@@ -15,6 +15,8 @@ from typing import Any
 
 from longform.core.artefacts import read_yaml, whole
 from longform.core.results import NAMES
+from longform.pipeline.scale_records import FILE as RECORDS
+from longform.pipeline.scale_records import raw_scale_records
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "changed_numbers.md"
@@ -83,13 +85,18 @@ def moved(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) ->
 
 def changed_files(commit: str) -> Iterator[list[str]]:
     """Every file of records that changed, with the number of records by field."""
-    for path in sorted((ROOT / "experiments" / "scales").glob("*/data/scores/**/*.json")):
-        name = path.relative_to(ROOT).as_posix()
-        old = then(commit, name)
-        if old and old != now(name):
-            counts = moved(json.loads(old), json.loads(now(name)))
-            scale, critic = path.relative_to(ROOT / "experiments" / "scales").parts[0], path.stem
-            yield [f"`{scale}` {critic}", *(str(counts[field] or "") for field in FIELDS)]
+    for path in sorted((ROOT / "experiments" / "scales").glob(f"*/{RECORDS}")):
+        scale, files = path.parent.name, raw_scale_records(path)
+        for name in sorted(files):
+            old = then(commit, f"experiments/scales/{scale}/data/scores/{name}.json")
+            counts = moved(json.loads(old, object_hook=numbers), files[name]) if old else Counter()
+            if any(counts.values()):
+                yield [f"`{scale}` {name.rpartition('/')[2]}", *(str(counts[field] or "") for field in FIELDS)]
+
+
+def numbers(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as :mod:`longform.core.artefacts` reads it: JSON has no infinity, the word stands for it."""
+    return {name: float(value) if value in ("inf", "-inf") else value for name, value in record.items()}
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,8 +1,8 @@
 """Correct committed tables, claims and ledgers of scales from their records, ``PYTHONPATH=src:. python experiments/correct_pages.py``.
 
-After ``correct_records.py``; run again it changes nothing. A scale's corpora are not in git, so that only what follows from records is
-written anew: the exhibits of sheng2024, the claims and their notes in every exhibit, and the ledger. Lines that need a corpus' own facts
-stay as the run wrote them. Exhibits of numbers that no record can correct get the note of ``superseded.yaml``.
+Run again it changes nothing. A scale's corpora are not in git, so that only what follows from its records is written anew: the
+claims and their notes in every exhibit, and the ledger. Lines that need a corpus' own facts stay as the run wrote them. Exhibits
+of numbers that no record can correct get the note of ``superseded.yaml``.
 """
 
 import math
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments.gallery import CLAIM
-from longform.core.artefacts import read_yaml, whole
+from longform.core.artefacts import read_yaml
 from longform.core.opening import rows as table_rows
-from longform.core.results import Results, read_results
-from longform.pipeline.reports import drawn
-from longform.pipeline.scale import parameters, said
+from longform.core.results import Results
+from longform.pipeline.scale import said
+from longform.pipeline.scale_records import FILE as RECORDS
+from longform.pipeline.scale_records import scale_results
 from longform.reporting.estimates import Estimate
 from longform.reporting.papers import complete
-from longform.reporting.pivot import Given
 from longform.reporting.printed import Expected, Line, ledger_markdown, read_expected
 from longform.reporting.table import write_rows
 from longform.reporting.verdicts import (
@@ -39,8 +39,6 @@ from longform.reporting.verdicts import (
 ROOT = Path(__file__).parents[1]
 SCALES = ROOT / "experiments" / "scales"
 NOWHERE = ROOT / "data" / "no corpora"
-REDRAWN = "sheng2024"  # the paper whose exhibits are drawn from records alone; those that show means over trainings:
-EXHIBITS = ("table_1", "table_2", "table_3", "table_4", "table_5", "table_6", "length", "figure_4")
 SUPERSEDED = "superseded"
 MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 
@@ -53,27 +51,6 @@ def papers() -> list[str]:
 def claims_name(scale: str) -> str:
     """The name by which claims know a scale."""
     return str(said(scale, ROOT, "claims", "default"))
-
-
-def redraw(scale: str) -> None:
-    """Every committed exhibit that shows means over trainings."""
-    figures = SCALES / scale / "paper_figures" / REDRAWN
-    place = f"experiments/{REDRAWN}/params.yaml"
-    reports: Any = (parameters(scale, ROOT).get(place) or read_yaml(ROOT / place))["reports"]
-    scores = SCALES / scale / "data" / "scores"
-    for entry in reports.values():
-        files = [scores / f"{name}.json" for name in entry["scores"]]
-        if not all(file.is_file() for file in files):
-            continue
-        results = complete(REDRAWN, read_results(*files))
-        choices = {name: dict(choice or {}) for name, choice in entry["exhibits"].items()}
-        expected = read_expected(ROOT / "experiments" / REDRAWN, claims_name(scale), {"exhibits": choices})
-        for name in choices:
-            if name in EXHIBITS and (figures / name).is_dir():
-                sheet = drawn(place, entry, Given(results, expected, NOWHERE, name))
-                with whole(figures / name) as folder:
-                    folder.mkdir()
-                    sheet.save(folder, name)
 
 
 def judged(scale: str, results: Results, old: Path) -> list[Judged]:
@@ -149,7 +126,7 @@ def by_facts(expected: Expected, rule: Mapping[str, Any]) -> bool:
 def correct_ledger(scale: str) -> None:
     """Claims and printed numbers of a scale, and the claims in the notes of its exhibits."""
     figures = SCALES / scale / "paper_figures"
-    results = read_results(SCALES / scale / "data" / "scores")
+    results = scale_results(SCALES / scale / RECORDS)
     ledger = figures / "ledger"
     claims = judged(scale, results, ledger / "claims.csv")
     for page in sorted(figures.rglob("*.md")):
@@ -157,7 +134,7 @@ def correct_ledger(scale: str) -> None:
     if ledger.is_dir():
         lines = ledger_lines(scale, results, read_lines(ledger / "ledger.csv"))
         write_claims(ledger / "claims.csv", claims)
-        write_rows(ledger / "ledger.csv", Line._fields, lines)
+        write_rows(ledger / "ledger.csv", Line._fields, [line for line in lines if line.ours is not None])
         text = f"{claims_markdown(claims)}\n{ledger_markdown(lines)}"
         (ledger / "ledger.md").write_text(text, encoding="utf-8")
 
@@ -196,8 +173,7 @@ def mark_superseded(entries: Sequence[Mapping[str, Any]]) -> None:
 
 def main() -> int:
     """Correct every scale that has results; the status is 0."""
-    for scale in sorted(path.parents[1].name for path in SCALES.glob("*/data/scores")):
-        redraw(scale)
+    for scale in sorted(path.parent.name for path in SCALES.glob(f"*/{RECORDS}")):
         correct_ledger(scale)
     mark_superseded(read_yaml(ROOT / "experiments" / "superseded.yaml"))
     return 0

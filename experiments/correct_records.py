@@ -1,6 +1,7 @@
-"""Correct committed records from what they hold themselves, ``PYTHONPATH=src python experiments/correct_records.py``.
+"""Correct records of an old run from what they hold themselves, ``PYTHONPATH=src python experiments/correct_records.py FOLDER``.
 
-Rewrites the records below ``experiments/scales`` in place. Run again it changes nothing. What is corrected:
+Rewrites the score files below a folder (of ``experiments/restore.py``, say) in place. The records in git are corrected. Run
+again it changes nothing. What is corrected:
 
 * Means over trainings (heads of an encoder) were written with the first training's test and details, and with an interval
   over documents alone. The details go to the first training's own record; the mean gets its own difference, and an
@@ -10,6 +11,7 @@ Rewrites the records below ``experiments/scales`` in place. Run again it changes
 """
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,6 @@ from longform.core.artefacts import write_json
 from longform.core.results import NAMES, ROUNDING, Record
 from longform.evaluation.measurements import difference_of_trainings, mean_of_trainings
 
-ROOT = Path(__file__).parents[1]
 IDENTITY = NAMES[: NAMES.index("seed")]  # trainings of one number agree in these
 TEST = ("reference", "difference", "p_value", "paired")
 Raw = dict[str, Any]  # a record as it is stored; an old one may contradict itself, which ``Record`` refuses
@@ -116,7 +117,7 @@ def record_files(folder: Path) -> Iterator[tuple[Path, list[Raw]]]:
             yield path, held
 
 
-def main(folder: Path = ROOT / "experiments" / "scales") -> int:
+def main(folder: Path) -> int:
     """Correct every file of records below a folder; the status is 0."""
     for path, records in record_files(folder):
         corrected = correct(records)
@@ -128,4 +129,4 @@ def main(folder: Path = ROOT / "experiments" / "scales") -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(Path(sys.argv[1])))

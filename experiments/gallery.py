@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 
 from longform.core.artefacts import read_yaml
 from longform.core.opening import rows
+from longform.pipeline.scale import SAME
 from longform.reporting.table import short
 from longform.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
 
@@ -42,7 +43,7 @@ class Claim:
 
 @dataclass
 class Exhibit:
-    """A folder of ``paper_figures``. ``twin`` is the anchor of the default run's exhibit where that has the same bytes."""
+    """A folder of ``paper_figures``. Where another run keeps its files, ``twin`` says which and ``twin_page`` is its Markdown."""
 
     paper: str
     name: str
@@ -56,15 +57,13 @@ class Exhibit:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     twin: str = ""
+    twin_page: Path | None = None
+    twin_anchor: str = ""
+    own_claims: bool = True  # whether they differ from those of the twin
 
     @property
     def markdown(self) -> Path:
         return self.files[0].with_name(f"{self.name}.md")
-
-    def same(self, other: Exhibit) -> bool:
-        """Whether both have equal files and equal claims."""
-        mine, its = ({path.name: path.read_bytes() for path in one.files} for one in (self, other))
-        return mine == its and self.claims == other.claims
 
 
 @dataclass
@@ -94,12 +93,14 @@ class Run:
 
 def page(root: Path) -> str:
     """The page of a copy of the repository."""
+    root = root.resolve()
     scales = sorted(root.glob("experiments/scales/*/paper_figures"))
     runs = [_run(root, root, ""), *(_run(root, path.parent, path.parent.name) for path in scales)]
-    known = {(one.paper, one.name): one for one in runs[0].exhibits}
-    for one in (one for scale in runs[1:] for one in scale.exhibits):
-        first = known.get((one.paper, one.name))
-        one.twin = first.anchor if first and one.same(first) else ""
+    known = {one.markdown: one for run in runs for one in run.exhibits}
+    for one in known.values():
+        if one.twin_page is not None:
+            kept = known[one.twin_page]
+            one.twin_anchor, one.own_claims = kept.anchor, one.claims != kept.claims
     beside = FileSystemLoader(Path(__file__).parent)
     templates = Environment(
         loader=beside, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -161,8 +162,14 @@ def _read(one: Exhibit) -> Exhibit:
     if one.markdown not in one.files:
         one.problems.append(f"no {one.markdown.name}")
         return one
+    text = one.markdown.read_text(encoding="utf-8")
+    if kept := SAME.fullmatch(text.strip()):
+        one.twin, one.twin_page = f"{kept[1]} at commit {kept[3]}", (one.markdown.parent / kept[2]).resolve()
+        for line in one.twin_page.read_text(encoding="utf-8").splitlines():
+            _add_claim(one, re.fullmatch(CLAIM, line))
+        return one
     said, before = [], ""
-    for line in one.markdown.read_text(encoding="utf-8").splitlines():
+    for line in text.splitlines():
         if picture := re.fullmatch(PICTURE, line):
             path = one.markdown.with_name(picture[1])
             one.pictures += [(path, *_size(path))] if path in one.files else []
@@ -173,14 +180,20 @@ def _read(one: Exhibit) -> Exhibit:
                 one.tables[-1].append([cell.strip() for cell in line.strip()[1:-1].split("|")])
         elif line.startswith("- "):
             listed = re.fullmatch(rf"- \w+: {LINK}(, {LINK})*", line)  # beside a picture; all files are linked anyway
-            if (told := re.fullmatch(CLAIM, line)) and told[1] not in [claim.says for claim in one.claims]:
-                one.claims.append(Claim(told[1], told[2] or "", told[3], [told[4]] if told[4] else []))
+            told = re.fullmatch(CLAIM, line)
+            _add_claim(one, told)
             one.notes += [] if told or listed else [line[2:]]
         elif line.strip():
             said.append(line.strip().strip("*"))
         before = line
     one.caption = " ".join(said)
     return one
+
+
+def _add_claim(one: Exhibit, told: re.Match[str] | None) -> None:
+    """A claim among an exhibit's notes, if the line is one and ``claims.csv`` has it not."""
+    if told and told[1] not in [claim.says for claim in one.claims]:
+        one.claims.append(Claim(told[1], told[2] or "", told[3], [told[4]] if told[4] else []))
 
 
 def _size(png: Path) -> tuple[int, int]:

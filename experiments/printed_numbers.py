@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,16 +81,23 @@ def set_apart(rows: Iterable[list[str]], experiments: Path) -> list[list[str]]:
     return made
 
 
+def numbered(line: Mapping[str, str]) -> tuple[str, str, str]:
+    """Which printed number a line of a ledger is about."""
+    return line["paper"], line["table"], line["number"]
+
+
 def rows(rehearsal: Path) -> list[list[str]]:
     """A row for each printed number."""
     own, tables, made = list(ledgers(rehearsal)), drawn(), []
+    by_number = [(made_by, way, {numbered(line): line for line in lines}) for made_by, way, lines in own]
     reasons = replaced(ROOT / "experiments")
-    for number, line in enumerate(own[0][2]):
-        key = line["paper"], line["table"], line["number"]
+    for line in own[0][2]:
+        key = numbered(line)
         target, how = "", ""
-        for made_by, way, lines in own:
-            same = lines[number]
-            assert key == (same["paper"], same["table"], same["number"])
+        for made_by, way, lines in by_number:
+            same = lines.get(key)
+            if same is None:  # a run's ledger in git holds what it measured
+                continue
             by_another = same["verdict"] == INCOMPARABLE and key in reasons and same["ours"]
             if (same["verdict"] in COMPARED or by_another) and not target:
                 target, how, line = made_by, way, same

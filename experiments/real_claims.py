@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from longform.core.artefacts import whole
-from longform.core.results import read_results
+from longform.core.results import Results
+from longform.pipeline.scale_records import FILE as RECORDS
+from longform.pipeline.scale_records import scale_results
 from longform.reporting.papers import complete
 from longform.reporting.printed import read_expected
 from longform.reporting.verdicts import OURS, Judged, claims_markdown, write_claims
@@ -30,10 +32,9 @@ NAME = "real"  # by which claims give reasons why published text cannot test the
 
 def judged() -> list[Judged]:
     """Every claim, from the results in git of the scales above."""
-    found = itertools.chain.from_iterable(
-        (ROOT / "experiments" / "scales").glob(f"{scale}/data/scores") for scale in SCALES
-    )
-    results, nowhere = read_results(*sorted(found)), ROOT / "data" / "no corpora"
+    places = [ROOT / "experiments" / "scales" / scale / RECORDS for scale in sorted(SCALES)]
+    results = Results(record for place in places for record in scale_results(place))
+    nowhere = ROOT / "data" / "no corpora"
     papers = [read_expected(path.parent, NAME) for path in sorted((ROOT / "experiments").glob("*/expected.yaml"))]
     return [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), nowhere)]
 

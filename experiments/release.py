@@ -29,7 +29,7 @@ def write(archive: Path, parts: list[str]) -> dict[str, Any]:
     Raises BadInput: one of them is not there.
     """
     if absent := [part for part in parts if not Path(part).exists()]:
-        raise BadInput(f"{absent[0]}: no such file or folder to release; run `make repro` or `dvc pull` first")
+        raise BadInput(f"{absent[0]}: no such file or folder to release; run `make repro` first")
     found = {file for part in map(Path, parts) for file in (part, *part.rglob("*")) if file.is_file()}
     files = {file.as_posix(): file for file in found if file.name != ".gitignore"}
     git = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes"]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from experiments.correct_pages import SCALES, ledger_lines, papers, read_lines
 from longform.core.artefacts import whole
-from longform.core.results import read_results
+from longform.pipeline.scale_records import FILE as RECORDS
+from longform.pipeline.scale_records import scale_results
 from longform.reporting.printed import DIFFERS, INCOMPARABLE, WITHIN
 from longform.reporting.verdicts import OURS, VERDICTS
 
@@ -24,7 +25,7 @@ CLAIMS = ("run", "claims of papers", *VERDICTS, "borderline")
 
 def runs() -> list[str]:
     """The runs whose results are in git; the empty name is the default study."""
-    return ["", *sorted(path.parents[1].name for path in SCALES.glob("*/data/scores"))]
+    return ["", *sorted(path.parent.name for path in SCALES.glob(f"*/{RECORDS}"))]
 
 
 def is_real(run: str) -> bool:
@@ -38,7 +39,7 @@ def printed_rows(run: str) -> Iterator[list[str]]:
     ledger = read_lines(figures / "ledger" / "ledger.csv")
     found = [(line["paper"], line["verdict"]) for line in ledger]
     if run and not ledger:
-        results = read_results(SCALES / run / "data" / "scores")
+        results = scale_results(SCALES / run / RECORDS)
         found = [(line.paper, line.verdict) for line in ledger_lines(run, results, [])]
     counts = Counter(found)
     for paper in papers():

@@ -74,11 +74,11 @@ exhibits.show("size_sweep", "region_surprisal", "other_suites")
 # %% [markdown]
 # ## For other programs
 #
-# The suites as tasks of lm-evaluation-harness and as a sheet of pairs for human judges; the key lies in a file of its
-# own.
+# The suites as a sheet of pairs for human judges; the key lies in a file of its own. As tasks of lm-evaluation-harness:
+# `PYTHONPATH=src python experiments/beyer2021/harness_tasks.py data/corpora/probes/suites scratch/harness_tasks`.
 
 # %%
-exhibits.show("harness_tasks", "human_sheet")
+exhibits.show("human_sheet")
 
 # %% [markdown]
 # ## What else the run wrote, and the records behind it all

@@ -71,7 +71,7 @@ def _show(path: Path, folder: Path) -> None:
         _say(path.read_text(encoding="utf-8").splitlines())
     elif path.suffix == ".png":
         _draw(path)
-    elif path.suffix != ".pdf":
+    else:
         print(f"(beside it: {path.relative_to(folder)})")
 
 

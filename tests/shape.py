@@ -1,6 +1,7 @@
 """What the repository's parts are and which of them depend on which: ``python -m tests.shape`` prints the figures of its budget."""
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -149,7 +150,15 @@ def figures() -> dict[str, int]:
             "lines of tests": lines("tests/**/*.py"),
             "lines of parameters": lines("params.yaml") + lines("experiments/*/params.yaml"), "stages": len(stages()),
             "lines of dvc.lock": lines("dvc.lock"),
-            "modules behind a cell of Table 2": len(behind_a_cell_of_table_2())}  # fmt: skip
+            "modules behind a cell of Table 2": len(behind_a_cell_of_table_2()),
+            "tracked bytes": tracked_bytes()}  # fmt: skip
+
+
+def tracked_bytes() -> int:
+    """The sizes of all files that git tracks, as they lie in the working tree."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    files = [ROOT / name for name in listed.split("\0") if name]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def entries(experiment: Experiment) -> Iterator[Entry]:

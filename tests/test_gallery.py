@@ -110,12 +110,19 @@ def test_long_tables_are_cut_what_cannot_be_shown_is_set_aside_and_equal_exhibit
     assert '2 more in <a href="../../paper_figures/p/table_1/table_1.md">' in made
     assert "Files (no files.md)" in aside and "one.jsonl" in aside
     assert "(no a.png)" in aside and "A caption." in made and "<img" not in made
-    scale = odd / "experiments" / "scales" / "s" / "paper_figures" / "p"
-    for name in ("files", "new"):
-        (scale / name).mkdir(parents=True)
-        (scale / name / "one.jsonl").write_text("{}")
-    aside = page(odd).partition('<h2 id="aside">')[2]
-    assert aside.count('the same as <a href="#aside-default-p-files">') == 1 and aside.count("make scale SCALE=s") == 2
+
+
+def test_an_exhibit_that_another_run_keeps_is_named_with_its_own_claims(odd):
+    twin = odd / "experiments" / "scales" / "s" / "paper_figures" / "p" / "table_1" / "table_1.md"
+    twin.parent.mkdir(parents=True)
+    link = "../" * 6 + "paper_figures/p/table_1/table_1.md"
+    twin.write_text(f"The same files as [table_1 of the default run]({link}) at commit 0123abcd.\n")
+    (twin.parents[2] / "ledger").mkdir()
+    (twin.parents[2] / "ledger" / "claims.csv").write_text(f"{CLAIMS}p,c,s,It grows.,,,ratio,,,,contradicted,\n")
+    shown = page(odd)
+    exhibit = shown[shown.index('<article id="s-p-table_1">') :].partition("</article>")[0]
+    assert 'The same files as <a href="#default-p-table_1">table_1 of the default run at commit 0123abcd</a>' in exhibit
+    assert '<span class="v contradicted">contradicted</span> It grows.' in exhibit and "<table" not in exhibit
 
 
 def test_an_exhibit_and_the_ledger_give_a_claim_one_verdict(committed):

@@ -105,6 +105,14 @@ def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_
         above = False
 
 
+def test_git_tracks_20_megabytes_at_most():
+    try:
+        tracked = shape.tracked_bytes()
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"needs a git checkout ({error})")
+    assert 5e6 < tracked <= 20e6, "what git holds: docs/full_records.md"
+
+
 def test_every_stage_depends_on_the_hashes_of_the_code_that_it_runs():
     for stage in stages():
         code = [str(dep) for dep in stage.deps if str(dep).startswith(("data/code", "src"))]

@@ -38,11 +38,13 @@ from longform.language_models.causal_lm import from_scratch
 from longform.language_models.checkpoints import SavedModel, load_tokenizer
 from longform.language_models.tokenizers import document_rows
 from longform.pipeline.scale import parameters
+from longform.pipeline.scale_records import FILE as RECORDS
+from longform.pipeline.scale_records import scale_results
 
 ROOT = Path(__file__).parents[2]
 SCALE = "table_1"
-MEASURED = Path("experiments/scales") / SCALE / "data" / "scores"
-INPUTS = ("params.yaml", "dvc.yaml", f"experiments/scales/{SCALE}/overrides.yaml", f"{MEASURED}/synthetic")
+MEASURED = Path("experiments/scales") / SCALE / RECORDS
+INPUTS = ("params.yaml", "dvc.yaml", f"experiments/scales/{SCALE}/overrides.yaml", str(MEASURED))
 OUTPUTS = (REPORT, "records.json", "curves.csv", "first_texts.txt")
 HSMM = "hsmm_em"  # the system of the scale that the claims of section 3 set beside the transformer
 RULES = {"": "released", "strict": "strict"}  # of the oracle posterior, by the variant of the record
@@ -446,7 +448,7 @@ def values_of(records: Sequence[Record]) -> dict[str, float | None]:
 
 def beside_hsmm(records: Results, run: Run) -> dict[str, Any]:
     """The two claims of section 3 in numbers: by what factor a trained transformer is worse than the HSMM of the scale."""
-    scale = read_results(ROOT / MEASURED).where(system=HSMM, corpus="synthetic")
+    scale = scale_results(ROOT / MEASURED).where(system=HSMM, corpus="synthetic")
     own = records.where(system=run.name, seed=run.seed, task=f"update {run.recipe.updates}")
     found: dict[str, Any] = {"run": run.name, "seed": run.seed}
     for metric in ("word_ppl", "latent_ppl"):

@@ -7,17 +7,23 @@ import pytest
 
 from experiments.correct_records import correct, record_files, trainings_of
 from experiments.correct_records import identity as same_number
+from longform.pipeline.scale_records import FILE as RECORDS
+from longform.pipeline.scale_records import raw_scale_records
 
 ROOT = Path(__file__).parents[2]
 ROUNDING = 1e-9
 
 
 def committed():
-    """Every file of records in git with what it holds."""
+    """Every file of records in git with what it holds; a scale's packed file has many."""
     listed = subprocess.run(["git", "ls-files", "-z", "*.json"], cwd=ROOT, capture_output=True, check=True, text=True)
     tracked = set(listed.stdout.split("\0"))
     found = [pair for folder in ("data/scores", "experiments") for pair in record_files(ROOT / folder)]
-    return {name: held for path, held in found if (name := path.relative_to(ROOT).as_posix()) in tracked}
+    files = {name: held for path, held in found if (name := path.relative_to(ROOT).as_posix()) in tracked}
+    for path in sorted((ROOT / "experiments/scales").glob(f"*/{RECORDS}")):
+        for name, records in raw_scale_records(path).items():
+            files[f"{path.parent.relative_to(ROOT).as_posix()}/{name}"] = records
+    return files
 
 
 FILES = committed()

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from longform.core.documents import BadInput
 from longform.core.results import Record, Results
@@ -226,13 +227,25 @@ def test_the_wide_table_leaves_details_out_the_csv_keeps_them_and_a_listing_has_
     assert (tmp_path / "l.csv").read_text() == "a,b\nx|y z,1.5\n"
 
 
-def test_a_figure_is_drawn_twice_with_equal_bytes(tmp_path):
+def test_a_figure_is_drawn_twice_with_equal_bytes(tmp_path, monkeypatch):
+    monkeypatch.setenv("LONGFORM_PDF", "1")
     drawn = [cell("a", "x", RECORD)], lambda canvas: canvas.add_subplot().plot([1, 2])
     for stem in ("f", "g"):
         Figure("Caption", *drawn, notes=["n"]).save(tmp_path, stem)
     assert (tmp_path / "f.pdf").read_bytes() == (tmp_path / "g.pdf").read_bytes()
     assert (tmp_path / "f.png").read_bytes() == (tmp_path / "g.png").read_bytes()
     assert "Caption\n\n- n\n" in (tmp_path / "f.md").read_text()
+
+
+def test_a_picture_has_32_colours_at_most_and_no_pdf_beside_it(tmp_path):
+    def draw(canvas):
+        axes = canvas.add_subplot()
+        axes.imshow([[place / 99 for place in range(100)]], cmap="viridis", aspect="auto")
+
+    Figure("Caption", [], draw).save(tmp_path, "f")
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".md", ".png"]
+    with Image.open(tmp_path / "f.png") as picture:
+        assert picture.mode == "P" and len(picture.getcolors()) <= 32
 
 
 def test_looking_up_a_few_of_many_records_looks_at_few(monkeypatch):

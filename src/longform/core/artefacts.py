@@ -77,6 +77,12 @@ def write_json(path: Path, record: Any) -> None:
         partial.write_text(text + "\n", encoding="utf-8")
 
 
+def json_line(record: Any) -> str:
+    """The same on one line without spaces."""
+    plain = _plain(record)
+    return json.dumps(plain, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
 def read_json(path: Path) -> Any:
     """Parse one JSON file of our own. Raises ArtefactError: absent, not JSON, or an object that has one key twice."""
     try:

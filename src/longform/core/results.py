@@ -8,7 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import read_json, write_json
+from longform.core.artefacts import json_line, read_json, whole
 from longform.core.documents import ArtefactError, BadInput, grouped
 
 ANY = "*"  # what a filter wants of a field that may have any value
@@ -131,8 +131,10 @@ def _test(wanted: Any) -> Callable[[Any], bool]:
 
 
 def write_results(path: Path, records: Iterable[Record]) -> None:
-    """A JSON list, one object a record, written whole or not at all."""
-    write_json(path, [record.to_json() for record in records])
+    """A JSON list, one line a record, written whole or not at all."""
+    lines = [json_line(record.to_json()) for record in records]
+    with whole(path) as partial:
+        partial.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 def read_results(*paths: Path) -> Results:

@@ -345,7 +345,7 @@ class Criticism:
         return "\n".join([*lines, "", *(f"- {note}" for note in notes(self))]).rstrip() + "\n"
 
     def save(self, folder: Path | str) -> Path:
-        """``results`` as ``.md``, ``.csv``, ``.json``, ``.pdf`` and ``.png``, and a page per generated text; returns that of ``index.html``.
+        """``results`` as ``.md``, ``.csv``, ``.json`` and ``.png``, and a page per generated text; returns that of ``index.html``.
 
         The folder is replaced as a whole when everything is written. Raises BadInput: as :func:`check`.
         """

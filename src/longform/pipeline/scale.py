@@ -14,8 +14,10 @@ a value: mappings are merged, everything else is replaced. Beside overrides a sc
 
 import argparse
 import copy
+import csv
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,17 +27,23 @@ from typing import Any
 
 import yaml
 
-from longform.core.artefacts import read_documents, read_yaml, write_json
+from longform.core.artefacts import read_documents, read_yaml, whole, write_json
 from longform.core.documents import BadInput
 from longform.core.experiment import near
+from longform.core.opening import rows
 from longform.core.text.rendering import render
+from longform.pipeline.scale_records import FILE as RECORDS
+from longform.pipeline.scale_records import write_scale_records
 
 OWN = ("targets", "extends", "without", "files", "articles", "claims")  # keys of a scale that are no overrides
 TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES, CLAIMS = OWN
 PARAMS = "params.yaml"
 MADE_FROM = "scale.json"  # the scale's name and the commit that its code is of
-RESULTS = ("data/scores", "data/metrics", "paper_figures")
-BUILT = ("scales/", "dvc.lock", "data/plots/", *(f"{name}/" for name in RESULTS))
+FIGURES = "paper_figures"
+LEDGER = "ledger"
+SHOWN = (".md", ".html", ".png")  # files of an exhibit that a scale keeps beside its CSV
+SAME = re.compile(r"The same files as \[(.+?)\]\((.+?)\) at commit (\w+)\.")  # an exhibit that another run keeps
+BUILT = ("scales/", "dvc.lock", "data/plots/", "data/scores/", "data/metrics/", f"{FIGURES}/")
 
 
 def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,12 +202,16 @@ def _run(folder: Path, *command: str) -> str:
 
 
 def keep_results(name: str, root: Path, folder: Path) -> None:
-    """Copy what a scale measured into ``experiments/scales/<name>/``, where git keeps it, with its first articles as Markdown."""
+    """Copy what a scale measured into ``experiments/scales/<name>/``, where git keeps it.
+
+    Kept are one file of records, tables and pictures, and its first articles as Markdown.
+    """
     home = root / "experiments" / "scales" / name
-    for part in (*RESULTS, ARTICLES):
+    for part in (FIGURES, ARTICLES):
         shutil.rmtree(home / part, ignore_errors=True)
-        if part != ARTICLES and (folder / part).is_dir():
-            shutil.copytree(folder / part, home / part, ignore=shutil.ignore_patterns(".gitignore"))
+    if (folder / "data" / "scores").is_dir():
+        write_scale_records(folder / "data" / "scores", home / RECORDS)
+    keep_exhibits(root, folder / FIGURES, home / FIGURES)
     count, generations = said(name, root, ARTICLES, 0), folder / "data" / "generations"
     for file in sorted(generations.rglob("documents.jsonl")) if count else ():
         pages = [f"# The first {count} articles by number, none left out"]
@@ -209,6 +221,53 @@ def keep_results(name: str, root: Path, folder: Path) -> None:
         place = home / ARTICLES / ("-".join(file.parent.relative_to(generations).parts) + ".md")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text("\n\n".join(pages) + "\n", encoding="utf-8")
+
+
+def keep_exhibits(root: Path, written: Path, home: Path) -> None:
+    """Copy exhibits: their tables and pictures; one whose files another run keeps already becomes a line that leads there.
+
+    An exhibit without Markdown (files for another program) and files beside the tables are left out; a command makes them.
+    """
+    known: dict[tuple[tuple[str, bytes], ...], Path] = {}
+    scales = sorted(path for path in root.glob(f"experiments/scales/*/{FIGURES}") if path != home)
+    for figures in (root / FIGURES, *scales):
+        for page in sorted(figures.glob("*/*/*.md")):
+            if page.stem == page.parent.name and not SAME.search(page.read_text(encoding="utf-8")):
+                known.setdefault(_content(page.parent), page)
+    for folder in sorted(path.parent for path in written.rglob("*.md") if path.stem == path.parent.name):
+        place = home / folder.relative_to(written)
+        place.mkdir(parents=True)
+        twin = known.get(_content(folder))
+        if twin is None:
+            for file in _shown(folder):
+                shutil.copyfile(file, place / file.name)
+            if (place / "ledger.csv").is_file():
+                keep_measured(place / "ledger.csv")
+            continue
+        link = os.path.relpath(twin, place)
+        commit = _run(root, "git", "rev-parse", "--short=8", "HEAD").strip()
+        run = "the default run" if twin.is_relative_to(root / FIGURES) else f"the scale {twin.parts[-5]}"
+        text = f"The same files as [{place.name} of {run}]({link}) at commit {commit}.\n"
+        (place / f"{place.name}.md").write_text(text, encoding="utf-8")
+
+
+def keep_measured(ledger: Path) -> None:
+    """Take the printed numbers that a run did not measure out of its ledger."""
+    lines = rows(ledger, ("ours",))
+    measured = [list(line.values()) for line in lines if line["ours"]]
+    with whole(ledger) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([list(lines[0]), *measured])
+
+
+def _shown(folder: Path) -> list[Path]:
+    """The files of an exhibit that a reader opens, and the ledger's CSV; numbers of the others stand in the records."""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    return [path for path in files if path.suffix in SHOWN or folder.name == LEDGER]
+
+
+def _content(folder: Path) -> tuple[tuple[str, bytes], ...]:
+    """Names and bytes of an exhibit's files, to find equal ones."""
+    return tuple((path.name, path.read_bytes()) for path in _shown(folder))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"damaged{', removed' if chosen.remove else ''}: {path}")
     advice = ""
     if damaged:
-        again = "run `dvc pull` or `make repro`, and `dvc checkout --force` for files that are linked to the cache"
+        again = "run `make repro` (`dvc pull` where a remote is set: `dvc remote list`), and `dvc checkout --force` for files that are linked to the cache"
         advice = f"; {again}" if chosen.remove else "; --remove takes them out of the cache"
     print(f"{len(files)} files, {len(damaged)} damaged{advice}")
     return 1 if damaged else 0

@@ -28,7 +28,7 @@ def save(expected, name, results, data, decoders=None):
     made = draw(expected, name, results, data, decoders)
     made.save(data, name)
     assert (data / f"{name}.csv").read_text().count("\n") > 1 and (data / f"{name}.md").is_file()
-    assert not hasattr(made, "draw") or (data / f"{name}.png").stat().st_size > 5000
+    assert not hasattr(made, "draw") or (data / f"{name}.png").stat().st_size > 1000
     return made
 
 

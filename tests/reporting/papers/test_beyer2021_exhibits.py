@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
+from experiments.beyer2021 import harness_tasks
 from longform.core.artefacts import write_corpus
 from longform.core.results import Results
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
@@ -94,17 +95,18 @@ def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side
     assert draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large"]).cells == []
 
 
-def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(tmp_path):
+def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(tmp_path, capsys):
     (tmp_path / "corpora").mkdir()
     write_corpus(tmp_path / "corpora" / "toy", suites_to_corpus(SUITES))
     given = Given(Results([]), Expected("beyer2021", {}), tmp_path)
-    beyer2021.harness_tasks(given, texts="corpora/toy").save(tmp_path, "x")
-    group = yaml.safe_load((tmp_path / "_coherencegym.yaml").read_text(encoding="utf-8"))
+    tasks = tmp_path / "tasks"
+    assert harness_tasks.main([str(tmp_path / "corpora" / "toy"), str(tasks)]) == 0
+    group = yaml.safe_load((tasks / "_coherencegym.yaml").read_text(encoding="utf-8"))
     assert group["task"] == ["coherencegym_one", "coherencegym_two"]
     for suite in SUITES:
-        task = yaml.safe_load((tmp_path / f"{suite.name}.yaml").read_text(encoding="utf-8"))
+        task = yaml.safe_load((tasks / f"{suite.name}.yaml").read_text(encoding="utf-8"))
         assert task["task"] == f"coherencegym_{suite.name}"
-        line = json.loads((tmp_path / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8"))
+        line = json.loads((tasks / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8"))
         assert line == {"context": "x", "choices": ["good", "bad"], "target": 0}
     asked = {"texts": "corpora/toy", "suites": ["one"], "per_suite": 5, "seed": 1}
     files = beyer2021.human_sheet(given, **asked)
@@ -112,6 +114,8 @@ def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that
     assert "left" not in files.texts["sheet.csv"].splitlines()[1]
     refuses("no suites", beyer2021.human_sheet, given, **asked | {"suites": ["three"]})
     refuses("per_suite is 0", beyer2021.human_sheet, given, **asked | {"per_suite": 0})
-    refuses("no such file", beyer2021.harness_tasks, given, texts="corpora/absent")
+    refuses("no such file", beyer2021.harness_tasks, tmp_path / "corpora" / "absent")
     np.savez(tmp_path / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
-    refuses("no suites", beyer2021.harness_tasks, given, texts="corpora/toy")
+    refuses("no suites", beyer2021.harness_tasks, tmp_path / "corpora" / "toy")
+    assert harness_tasks.main([str(tmp_path / "corpora" / "toy"), str(tasks)]) == 2
+    assert "no suites" in capsys.readouterr().err

@@ -177,7 +177,7 @@ def test_n_grams_are_records_and_mention_pages_mark_and_escape(tmp_path):
     assert '<span class="bad" title="her:0: log P = -9.00; expected his:0 at -1.50">' in page
     assert "&lt;b&gt;" in page and "<td>her:0<td>-9.00<td>his:0<td>-1.50" in page
     save(EXPECTED, "figures_10_13", Results([BLAMED]), tmp_path)
-    assert {p.name for p in tmp_path.iterdir()} >= {"figure_10.html", "figure_10.pdf", "figure_10.png"}
+    assert {p.name for p in tmp_path.iterdir()} >= {"figure_10.html", "figure_10.png"}
     save(EXPECTED, "figure_5", Results([BLAMED]), tmp_path)
     assert label("MALE:3") == "[Male]3" and label(".") == "."
     assert [("ab cd ef"[a:b]) for a, b in wrap("ab cd ef", 5)] == ["ab cd", "ef"]
@@ -333,7 +333,7 @@ def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_aver
         shape = [1000, 2 if system == "gpt2" else 9]
         header = json.dumps({"__metadata__": {}, "w": {"shape": shape}, "b": {"shape": [500]}}).encode()
         (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-    refuses("dvc pull", draw_sizes, records, tmp_path / "elsewhere")
+    refuses("`dvc repro` trains the model", draw_sizes, records, tmp_path / "elsewhere")
     figure = save(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
     figure.draw(canvas := matplotlib.figure.Figure())
     latent = canvas.axes[1]

@@ -1,7 +1,6 @@
 """The exhibits of massarelli2020 from a few decoders made by hand, named so that their names say nothing."""
 
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,7 +122,8 @@ def test_claims_about_people_and_retold_news_are_not_testable_here(tmp_path):
 
 def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     exhibit("table_2", tmp_path).save(tmp_path, "table_2")
-    line = json.loads((tmp_path / "sheet.jsonl").read_text())
+    with (tmp_path / "sheet.csv").open() as file:
+        line = next(csv.DictReader(file))
     assert line == {"item_id": "s0", "claim": "A.", "evidence": "No page was found. Said before: B."}
     with (tmp_path / "key.csv").open() as file:
         assert next(csv.DictReader(file))["decoder"] == "beam"

@@ -215,12 +215,21 @@ def _shown(condition: Condition) -> str:
     return "\n".join(f"– {turn}" for turn in turns) if SPEAKERS in text else text
 
 
-def harness_tasks(given: Given, texts: str) -> Files:
-    """A task of lm-evaluation-harness for each suite of a corpus, and a group of all of them."""
-    suites = _suites(given.data / texts)
-    contents = {name: text for suite in suites for name, text in harness_task(suite).items()}
-    tasks = "".join(f"  - coherencegym_{suite.name}\n" for suite in suites)
-    return Files(contents | {"_coherencegym.yaml": f"group: coherencegym\ntask:\n{tasks}"})
+def harness_tasks(corpus: Path) -> Files:
+    """A task of lm-evaluation-harness for each suite of a corpus, and a group of all of them.
+
+    Args:
+        corpus: the folder of the corpus, for instance ``data/corpora/probes/suites``.
+
+    Raises:
+        BadInput: the folder is no corpus or has no suites, or a suite is no contrast.
+    """
+    contents = {}
+    group = "group: coherencegym\ntask:\n"
+    for suite in _suites(corpus):
+        contents.update(harness_task(suite))
+        group += f"  - coherencegym_{suite.name}\n"
+    return Files(contents | {"_coherencegym.yaml": group})
 
 
 def human_sheet(given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int) -> Files:

@@ -13,7 +13,7 @@ from longform.core.results import Record, Results
 from longform.critics.verifiability.reliability import FLAGS, judged, read_answers
 from longform.critics.verifiability.score import LABELS
 from longform.reporting.pivot import COLOURS, Given, errors
-from longform.reporting.table import Cell, Figure, Files, Table, cell, csv_text, json_lines
+from longform.reporting.table import Cell, Figure, Files, Table, cell, csv_text
 
 PERCENT = ("proportion_4grams", "link_grammar_percent", "SPG", "SPV", "USPG", "USPV")  # shares, printed in percent
 TABLE_1 = ("distinct_4grams", "proportion_4grams", "SPG", "SPV", "USPG", "USPV")
@@ -138,7 +138,7 @@ def checker(given: Given) -> Table:
 def table_2(given: Given, answers: str | None = None) -> Files:
     """What the paper's annotators found, exact repeats counted here, and, with ``answers``, what ours found.
 
-    Beside it ``sheet.csv`` and ``sheet.jsonl`` for ``python -m longform.study make claim``, ``key.csv``, which decoder wrote what,
+    Beside it ``sheet.csv`` for ``python -m longform.study make claim``, ``key.csv``, which decoder wrote what,
     and ``answers.csv``, an empty form; ``answers`` is a filled one's path below ``data``.
     """
     sheet = given.results.one(critic="verifiability", metric="exact_repeats", corpus="test").details
@@ -166,7 +166,6 @@ def table_2(given: Given, answers: str | None = None) -> Files:
         shown.append((item["item"], item["claim"], f"{item['evidence'] or 'No page was found.'}{said}"))
     asked_for, known = ("item_id", "claim", "evidence"), ("decoder", "page", "generation", "sentence")
     texts = {
-        "sheet.jsonl": json_lines(dict(zip(asked_for, one, strict=True)) for one in shown),
         "sheet.csv": csv_text(asked_for, shown),
         "key.csv": csv_text(("item", *known), [(item["item"], *map(item["key"].get, known)) for item in items]),
         "answers.csv": csv_text(("item", "annotator", "label", *FLAGS), []),

@@ -8,7 +8,7 @@ from longform.core.documents import BadInput
 from longform.core.results import Record
 from longform.reporting.papers.deng2022.pages import Mark, chain, drawn_article, label, mention_page
 from longform.reporting.pivot import COLOURS, SYSTEM, Given, beside
-from longform.reporting.table import Cell, Figure, Files, Listing, Table, cell, exact
+from longform.reporting.table import Cell, Drawing, Figure, Files, Listing, Table, cell, exact
 
 LATENT = {"critic": "coreference", "metric": "latent_ppl"}
 BLAMED = {"critic": "coreference", "metric": "ngram_attribution"}
@@ -143,12 +143,18 @@ def figure_5(given: Given) -> Figure:
 
 
 def figures_10_13(given: Given) -> Files:
-    """Four generated articles, mentions coloured by entity, improbable 5-grams circled: HTML and PDF pages."""
-    pages, drawings, rows, links = {}, {}, [], ""
+    """Four generated articles, mentions coloured by entity, improbable 5-grams circled: HTML pages, a picture of the first."""
+    pages: dict[str, str] = {}
+    drawings: dict[str, Drawing] = {}
+    rows: list[list[Any]] = []
+    links = ""
     for number, (unit, text, marks) in enumerate(_articles(given)[:4], 10):
         name, article = f"figure_{number}", (f"Figure {number}. {unit}", text, marks)
-        pages[f"{name}.html"], drawings[name] = mention_page(*article), drawn_article(*article)
-        links += f"\n- {name}: [HTML]({name}.html), [PDF]({name}.pdf)\n\n![{name}]({name}.png)"
+        pages[f"{name}.html"] = mention_page(*article)
+        links += f"\n- {name}: [HTML]({name}.html)"
+        if not drawings:
+            drawings[name] = drawn_article(*article)
+            links += f"\n\n![{name}]({name}.png)\n"
         for m in (m for m in marks if m.bad):
             best = label(m.best) if m.best else ""
             rows.append([number, label(m.symbol), m.log_probability, best, m.best_log_probability])

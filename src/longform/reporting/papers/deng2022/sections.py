@@ -90,7 +90,9 @@ def parameters(data: Path, record: Record) -> int:
     """How many numbers the checkpoint of a record's system holds, by its file's header. Raises BadInput: it is not there."""
     path = generated_folder(data, record, "models") / "model.safetensors"
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; train the model, or restore it with `dvc pull`")
+        raise BadInput(
+            f"{path}: no such file; `dvc repro` trains the model; docs/share_results.md says how to get a finished run"
+        )
     with path.open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")

@@ -98,7 +98,9 @@ def topic_names(data: Path, corpus: str) -> list[str]:
     r"""A name for each topic: words with the largest :math:`\beta_{kw}^2 / \sum_j \beta_{jw}`, frequent and its own. Raises BadInput: no model."""
     folder = folder_of(data / "critics", f"topics/{corpus}")
     if folder is None:
-        raise BadInput(f"{data / 'critics'} has no topic model of {corpus!r}; train it, or restore it with `dvc pull`")
+        raise BadInput(
+            f"{data / 'critics'} has no topic model of {corpus!r}; `dvc repro` trains it; docs/share_results.md says how to get a finished run"
+        )
     words = [word.strip(".,") for word in read_json(folder / "topics.json")["vocabulary"]]
     with np.load(folder / "topics.npz", allow_pickle=False) as arrays:
         beta = arrays["beta"]

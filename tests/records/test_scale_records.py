@@ -1,0 +1,128 @@
+"""What git keeps of a scale: one packed file of records, exhibits once; and what one command restores from history."""
+
+import csv
+import gzip
+import json
+import subprocess
+
+import pytest
+
+from experiments import restore
+from longform.pipeline.scale import keep_exhibits, keep_measured
+from longform.pipeline.scale_records import COLUMNS, raw_scale_records, scale_results, write_scale_records
+from tests.refusals import refuses
+
+SCORE = {"critic": "c", "metric": "latent_ppl", "titles": True, "seed": 0, "value": 0.1, "reference": 0.25,
+         "difference": -0.15, "paired": False, "units": 30, "task": "a, \"b\"\nc"}  # fmt: skip
+DETAILS = {"spread": 0.5, "totals": {"correct": 3.0}, "transitions": [["a", "b", 2.0, 0.123456]]}
+FLAT = {"critic": "d", "metric": "distance", "value": float("inf")}
+
+
+def scores(folder):
+    files = {"articles/one": [{**SCORE, "details": DETAILS}], "suites/two": [{**FLAT, "value": "inf"}]}
+    for name, records in files.items():
+        path = folder / f"{name}.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(records))
+    return folder
+
+
+def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
+    packed = tmp_path / "records.csv.gz"
+    write_scale_records(scores(tmp_path / "scores"), packed)
+    kept = {"spread": 0.5, "transitions": [["a", "b", 2, 0.123]]}
+    assert raw_scale_records(packed) == {"articles/one": [{**SCORE, "details": kept}], "suites/two": [FLAT]}
+    results = scale_results(packed)
+    assert results.one(titles=True).task == SCORE["task"] and results.one(critic="d").value == float("inf")
+    assert [record.critic for record in scale_results(packed, "suites/two")] == ["d"]
+
+
+def test_equal_records_give_equal_packed_bytes(tmp_path):
+    folder = scores(tmp_path / "scores")
+    for name in ("a.gz", "b.gz"):
+        write_scale_records(folder, tmp_path / name)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_a_damaged_file_of_records_is_named_with_its_line(tmp_path):
+    packed = tmp_path / "records.csv.gz"
+    refuses("No such file", raw_scale_records, packed)
+    packed.write_bytes(gzip.compress(b"a,b\n"))
+    refuses("lacks", raw_scale_records, packed)
+    row = ",".join("much" if name == "value" else "" for name in COLUMNS)
+    packed.write_bytes(gzip.compress(f"{','.join(COLUMNS)}\n{row}\n".encode()))
+    refuses("records.csv.gz:2: could not convert", raw_scale_records, packed)
+
+
+def exhibit(figures, name, **files):
+    for file, text in files.items():
+        path = figures / "paper" / name / file.replace("__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def names(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def repository(tmp_path):
+    root = tmp_path / "repository"
+    root.mkdir()
+    (root / "README.md").write_text("x")
+    commit(root)
+    return root
+
+
+def commit(root):
+    config = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "--all"), (*config, "commit", "-qm", "m", "--no-verify")):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    said = subprocess.run(
+        ["git", "rev-parse", "--short=8", "HEAD"], cwd=root, check=True, capture_output=True, text=True
+    )
+    return said.stdout.strip()
+
+
+def test_a_scale_keeps_what_pages_show_and_no_second_copy(repository):
+    run, home = repository / "run", repository / "experiments" / "scales" / "s" / "paper_figures"
+    exhibit(repository / "paper_figures", "same", same__md="**T**\n", same__png="p", same__csv="1")
+    exhibit(run, "same", same__md="**T**\n", same__png="p", same__csv="2")
+    exhibit(run, "new", new__md="**N**\n", new__pdf="x", new__csv="1", new__png="q", sheet__jsonl="{}")
+    exhibit(run, "files", one__jsonl="{}")
+    keep_exhibits(repository, run, home)
+    assert names(home) == {"paper/same/same.md", "paper/new/new.md", "paper/new/new.png"}
+    text = (home / "paper" / "same" / "same.md").read_text()
+    link = "../../../../../../paper_figures/paper/same/same.md"
+    assert text.startswith(f"The same files as [same of the default run]({link}) at commit ")
+    assert (home / "paper" / "same" / link).resolve() == repository / "paper_figures" / "paper" / "same" / "same.md"
+
+
+def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):
+    ledger = tmp_path / "ledger.csv"
+    ledger.write_text("number,printed,ours\na,1,0.9\nb,2,\n")
+    keep_measured(ledger)
+    with ledger.open(newline="") as file:
+        assert [line["number"] for line in csv.DictReader(file)] == ["a"]
+
+
+def test_full_records_of_a_scale_come_back_from_history(repository, tmp_path, monkeypatch, capsys):
+    home = repository / "experiments" / "scales" / "s"
+    scores(home / "data" / "scores")
+    exhibit(home / "paper_figures", "t", t__md="**T**\n", t__pdf="x")
+    (home / "overrides.yaml").write_text("{}")
+    full = commit(repository)
+    before = (home / "data" / "scores" / "articles" / "one.json").read_text()
+    subprocess.run(["git", "rm", "-rq", "experiments"], cwd=repository, check=True)
+    now = commit(repository)
+    monkeypatch.setattr(restore, "ROOT", repository)
+    out = tmp_path / "out"
+    assert restore.main(["s", "--commit", full, "--out", str(out)]) == 0
+    assert names(out) == {"data/scores/articles/one.json", "data/scores/suites/two.json",
+                          "paper_figures/paper/t/t.md", "paper_figures/paper/t/t.pdf"}  # fmt: skip
+    assert (out / "data" / "scores" / "articles" / "one.json").read_text() == before
+    assert restore.main(["s", "--commit", full, "--out", str(out)]) == 2
+    assert restore.main(["s", "--commit", now, "--out", str(tmp_path / "other")]) == 2
+    assert restore.main(["s", "--commit", "0" * 40, "--out", str(tmp_path / "other")]) == 2
+    said = capsys.readouterr().err
+    assert "is there already" in said and "has no full records" in said and "--unshallow" in said
