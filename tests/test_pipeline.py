@@ -200,7 +200,8 @@ def test_every_data_file_of_the_package_is_part_of_the_code_that_reads_it():
     files = {path for room in rooms for path in (PACKAGE / room).rglob("*") if path.is_file()}
     data = {path.relative_to(PACKAGE.parent).as_posix() for path in files if path.suffix not in (".py", ".pyc")}
     hashed = {path for starts in shape.starts().values() for path in shape.tree().hashes(shape.tree().closure(starts))}
-    assert data and data <= hashed
+    by_command = {"longform/reporting/papers/harness_task.yaml"}  # experiments/beyer2021/harness_tasks.py
+    assert data - hashed == by_command and len(data) > 10
 
 
 def test_an_edit_of_one_training_leaves_the_others_alone():
