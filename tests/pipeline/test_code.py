@@ -67,6 +67,12 @@ def edit(home, name: str, old: str, new: str) -> None:
     os.utime(path, ns=(later, later))
 
 
+def test_a_model_that_is_called_no_keeps_its_name(home):
+    (home / "params.yaml").write_text("models: {no: {code: language_models/floor}}\n")
+    points = code.read_entry_points(home, code.source_tree(home / "src" / "longform"))
+    assert code.code_file(["language_model", "", "", "no"]) in points
+
+
 def test_each_kind_of_stage_has_the_functions_that_its_entry_names(home):
     own = {
         "corpus/wiki.json": "datasets/pages.py",

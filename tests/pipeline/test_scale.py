@@ -87,6 +87,15 @@ def test_a_scale_in_which_a_run_is_at_work_is_left_alone(root, tmp_path):
     assert (folder / "params.yaml").read_text() != "as the run reads it"
 
 
+def test_a_scale_keeps_a_text_that_looks_like_a_number(root, tmp_path):
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    folder = root / "experiments" / "scales" / "quoted"
+    folder.mkdir(parents=True)
+    (folder / "overrides.yaml").write_text("models: {a: {width: 1e-05, name: '1e-05'}}\n")
+    make("quoted", root, tmp_path / "made")
+    assert read_yaml(tmp_path / "made" / "params.yaml")["models"]["a"] == {"width": 1e-05, "name": "1e-05"}
+
+
 def test_a_scale_shares_the_cache_of_the_repository_that_it_is_made_in(root, monkeypatch):
     (root / ".dvc").mkdir()
     (root / ".dvc" / "config").write_text("")

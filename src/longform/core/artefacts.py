@@ -21,8 +21,8 @@ import yaml
 from longform.core.documents import ArtefactError, Corpus, Document, InputError, Readout
 from longform.core.opening import json_file, read_text, records
 from longform.core.resampling import save_arrays
+from longform.core.yaml_dialect import YamlReader
 
-_YAML: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser is six times faster
 DEEPEST = 100  # levels of a YAML file; thousands would exhaust the C parser's stack
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 UNREADABLE = (  # what zipfile raises on damaged archives; np.lib.format raises ValueError
@@ -92,7 +92,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """Parse one YAML file.
+    """Parse one YAML file, by the rules of YAML 1.2, as DVC does (:mod:`longform.core.yaml_dialect`).
 
     Raises:
         InputError: absent, not YAML in UTF-8, nested deeper than ``DEEPEST``, or a mapping that has one key twice.
@@ -100,11 +100,11 @@ def read_yaml(path: Path) -> Any:
     text = read_text(_existing(path))
     try:
         depth = 0
-        for event in yaml.parse(text, Loader=_YAML):
+        for event in yaml.parse(text, Loader=YamlReader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise ValueError(f"nested deeper than {DEEPEST} levels")
-        loader = _YAML(text)
+        loader = YamlReader(text)
         try:
             node = loader.get_single_node()
             if node is None:

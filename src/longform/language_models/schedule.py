@@ -111,7 +111,7 @@ class Schedule:
         for name in ("learning_rate", "epochs", "clip"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0 <= value < math.inf or (name == "epochs" and value == 0):
-                raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number (2.0e-3, not 2e-3)")
+                raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number; fix the entry")
         if self.precision not in PRECISIONS:
             raise BadInput(f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the entry")
         if self.accumulate % (world := self.launch.world):

@@ -17,6 +17,7 @@ import yaml
 
 from longform.core.code_names import PACKAGE, Request, requested, source_of
 from longform.core.source_code import AT_IMPORT, EVERYTHING, SourceTree
+from longform.core.yaml_dialect import YamlReader
 
 # longform.core.documents and what imports NumPy would triple the time of this stage
 FOLDER = Path("data/code")
@@ -165,7 +166,7 @@ def read_entry_points(home: Path, tree: SourceTree) -> dict[str, list[Request]]:
 
 
 def _read_yaml(path: Path) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), YamlReader)
 
 
 def source_tree(folder: Path = SOURCE) -> SourceTree:

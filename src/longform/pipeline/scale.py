@@ -25,13 +25,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from longform.core.artefacts import read_documents, read_yaml, whole, write_json
 from longform.core.documents import BadInput
 from longform.core.experiment import near
 from longform.core.opening import rows
 from longform.core.text.rendering import render
+from longform.core.yaml_dialect import yaml_text
 from longform.pipeline.scale_records import FILE as RECORDS
 from longform.pipeline.scale_records import write_scale_records
 
@@ -143,7 +142,7 @@ def make(name: str, root: Path, folder: Path) -> None:
                 shutil.copy2(root / path, folder / path)
     for changed, content in files.items():
         header = f"# {changed} with experiments/scales/{name}/overrides.yaml; made by longform.pipeline.scale.\n"
-        text = header + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+        text = header + yaml_text(content)
         written = folder / changed
         if not written.is_file() or written.read_text(encoding="utf-8") != text:
             written.parent.mkdir(parents=True, exist_ok=True)
