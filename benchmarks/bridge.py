@@ -24,10 +24,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from longform.core.artefacts import read_readout
-from longform.core.resampling import generator
-from longform.core.text.permutations import block_orders, local_orders
 from longform.critics.bbscore.bridge import WINDOWS, BridgeFeatures, LatentPath, path, units_from_readout
+from longform.files.artefacts import read_readout
+from longform.statistics.resampling import generator
+from longform.text.permutations import block_orders, local_orders
 
 BLOCKS, WINDOWS_SHUFFLED, COPIES, ROUNDS = (1, 2, 5, 10), (1, 2, 3), 20, 3
 TARGET_SECONDS, TARGET_RATIO = 2.0, 80.0

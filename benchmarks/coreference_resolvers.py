@@ -18,14 +18,14 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from longform.core.critic import estimate
-from longform.core.documents import BadInput
-from longform.core.resampling import generator
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, clusters
 from longform.critics.coreference.chains import CorefResolver, Mention, is_person, root_offset
 from longform.critics.coreference.person_mentions import FEMALE, FIRST_NAMES, MALE, MALE_PRONOUNS
 from longform.critics.coreference.rules import NearestResolver, RuleResolver
 from longform.datasets.coreference import GapItem, read_brackets, read_gap
+from longform.errors import BadInput
+from longform.statistics.critic import estimate
+from longform.statistics.resampling import generator
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
 SPEECH = {"i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves", "you", "your", "yours", "yourself"}

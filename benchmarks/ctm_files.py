@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.documents import BadInput
 from longform.critics.topics.model import TermCounts, TopicModel, TopicSettings, from_rows, inverse
 from longform.critics.topics.train import Expectation
+from longform.errors import BadInput
 
 LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
 _SETTING = {"em max iter": "em_iterations", "var max iter": "rounds", "lag": "lag"}

@@ -19,9 +19,9 @@ import torch
 import transformers
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from longform.core.resampling import generator
 from longform.decoding.beam_search import Beam, Delayed, delayed
 from longform.decoding.sampling import Sampled, SentenceEnds
+from longform.statistics.resampling import generator
 
 BEAMS, DELAY, TOP_K = 6, 1, 100  # massarelli2020, Table 3
 RESULT = Path(__file__).parent / "measured" / "decoding.json"

@@ -2,7 +2,7 @@
 
 ``PYTHONPATH=src python benchmarks/dump_in_place.py --gigabytes 1 [--folder DIR] [--json FILE]`` writes a multistream dump of the synthetic
 world (twenty streams of a hundred pages again and again, each time with one page of two megabytes; ids repeat, which this step does
-not mind), then runs ``python -m longform.pipeline.real_files`` on it twice. Memory is the resident memory of that process and of
+not mind), then runs ``python -m longform_lab.real_files`` on it twice. Memory is the resident memory of that process and of
 everything that it started, added up five times a second; pages that processes share count in each of them.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from longform.datasets.synthetic_world.native_corpus import Page, write_page
+from synthetic_world.native_corpus import Page, write_page
 
 ROOT = Path(__file__).parents[1]
 SEED, STREAMS, PAGES, LONG = 1, 20, 100, 2_000_000
@@ -52,7 +52,7 @@ def write(target: Path, size: float) -> int:
 
 def measured(folder: Path) -> dict[str, Any]:
     """One run of ``real_files`` in a folder that lists the dump alone."""
-    command = [sys.executable, "-m", "longform.pipeline.real_files", "dump", "."]
+    command = [sys.executable, "-m", "longform_lab.real_files", "dump", "."]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     before, begun, peak = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), 0
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)

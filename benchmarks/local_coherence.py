@@ -16,22 +16,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from longform.core.critic import unit_scores
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import (
-    Grid,
-    folder_lexicon,
-    grid_from_mentions,
-    grids_from_readout,
-    grids_to_readout,
-)
-from longform.core.text.lexicon import Lexicon, Taxonomy
-from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import MEASURES, Lesk
-from longform.datasets.synthetic_world.lexicon import fit
 from longform.evaluation.order_discrimination import order_measurements
+from longform.statistics.critic import unit_scores
+from longform.statistics.resampling import generator
+from longform.text.entity_grids import Grid, folder_lexicon, grid_from_mentions, grids_from_readout, grids_to_readout
+from longform.text.lexicon import Lexicon, Taxonomy
+from longform.text.permutations import ShuffleTask
+from synthetic_world.lexicon import fit
 
 DOCUMENTS, SENTENCES, NOUNS = 1000, 11, 5  # 1,000 documents of ten sentence pairs are 10,000 pairs
 POOL = 40  # nouns that a document draws from, so that entities recur

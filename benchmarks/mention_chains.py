@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import Chain
-from longform.core.resampling import generator
 from longform.critics.coreference import score
 from longform.critics.coreference.score import NOBODY, KneserNeyCritic, MentionCritic, TokenStream
+from longform.documents import Chain
+from longform.statistics.resampling import generator
 
 FORMS = tuple(sorted(["M", "F", "P", "N", ".", *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46))]))
 NLTK_TOKENS, NLTK_QUERIES, REPEATS = 500_000, 300, 3  # of both sides, the least counts

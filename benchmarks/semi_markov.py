@@ -25,9 +25,9 @@ import torch
 import torch_struct
 from torch_struct.semirings import LogSemiring
 
-from longform.core.resampling import generator
-from longform.language_models.hsmm.compiled import Workspace
-from longform.language_models.hsmm.gradient import LogPartition
+from longform.hsmm.compiled import Workspace
+from longform.hsmm.gradient import LogPartition
+from longform.statistics.resampling import generator
 
 TOKENS, DURATIONS, ROWS = 375, 11, 2_000  # deng2022's mean length and K; a table that stays in cache for both sides
 STATES = (50, 100, 200, 400, 800)

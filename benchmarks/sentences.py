@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput
-from longform.core.opening import read_text
-from longform.core.resampling import generator
-from longform.core.text.sentences import sentence_texts
+from longform.errors import BadInput
+from longform.files.opening import read_text
+from longform.statistics.resampling import generator
+from longform.text.sentences import sentence_texts
 
 OURS = "longform"
 BLOCK = 20  # sentences of a text, in a treebank that marks no documents

@@ -2,7 +2,7 @@
 
 ``PYTHONPATH=src python -m benchmarks.startup [--json FILE]``, about two minutes on one core. CPU seconds: a module is imported
 once in a fresh process and, where its stage may need torch, once in a child of a process that holds the heavy libraries
-(:mod:`longform.pipeline.workers`); an entry of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
+(:mod:`longform_lab.workers`); an entry of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from longform.core.stages import STAGES
-from longform.pipeline.repro import ON_GPU
-from longform.pipeline.workers import LIBRARIES
+from longform_lab import devices
+from longform_lab.stages import STAGES
+from longform_lab.workers import LIBRARIES
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("tokenizer", *ON_GPU)
+HEAVY = ("tokenizer", *devices.STAGES)
 
 
 def calls() -> list[tuple[str, str]]:
     """(stage, module) of every entry of ``params.yaml`` and every report; loads them all, so it runs in a process of its own."""
-    from longform.core.artefacts import read_yaml
-    from longform.core.experiment import Experiment
+    from longform.files.artefacts import read_yaml
+    from longform_lab.experiment import Experiment
     from tests.shape import entries
 
     found = [(_stage(place), f"longform.{code.replace('/', '.')}") for place, code, *_ in entries(Experiment(ROOT))]
@@ -76,7 +76,7 @@ def forked(stage: str, module: str) -> float:
 
 def _runner(stage: str) -> str:
     """The module of the pipeline that runs a stage."""
-    return f"longform.pipeline.{STAGES[stage]}"
+    return f"longform_lab.{STAGES[stage]}"
 
 
 def main() -> None:

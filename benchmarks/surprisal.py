@@ -29,10 +29,10 @@ from minicons.scorer import IncrementalLMScorer
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from longform.core.resampling import generator
 from longform.critics.surprisal.read import Encoder, condition_bits
 from longform.datasets.test_suites.items import Suite, pair
 from longform.language_models.log_probs import open_reader
+from longform.statistics.resampling import generator
 
 END = "<|endoftext|>"
 VOCABULARY, WIDTH, LAYERS = 16_000, 512, 6

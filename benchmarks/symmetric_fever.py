@@ -25,14 +25,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from longform.core.opening import records
-from longform.core.resampling import bootstrap, generator, percentile_interval
 from longform.critics.verifiability.checker import Entailment, Pair
 from longform.critics.verifiability.score import LABELS
 from longform.critics.verifiability.train import train_entailment
 from longform.datasets.fever import LABELS as FEVER_LABELS
 from longform.datasets.fever import plain
+from longform.files.opening import records
 from longform.language_models.sentence_features import open_encoder, packaged_folder
+from longform.statistics.resampling import bootstrap, generator, percentile_interval
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 SCHEDULE = {"learning_rate": 3e-3, "batch": 16, "epochs": 12, "validations": 6, "weight_decay": 0.05}

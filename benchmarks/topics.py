@@ -31,8 +31,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ctm_files import read_corpus, read_model, read_settings, write_corpus, write_settings
-from longform.core.documents import Document, Section
-from longform.core.resampling import generator
 from longform.critics.topics.kernels import NEWTON_STEPS
 from longform.critics.topics.model import (
     RELEASED,
@@ -45,6 +43,8 @@ from longform.critics.topics.model import (
     from_rows,
 )
 from longform.critics.topics.train import RELEASED_SEED, expectation, maximise, seeded_model
+from longform.documents import Document, Section
+from longform.statistics.resampling import generator
 
 
 def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50) -> TermCounts:

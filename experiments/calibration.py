@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.critic import Tally, clustered, compare, estimate
-from longform.core.resampling import generator
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.verifiability.score import SupportedPerGeneration
 from longform.evaluation.human_study import mixed_effects
+from longform.statistics.critic import Tally, clustered, compare, estimate
+from longform.statistics.resampling import generator
 
 LEVEL = 0.05
 UNITS, SCORED = 40, (1, 10, 20)  # of a side; of the first side

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import read_yaml, whole
-from longform.core.results import NAMES
-from longform.pipeline.scale_records import FILE as RECORDS
-from longform.pipeline.scale_records import raw_scale_records
+from longform.files.artefacts import read_yaml, whole
+from longform.results import NAMES
+from longform_lab.scale_records import FILE as RECORDS
+from longform_lab.scale_records import raw_scale_records
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "changed_numbers.md"
@@ -95,7 +95,7 @@ def changed_files(commit: str) -> Iterator[list[str]]:
 
 
 def numbers(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as :mod:`longform.core.artefacts` reads it: JSON has no infinity, the word stands for it."""
+    """A record as :mod:`longform.files.artefacts` reads it: JSON has no infinity, the word stands for it."""
     return {name: float(value) if value in ("inf", "-inf") else value for name, value in record.items()}
 
 

@@ -43,7 +43,7 @@ class Study:
 def clone(folder: Path, study: Study) -> Path:
     """The scale in a fresh clone of what is committed, with an empty cache."""
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
-    command = [sys.executable, "-m", "longform.pipeline.scale", study.scale]
+    command = [sys.executable, "-m", "longform_lab.scale", study.scale]
     subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": "src"}, check=True)
     return folder / "scales" / study.scale
 
@@ -51,7 +51,7 @@ def clone(folder: Path, study: Study) -> Path:
 def start(folder: Path, study: Study) -> subprocess.Popen[str]:
     """The runner in a process group of its own."""
     environment = os.environ | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
-    command = [sys.executable, "-m", "longform.pipeline.repro", "--workers", str(study.workers), *study.stages]
+    command = [sys.executable, "-m", "longform_lab.repro", "--workers", str(study.workers), *study.stages]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 

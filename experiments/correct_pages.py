@@ -13,17 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments.gallery import CLAIM
-from longform.core.artefacts import read_yaml
-from longform.core.opening import rows as table_rows
-from longform.core.results import Results
-from longform.pipeline.scale import said
-from longform.pipeline.scale_records import FILE as RECORDS
-from longform.pipeline.scale_records import scale_results
-from longform.reporting.estimates import Estimate
-from longform.reporting.papers import complete
-from longform.reporting.printed import Expected, Line, ledger_markdown, read_expected
-from longform.reporting.table import write_rows
-from longform.reporting.verdicts import (
+from longform.files.artefacts import read_yaml
+from longform.files.opening import rows as table_rows
+from longform.results import Results
+from longform.tables import write_rows
+from longform_lab.reporting.estimates import Estimate
+from longform_lab.reporting.papers import complete
+from longform_lab.reporting.printed import Expected, Line, ledger_markdown, read_expected
+from longform_lab.reporting.verdicts import (
     ABSENT,
     CONTRADICTED,
     HOLDS,
@@ -35,6 +32,9 @@ from longform.reporting.verdicts import (
     decide,
     write_claims,
 )
+from longform_lab.scale import said
+from longform_lab.scale_records import FILE as RECORDS
+from longform_lab.scale_records import scale_results
 
 ROOT = Path(__file__).parents[1]
 SCALES = ROOT / "experiments" / "scales"

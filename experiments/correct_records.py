@@ -5,7 +5,7 @@ again it changes nothing. What is corrected:
 
 * Means over trainings (heads of an encoder) were written with the first training's test and details, and with an interval
   over documents alone. The details go to the first training's own record; the mean gets its own difference, and an
-  interval and a test over trainings and documents (``longform.core.trainings``).
+  interval and a test over trainings and documents (``longform.statistics.trainings``).
 * Differences of two such means likewise.
 * Distances between writers had an interval and no number of documents.
 """
@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import write_json
-from longform.core.results import NAMES, ROUNDING, Record
 from longform.evaluation.measurements import difference_of_trainings, mean_of_trainings
+from longform.files.artefacts import write_json
+from longform.results import NAMES, ROUNDING, Record
 
 IDENTITY = NAMES[: NAMES.index("seed")]  # trainings of one number agree in these
 TEST = ("reference", "difference", "p_value", "paired")

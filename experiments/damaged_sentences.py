@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longform.core.text.sentences import sentences
 from longform.datasets.wikipedia.dump import Page, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import sections
+from longform.text.sentences import sentences
 
 # Templates of the English Wikipedia that add nothing to a sentence: notes, sources behind it, layout, marks of maintenance.
 SHOWS_NOTHING = re.compile(

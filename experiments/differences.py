@@ -16,8 +16,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import whole
-from longform.core.results import NAMES
+from longform.files.artefacts import whole
+from longform.results import NAMES
 
 SCORES, CLAIMS, PAGE = "data/scores", "paper_figures/ledger/claims.csv", "data/differences.md"
 IDENTITY = NAMES[: NAMES.index("seed") + 1]  # the fields that say what a record is a number of

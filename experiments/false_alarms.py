@@ -28,15 +28,16 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from longform.core.artefacts import read_json, write_json
-from longform.core.documents import BadInput, Document, Section
-from longform.core.resampling import generator
-from longform.core.text.sentences import sentences
 from longform.criticize.judging import ComparedTexts, judge
 from longform.criticize.lengths import MEASURES, EqualLengths, Excerpt, equal_lengths
 from longform.criticize.panels import Options, Panel, panels
 from longform.critics.coreference.person_mentions import FIRST_NAMES
 from longform.datasets import text_files, wikisection
+from longform.documents import Document, Section
+from longform.errors import BadInput
+from longform.files.artefacts import read_json, write_json
+from longform.statistics.resampling import generator
+from longform.text.sentences import sentences
 
 SENTENCES = 16  # of each text
 TEXTS = 96  # of a trial, as many as HANNA has human stories

@@ -17,11 +17,11 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from longform.core.artefacts import read_yaml
-from longform.core.opening import rows
-from longform.pipeline.scale import SAME
-from longform.reporting.table import short
-from longform.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
+from longform.files.artefacts import read_yaml
+from longform.files.opening import rows
+from longform.tables import short
+from longform_lab.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
+from longform_lab.scale import SAME
 
 ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
 SHOWN_ROWS, SHOWN_FILES = 40, 12

@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM
 
-from longform.core.artefacts import whole
-from longform.core.documents import BadInput
+from longform.errors import BadInput
+from longform.files.artefacts import whole
 from longform.language_models.checkpoints import load_model
 
 

@@ -17,12 +17,12 @@ from typing import Any
 
 from rehearse import COMPARED, PREFIX, SIZES
 
-from longform.core.artefacts import read_yaml
-from longform.core.opening import rows as table_rows
-from longform.pipeline.scale import parameters, said
-from longform.reporting.claims import stands_in
-from longform.reporting.printed import INCOMPARABLE, LOST, read_expected
-from longform.reporting.table import write_rows
+from longform.files.artefacts import read_yaml
+from longform.files.opening import rows as table_rows
+from longform.tables import write_rows
+from longform_lab.reporting.claims import stands_in
+from longform_lab.reporting.printed import INCOMPARABLE, LOST, read_expected
+from longform_lab.scale import parameters, said
 
 ROOT = Path(__file__).parents[1]
 PLACE = Path("experiments") / "printed_numbers.csv"

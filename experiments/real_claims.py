@@ -8,13 +8,13 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from longform.core.artefacts import whole
-from longform.core.results import Results
-from longform.pipeline.scale_records import FILE as RECORDS
-from longform.pipeline.scale_records import scale_results
-from longform.reporting.papers import complete
-from longform.reporting.printed import read_expected
-from longform.reporting.verdicts import OURS, Judged, claims_markdown, write_claims
+from longform.files.artefacts import whole
+from longform.results import Results
+from longform_lab.reporting.papers import complete
+from longform_lab.reporting.printed import read_expected
+from longform_lab.reporting.verdicts import OURS, Judged, claims_markdown, write_claims
+from longform_lab.scale_records import FILE as RECORDS
+from longform_lab.scale_records import scale_results
 
 ROOT = Path(__file__).parents[1]
 SCALES = (

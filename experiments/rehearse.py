@@ -27,10 +27,10 @@ from typing import Any
 
 import yaml
 
-from longform.core.artefacts import read_yaml
-from longform.core.opening import rows
-from longform.pipeline.real_files import listed
-from longform.pipeline.scale import _tracked, parameters, said
+from longform.files.artefacts import read_yaml
+from longform.files.opening import rows
+from longform_lab.real_files import listed
+from longform_lab.scale import _tracked, parameters, said
 
 ROOT = Path(__file__).parents[1]
 SIZES = read_yaml(ROOT / "experiments" / "rehearsal.yaml")
@@ -91,12 +91,12 @@ def rehearse(scale: str, folder: Path, workers: int) -> tuple[dict[str, float | 
         (place / f"{file}.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     run = tree / "scales" / name
     python = [sys.executable, "-m"]
-    repro = ["longform.pipeline.repro", "--workers", str(workers), "--gpus", "1", *said(scale, ROOT, "targets", [])]
+    repro = ["longform_lab.repro", "--workers", str(workers), "--gpus", "1", *said(scale, ROOT, "targets", [])]
     steps = [
-        (tree, ["longform.pipeline.real_files", name, str(offered)]),
-        (tree, ["longform.pipeline.scale", name]),
+        (tree, ["longform_lab.real_files", name, str(offered)]),
+        (tree, ["longform_lab.scale", name]),
         (run, repro),
-        (run, ["longform.pipeline", "ledger"]),
+        (run, ["longform_lab", "ledger"]),
     ]
     environment = {**os.environ, "PYTHONPATH": "src", "WANDB_MODE": "disabled", "HF_HUB_OFFLINE": "1"}
     for where, command in steps:

@@ -14,10 +14,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import UNREADABLE, whole
-from longform.core.documents import BadInput
-from longform.core.resampling import EPOCH
-from longform.pipeline.real_files import digest
+from longform.errors import BadInput
+from longform.files.artefacts import UNREADABLE, whole
+from longform.statistics.resampling import EPOCH
+from longform_lab.real_files import digest
 
 PARTS = ("LICENSE", "params.yaml", "dvc.lock", "data/generations", "data/models", "data/scores")
 MANIFEST = "MANIFEST.json"

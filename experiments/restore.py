@@ -11,8 +11,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-from longform.core.artefacts import whole
-from longform.core.documents import BadInput
+from longform.errors import BadInput
+from longform.files.artefacts import whole
 
 ROOT = Path(__file__).parents[1]
 FULL = "656dc0ac"  # has the full records of every scale, corrected

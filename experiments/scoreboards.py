@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from experiments.correct_pages import SCALES, ledger_lines, papers, read_lines
-from longform.core.artefacts import whole
-from longform.pipeline.scale_records import FILE as RECORDS
-from longform.pipeline.scale_records import scale_results
-from longform.reporting.printed import DIFFERS, INCOMPARABLE, WITHIN
-from longform.reporting.verdicts import OURS, VERDICTS
+from longform.files.artefacts import whole
+from longform_lab.reporting.printed import DIFFERS, INCOMPARABLE, WITHIN
+from longform_lab.reporting.verdicts import OURS, VERDICTS
+from longform_lab.scale_records import FILE as RECORDS
+from longform_lab.scale_records import scale_results
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "scoreboards.md"

@@ -16,15 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from longform.datasets.synthetic_world import native_corpus
-from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpora import build
-from longform.datasets.synthetic_world.corpus import indices
-from longform.datasets.synthetic_world.domains import domain
-from longform.datasets.synthetic_world.fever_corpus import fever_claims, fever_pages, make_claims, sentence_claims
-from longform.datasets.synthetic_world.lexicon import fit as lexicon
-from longform.datasets.synthetic_world.reports import write_cluster
-from longform.datasets.test_suites.planted import source_files
+from synthetic_world import native_corpus
+from synthetic_world.articles import write
+from synthetic_world.corpora import build
+from synthetic_world.corpus import indices
+from synthetic_world.domains import domain
+from synthetic_world.fever_corpus import fever_claims, fever_pages, make_claims, sentence_claims
+from synthetic_world.lexicon import fit as lexicon
+from synthetic_world.planted_suites import source_files
+from synthetic_world.reports import write_cluster
 
 SEED = 1234
 BASES = {  # whose stand-in a network of data/bases is, or a tiny one of random weights

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from longform.core.artefacts import read_yaml
-from longform.core.results import read_results
+from longform.files.artefacts import read_yaml
+from longform.results import read_results
 
 ROOT = Path(__file__).parents[1]
 

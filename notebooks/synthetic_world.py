@@ -20,11 +20,11 @@ import textwrap
 import matplotlib.pyplot as plt
 import numpy as np
 
-from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
-from longform.datasets.synthetic_world.domains import domain
-from longform.datasets.synthetic_world.grammar import CONNECTIVES, SENSES
+from synthetic_world.articles import write
+from synthetic_world.corpus import to_document
+from synthetic_world.corruptions import CORRUPTIONS, corrupt
+from synthetic_world.domains import domain
+from synthetic_world.grammar import CONNECTIVES, SENSES
 
 DOMAIN, SEED, INDEX = "wiki", 1, 1
 world = domain(DOMAIN)

@@ -6,6 +6,8 @@ import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch loads: spinning threads on shared cores cost 4-19x
 os.environ["WANDB_MODE"] = "disabled"  # whatever make exports: a test's training is no run to sync
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # of an image: each process would compile torch anew, 15 seconds
+    sys.dont_write_bytecode = False
 sys.path.insert(0, str(Path(__file__).parent))
 
 # Files of more than ten processor seconds, longest first: each is one worker's, and none may be left to the end.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 
 
 def refuses(sentence, call, *given, **named):

@@ -9,20 +9,21 @@ from typing import Any
 
 from dvc.repo import Repo
 
-from longform.core.calls import function
-from longform.core.code_names import Request, source_of
-from longform.core.experiment import Experiment
-from longform.core.source_code import AT_IMPORT, Closure, SourceTree
-from longform.pipeline.code import code_file, read_entry_points, source_tree
-from longform.pipeline.criticism import READING
-from longform.pipeline.scale import parameters
-from longform.pipeline.scoring import KINDS
-from longform.pipeline.stale import closures
-from longform.pipeline.texts import FROM_FILES, SLOTS
+from longform_lab.calls import function
+from longform_lab.code import code_file, read_entry_points, source_tree
+from longform_lab.code_names import Request, dataset_code, source_of
+from longform_lab.criticism import READING
+from longform_lab.experiment import Experiment
+from longform_lab.scale import parameters
+from longform_lab.scoring import KINDS
+from longform_lab.source_code import AT_IMPORT, Closure, SourceTree
+from longform_lab.stale import closures
+from longform_lab.texts import FROM_FILES, SLOTS
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "longform"
-MODULES = sorted(p.relative_to(PACKAGE) for p in PACKAGE.rglob("*.py"))
+SOURCES = ROOT / "src"
+PACKAGES = ("longform", "synthetic_world", "longform_lab")
+MODULES = sorted(path.relative_to(SOURCES) for package in PACKAGES for path in (SOURCES / package).rglob("*.py"))
 Entry = tuple[str, str, Any, dict[str, Any], set[str]]  # place, code, function, settings, given
 TRAIN = {"name", "seed", "base", "scratch", "documents", "titles", "bases"}
 WRITE = {"name", "seed", "model", "scratch", "prefixes", "titles", "packing"}
@@ -39,9 +40,9 @@ def experiment(scale: str = "") -> Experiment:
 
 @cache
 def imports(module: Path) -> frozenset[Path]:
-    """The package's own files that a file imports, anywhere in it but for type checkers."""
+    """Our own files that a file imports, anywhere in it but for type checkers."""
     found = set()
-    tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+    tree = ast.parse((SOURCES / module).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
@@ -49,15 +50,15 @@ def imports(module: Path) -> frozenset[Path]:
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             parts = [f"{node.module}.{a.name}" for a in node.names]
-            names = [part if _file(part) else node.module for part in parts if node.module.startswith("longform")]
-        found |= {path for name in names if name.startswith("longform") and (path := _file(name))}
+            names = [part if _file(part) else node.module for part in parts]
+        found |= {path for name in names if (path := _file(name))}
     return frozenset(found)
 
 
 def _file(name: str) -> Path | None:
-    place = Path(*name.split(".")[1:])
+    place = Path(*name.split("."))
     paths = (place.with_suffix(".py"), place / "__init__.py") if place.parts else ()
-    return next((path for path in paths if (PACKAGE / path).is_file()), None)
+    return next((path for path in paths if (SOURCES / path).is_file()), None)
 
 
 def closure(*starts: Path) -> set[Path]:
@@ -72,7 +73,8 @@ def closure(*starts: Path) -> set[Path]:
 
 
 def room(module: Path) -> str:
-    return module.parts[0] if len(module.parts) > 1 else module.stem
+    """A folder or file of the library, or another package."""
+    return module.with_suffix("").parts[1] if module.parts[0] == "longform" else module.parts[0]
 
 
 @cache
@@ -108,8 +110,9 @@ def known_entries():
 
 
 def critics() -> list[Path]:
-    """The critics' folders below the package."""
-    return sorted(path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("critics/*/__init__.py"))
+    """The critics' folders below ``src``."""
+    found = [*SOURCES.glob("longform/critics/*/__init__.py"), *SOURCES.glob("synthetic_world/*/__init__.py")]
+    return sorted(path.parent.relative_to(SOURCES) for path in found)
 
 
 @cache
@@ -120,7 +123,7 @@ def stage_closures() -> dict[str, Closure]:
 
 def stale_after_an_edit(folder: Path) -> list[str]:
     """Stages that run code of a folder."""
-    prefix = f"longform.{'.'.join(folder.parts)}."
+    prefix = f"{'.'.join(folder.parts)}."
     found = stage_closures()
     return [
         stage
@@ -168,7 +171,7 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
         for name, entry in params[listed].items():
             module, _, wanted = entry["dataset"].removesuffix(".py").partition(".")
             more = {"name", "seed", "scratch"} | given
-            yield _entry(f"{listed}.{name}", f"datasets/{module}", wanted or "build", entry, SLOTS, more)
+            yield _entry(f"{listed}.{name}", dataset_code(module), wanted or "build", entry, SLOTS, more)
     for name, entry in params["models"].items():
         if "code" in entry:
             code, _, wanted = entry["code"].partition(".")

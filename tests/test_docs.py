@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from experiments.readme import MARK, fill
-from longform.core.artefacts import read_yaml
-from longform.core.experiment import Experiment
-from longform.core.stages import STAGES
+from longform.files.artefacts import read_yaml
+from longform_lab.experiment import Experiment
+from longform_lab.stages import STAGES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import real_claims
 from experiments.gallery import CLAIM, PAGE, SHOWN_ROWS, page
-from longform.reporting.verdicts import ABSENT
+from longform_lab.reporting.verdicts import ABSENT
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = '<script>alert("1")</script> & [x](javascript:alert(1)) {{ 7 * 7 }}'

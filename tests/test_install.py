@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from longform import extras
+from longform_lab.code_names import PACKAGES
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[1]
@@ -87,9 +88,9 @@ def test_criticize_runs_where_the_core_alone_is_installed_and_says_what_a_model_
 
 
 @pytest.mark.parametrize(("module", "arguments", "before", "package"), [
-    ("longform.pipeline", [], "import longform.core.stages as s\ns.main = lambda: __import__('torch')", "torch"),  # a stage
-    ("longform.pipeline.repro", [], "", "dvc"),
-    ("longform.study", ["serve", "--study", "s.json", "--answers", "a.sqlite"], "", "uvicorn"),
+    ("longform_lab", [], "import longform_lab.stages as s\ns.main = lambda: __import__('torch')", "torch"),  # a stage
+    ("longform_lab.repro", [], "", "dvc"),
+    ("longform_lab.study", ["serve", "--study", "s.json", "--answers", "a.sqlite"], "", "uvicorn"),
 ])  # fmt: skip
 def test_a_command_without_its_extra_says_what_to_install(module, arguments, before, package):
     code = f"{before}\nimport runpy\nrunpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
@@ -138,13 +139,19 @@ def test_what_real_models_need_is_pinned_beside_what_the_study_needs():
 
 def test_every_package_that_the_source_imports_is_declared():
     """By import name; what a declared package brings with it is named here."""
-    brought = {"networkx": "dvc", "requests": "pooch", "starlette": "fastapi", "huggingface_hub": "transformers"}
+    brought = {
+        "networkx": "dvc",
+        "requests": "pooch",
+        "starlette": "fastapi",
+        "huggingface_hub": "transformers",
+        "PIL": "pillow",
+    }
     brought |= {"sklearn": "scikit-learn", "yaml": "PyYAML", "faiss": "faiss-cpu", "spacy": "fastcoref"}
     declared = ranges("") | ranges("study") | ranges("real") | ranges("resolver")
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         found = set(re.findall(r"^\s*(?:import|from) (\w+)[\w.]*(?: import| as|$)", text, re.M))
-        for name in found - sys.stdlib_module_names - {"longform", "__future__"}:
+        for name in found - sys.stdlib_module_names - {*PACKAGES, "__future__"}:
             assert brought.get(name, name).replace("_", "-").lower() in declared, f"{path} imports {name}"
 
 
@@ -225,7 +232,7 @@ def test_make_leaves_counting_cores_to_python_unless_it_is_told(given):
         recipe = subprocess.run(["make", "-n", target, *given], cwd=ROOT, capture_output=True, text=True, check=True)
         assert "--workers" not in recipe.stdout, target
     told = subprocess.run(["make", "-n", "repro", "WORKERS=3"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "longform.pipeline.repro --workers 3\n" in told.stdout
+    assert "longform_lab.repro --workers 3\n" in told.stdout
 
 
 def test_make_lets_python_keep_compiled_modules():
@@ -250,7 +257,7 @@ sys.meta_path.insert(0, Stop())
 
 
 @pytest.mark.parametrize(("module", "swallow"), [
-    ("argparse", "raise"), ("longform.core.documents", "pass"),  # before texts are read
+    ("argparse", "raise"), ("longform.documents", "pass"),  # before texts are read
     ("rich.progress", "pass"), ("rich.progress", "raise SystemExit(1) from error"),  # when the critics begin
 ])  # fmt: skip
 def test_ctrl_c_is_one_sentence_and_code_130_while_modules_load(tmp_path, module, swallow):

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from tiny import documents, lm_folder
 
-from longform.core.artefacts import read_documents, write_documents
-from longform.core.documents import Document
-from longform.core.results import read_results
-from longform.core.stages import main
+from longform.documents import Document
+from longform.files.artefacts import read_documents, write_documents
 from longform.language_models.checkpoints import published
+from longform.results import read_results
+from longform_lab.stages import main
 from tests.refusals import refuses
 
 PAGE = (Path(__file__).parents[1] / "docs" / "own_texts.md").read_text(encoding="utf-8")

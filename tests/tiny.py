@@ -5,9 +5,9 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
-from longform.core.documents import Document, Section
-from longform.core.resampling import generator
+from longform.documents import Document, Section
 from longform.language_models import tokenizers
+from longform.statistics.resampling import generator
 
 WORDS = "the town lies on a river and has many old houses its people work in fields near hills".split()  # noqa: SIM905
 TITLES = ("abstract", "history", "geography")

@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from longform.core.documents import Corpus
-from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpora import ARTICLE_DOMAINS, DOMAINS, build
-from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt
+from longform.documents import Corpus
+from synthetic_world.articles import write
+from synthetic_world.corpora import ARTICLE_DOMAINS, DOMAINS, build
+from synthetic_world.corruptions import CORRUPTIONS, corrupt
 
 SEED, EXAMPLE = 1, 2  # the wiki page that the corruptions are shown on
 EXACT = ("section_latent_ppl", "mention_latent_ppl", "topic_latent_nll", "bridge_variance_estimate", "bridge_score",

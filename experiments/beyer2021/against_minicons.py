@@ -18,9 +18,9 @@ import numpy as np
 from minicons.scorer import IncrementalLMScorer
 from transformers import AutoModelForCausalLM
 
-from longform.core.opening import records, texts
 from longform.critics.surprisal.read import Encoder, condition_bits
 from longform.datasets.test_suites.items import Suite, pair
+from longform.files.opening import records, texts
 from longform.language_models.checkpoints import load_model, load_tokenizer, published
 from longform.language_models.log_probs import open_reader
 

@@ -14,9 +14,9 @@ import argparse
 import json
 from pathlib import Path
 
-from longform.core.artefacts import read_documents, read_readout
 from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
 from longform.evaluation.measurements import wilson
+from longform.files.artefacts import read_documents, read_readout
 
 DIALOGUE, STORY = "D_context", "N_context"
 

@@ -1,6 +1,6 @@
 """Write the suites of a corpus as tasks of lm-evaluation-harness.
 
-``PYTHONPATH=src python experiments/beyer2021/harness_tasks.py data/corpora/probes/suites scratch/harness_tasks``, then
+``PYTHONPATH=src:. python experiments/beyer2021/harness_tasks.py data/corpora/probes/suites scratch/harness_tasks``, then
 ``lm_eval --include_path scratch/harness_tasks --tasks coherencegym``. ``dvc repro corpus@suites`` makes the corpus.
 """
 
@@ -8,9 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from longform.core.artefacts import whole
-from longform.core.documents import BadInput
-from longform.reporting.papers.beyer2021 import harness_tasks
+from experiments.beyer2021.report import harness_tasks
+from longform.errors import BadInput
+from longform.files.artefacts import whole
 
 
 def main(arguments: list[str] | None = None) -> int:

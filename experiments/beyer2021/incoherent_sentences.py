@@ -30,15 +30,15 @@ import numpy as np
 from statsmodels.stats.multitest import multipletests
 from transformers import AutoModelForCausalLM
 
-from longform.core.artefacts import write_json
-from longform.core.documents import InputError
-from longform.core.opening import field_of, json_file, texts, typed, whole_number
-from longform.core.resampling import bootstrap, generator, percentile_interval, sign_flip_test
-from longform.core.results import rounded
+from longform.errors import InputError
 from longform.evaluation.agreement import clustered_interval, correlate
+from longform.files.artefacts import write_json
+from longform.files.opening import field_of, json_file, texts, typed, whole_number
 from longform.language_models import checkpoints
 from longform.language_models.log_probs import open_reader
 from longform.language_models.sentence_features import open_encoder, packaged_folder
+from longform.results import rounded
+from longform.statistics.resampling import bootstrap, generator, percentile_interval, sign_flip_test
 
 REASONS = {"cohesion": (1, 2, 3), "consistency": (4, 5), "relevance": (6, 7)}  # authors' code; 8 is another reason
 KINDS, INNER = ("any reason", *REASONS), "any reason, last sentences left out"

@@ -21,10 +21,8 @@ from typing import Any
 import numpy as np
 from latent_reading import latent_reading
 
-from longform.core.resampling import generator, perplexity
-from longform.datasets.hsmm_language import SyntheticLanguage, language
-from longform.language_models.hsmm.compiled import Expectation
-from longform.language_models.hsmm.em import (
+from longform.hsmm.compiled import Expectation
+from longform.hsmm.em import (
     Compute,
     Fit,
     Keeper,
@@ -36,8 +34,10 @@ from longform.language_models.hsmm.em import (
     iteration_of,
     maximise,
 )
-from longform.language_models.hsmm.model import SemiMarkovLM
-from longform.language_models.hsmm.train import held_out
+from longform.hsmm.model import SemiMarkovLM
+from longform.hsmm.train import held_out
+from longform.statistics.resampling import generator, perplexity
+from synthetic_world.hsmm_language import SyntheticLanguage, language
 
 LANGUAGE = {"num_states": 64, "subsequences": 2500, "min_length": 4, "max_length": 11, "steps": 50}
 TEMPERATURES = {"transition": 0.5, "emission": 0.3}  # deng2022 appendix D

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.opening import rows
+from longform.files.opening import rows
 
 
 def main() -> None:

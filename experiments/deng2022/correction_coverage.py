@@ -19,12 +19,12 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
-from longform.core.critic import estimate
-from longform.core.documents import Chain, Corpus, Readout, chains_to_readout
-from longform.core.resampling import generator
 from longform.critics.section_order.classifier_errors import corrected
 from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, units_from_readout
-from longform.datasets.synthetic_world import corpora as planted
+from longform.documents import Chain, Corpus, Readout, chains_to_readout
+from longform.statistics.critic import estimate
+from longform.statistics.resampling import generator
+from synthetic_world import corpora as planted
 
 DOMAINS = ("wiki", "pubmed", "arxiv")
 DOCUMENTS = {"train": 300, "validation": 150, "test": 200}  # as the default run's planted_pubmed

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.datasets.hsmm_language import SyntheticLanguage, language
+from synthetic_world.hsmm_language import SyntheticLanguage, language
 
 SIZES = {
     "num_states": 256,

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.core.documents import BadInput
-from longform.datasets.hsmm_language import SyntheticLanguage
-from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.errors import BadInput
+from longform.hsmm.model import SemiMarkovLM
+from synthetic_world.hsmm_language import SyntheticLanguage
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import compare, estimate
-from longform.core.documents import Corpus, Document
-from longform.core.resampling import generator
 from longform.critics.code_mixing import read as language_mixture
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading, units_from_readout
 from longform.datasets.text_files import parallel
 from longform.decoding import translations
+from longform.documents import Corpus, Document
 from longform.language_models import translation
+from longform.statistics.critic import compare, estimate
+from longform.statistics.resampling import generator
 
 SEED = 1234  # authors' code
 KINDS = ("autoregressive", "non_autoregressive")

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import Chain, Corpus
-from longform.core.markov_chain import BigramCritic
-from longform.core.text.entity_grids import Grid, found_grids
-from longform.core.text.nouns import NounRules
-from longform.core.text.paragraphs import from_lines
-from longform.core.text.sentences import sentence_texts
 from longform.datasets.wikipedia.building import Shards, build
+from longform.documents import Chain, Corpus
+from longform.statistics.markov_chain import BigramCritic
+from longform.text.entity_grids import Grid, found_grids
+from longform.text.nouns import NounRules
+from longform.text.paragraphs import from_lines
+from longform.text.sentences import sentence_texts
 
 EXTRACT = """
 import sys

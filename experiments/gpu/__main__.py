@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.gpu import JOBS
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 
 MINUTES = 9.0
 SPARE = 15.0  # seconds in which a call writes what it has

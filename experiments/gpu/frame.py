@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from longform.core.artefacts import write_json
-from longform.core.results import rounded
+from longform.files.artefacts import write_json
+from longform.results import rounded
 
 PACKAGES = ("torch", "transformers", "lightning", "numba", "torch-struct", "minicons")
 REPORT = "report.json"

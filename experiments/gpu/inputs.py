@@ -16,10 +16,16 @@ from functools import cache
 from pathlib import Path
 
 from experiments.gpu import JOBS
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 
 ROOT = Path(__file__).parents[2]
-OURS = {"longform": ROOT / "src", "experiments": ROOT, "benchmarks": ROOT}  # top-level packages, and where they lie
+OURS = {
+    "longform": ROOT / "src",
+    "longform_lab": ROOT / "src",
+    "synthetic_world": ROOT / "src",
+    "experiments": ROOT,
+    "benchmarks": ROOT,
+}  # top-level packages, and where they lie
 THERE = frozenset(
     {  # import names of what a machine for GPUs has: the packages of docs/one_gpu.md and what they need
         "accelerate",

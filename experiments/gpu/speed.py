@@ -21,15 +21,15 @@ from benchmarks.sampling import NEVER, OVERLAP, Ours, Peer
 from benchmarks.sampling import make_network as long_document_network
 from experiments.gpu.frame import REPORT, Call, Part, seconds_of
 from experiments.gpu.training import Recipe, Rows, Training, gpt2_logits, network_logits
-from longform.core.artefacts import read_json, write_json
-from longform.core.resampling import generator
-from longform.core.results import rounded
 from longform.decoding.certain_draws import calibrated
 from longform.decoding.long_documents import Draft, Sampling, sample
+from longform.files.artefacts import read_json, write_json
+from longform.hsmm import em
+from longform.hsmm.model import build_ngrams
 from longform.language_models.causal_lm import CausalLanguageModel, collate
-from longform.language_models.hsmm import em
-from longform.language_models.hsmm.model import build_ngrams
 from longform.language_models.lightning import fit_learner
+from longform.results import rounded
+from longform.statistics.resampling import generator
 
 INPUTS: tuple[str, ...] = ()
 OUTPUTS = (REPORT,)

@@ -21,25 +21,25 @@ import torch
 from experiments.gpu.costs import host_cost
 from experiments.gpu.frame import REPORT, Call, Part
 from experiments.gpu.training import Recipe, Rows, Training
-from longform.core.artefacts import read_corpus, read_json, whole, write_corpus, write_json
-from longform.core.critic import estimate
-from longform.core.documents import Corpus, Document
-from longform.core.markov_chain import chains_from_readout, true_markov
-from longform.core.resampling import generator
-from longform.core.results import Record, Results, read_results, write_results
 from longform.critics.perplexity.read import read as read_log_probs
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_readout as log_prob_units
-from longform.critics.synthetic_states.read import read as read_states
-from longform.datasets import hsmm_language
 from longform.decoding.long_documents import generate
+from longform.documents import Corpus, Document
+from longform.files.artefacts import read_corpus, read_json, whole, write_corpus, write_json
 from longform.language_models import tokenizers
 from longform.language_models.causal_lm import from_scratch
 from longform.language_models.checkpoints import SavedModel, load_tokenizer
 from longform.language_models.tokenizers import document_rows
-from longform.pipeline.scale import parameters
-from longform.pipeline.scale_records import FILE as RECORDS
-from longform.pipeline.scale_records import scale_results
+from longform.results import Record, Results, read_results, write_results
+from longform.statistics.critic import estimate
+from longform.statistics.markov_chain import chains_from_readout, true_markov
+from longform.statistics.resampling import generator
+from longform_lab.scale import parameters
+from longform_lab.scale_records import FILE as RECORDS
+from longform_lab.scale_records import scale_results
+from synthetic_world import hsmm_language
+from synthetic_world.synthetic_states.read import read as read_states
 
 ROOT = Path(__file__).parents[2]
 SCALE = "table_1"

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from experiments.lapata2005.published_grids import ORIGINAL, read_grids
-from longform.core.artefacts import write_json
-from longform.core.critic import Tally, estimate
-from longform.core.documents import BadInput
-from longform.core.resampling import generator
-from longform.core.results import rounded
-from longform.core.text.permutations import PermutedDocument, permuted_documents
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures, rank_weights
+from longform.errors import BadInput
 from longform.evaluation.order_discrimination import COLUMNS, PairAccuracy, preference_tally, written_scores
+from longform.files.artefacts import write_json
+from longform.results import rounded
+from longform.statistics.critic import Tally, estimate
+from longform.statistics.resampling import generator
+from longform.text.permutations import PermutedDocument, permuted_documents
 
 TASK = "supplied"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.documents import InputError
-from longform.core.opening import field_of, records, typed
-from longform.core.text.entity_grids import ROLES, Grid
+from longform.errors import InputError
+from longform.files.opening import field_of, records, typed
+from longform.text.entity_grids import ROLES, Grid
 
 ORIGINAL = 1
 

@@ -35,14 +35,15 @@ from summeval import (
     within,
 )
 
-from longform.core.artefacts import write_json
-from longform.core.documents import Corpus, Document, InputError, Section
-from longform.core.opening import field_of, json_file, rows, typed
-from longform.core.resampling import generator
-from longform.core.results import rounded
 from longform.datasets.text_files import hanna as build
+from longform.documents import Corpus, Document, Section
+from longform.errors import InputError
 from longform.evaluation.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
+from longform.files.artefacts import write_json
+from longform.files.opening import field_of, json_file, rows, typed
 from longform.language_models.sentence_features import split_sentences
+from longform.results import rounded
+from longform.statistics.resampling import generator
 
 RATERS = (1, 2, 3)
 CRITERIA = {"CH": "coherence", "EG": "engagement", "CX": "complexity"}

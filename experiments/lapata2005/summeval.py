@@ -26,13 +26,6 @@ import numpy as np
 from scipy.stats import rankdata
 from statsmodels.stats.multitest import multipletests
 
-from longform.core.artefacts import write_json
-from longform.core.critic import unit_scores
-from longform.core.documents import Corpus, Document, Section
-from longform.core.resampling import generator
-from longform.core.results import rounded
-from longform.core.text import entity_grids
-from longform.core.text.entity_grids import grids_from_readout
 from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths
@@ -49,15 +42,22 @@ from longform.critics.repetition import score as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
 from longform.critics.repetition.score import units_from_readout as words
 from longform.datasets.text_files import summeval as build
+from longform.documents import Corpus, Document, Section
 from longform.evaluation.agreement import (
     clustered_interval,
     compare_correlations,
     correlate,
     krippendorff_alpha,
     leave_one_out,
-)  # fmt: skip
+)
 from longform.evaluation.human_ratings import stepwise
+from longform.files.artefacts import write_json
 from longform.language_models import checkpoints, sentence_features
+from longform.results import rounded
+from longform.statistics.critic import unit_scores
+from longform.statistics.resampling import generator
+from longform.text import entity_grids
+from longform.text.entity_grids import grids_from_readout
 
 LEVEL = 0.05  # of significance, after Holm's correction
 FLIPS = 20_000  # so that the least p survives a correction for 200 pairs

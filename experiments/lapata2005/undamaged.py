@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.artefacts import read_corpus
-from longform.core.resampling import generator
-from longform.core.results import read_results
 from longform.evaluation.agreement import clustered_interval, correlate
+from longform.files.artefacts import read_corpus
+from longform.results import read_results
+from longform.statistics.resampling import generator
 
 SCORERS = ("grid_transitions", "latent_semantics")
 

@@ -20,9 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Corpus, Document, chains_from_readout
-from longform.core.resampling import generator
-from longform.core.text.sentences import sentences
 from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.lengths import Excerpt
 from longform.criticize.panels import Options, Panel, completion, panels, section_starts
@@ -30,9 +27,13 @@ from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
-from longform.critics.topics.read import read as read_topics
-from longform.datasets.synthetic_world.corpora import build
+from longform.documents import Corpus, Document, chains_from_readout
+from longform.errors import BadInput
 from longform.evaluation.measurements import wilson
+from longform.statistics.resampling import generator
+from longform.text.sentences import sentences
+from synthetic_world.corpora import build
+from synthetic_world.planted_topics import read as read_topics
 
 CASES = {
     "section order": ("section_order", "repeated_section"),
@@ -94,7 +95,7 @@ def planted_panels(truth: dict[str, Any]) -> Iterator[Panel]:
     yield _persons()
     yield _topic_path("BBScore, true topics", BridgeCritic(), truth, skipped=1)
     yield _topic_path("joint bridge, true topics", JointBridgeCritic(), truth, skipped=0)
-    known = {"reader": Path(), "reader_truth": truth, "splits": ["train", "generated"]}
+    known = {"reader_truth": truth, "splits": ["train", "generated"]}
     words = completion(lambda documents: read_topics(documents, readout="completion", **known))
     yield replace(words, name="completion, true topics")
 
@@ -117,9 +118,7 @@ def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> 
     spans: dict[str, list[tuple[int, int]]] = {}
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        found = read_topics(
-            documents, readout="paths", reader=Path(), reader_truth=truth, splits=["train", "generated"]
-        )
+        found = read_topics(documents, readout="paths", reader_truth=truth, splits=["train", "generated"])
         kept = [document for document in documents if document.split in ("train", "generated")]
         for document, row in zip(kept, found.ragged("sentence"), strict=True):
             every = sentences(document.text)

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.core.artefacts import read_corpus, read_readout
-from longform.critics.topics.read import read
+from longform.files.artefacts import read_corpus, read_readout
+from synthetic_world.planted_topics import read
 
 ROOT = Path(__file__).parents[2]
 OUT = Path(__file__).parent / "measured" / "topic_recovery.json"
@@ -39,7 +39,7 @@ def main() -> None:
     place = {document.id: i for i, document in enumerate(corpus.documents)}
     test = [document for document in corpus.documents if document.split == "test"]
     fitted = read_readout(ROOT / "data/readings/articles/topics/wiki/data/topics.npz")
-    readings = {"fitted": fitted, "planted": read(test, reader=ROOT, reader_truth=corpus.truth)}
+    readings = {"fitted": fitted, "planted": read(test, reader_truth=corpus.truth)}
     found = {"command": "PYTHONPATH=src python experiments/matrix/topic_recovery.py"}
     for name, readout in readings.items():
         rows = [i for i, split in enumerate(readout.splits) if split == "test" and readout.arrays["valid"][i]]

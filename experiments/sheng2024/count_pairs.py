@@ -16,10 +16,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
-from longform.core.resampling import generator
-from longform.core.text.permutations import block_orders, distinct_orders, local_orders
-from longform.core.text.sentences import full_stop_sentences
 from longform.datasets.wikisection import build
+from longform.statistics.resampling import generator
+from longform.text.permutations import block_orders, distinct_orders, local_orders
+from longform.text.sentences import full_stop_sentences
 
 KEPT, PAPERS = 434, 430
 PRINTED = {"b1": 8600, "b2": 4280, "b5": 3837, "b10": 2193, "w1": 6255, "w2": 7924, "w3": 8176}

@@ -91,8 +91,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _compare(given: argparse.Namespace, criticize: Callable[..., Any], interrupt: Interrupt) -> int:
-    from longform.core.documents import BadInput
     from longform.criticize.report import SO_FAR, check
+    from longform.errors import BadInput
 
     def progress(panels: Sequence[Any]) -> Iterator[Any]:
         for panel in _bar(panels):

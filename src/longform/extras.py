@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 
 
 def advice(extra: str, package: str) -> str:
@@ -27,7 +27,7 @@ def told(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "longform").partition(".")[0]
-        if package == "longform":  # a mistake of ours, not a missing extra
+        if package in ("longform", "longform_lab", "synthetic_world"):  # a mistake of ours, not a missing extra
             raise
         print(f"longform: {advice(extra, package)}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -10,8 +10,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from longform.core import scratch
-from longform.core.artefacts import (
+from longform.documents import Readout
+from longform.errors import BadInput
+from longform.files.artefacts import (
     read_arrays,
     read_corpus,
     read_documents,
@@ -21,11 +22,11 @@ from longform.core.artefacts import (
     write_arrays,
     write_json,
 )
-from longform.core.documents import BadInput, Readout
-from longform.core.experiment import Experiment
-from longform.core.processes import first_process
-from longform.core.resampling import save_arrays
-from longform.core.text.rendering import pack, unpack
+from longform.processes import first_process
+from longform.statistics.resampling import save_arrays
+from longform.text.rendering import pack, unpack
+from longform_lab import scratch
+from longform_lab.experiment import Experiment
 from tests.refusals import refuses
 
 
@@ -175,7 +176,7 @@ def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypat
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_text("being written by the first process")
     assert first_process() == writes
-    with scratch.resumable(Experiment(tmp_path), "train r", {"code": "core/opening"}):
+    with scratch.resumable(Experiment(tmp_path), "train r", {"code": "files/opening"}):
         assert checkpoint.is_file() != writes
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.core.documents import (
-    BadInput,
-    Chain,
-    Document,
-    Section,
-    chains_from_readout,
-    chains_to_readout,
-    with_cut_texts,
+from longform.documents import Chain, Document, Section, chains_from_readout, chains_to_readout, with_cut_texts
+from longform.errors import BadInput
+from longform.statistics.markov_chain import (
+    END,
+    BigramCritic,
+    MarkovCritic,
+    best_delta,
+    delta_scores,
+    transition_counts,
 )
-from longform.core.markov_chain import END, BigramCritic, MarkovCritic, best_delta, delta_scores, transition_counts
 from tests.refusals import refuses
 
 

@@ -5,14 +5,15 @@ import hashlib
 import numpy as np
 import pytest
 
-from longform.core import markov_chain, resampling
-from longform.core.critic import Tally
-from longform.core.documents import Chain
-from longform.core.resampling import derived_seed, generator
 from longform.critics.topics import score as topics
 from longform.datasets import text_files
-from longform.evaluation import order_discrimination, simulated_annotators
-from longform.study import items
+from longform.documents import Chain
+from longform.evaluation import order_discrimination
+from longform.statistics import markov_chain, resampling
+from longform.statistics.critic import Tally
+from longform.statistics.resampling import derived_seed, generator
+from longform_lab.study import items
+from synthetic_world import simulated_annotators
 
 
 def test_a_stream_is_the_digest_of_its_names_apart():

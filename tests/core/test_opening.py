@@ -8,8 +8,8 @@ import os
 
 import pytest
 
-from longform.core import opening
-from longform.core.documents import BadInput, InputError
+from longform.errors import BadInput, InputError
+from longform.files import opening
 from tests.refusals import refuses
 
 ODD = ["a\u0085b\u2028c\u2029d", "e\x0bf\x0cg\x1ch", "lone \r inside", "", "last"]  # lines, whatever splitlines says

@@ -7,13 +7,15 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 import pytest
 
+from longform_lab.code_names import dotted
+
 # place (module:name, or module:callable(parameter)), the printed number, where it is printed
 PRINTED = [
     # deng2022: model criticism in latent space
-    ("core.markov_chain:FAILURE_PROBABILITY", 0.01, "Table 12"),
-    ("reporting.papers.deng2022.transitions:RED", 0.05, "Figure 4"),
-    ("reporting.papers.deng2022.transitions:TOP_TITLES", 20, "Figure 4"),
-    ("reporting.papers.deng2022.transitions:TOP_ERRORS", 5, "Table 12"),
+    ("statistics.markov_chain:FAILURE_PROBABILITY", 0.01, "Table 12"),
+    ("experiments.deng2022.report.transitions:RED", 0.05, "Figure 4"),
+    ("experiments.deng2022.report.transitions:TOP_TITLES", 20, "Figure 4"),
+    ("experiments.deng2022.report.transitions:TOP_ERRORS", 5, "Table 12"),
     ("critics.coreference.attribution:RARE_LOG_PROBABILITY", -7.0, "Table 15"),
     ("critics.coreference.attribution:MIN_COUNT", 5, "Tables 16 and 17"),
     ("critics.coreference.attribution:RATIOS", 5, "Tables 16 and 17"),
@@ -37,14 +39,14 @@ PRINTED = [
     ("critics.topics.train:RELEASED_SEED", 1115574245, "authors' program"),
     ("critics.topics.train:MORE_ROUNDS", 10, "authors' program"),
     ("critics.topics.train:WIDEST", 10.0, "authors' program"),
-    ("language_models.hsmm.model:build_ngrams(max_ngrams)", 250_000, "section 5.1"),
-    ("language_models.hsmm.model:RESERVED_ROWS", 2, "released code"),
-    ("language_models.hsmm.gradient:GradientSettings(num_states)", 800, "section 5.1"),
-    ("language_models.hsmm.gradient:GradientSettings(pretraining_epochs)", 1, "released code"),
-    ("language_models.hsmm.gradient:GradientSettings(pretraining_rate)", 0.1, "paper and released code"),
-    ("language_models.hsmm.gradient:GradientSettings(epochs)", 10, "paper and released code"),
-    ("language_models.hsmm.gradient:GradientSettings(rate)", 0.3, "paper and released code"),
-    ("language_models.hsmm.gradient:GradientSettings(batch_size)", 8, "paper and released code"),
+    ("hsmm.model:build_ngrams(max_ngrams)", 250_000, "section 5.1"),
+    ("hsmm.model:RESERVED_ROWS", 2, "released code"),
+    ("hsmm.gradient:GradientSettings(num_states)", 800, "section 5.1"),
+    ("hsmm.gradient:GradientSettings(pretraining_epochs)", 1, "released code"),
+    ("hsmm.gradient:GradientSettings(pretraining_rate)", 0.1, "paper and released code"),
+    ("hsmm.gradient:GradientSettings(epochs)", 10, "paper and released code"),
+    ("hsmm.gradient:GradientSettings(rate)", 0.3, "paper and released code"),
+    ("hsmm.gradient:GradientSettings(batch_size)", 8, "paper and released code"),
     ("datasets.scientific:PUBMED", {"min_sections": 3, "min_title_count": 500}, "section 4"),
     ("datasets.titles:Filters(min_sections)", 4, "section 4"),
     ("datasets.titles:Filters(max_tokens)", 2000, "section 4"),
@@ -54,9 +56,9 @@ PRINTED = [
     ("decoding.long_documents:generate(top_k)", 0, "section 4"),
     ("decoding.long_documents:generate(temperature)", 1.0, "section 4"),
     # sheng2024: BBScore
-    ("core.text.permutations:SHUFFLES", 20, "section 4.1"),
-    ("core.text.permutations:WINDOW", 3, "section 4.2"),
-    ("core.text.permutations:LONGEST_WITHOUT_LOCAL", 10, "released code"),
+    ("text.permutations:SHUFFLES", 20, "section 4.1"),
+    ("text.permutations:WINDOW", 3, "section 4.2"),
+    ("text.permutations:LONGEST_WITHOUT_LOCAL", 10, "released code"),
     ("evaluation.order_discrimination:BLOCKS", (1, 2, 5, 10), "section 4.1"),
     ("evaluation.order_discrimination:WINDOWS", ((1, 2, 3), (1,), (2,), (3,)), "section 4.2"),
     ("evaluation.human_vs_machine:TOP", 2, "section 5.4"),
@@ -97,7 +99,7 @@ PRINTED = [
     ("critics.mauve.score:SMOOTHING", 0.5, "Pillutla et al. 2023"),
     ("critics.mauve.read:MAX_TOKENS", 1024, "published program"),
     ("critics.neural_ranker.train:KERNEL", 5, "Moon et al. 2019"),
-    ("core.resampling:SHARES", {"train": 0.7, "validation": 0.1, "test": 0.2}, "Arnold et al. 2019, section 3"),
+    ("statistics.resampling:SHARES", {"train": 0.7, "validation": 0.1, "test": 0.2}, "Arnold et al. 2019, section 3"),
     ("language_models.translation:LENGTHS", 256, "fairseq's nonautoregressive_transformer"),
     ("language_models.translation:LENGTH_WEIGHT", 0.1, "fairseq's nonautoregressive_transformer"),
     ("datasets.wikipedia.templates:NESTING", 40, "MediaWiki's $wgMaxTemplateDepth"),
@@ -108,7 +110,7 @@ def value_of(place):
     """The constant, or the default of a parameter or field, that a place names."""
     module, _, name = place.partition(":")
     name, _, parameter = name.rstrip(")").partition("(")
-    value = getattr(importlib.import_module(f"longform.{module}"), name)
+    value = getattr(importlib.import_module(dotted(module)), name)
     if not parameter:
         return value
     if is_dataclass(value):

@@ -4,7 +4,7 @@ import multiprocessing
 
 import pytest
 
-from longform.core.processes import first_process, processes, side_by_side
+from longform.processes import first_process, processes, side_by_side
 from tests.refusals import refuses
 
 

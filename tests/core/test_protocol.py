@@ -11,11 +11,26 @@ from samples import SAMPLES
 
 import longform.critics
 import longform.evaluation
-from longform.core import resampling
-from longform.core.critic import Attributing, Critic, SumScored, Tally, compare, estimate, resampled_scores, signature
-from longform.core.documents import of_splits
-from longform.core.markov_chain import BigramCritic
-from longform.core.resampling import (
+from longform.critics.coreference import rules
+from longform.critics.coreference.score import KneserNeyCritic
+from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.critics.repetition import score as repetition
+from longform.critics.section_order import read as section_order
+from longform.documents import of_splits
+from longform.statistics import resampling
+from longform.statistics.critic import (
+    Attributing,
+    Critic,
+    SumScored,
+    Tally,
+    compare,
+    estimate,
+    resampled_scores,
+    signature,
+)
+from longform.statistics.markov_chain import BigramCritic
+from longform.statistics.resampling import (
     generator,
     logsumexp,
     percentile_interval,
@@ -23,13 +38,7 @@ from longform.core.resampling import (
     resampled_rows,
     sign_flip_test,
 )
-from longform.core.text.entity_grids import found_grids
-from longform.critics.coreference import rules
-from longform.critics.coreference.score import KneserNeyCritic
-from longform.critics.entity_grid.score import RoleTransitions
-from longform.critics.perplexity.score import LogProbs, Perplexity
-from longform.critics.repetition import score as repetition
-from longform.critics.section_order import read as section_order
+from longform.text.entity_grids import found_grids
 from tests.refusals import refuses
 
 
@@ -158,7 +167,7 @@ def test_infinite_and_empty_scores_and_large_or_impossible_logs():
 def classes():
     rooms = (longform.critics, longform.evaluation)
     modules = [info.name for room in rooms for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
-    for module in map(importlib.import_module, [*modules, "longform.core.markov_chain"]):
+    for module in map(importlib.import_module, [*modules, "longform.statistics.markov_chain"]):
         for name, member in inspect.getmembers(module, inspect.isclass):
             own = member.__module__ == module.__name__ and not name.startswith("_") and not inspect.isabstract(member)
             if own and all(hasattr(member, verb) for verb in ("fit", "tally", "score")):

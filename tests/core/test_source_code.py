@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from longform.core.source_code import AT_IMPORT, SourceTree
+from longform_lab.source_code import AT_IMPORT, SourceTree
 
 MODEL = '''"""A model."""
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from longform.core.resampling import generator
-from longform.core.results import Record
-from longform.core.trainings import student_arm, two_level_interval, two_level_p
+from longform.results import Record
+from longform.statistics.resampling import generator
+from longform.statistics.trainings import student_arm, two_level_interval, two_level_p
 from tests.refusals import refuses
 
 

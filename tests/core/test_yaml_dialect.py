@@ -7,8 +7,8 @@ import pytest
 import yaml
 from ruamel.yaml import YAML  # what DVC reads and writes its files with
 
-from longform.core.artefacts import read_yaml
-from longform.core.yaml_dialect import yaml_text
+from longform.files.artefacts import read_yaml
+from longform.files.yaml_dialect import yaml_text
 from longform.language_models.schedule import Schedule
 
 WORDS = {

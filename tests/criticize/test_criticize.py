@@ -12,12 +12,6 @@ from tiny import bpe_folder, lm_folder
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from longform.cli import main
-from longform.core.critic import compare
-from longform.core.documents import BadInput, Document, Section
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import found_grids
-from longform.core.text.nouns import NounRules
-from longform.core.text.sentences import sentence_texts
 from longform.criticize import criticize, judging, panels, report
 from longform.criticize.judging import ComparedTexts, judge, worst_places
 from longform.criticize.panels import Options
@@ -25,7 +19,14 @@ from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import halves, read_texts
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.perplexity import read as token_readout
-from longform.datasets.synthetic_world.corpora import build
+from longform.documents import Document, Section
+from longform.errors import BadInput
+from longform.statistics.critic import compare
+from longform.statistics.resampling import generator
+from longform.text.entity_grids import found_grids
+from longform.text.nouns import NounRules
+from longform.text.sentences import sentence_texts
+from synthetic_world.corpora import build
 from tests.refusals import refuses
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section
-from longform.core.resampling import generator
-from longform.core.text.sentences import sentence_texts
+from longform.documents import Document, Section
+from longform.statistics.resampling import generator
+from longform.text.sentences import sentence_texts
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("false_alarms", ROOT / "experiments" / "false_alarms.py")

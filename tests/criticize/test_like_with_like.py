@@ -6,11 +6,6 @@ import numpy as np
 import pytest
 
 from longform.cli import main
-from longform.core.critic import SumScored, Tally
-from longform.core.documents import Document, Section
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import Grid
-from longform.core.text.sentences import sentence_texts
 from longform.criticize import copies, criticize, judging, panels
 from longform.criticize.copies import sources
 from longform.criticize.cost import announcement
@@ -20,6 +15,11 @@ from longform.criticize.panels import Options
 from longform.criticize.splits import combined_p, halves, one_row_per_source
 from longform.criticize.texts import Texts
 from longform.critics.entity_grid.score import RoleTransitions
+from longform.documents import Document, Section
+from longform.statistics.critic import SumScored, Tally
+from longform.statistics.resampling import generator
+from longform.text.entity_grids import Grid
+from longform.text.sentences import sentence_texts
 from tests.refusals import refuses
 
 NOUNS = [

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section
 from longform.criticize.panels import Options, panels
+from longform.documents import Document, Section
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("localise", ROOT / "experiments" / "matrix" / "localise.py")

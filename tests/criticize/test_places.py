@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section
 from longform.criticize import panels
 from longform.criticize.lengths import Excerpt
 from longform.criticize.panels import Options
+from longform.documents import Document, Section
 
 FIRST = "  Ann Reed met Bob at the old mill. He saw her dog there."
 SECOND = "The dog ran home. Ann Reed called the dog. She saw it run home again."

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from longform.core.text.entity_grids import Grid, grid_from_mentions
+from longform.text.entity_grids import Grid, grid_from_mentions
 
 
 def grid(*columns: str, unit: str = "u", split: str = "test") -> Grid:

@@ -11,11 +11,6 @@ from samples.verifiability import texts
 from tiny import documents, lm_folder
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
-from longform.core.critic import estimate
-from longform.core.documents import Document, Readout, Section
-from longform.core.resampling import generator
-from longform.core.text.permutations import shuffled_orders
-from longform.core.text.rendering import TokenText, texts_to_readout
 from longform.critics.mauve import read as features
 from longform.critics.mauve import score as measure
 from longform.critics.neural_ranker import train
@@ -23,10 +18,15 @@ from longform.critics.perplexity import read as token_readout
 from longform.critics.perplexity.score import Perplexity, ratio, units_from_readout
 from longform.critics.repetition import score as repetition
 from longform.critics.repetition.score import DistinctGrams, GramProportion
+from longform.documents import Document, Readout, Section
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
 from longform.language_models.tokenizers import document_rows, document_windows, in_titles, stream_blocks
+from longform.statistics.critic import estimate
+from longform.statistics.resampling import generator
+from longform.text.permutations import shuffled_orders
+from longform.text.rendering import TokenText, texts_to_readout
 from tests.refusals import refuses
 
 EXPECTED = Path(__file__).parents[2] / "experiments" / "massarelli2020" / "expected.yaml"

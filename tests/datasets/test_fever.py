@@ -8,11 +8,11 @@ import pytest
 
 from longform.datasets import encyclopedia
 from longform.datasets.fever import build, claims_of, pages_in, pages_of, title_of
-from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpora import FORMS, readings
-from longform.datasets.synthetic_world.corpus import indices
-from longform.datasets.synthetic_world.fever_corpus import UNKNOWN
-from longform.datasets.synthetic_world.fever_corpus import build as planted
+from synthetic_world.articles import write
+from synthetic_world.corpora import FORMS, readings
+from synthetic_world.corpus import indices
+from synthetic_world.fever_corpus import UNKNOWN
+from synthetic_world.fever_corpus import build as planted
 from tests.refusals import refuses
 from tests.samples.claims import true_verifier
 

@@ -5,11 +5,12 @@ import json
 
 import pytest
 
-from longform.core.artefacts import read_documents, write_documents
-from longform.core.documents import Document, InputError, Section
 from longform.datasets import fever, scientific, wikisection
 from longform.datasets.coreference import read_conll, read_gap
 from longform.datasets.text_files import gcdc, hanna, parallel, summeval
+from longform.documents import Document, Section
+from longform.errors import InputError
+from longform.files.artefacts import read_documents, write_documents
 from tests.refusals import refuses
 
 MARK = "\ufeff"

@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from longform.core.resampling import split_by_seed
 from longform.datasets import scientific, wikisection
 from longform.datasets.text_files import gcdc, hanna, parallel, summeval
+from longform.statistics.resampling import split_by_seed
 from tests.refusals import refuses
 
 SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}

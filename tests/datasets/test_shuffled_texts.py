@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tiny import documents
 
-from longform.core.artefacts import write_documents
-from longform.core.documents import Document, Section
 from longform.datasets.shuffled_texts import ADVERBIALS, build, corrupted, cut_sections, rated
+from longform.documents import Document, Section
+from longform.files.artefacts import write_documents
 from tests.refusals import refuses
 
 TASKS = [["block", 1], ["block", 5], ["window", 2], ["section", 1]]

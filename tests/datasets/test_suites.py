@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from longform.core.documents import Document
-from longform.core.text.permutations import restored
+from experiments.beyer2021 import report as suite_exports
 from longform.datasets.coreference import ReMention, read_brackets, read_gap, read_re_mentions
 from longform.datasets.test_suites import items, sources
 from longform.datasets.test_suites.native import build
-from longform.reporting.papers import beyer2021 as suite_exports
+from longform.documents import Document
+from longform.text.permutations import restored
 from tests.refusals import refuses
 
 FIRST = {"region_number": 1, "content": "The dog", "metric_value": {"sum": 3.0}, "oovs": []}

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from longform.core.documents import chains_from_readout
-from longform.core.markov_chain import true_markov
-from longform.critics.perplexity.read import read_true as read_truth
 from longform.critics.perplexity.score import Perplexity, units_from_readout
-from longform.critics.synthetic_states.read import read, released_states, strict_states
-from longform.datasets.hsmm_language import DELIMITER, build, language, language_from_truth
+from longform.documents import chains_from_readout
+from longform.statistics.markov_chain import true_markov
+from synthetic_world.exact_log_probs import read as read_truth
+from synthetic_world.hsmm_language import DELIMITER, build, language, language_from_truth
+from synthetic_world.synthetic_states.read import read, released_states, strict_states
 from tests.refusals import refuses
 
 SMALL = {"num_states": 3, "subsequences": 7, "min_length": 2, "max_length": 3, "steps": 3}

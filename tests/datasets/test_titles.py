@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section
-from longform.core.text.nouns import lemma
 from longform.datasets import titles
+from longform.documents import Document, Section
+from longform.text.nouns import lemma
 from tests.refusals import refuses
 
 

@@ -4,9 +4,9 @@ import pytest
 from tiny import lm_folder
 from toy_language import PROMPT, next_log_probs, toy
 
-from longform.core.artefacts import write_corpus
-from longform.core.documents import Document, Section
 from longform.decoding import completions, continuations
+from longform.documents import Document, Section
+from longform.files.artefacts import write_corpus
 from tests.refusals import refuses
 
 DECODERS = {"human": {"kind": "human"}, "top_k": {"kind": "top_k", "k": 9}, "beam": {"kind": "beam", "beams": 3},

@@ -2,9 +2,9 @@
 
 import pytest
 
-from longform.core.resampling import generator
 from longform.decoding.segment_sampling import generate
-from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.hsmm.model import SemiMarkovLM
+from longform.statistics.resampling import generator
 from tests.language_models.hsmm.semi_markov_cases import random_case
 from tests.refusals import refuses
 

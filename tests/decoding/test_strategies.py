@@ -10,11 +10,11 @@ import torch
 import transformers
 from toy_language import DEPTH, PROMPT, TOKENS, ends_at, next_log_probs, rngs, step_log_probs, toy
 
-from longform.core.resampling import generator
 from longform.decoding import sampling
 from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
 from longform.decoding.sampling import PAD, Sampled, SentenceEnds, block_repeats, draws, growing_cache, nucleus, sample
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
+from longform.statistics.resampling import generator
 from tests.oracles import delayed_rounds
 from tests.refusals import refuses
 

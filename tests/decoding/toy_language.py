@@ -5,8 +5,8 @@ import itertools
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from longform.core.resampling import generator
 from longform.decoding.sampling import SentenceEnds
+from longform.statistics.resampling import generator
 
 TOKENS, DEPTH = 5, 5
 PROMPT = [1, 3, 0]

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from longform.core.documents import Readout, ragged
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import grids_to_readout
-from longform.core.text.permutations import ShuffleTask
 from longform.critics.bbscore.bridge import LatentPath, diffusion
+from longform.documents import Readout, ragged
 from longform.evaluation import grids, sentence_paths
 from longform.evaluation.order_discrimination import order_discrimination
+from longform.statistics.resampling import generator
+from longform.text.entity_grids import grids_to_readout
+from longform.text.permutations import ShuffleTask
 from tests.critics.grid_cases import grid
 from tests.oracles.bridge_loops import bridges, loop_score
 from tests.refusals import refuses

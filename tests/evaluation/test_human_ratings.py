@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.core.critic import estimate
-from longform.core.documents import Document, Section
-from longform.core.resampling import generator
-from longform.core.results import Results
-from longform.datasets.synthetic_world.domains import domain
+from longform.documents import Document, Section
 from longform.evaluation import agreement, human_study
 from longform.evaluation.agreement import correlate, krippendorff_alpha, leave_one_out
 from longform.evaluation.human_ratings import combined_scorers, rating_records, stepwise
 from longform.evaluation.human_study import CoherentShare, judged_items, mixed_effects, units_from_readout
 from longform.evaluation.measurements import wilson
-from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows, read, to_readout
-from longform.study.__main__ import COLUMNS
+from longform.results import Results
+from longform.statistics.critic import estimate
+from longform.statistics.resampling import generator
+from longform_lab.study.__main__ import COLUMNS
+from synthetic_world.domains import domain
+from synthetic_world.simulated_annotators import Annotator, ChainRule, answer_rows, read, to_readout
 from tests.refusals import refuses
 
 NAN = math.nan

@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from longform.core.critic import Tally, resampled_scores
-from longform.core.resampling import generator, sign_flip_test
-from longform.core.text.entity_grids import grid_from_mentions
-from longform.core.text.permutations import ShuffleTask, permuted_documents
 from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, identity, path
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, text_diffusion
 from longform.critics.entity_grid.score import GridRanker, TransitionFeatures
@@ -19,6 +15,10 @@ from longform.evaluation import order_discrimination as orders
 from longform.evaluation.human_vs_machine import Sides, human_vs_machine, sides_of, source_detection
 from longform.evaluation.order_discrimination import order_areas, order_discrimination, order_measurements
 from longform.evaluation.sentence_paths import JUDGES, length_confound
+from longform.statistics.critic import Tally, resampled_scores
+from longform.statistics.resampling import generator, sign_flip_test
+from longform.text.entity_grids import grid_from_mentions
+from longform.text.permutations import ShuffleTask, permuted_documents
 from tests.oracles.bridge_loops import bridges, loop_score
 from tests.refusals import refuses
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from longform.core.documents import Chain
-from longform.core.markov_chain import BigramCritic
-from longform.core.resampling import generator
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, mcnemar
 from longform.datasets.test_suites.prediction_formulas import RegionValue, parse
+from longform.documents import Chain
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.suite_accuracy import suite_accuracy_records
+from longform.statistics.markov_chain import BigramCritic
+from longform.statistics.resampling import generator
 from tests.refusals import refuses
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.core.resampling import generator
 from longform.critics.surprisal.read import Encoder, suite_readout
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, units_from_readout
 from longform.datasets.test_suites.native import winograd
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.datasets.test_suites.sources import read_schemas
 from longform.language_models.log_probs import open_reader
+from longform.statistics.resampling import generator
 
 PLOTTED = {  # sums of bits, mean over 273 items, GPT2-small; the full suite keeps the source's capital articles
     "full": {"(*;%target%)": 113.331, "(*;%distractor%)": 113.849},

@@ -11,8 +11,8 @@ from transformers import AutoModelForCausalLM
 
 from experiments.gpu import JOBS, __main__, inputs, speed, table_1_transformer
 from experiments.gpu.frame import NOMINAL, Call, Ceilings, Part, Report
-from longform.core.results import read_results
 from longform.language_models.checkpoints import load_model, load_tokenizer
+from longform.results import read_results
 from tests.refusals import refuses
 
 TRANSFORMER = "table_1_transformer"

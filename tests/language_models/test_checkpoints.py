@@ -10,11 +10,11 @@ from tiny import bpe_folder, classifier_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from experiments import keep_bases
-from longform.core.documents import Document, Section
 from longform.critics.mauve import read as text_features
 from longform.critics.perplexity import read as token_readout
 from longform.critics.section_order import read as section_titles
 from longform.decoding import completions, continuations
+from longform.documents import Document, Section
 from longform.language_models import causal_lm, checkpoints, tokenizers
 from longform.language_models.checkpoints import SavedModel, load_model, load_reader, load_tokenizer, published
 from longform.language_models.sentence_features import open_encoder

@@ -67,7 +67,7 @@ from longform.critics.bbscore.read import open_bridge
 from longform.critics.code_mixing.read import LanguageModel
 from longform.critics.neural_ranker.train import open_ranker
 from longform.critics.topics.model import TopicModel
-from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.hsmm.model import SemiMarkovLM
 from longform.language_models.translation import TrainedTranslator
 
 openers = {"hsmm": SemiMarkovLM.load, "translator": TrainedTranslator.load, "topics": TopicModel.load,

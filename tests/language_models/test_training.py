@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import wandb
+from pytorch_lightning import loggers
 from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 from wandb.proto.wandb_internal_pb2 import Record
@@ -17,6 +18,7 @@ from wandb.proto.wandb_internal_pb2 import Record
 from longform.language_models import causal_lm, lightning, schedule
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
 from longform.language_models.schedule import Launch, Schedule, TrainingBatches, ValidationBatches, linear_schedule
+from longform_lab import tracking
 from tests.kills import killed
 from tests.refusals import refuses
 
@@ -234,11 +236,20 @@ def written(path):
     return found, config, names, last
 
 
+def tracked(monkeypatch):
+    """Track the trainings of one test, as a stage does."""
+    monkeypatch.setattr(lightning, "mirrors", [])
+    monkeypatch.setattr(tracking, "mirrors", lightning.mirrors)
+    tracking.track()
+
+
 def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_path, monkeypatch):
     wandb.finish()  # a training that was refused before may have left its run open
     for name, value in {"MODE": "offline", "DIR": tmp_path / "wandb", "_DISABLE_STATS": "true"}.items():
         monkeypatch.setenv(f"WANDB_{name}", str(value))
     monkeypatch.setenv("DVC_STAGE", "language_model_articles@wiki-gpt2")
+    monkeypatch.setenv("LONGFORM_STAGE", "")
+    tracked(monkeypatch)
     for name in ("wiki-small", "wiki-large", "wiki-large"):  # the last is a resume: its scratch folder is still there
         made = fit(base, tmp_path / name, name=name)
     files = sorted((tmp_path / "wandb").rglob("*.wandb"), key=lambda file: file.parent.name)
@@ -263,6 +274,7 @@ def test_runs_of_a_scale_have_its_name_and_commit_and_a_curve(base, tmp_path, mo
     for name, value in {"MODE": "offline", "DIR": tmp_path / "wandb", "_DISABLE_STATS": "true"}.items():
         monkeypatch.setenv(f"WANDB_{name}", str(value))
     monkeypatch.chdir(tmp_path)
+    tracked(monkeypatch)
     Path("scale.json").write_text(json.dumps({"scale": "sizes", "commit": "f00d"}))
     short = {**PLAN, "epochs": 2, "validations": 2}
     fit(base, tmp_path / "s", name="wiki-small", schedule=short)
@@ -284,8 +296,8 @@ def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path
 
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path / "wandb"))
-    monkeypatch.setattr(lightning, "WandbLogger", Silent)
-    assert len(lightning._loggers("row", tmp_path, [])) == 1
+    monkeypatch.setattr(loggers, "WandbLogger", Silent)
+    assert tracking.wandb_run("row", tmp_path, []) == []
     assert "not mirrored" in capsys.readouterr().out
 
 

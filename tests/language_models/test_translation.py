@@ -5,14 +5,14 @@ import pytest
 import torch
 
 from experiments.deng2022.measure_languages import SCHEDULE
-from longform.core.documents import Document, Section
-from longform.core.resampling import generator
 from longform.decoding import translations
 from longform.decoding.translations import generate, pick
+from longform.documents import Document, Section
 from longform.language_models import translation
 from longform.language_models.schedule import Schedule
 from longform.language_models.tokenizers import padded
 from longform.language_models.translation import NETWORKS, Shape, TrainedTranslator, collate, encoded, fit, fit_subwords
+from longform.statistics.resampling import generator
 from tests.oracles import whole_translations
 from tests.refusals import refuses
 

@@ -20,9 +20,9 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from longform.core.documents import Document, Section
 from longform.critics.perplexity import read as token_readout
 from longform.critics.perplexity.score import Perplexity, units_from_readout
+from longform.documents import Document, Section
 from longform.language_models import ngram, tokenizers
 from longform.language_models.checkpoints import load_model, load_reader, load_tokenizer
 from longform.language_models.sentence_features import open_encoder

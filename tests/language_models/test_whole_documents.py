@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from tiny import bpe_folder, documents
 
-from longform.core.documents import Document, Section
+from longform.documents import Document, Section
 from longform.language_models import ngram
 from longform.language_models.tokenizers import document_rows
 

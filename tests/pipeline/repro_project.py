@@ -9,9 +9,9 @@ from pathlib import Path
 import yaml
 from dvc.repo import Repo
 
-from longform.pipeline.dvc_stages import opened
-from longform.pipeline.repro import Run
-from longform.pipeline.workers import run_commands
+from longform_lab.dvc_stages import opened
+from longform_lab.repro import Run
+from longform_lab.workers import run_commands
 
 ROOT = Path(__file__).parents[2]
 PIPELINE = {"stages": {"train": {"foreach": "${models}",

@@ -13,10 +13,10 @@ import yaml
 from repro_project import ROOT, command, git, until
 
 import longform.critics
-from longform.core.artefacts import read_json, read_yaml, write_json
-from longform.core.results import read_results
-from longform.core.stages import main
-from longform.pipeline.scale import overridden
+from longform.files.artefacts import read_json, read_yaml, write_json
+from longform.results import read_results
+from longform_lab.scale import overridden
+from longform_lab.stages import main
 
 SMALL = {
     "corpora.wiki": {"documents": {"train": 40, "validation": 25, "test": 24}},

@@ -7,7 +7,7 @@ import shutil
 import pytest
 import yaml
 
-from longform.pipeline import code, stale
+from longform_lab import code, stale
 
 PARAMS = {
     "corpora": {"wiki": {"dataset": "pages.build"}},
@@ -26,18 +26,18 @@ PARAMS = {
     },
 }
 FILES = {
-    "pipeline/__main__.py": "from longform.core.stages import main\n\nif __name__ == '__main__':\n    main()\n",
-    "pipeline/texts.py": "def corpus(): ...\ndef language_model(): ...\ndef generate(): ...\n",
-    "pipeline/criticism.py": "def train(): ...\ndef read(): ...\n",
-    "pipeline/scoring.py": "def score(): ...\ndef curve(): ...\n",
-    "core/stages.py": "import os\n\n\ndef main(): ...\n",
-    "datasets/pages.py": "def build():\n    return 1\n",
-    "language_models/causal_lm.py": "def fit(): ...\n",
-    "language_models/floor.py": "def count(): ...\n",
-    "decoding/long_documents.py": "def generate(): ...\n",
-    "critics/words/read.py": "LEAST = 5\n\n\ndef read():\n    return LEAST\n",
-    "critics/words/score.py": "class Share: ...\n\n\ndef units_from_readout(): ...\n",
-    "evaluation/grids.py": "def sources(): ...\n",
+    "longform_lab/__main__.py": "from longform_lab.stages import main\n\nif __name__ == '__main__':\n    main()\n",
+    "longform_lab/texts.py": "def corpus(): ...\ndef language_model(): ...\ndef generate(): ...\n",
+    "longform_lab/criticism.py": "def train(): ...\ndef read(): ...\n",
+    "longform_lab/scoring.py": "def score(): ...\ndef curve(): ...\n",
+    "longform_lab/stages.py": "import os\n\n\ndef main(): ...\n",
+    "longform/datasets/pages.py": "def build():\n    return 1\n",
+    "longform/language_models/causal_lm.py": "def fit(): ...\n",
+    "longform/language_models/floor.py": "def count(): ...\n",
+    "longform/decoding/long_documents.py": "def generate(): ...\n",
+    "longform/critics/words/read.py": "LEAST = 5\n\n\ndef read():\n    return LEAST\n",
+    "longform/critics/words/score.py": "class Share: ...\n\n\ndef units_from_readout(): ...\n",
+    "longform/evaluation/grids.py": "def sources(): ...\n",
 }
 
 
@@ -45,7 +45,7 @@ FILES = {
 def home(tmp_path):
     """A folder with parameters and a package of empty functions, whose first stage has run."""
     for name, text in FILES.items():
-        path = tmp_path / "src" / "longform" / name
+        path = tmp_path / "src" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS))
@@ -60,7 +60,7 @@ def recorded(home) -> dict[str, str]:
 
 
 def edit(home, name: str, old: str, new: str) -> None:
-    path = home / "src" / "longform" / name
+    path = home / "src" / name
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
     later = (home / "data" / "code" / "curve.json").stat().st_mtime_ns + 10**9
@@ -75,27 +75,27 @@ def test_a_model_that_is_called_no_keeps_its_name(home):
 
 def test_each_kind_of_stage_has_the_functions_that_its_entry_names(home):
     own = {
-        "corpus/wiki.json": "datasets/pages.py",
-        "language_model/gpt2.json": "language_models/causal_lm.py",
-        "language_model/floor.json": "language_models/floor.py",
-        "generate/articles/gpt2.json": "decoding/long_documents.py",
-        "read/articles/words.json": "critics/words/read.py",
-        "score/articles/words.json": "critics/words/score.py",
+        "corpus/wiki.json": "longform/datasets/pages.py",
+        "language_model/gpt2.json": "longform/language_models/causal_lm.py",
+        "language_model/floor.json": "longform/language_models/floor.py",
+        "generate/articles/gpt2.json": "longform/decoding/long_documents.py",
+        "read/articles/words.json": "longform/critics/words/read.py",
+        "score/articles/words.json": "longform/critics/words/score.py",
     }
     files = {name: json.loads(text) for name, text in recorded(home).items()}
     for name, module in own.items():
-        assert f"longform/{module}" in files[name] and "longform/pipeline/__main__.py" in files[name]
+        assert module in files[name] and "longform_lab/__main__.py" in files[name]
         others = set(own.values()) - {module}
-        assert not others & {path.removeprefix("longform/") for path in files[name]}
+        assert not others & set(files[name])
     assert "longform/evaluation/grids.py" in files["score/articles/words.json"]
 
 
 def test_a_comment_changes_no_file_and_a_constant_those_of_its_stages(home):
     before = recorded(home)
-    edit(home, "critics/words/read.py", "LEAST = 5", "LEAST = 5  # letters")
+    edit(home, "longform/critics/words/read.py", "LEAST = 5", "LEAST = 5  # letters")
     code.write(home)
     assert recorded(home) == before
-    edit(home, "critics/words/read.py", "LEAST = 5", "LEAST = 6")
+    edit(home, "longform/critics/words/read.py", "LEAST = 5", "LEAST = 6")
     code.write(home)
     after = recorded(home)
     assert {name for name in before if before[name] != after[name]} == {"read/articles/words.json"}
@@ -110,9 +110,9 @@ def test_a_stage_that_is_gone_leaves_no_file(home):
 def test_an_edit_after_the_first_stage_is_seen_by_the_stages_that_run_it(home):
     words = ["read", "articles", "words"]
     assert code.changed_since_written(words, home) == []
-    edit(home, "critics/words/read.py", "LEAST = 5", "LEAST = 5  # letters")
+    edit(home, "longform/critics/words/read.py", "LEAST = 5", "LEAST = 5  # letters")
     assert code.changed_since_written(words, home) == []
-    edit(home, "critics/words/read.py", "LEAST = 5", "LEAST = 6")
+    edit(home, "longform/critics/words/read.py", "LEAST = 5", "LEAST = 6")
     assert code.changed_since_written(words, home) == ["longform/critics/words/read.py"]
     assert code.changed_since_written(["score", "articles", "words"], home) == []
     shutil.rmtree(home / "data")
@@ -128,5 +128,5 @@ def test_the_command_says_where_it_has_to_stand(tmp_path, monkeypatch, capsys):
 
 def test_an_unknown_module_is_refused_by_its_path(monkeypatch, capsys):
     monkeypatch.setattr(stale, "closures", lambda home, tree: {})
-    assert stale.main(["core/nowhere.py"]) == 2
-    assert "there is no src/longform/core/nowhere.py" in capsys.readouterr().err
+    assert stale.main(["text/nowhere.py"]) == 2
+    assert "there is no src/longform/text/nowhere.py" in capsys.readouterr().err

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from longform.pipeline import workers
-from longform.pipeline.workers import HEAVY, NOT_PLAIN, run_commands
+from longform_lab import workers
+from longform_lab.workers import HEAVY, NOT_PLAIN, run_commands
 
 
 @pytest.fixture(autouse=True)
@@ -39,11 +39,11 @@ def test_a_stage_has_one_thread_unless_its_variables_say_more(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
-        ("PYTHONPATH=src python -m longform.pipeline train articles wiki gpt2", "train articles wiki gpt2"),
-        ("PYTHONPATH=src python -m longform.pipeline read topics_wiki", "read topics_wiki"),
-        ("PYTHONPATH=src python -m longform.pipeline score articles", None),
-        ("PYTHONPATH=src python -m longform.pipeline train a; rm b", None),
-        ("python -m longform.pipeline train a", None),
+        ("PYTHONPATH=src python -m longform_lab train articles wiki gpt2", "train articles wiki gpt2"),
+        ("PYTHONPATH=src python -m longform_lab read topics_wiki", "read topics_wiki"),
+        ("PYTHONPATH=src python -m longform_lab score articles", None),
+        ("PYTHONPATH=src python -m longform_lab train a; rm b", None),
+        ("python -m longform_lab train a", None),
     ],
 )
 def test_stages_with_networks_are_told_from_other_commands(command, arguments):

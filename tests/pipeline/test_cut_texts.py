@@ -3,12 +3,12 @@
 import numpy as np
 from tiny import documents, lm_folder
 
-from longform.core.artefacts import read_readout, write_corpus
-from longform.core.documents import Corpus, Document, Section, chains_from_readout
-from longform.core.experiment import System
+from longform.documents import Corpus, Document, Section, chains_from_readout
+from longform.files.artefacts import read_readout, write_corpus
 from longform.language_models import causal_lm
 from longform.language_models.tokenizers import Window
-from longform.pipeline.criticism import _read
+from longform_lab.criticism import _read
+from longform_lab.experiment import System
 
 
 class Study:

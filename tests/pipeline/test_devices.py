@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.core.experiment import Experiment
-from longform.pipeline import devices
-from longform.pipeline.devices import uses_gpu
+from longform_lab import devices
+from longform_lab.devices import uses_gpu
+from longform_lab.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
-OURS = "PYTHONPATH=src python -m longform.pipeline "
+OURS = "PYTHONPATH=src python -m longform_lab "
 NETWORKS = [
     "language_model articles wiki gpt2",
     "language_model languages languages autoregressive",

@@ -6,8 +6,8 @@ import pytest
 from repro_project import git
 
 from experiments.differences import CLAIMS, PAGE, main
-from longform.core.artefacts import write_json
-from longform.reporting.verdicts import HEADER
+from longform.files.artefacts import write_json
+from longform_lab.reporting.verdicts import HEADER
 
 RECORDS = [
     {"critic": "c", "metric": "m", "corpus": corpus, "value": 2.0, "low": 1.0, "high": 3.0, "details": {"counts": [1, 0.5]}}

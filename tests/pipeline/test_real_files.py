@@ -16,14 +16,14 @@ import pytest
 import yaml
 
 from experiments import stand_ins
-from longform.core.artefacts import read_json
-from longform.core.documents import BadInput
-from longform.core.stages import main
 from longform.datasets import scientific
-from longform.datasets.synthetic_world.native_corpus import FORMS, dump_files
 from longform.datasets.wikipedia import building
-from longform.pipeline import real_files
-from longform.pipeline.real_files import check_revisions, fetch, place
+from longform.errors import BadInput
+from longform.files.artefacts import read_json
+from longform_lab import real_files
+from longform_lab.real_files import check_revisions, fetch, place
+from longform_lab.stages import main
+from synthetic_world.native_corpus import FORMS, dump_files
 from tests.refusals import refuses
 
 CONTENT = bytes(range(256)) * 400

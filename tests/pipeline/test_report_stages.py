@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from longform.pipeline.reports import report
+from longform_lab.reports import report
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]

@@ -18,10 +18,10 @@ from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
 from repro_project import MODELS, PIPELINE, ROOT, InTurn, new_project, run, status, until, write_pipeline
 
-from longform.core.artefacts import write_json
-from longform.pipeline.dvc_stages import LockText
-from longform.pipeline.repro import main
-from longform.pipeline.workers import Workers
+from longform.files.artefacts import write_json
+from longform_lab.dvc_stages import LockText
+from longform_lab.repro import main
+from longform_lab.workers import Workers
 
 SLOW = 'echo $$ > pid && test -e go || sleep 100; echo "$CUDA_VISIBLE_DEVICES" > out_b'
 linux = pytest.mark.skipif(sys.platform != "linux", reason="stages die with their worker on Linux alone; reads /proc")
@@ -150,7 +150,7 @@ def test_targets_that_do_not_exist_are_one_sentence(project, capsys, target):
 
 def runner(*arguments):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "longform.pipeline.repro", *arguments]
+    command = [sys.executable, "-m", "longform_lab.repro", *arguments]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, env=environment, start_new_session=True, **output)
 

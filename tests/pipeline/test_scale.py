@@ -18,12 +18,12 @@ from zc.lockfile import LockFile
 
 from experiments.rehearse import PREFIX, SIZES, files_of, overrides
 from experiments.stand_ins import BASES, BERT
-from longform.core.artefacts import read_yaml, write_documents
-from longform.core.documents import Document, Section
-from longform.core.experiment import Experiment
-from longform.pipeline import real_files
-from longform.pipeline.scale import EXTENDS, keep_results, make, overridden, parameters, said
-from longform.reporting.printed import read_expected
+from longform.documents import Document, Section
+from longform.files.artefacts import read_yaml, write_documents
+from longform_lab import real_files
+from longform_lab.experiment import Experiment
+from longform_lab.reporting.printed import read_expected
+from longform_lab.scale import EXTENDS, keep_results, make, overridden, parameters, said
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]

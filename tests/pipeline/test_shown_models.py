@@ -1,7 +1,7 @@
 """The models of a study in the tables of claims about every system: a ladder of sizes is among them."""
 
-from longform.core.artefacts import read_yaml
-from longform.pipeline.reports import _with_models
+from longform.files.artefacts import read_yaml
+from longform_lab.reports import _with_models
 from tests.reporting.papers.exhibits import ROOT
 
 

@@ -11,8 +11,8 @@ import yaml
 from safetensors.torch import load_file
 from tiny import bpe_folder, documents
 
-from longform.core.artefacts import write_documents
-from longform.core.stages import main
+from longform.files.artefacts import write_documents
+from longform_lab.stages import main
 
 ROOT = Path(__file__).parents[2]
 SRUN = """#!/bin/bash
@@ -49,7 +49,7 @@ def test_a_training_that_srun_starts_once_a_process_is_one_training(nodes, each,
     srun.write_text(SRUN)
     srun.chmod(0o755)
     spread = project(tmp_path / "spread")
-    command = [srun, f"--nodes={nodes}", f"--ntasks-per-node={each}", sys.executable, "-m", "longform.pipeline", *STAGE]
+    command = [srun, f"--nodes={nodes}", f"--ntasks-per-node={each}", sys.executable, "-m", "longform_lab", *STAGE]
     shared = {"LONGFORM_DEVICES": str(each), "LONGFORM_NODES": str(nodes), "LONGFORM_STRATEGY": "ddp"}
     source = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **shared}
     done = subprocess.run([*command, "--home", spread], capture_output=True, text=True, env=source, cwd=tmp_path)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from longform.core.artefacts import read_yaml
-from longform.core.experiment import Experiment
-from longform.core.results import Record, read_results
-from longform.core.stages import main
-from longform.pipeline import criticism, scoring
-from longform.pipeline.scale import overridden
+from longform.files.artefacts import read_yaml
+from longform.results import Record, read_results
+from longform_lab import criticism, scoring
+from longform_lab.experiment import Experiment
+from longform_lab.scale import overridden
+from longform_lab.stages import main
 from tests.refusals import refuses
 
 STAGES = (
@@ -113,7 +113,7 @@ SCORE = ["score synthetic synthetic_states"]
 
 def scored(scores: dict) -> dict:
     """The study, asking something else of its critic of states."""
-    good = {"latent_ppl": {"code": "core/markov_chain", "critic": "true_markov", "reading": "states"}}
+    good = {"latent_ppl": {"code": "statistics/markov_chain", "critic": "true_markov", "reading": "states"}}
     critic = {**PARAMS["synthetic"]["critics"]["synthetic_states"], "scores": {"metrics": good, **scores}}
     return {"synthetic": {**PARAMS["synthetic"], "critics": {"synthetic_states": critic}}}
 
@@ -127,7 +127,7 @@ def scored(scores: dict) -> dict:
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "num_sates": 3}}}, "near: num_states"),
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "steps": "many"}}}, "a whole number"),
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "dataset": "nowhere"}}}, "there is no src/longform/datasets/nowhere"),
-        (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "source": "raw/x"}}}, "corpora.synthetic has a source and datasets/hsmm_language reads none"),
+        (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "source": "raw/x"}}}, "corpora.synthetic has a source and synthetic_world/hsmm_language reads none"),
         (["corpus files"], {"corpora_from_files": {"files": {"study": "synthetic", "dataset": "text_files"}}}, "corpora_from_files.files has no source and datasets/text_files reads files"),
         (["corpus synthetic"], {"corpora": {"synthetic": {**PARAMS["corpora"]["synthetic"], "beside": "raw/x"}}}, "corpora.synthetic has 'beside'"),
         (["corpus files"], {"corpora_from_files": {"files": {"study": "synthetic", "dataset": "shuffled_texts.rated", "source": "raw", "beside": "raw/x"}}}, "corpora_from_files.files has 'beside'"),
@@ -135,13 +135,13 @@ def scored(scores: dict) -> dict:
         (["language_model synthetic synthetic large"], {}, "params.yaml has no models.large"),
         (["read synthetic perplexity"], {}, "documents.jsonl"),
         (SCORE, scored({"metric": {}}), "synthetic.critics.synthetic_states.scores has 'metric' (near: metrics); allowed are ['metrics', 'corruption_response'"),
-        (SCORE, scored({"metrics": {"ppl": {"code": "core/markov_chain", "reading": "states"}}}), "scores.metrics.ppl lacks ['critic']; every"),
+        (SCORE, scored({"metrics": {"ppl": {"code": "statistics/markov_chain", "reading": "states"}}}), "scores.metrics.ppl lacks ['critic']; every"),
         (SCORE, scored({"corruption_response": {"ppl": {"critic": "true_markov"}}}), "scores.corruption_response.ppl lacks ['reading']; every"),
         (SCORE, scored({"evaluations": {"sides": {"reading": "states"}}}), "scores.evaluations.sides lacks ['evaluate']; every"),
         (SCORE, scored({"metrics": {"ppl": 5}}), "scores.metrics.ppl is 5, allowed is a mapping"),
-        (SCORE, scored({"metrics": {"ppl": {"code": "core/markov_chain", "critic": "true_markof"}}}), "no function 'true_markof' (near: true_markov)"),
-        (SCORE, scored({"severities": {"ppl": {"code": "core/markov_chain", "critic": "BigramCritic", "reading": "states", "delt": 1}}}), "severities.ppl has 'delt' (near: delta)"),
-        (SCORE, scored({"severities": {"ppl": {"code": "core/markov_chain", "critic": "BigramCritic", "reading": "states", "delta": "x"}}}), "severities.ppl: delta is 'x', allowed is"),
+        (SCORE, scored({"metrics": {"ppl": {"code": "statistics/markov_chain", "critic": "true_markof"}}}), "no function 'true_markof' (near: true_markov)"),
+        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "reading": "states", "delt": 1}}}), "severities.ppl has 'delt' (near: delta)"),
+        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "reading": "states", "delta": "x"}}}), "severities.ppl: delta is 'x', allowed is"),
         (SCORE, scored({"evaluations": {"sides": {"evaluate": "evaluation/sentence_paths.sources", "reading": "states"}}}), "scores.evaluations.sides lacks ['sources']"),
         (["decode facts sweep"], {"facts": FACTS}, "no list of decoders 'grids' (near: grid); allowed are ['grid'], the files of lists"),
     ],
@@ -213,7 +213,7 @@ def test_a_ratio_over_titles_is_asked_only_of_a_model_that_has_both_settings(mon
 APART = """
 import sys
 from pathlib import Path
-from longform.core.stages import main
+from longform_lab.stages import main
 stages = [[*stage.split(), "--home", sys.argv[1]] for stage in sys.argv[2:]]
 assert [main(stage) for stage in stages] == [0, 0]
 Path(sys.argv[1], "data/models/synthetic/synthetic/tiny/seed_2/config.json").write_text("{")

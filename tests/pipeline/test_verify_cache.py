@@ -6,7 +6,7 @@ import pytest
 from dvc.repo import Repo
 from repro_project import new_project, run
 
-from longform.pipeline.verify_cache import main
+from longform_lab.verify_cache import main
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from repro_project import ROOT, until
 
-from longform.core.stages import STAGES
-from longform.pipeline import devices, workers
-from longform.pipeline.workers import HEAVY, Warm
+from longform_lab import devices, workers
+from longform_lab.stages import STAGES
+from longform_lab.workers import HEAVY, Warm
 
 MODULE = """
 import json, os, sys
@@ -45,13 +45,14 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def project(tmp_path):
-    """A folder whose own ``longform.pipeline`` tells what it sees."""
+    """A folder whose own ``longform_lab`` tells what it sees."""
     package = tmp_path / "src" / "longform"
-    (package / "pipeline").mkdir(parents=True)
-    (package / "__init__.py").write_text("")
+    lab = tmp_path / "src" / "longform_lab"
+    for folder in (package, lab):
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("")
     (package / "kept.py").write_text("calls = []\n")
-    (package / "pipeline" / "__init__.py").write_text("")
-    (package / "pipeline" / "__main__.py").write_text(MODULE)
+    (lab / "__main__.py").write_text(MODULE)
     return tmp_path
 
 
@@ -74,7 +75,7 @@ def test_a_stage_sees_what_a_fresh_process_sees_and_edits_but_nothing_of_the_one
         seen = json.loads(said)
         assert status == 0 and seen["argv"] == [kind, "articles", "wiki"]
         assert seen["calls"] == [kind] and seen["named"] == kind
-        assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform.pipeline.__main__"
+        assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform_lab.__main__"
     (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
     assert json.loads(run(warm, project, "third")[1])["calls"] == ["edited", "third"]
     assert run(warm, project, "refused")[0] == 3
@@ -127,7 +128,7 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_pr
         for _ in range(2):
             ended = []
             for name in ("one", "two"):
-                command, log = f"PYTHONPATH=src python -m longform.pipeline train {name}", project / f"{name}.log"
+                command, log = f"PYTHONPATH=src python -m longform_lab train {name}", project / f"{name}.log"
                 ended.append(threads.submit(workers.run_commands, [command], str(project), {}, str(log)))
             assert [end.result(60).status for end in ended] == [0, 0]
             started.append({warm._process.pid for warm in workers._idle})
@@ -137,7 +138,7 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_pr
 def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
     text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
     commands = [re.sub(r"\$\{[\w.]+\}", "x", line) for line in re.findall(r"^ +cmd: (.*)", text, re.M)]
-    stages = {command: command.split("longform.pipeline ")[1].split()[0] for command in commands}
+    stages = {command: command.split("longform_lab ")[1].split()[0] for command in commands}
     assert set(devices.STAGES) <= set(stages.values()) <= set(STAGES)
     for command, stage in stages.items():
         assert bool(HEAVY.fullmatch(command)) == (stage in (*devices.STAGES, "tokenizer")), command
@@ -147,13 +148,13 @@ def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
 def test_where_a_fork_may_be_unsafe_a_stage_starts_afresh(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(workers, "Warm", lambda *_: pytest.fail("a fork after torch"))
-    command = "PYTHONPATH=src python -m longform.pipeline train a b"
+    command = "PYTHONPATH=src python -m longform_lab train a b"
     assert workers._run_warm(command, str(tmp_path), {}, "log") is None
 
 
 def test_the_heavy_libraries_start_no_thread_before_the_fork():
     """A forked child has none but the calling thread, so a lock that another one held would stay locked."""
-    code = "import importlib, os\nfrom longform.pipeline.workers import LIBRARIES\n"
+    code = "import importlib, os\nfrom longform_lab.workers import LIBRARIES\n"
     code += "[importlib.import_module(name) for name in LIBRARIES]\nprint(len(os.listdir('/proc/self/task')))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
                            env={**os.environ, "PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from repro_project import ROOT, new_project, until, write_pipeline
 
-from longform.pipeline import workers
-from longform.pipeline.repro import main
-from longform.pipeline.workers import Finished, Workers
+from longform_lab import workers
+from longform_lab.repro import main
+from longform_lab.workers import Finished, Workers
 from tests.refusals import refuses
 
 CPU = {"nthreads": 1, "resources": {}}
@@ -213,7 +213,7 @@ def test_the_cluster_page_runs_as_written_and_outlives_its_workers(tmp_path, mon
         (folder / "source.txt").write_text("two")
         for file in Path().glob("pid_*"):
             file.unlink()
-        again = [sys.executable, "-m", "longform.pipeline.repro", "--scheduler-file", "scheduler.json"]
+        again = [sys.executable, "-m", "longform_lab.repro", "--scheduler-file", "scheduler.json"]
         second = subprocess.Popen(again, **output)
         until(lambda: any(stage(name) for name in ("gpu", "a", "b")))
         os.kill(int(Path("scheduler_pid").read_text()), signal.SIGKILL)

@@ -7,8 +7,8 @@ import pytest
 
 from experiments.correct_records import correct, record_files, trainings_of
 from experiments.correct_records import identity as same_number
-from longform.pipeline.scale_records import FILE as RECORDS
-from longform.pipeline.scale_records import raw_scale_records
+from longform_lab.scale_records import FILE as RECORDS
+from longform_lab.scale_records import raw_scale_records
 
 ROOT = Path(__file__).parents[2]
 ROUNDING = 1e-9

@@ -9,8 +9,8 @@ import pytest
 from experiments import scoreboards
 from experiments.changed_numbers import claims_of, moved
 from experiments.correct_pages import correct_notes, with_old_numbers
-from longform.core.artefacts import read_yaml
-from longform.reporting.verdicts import Judged, Row
+from longform.files.artefacts import read_yaml
+from longform_lab.reporting.verdicts import Judged, Row
 
 ROOT = Path(__file__).parents[2]
 SUPERSEDED = read_yaml(ROOT / "experiments" / "superseded.yaml")

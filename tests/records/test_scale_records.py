@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from experiments import restore
-from longform.pipeline.scale import keep_exhibits, keep_measured
-from longform.pipeline.scale_records import COLUMNS, raw_scale_records, scale_results, write_scale_records
+from longform_lab.scale import keep_exhibits, keep_measured
+from longform_lab.scale_records import COLUMNS, raw_scale_records, scale_results, write_scale_records
 from tests.refusals import refuses
 
 SCORE = {"critic": "c", "metric": "latent_ppl", "titles": True, "seed": 0, "value": 0.1, "reference": 0.25,

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from longform.core.resampling import generator
-from longform.core.results import Record, Results
 from longform.evaluation.measurements import wilson
-from longform.reporting.claims import judge
-from longform.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
-from longform.reporting.verdicts import claims_markdown, write_claims
+from longform.results import Record, Results
+from longform.statistics.resampling import generator
+from longform_lab.reporting.claims import judge
+from longform_lab.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
+from longform_lab.reporting.verdicts import claims_markdown, write_claims
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import state
 

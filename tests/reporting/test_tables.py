@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from longform.core.documents import BadInput
-from longform.core.results import Record, Results
-from longform.reporting.estimates import Facts
-from longform.reporting.pivot import Given, errors, mean_over_seeds
-from longform.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
-from longform.reporting.table import Cell, Figure, Listing, Table, cell, exact, write_rows
-from longform.reporting.verdicts import CONTRADICTED, HOLDS, OURS
+from longform.errors import BadInput
+from longform.results import Record, Results
+from longform.tables import Cell, Figure, Listing, Table, cell, exact, write_rows
+from longform_lab.reporting.estimates import Facts
+from longform_lab.reporting.pivot import Given, errors, mean_over_seeds
+from longform_lab.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
+from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, OURS
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import printed, state
 
@@ -256,7 +256,7 @@ def test_looking_up_a_few_of_many_records_looks_at_few(monkeypatch):
         plain = [r for r in records if all(_agrees(getattr(r, name), value) for name, value in filters.items())]
         assert list(records.where(**filters)) == plain
     asked = []
-    monkeypatch.setattr("longform.core.results._test", lambda value: lambda held: not asked.append(held))
+    monkeypatch.setattr("longform.results._test", lambda value: lambda held: not asked.append(held))
     assert len(records.where(metric="m3", system="s1")) == 20 and len(asked) <= 40
 
 

@@ -16,15 +16,15 @@ OURS = {"AttributeError", "TypeError", "MemoryError", "Exception", "BaseExceptio
 # what stands between us and other people's code: networks of transformers, processes, W&B, settings of params.yaml;
 # criticize/judging.py shows the traceback whole and lets the other critics finish
 BOUNDARIES = {
-    "core/calls.py", "criticize/judging.py", "critics/verifiability/checker.py", "datasets/wikipedia/wikitext.py", "decoding/strategies.py",
+    "longform_lab/calls.py", "criticize/judging.py", "critics/verifiability/checker.py", "datasets/wikipedia/wikitext.py", "decoding/strategies.py",
     "language_models/checkpoints.py", "language_models/lightning.py", "language_models/sentence_features.py", "language_models/trial.py",
     "pipeline/workers.py", "study/store.py",
 }  # fmt: skip
-READING = ("datasets", "criticize/texts.py", "criticize/markdown.py", "core/text/lexicon.py", "study/items.py")
+READING = ("datasets", "criticize/texts.py", "criticize/markdown.py", "text/lexicon.py", "study/items.py")
 OPENS = {"open", "read_text", "read_bytes", "splitlines", "readlines", "fdopen"}
 PARSES = {"csv", "json.load", "json.loads", "gzip", "lzma", "ElementTree.parse"}
 # their own files, written by themselves, and the byte ranges of a dump
-OWN_FILES = {"datasets/fever.py", "datasets/wikipedia", "datasets/synthetic_world", "datasets/test_suites/items.py"}
+OWN_FILES = {"datasets/fever.py", "datasets/wikipedia", "synthetic_world", "datasets/test_suites/items.py"}
 
 
 def called(read, path, target=None, error=None):

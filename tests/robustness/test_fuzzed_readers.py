@@ -14,16 +14,17 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from longform.core import artefacts
-from longform.core.calls import arguments
-from longform.core.documents import BadInput, Corpus, Document, Readout, Section
-from longform.core.experiment import Experiment
-from longform.core.text import lexicon
 from longform.criticize.texts import read_texts
 from longform.datasets import coreference, scientific, shuffled_texts, text_files, wikisection
 from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
-from longform.study.items import load_study
+from longform.documents import Corpus, Document, Readout, Section
+from longform.errors import BadInput
+from longform.files import artefacts
+from longform.text import lexicon
+from longform_lab.calls import arguments
+from longform_lab.experiment import Experiment
+from longform_lab.study.items import load_study
 from tests.refusals import refuses
 
 DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from longform.core.documents import Chain
-from longform.core.markov_chain import BigramCritic, MarkovCritic
-from longform.core.resampling import generator
 from longform.critics.coreference import score as mention_scores
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters
 from longform.critics.coreference.attribution import AttributionCritic
 from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.documents import Chain
+from longform.statistics.markov_chain import BigramCritic, MarkovCritic
+from longform.statistics.resampling import generator
 
 TITLES = ("abstract", "history", "geography", "people")
 

@@ -1,6 +1,6 @@
 """What the pages of the synthetic encyclopedia state, taken from the facts that they were written from."""
 
-from longform.datasets.synthetic_world.fever_corpus import Triple, Verifier, page_patterns
+from synthetic_world.fever_corpus import Triple, Verifier, page_patterns
 
 
 def true_verifier(articles, domain_name="encyclopedia"):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import path
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
@@ -12,6 +11,7 @@ from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.critics.topics.score import LogisticNormalCritic, RandomTopicCritic, TopicReading
 from longform.datasets.test_suites.prediction_formulas import parse
+from longform.statistics.resampling import generator
 from tests.oracles.bridge_loops import bridges
 
 

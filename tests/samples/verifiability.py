@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from longform.core.resampling import generator
-from longform.core.text.rendering import TokenText
 from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
 from longform.critics.verifiability import score
 from longform.critics.verifiability.reliability import CheckerAccuracy
 from longform.critics.verifiability.score import LABELS, CheckedGeneration, CheckedText
-from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare
 from longform.evaluation.human_study import CoherentShare, Judged
 from longform.evaluation.verified_texts import GenerationMean, SentenceMean
+from longform.statistics.resampling import generator
+from longform.text.rendering import TokenText
+from synthetic_world.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare
 
 
 def checked(shift=0):

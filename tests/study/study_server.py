@@ -9,9 +9,9 @@ import urllib.request
 from contextlib import closing
 from pathlib import Path
 
-from longform.core.documents import Document, Section
-from longform.study.items import sections_study
-from longform.study.store import Store
+from longform.documents import Document, Section
+from longform_lab.study.items import sections_study
+from longform_lab.study.store import Store
 
 SOURCE = str(Path(__file__).parents[2] / "src")
 TITLES = ("introduction", "method", "result")
@@ -30,7 +30,7 @@ def small_study(texts=("", HOSTILE)):
 
 
 class Server:
-    """``python -m longform.study serve``; ``kill`` is SIGKILL."""
+    """``python -m longform_lab.study serve``; ``kill`` is SIGKILL."""
 
     def __init__(self, folder, study=None):
         self.study, self.answers = folder / "study.json", folder / "answers.sqlite"
@@ -44,7 +44,7 @@ class Server:
     def start(self):
         files = ["--study", str(self.study), "--answers", str(self.answers), "--port", str(self.port)]
         source = {**os.environ, "PYTHONPATH": SOURCE}
-        self.process = subprocess.Popen([sys.executable, "-m", "longform.study", "serve", *files], env=source)
+        self.process = subprocess.Popen([sys.executable, "-m", "longform_lab.study", "serve", *files], env=source)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:

@@ -1,6 +1,6 @@
 """An answer that a page sends again is one answer, in whatever order its fields come."""
 
-from longform.study.store import Store
+from longform_lab.study.store import Store
 
 
 def test_an_answer_sent_again_with_fields_in_another_order_is_kept_once(tmp_path):

@@ -8,10 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 from study_server import HOSTILE, Server, article, files, small_study
 
-from longform.study.__main__ import exported, main
-from longform.study.app import create_app, stamp
-from longform.study.items import Item, load_study, needed, questions, rows_study, sections_study
-from longform.study.store import Store
+from longform_lab.study.__main__ import exported, main
+from longform_lab.study.app import create_app, stamp
+from longform_lab.study.items import Item, load_study, needed, questions, rows_study, sections_study
+from longform_lab.study.store import Store
 from tests.refusals import refuses
 
 

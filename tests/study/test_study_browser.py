@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from study_server import Server
 
-from longform.study.items import rows_study
+from longform_lab.study.items import rows_study
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from study_server import article, files, small_study
 
-from longform.core.documents import Section
-from longform.evaluation.simulated_annotators import Annotator, ChainRule, answer_rows
-from longform.study.__main__ import COLUMNS, analyse, main, read_export
-from longform.study.items import load_study, sections_study
-from longform.study.store import Store
+from longform.documents import Section
+from longform_lab.study.__main__ import COLUMNS, analyse, main, read_export
+from longform_lab.study.items import load_study, sections_study
+from longform_lab.study.store import Store
+from synthetic_world.simulated_annotators import Annotator, ChainRule, answer_rows
 from tests.refusals import refuses
 
 TYPES = ("one", "two")
 RULE = ChainRule(TYPES, np.array([[1, 0, 0], [0, 0.9, 0.1], [0, 0, 1]], dtype=float), 0.05)
 PEOPLE = [Annotator("ada", 0.05, 0.05), Annotator("ben", 0.1, 0.1), Annotator("cy", 0.05, 0.1),
           Annotator("lazy", 0.5, 0.5, 1.0)]  # fmt: skip
+LONGEST_FIELD = 131_072  # of the csv module, unless a reader has lifted it
 CLAIM = {"item_id": "a", "claim": "It rains.", "evidence": "It is dry."}
 TWICE = (json.dumps(CLAIM) + "\n").encode() * 2
 
@@ -139,7 +140,7 @@ def test_a_broken_corpus_is_named_with_its_line_and_an_article_that_comes_twice(
                           ("latin.jsonl", b'{}\n{"claim": "\xe9"}\n', "latin.jsonl:2: "),
                           ("list.jsonl", b"{}\n[1]\n", "list.jsonl:2: "),
                           ("broken.jsonl", b"{}\n{\n", "broken.jsonl:2: "),
-                          ("long.csv", b"item_id,claim,evidence\n" + b"a" * (csv.field_size_limit() + 1),
+                          ("long.csv", b"item_id,claim,evidence\n" + b"a" * (LONGEST_FIELD + 1),
                            "long.csv:2: "),
                           ("e.jsonl", b"", "no item"), ("e.csv", b"", "no item"), ("twice.jsonl", TWICE, "'a'"),
                           ("half.jsonl", json.dumps(CLAIM | {"claim": "\ud800"}).encode(), "surrogate")])  # fmt: skip

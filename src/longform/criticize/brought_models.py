@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longform import extras
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 
 NETWORKS = ("torch", "transformers", "pytorch_lightning")  # of the extra `models`
 CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from longform.core.documents import Document
+from longform.documents import Document
 
 GRAM = 5  # ours: words of a shingle
 SHARED = 0.5  # ours: share of the shorter text, by words, from which two texts are near copies

@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Comparison, Estimate, Tally, bootstrap_scores, compare, signature
-from longform.core.documents import BadInput, Document
-from longform.core.resampling import generator, percentile_interval
 from longform.criticize.brought_models import Options, check
 from longform.criticize.copies import sources
 from longform.criticize.cost import announcement
@@ -23,6 +20,10 @@ from longform.criticize.report import Blame, Criticism, Judged
 from longform.criticize.results_so_far import ResultsSoFar
 from longform.criticize.splits import Halves, combined_p, halves, middle, one_row_per_source
 from longform.criticize.texts import read_texts
+from longform.documents import Document
+from longform.errors import BadInput
+from longform.statistics.critic import Comparison, Estimate, Tally, bootstrap_scores, compare, signature
+from longform.statistics.resampling import generator, percentile_interval
 
 RESAMPLES = 1000  # a halving
 PERMUTATIONS = 2000  # a halving

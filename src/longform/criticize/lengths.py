@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from longform.core.documents import Document, Section
-from longform.core.text.sentences import sentences
+from longform.documents import Document, Section
+from longform.text.sentences import sentences
 
 Measure = Literal["sections", "sentences", "words"]
 MEASURES: tuple[Measure, ...] = ("sections", "sentences", "words")

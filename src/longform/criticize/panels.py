@@ -2,7 +2,6 @@
 
 import importlib.util
 import io
-import os
 import re
 import tempfile
 from bisect import bisect
@@ -16,12 +15,6 @@ from typing import Any, Literal
 import numpy as np
 
 from longform import extras
-from longform.core.critic import SumScored, Tally
-from longform.core.documents import BadInput, Chain, Document, Readout, Unit, chains_from_readout
-from longform.core.markov_chain import BigramCritic
-from longform.core.text.entity_grids import ABSENT, Grid, found_grids
-from longform.core.text.nouns import NounRules
-from longform.core.text.sentences import SECTION_BREAK, sentences
 from longform.criticize.brought_models import NETWORKS, Options
 from longform.criticize.lengths import Excerpt, Measure
 from longform.criticize.splits import SPLITS
@@ -35,6 +28,13 @@ from longform.critics.perplexity.score import units_from_readout as token_units
 from longform.critics.repetition import score as repetition
 from longform.critics.topics.score import LogisticNormalCritic
 from longform.critics.topics.score import units_from_readout as topic_units
+from longform.documents import Chain, Document, Readout, Unit, chains_from_readout
+from longform.errors import BadInput
+from longform.statistics.critic import SumScored, Tally
+from longform.statistics.markov_chain import BigramCritic
+from longform.text.entity_grids import ABSENT, Grid, found_grids
+from longform.text.nouns import NounRules
+from longform.text.sentences import SECTION_BREAK, sentences
 
 Spans = list[tuple[int, int]]
 
@@ -380,7 +380,6 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
         if len(taught) < FEWEST:
             raise BadInput(f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed")
         taught = [replace(d, split="train" if place % 5 else "validation") for place, d in enumerate(taught)]
-        os.environ.setdefault("WANDB_MODE", "disabled")  # a comparison of two folders is no run to follow
         given: Any = {"base": options.encoder or packaged_folder(MINILM), "name": "criticize", "seed": options.seed}
         recipe = {"objective": objective, "pins": False, "optimiser": "adamw"}
         given |= {"splitter": "rules", "recipes": {"head": recipe}, "schedule": SCHEDULE}

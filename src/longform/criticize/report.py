@@ -16,15 +16,16 @@ from statistics import median
 from typing import Any
 
 from longform import __version__
-from longform.core.artefacts import read_json, whole, write_json
-from longform.core.critic import Comparison, Estimate
-from longform.core.documents import BadInput, Document
-from longform.core.text.languages import looks_english
-from longform.core.text.sentences import sentences
 from longform.criticize.lengths import MEASURES
 from longform.criticize.panels import Panel, section_starts
 from longform.criticize.texts import Texts, shortened
-from longform.reporting.table import Cell, Figure, short
+from longform.documents import Document
+from longform.errors import BadInput
+from longform.files.artefacts import read_json, whole, write_json
+from longform.statistics.critic import Comparison, Estimate
+from longform.tables import Cell, Figure, short
+from longform.text.languages import looks_english
+from longform.text.sentences import sentences
 
 COLOURS = (  # Okabe and Ito 2008, and four more
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222", "#555555", "#1B5E20",

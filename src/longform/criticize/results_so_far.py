@@ -10,10 +10,10 @@ from typing import Any
 
 import longform
 from longform import __version__
-from longform.core.critic import Comparison, Estimate, signature
-from longform.core.documents import Document
 from longform.criticize.panels import Options, Panel
 from longform.criticize.report import MAKER, Judged
+from longform.documents import Document
+from longform.statistics.critic import Comparison, Estimate, signature
 
 CODE = ("*.py", "*.yaml", "*.txt")  # of the package, beside the settings, that a result depends on
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.core.critic import Tally
-from longform.core.documents import BadInput, Document, grouped
+from longform.documents import Document, grouped
+from longform.errors import BadInput
+from longform.statistics.critic import Tally
 
 SPLITS = 5  # ours: halvings of the real texts, odd so that the median p-value is one of them
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from longform.core.documents import InputError
-from longform.core.opening import existing_file, numbered_rows, text_lines, whole_number, xml_root
-from longform.core.text.nouns import WORDS
-from longform.core.text.sentences import sentences
+from longform.errors import InputError
+from longform.files.opening import existing_file, numbered_rows, text_lines, whole_number, xml_root
+from longform.text.nouns import WORDS
+from longform.text.sentences import sentences
 
 GAP_COLUMNS = {"ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref"}
 POSSESSIVE = frozenset(["his", "her", "its", "their"])

@@ -15,13 +15,14 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from longform.core.documents import Corpus, Document, InputError, Section
-from longform.core.opening import records
-from longform.core.resampling import SHARES, generator, split_by_seed
-from longform.core.text.paragraphs import single_spaced
-from longform.core.text.sentences import SPLITTERS
 from longform.datasets import wikisection
 from longform.datasets.fever import LABELS, MOST_TOKENS, plain
+from longform.documents import Corpus, Document, Section
+from longform.errors import InputError
+from longform.files.opening import records
+from longform.statistics.resampling import SHARES, generator, split_by_seed
+from longform.text.paragraphs import single_spaced
+from longform.text.sentences import SPLITTERS
 
 Told = tuple[str, str, str, str, int]  # split, claim, label, page and line
 SUPPORTED, NEI = LABELS["SUPPORTS"], LABELS["NOT ENOUGH INFO"]

@@ -19,9 +19,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from longform.core.documents import Corpus, Document, InputError, Section, short_repr
-from longform.core.opening import existing_file, field_of, json_lines_in, records, typed
-from longform.core.resampling import split_by_seed
+from longform.documents import Corpus, Document, Section
+from longform.errors import InputError, short_repr
+from longform.files.opening import existing_file, field_of, json_lines_in, records, typed
+from longform.statistics.resampling import split_by_seed
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
 MOST_TOKENS = 50  # massarelli2020 section 3: longer sentences count as not enough information

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.core.documents import SPLITS, Corpus, Document, InputError, Section
-from longform.core.opening import PACKINGS, DamagedFile, byte_lines, decode_line, parse_json
-from longform.core.resampling import SHARES, split_by_seed
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, token_counter
+from longform.documents import SPLITS, Corpus, Document, Section
+from longform.errors import InputError
+from longform.files.opening import PACKINGS, DamagedFile, byte_lines, decode_line, parse_json
+from longform.statistics.resampling import SHARES, split_by_seed
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}

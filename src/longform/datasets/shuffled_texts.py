@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.artefacts import read_documents
-from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.resampling import generator
-from longform.core.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
-from longform.core.text.sentences import SPLITTERS, joined
 from longform.datasets import text_files
+from longform.documents import Corpus, Document, Section
+from longform.errors import BadInput
+from longform.files.artefacts import read_documents
+from longform.statistics.resampling import generator
+from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
+from longform.text.sentences import SPLITTERS, joined
 
 SECTIONS = "section"  # the task that moves whole sections
 

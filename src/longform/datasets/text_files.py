@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.core.artefacts import read_documents
-from longform.core.documents import Corpus, Document, InputError, Section, short_repr
-from longform.core.opening import (
+from longform.documents import Corpus, Document, Section
+from longform.errors import InputError, short_repr
+from longform.files.artefacts import read_documents
+from longform.files.opening import (
     JSON_LINES,
     PACKINGS,
     field_of,
@@ -23,7 +24,7 @@ from longform.core.opening import (
     texts,
     typed,
 )
-from longform.core.resampling import SHARES, generator, split_by_seed
+from longform.statistics.resampling import SHARES, generator, split_by_seed
 
 
 def build(*, raw: Path) -> Corpus:

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Corpus, Document, InputError, Section, ragged
-from longform.core.text.nouns import AMERICAN, lemma
-from longform.core.text.paragraphs import from_lines, to_lines
-from longform.core.text.sentences import sentence_texts
+from longform.documents import Corpus, Document, Section, ragged
+from longform.errors import BadInput, InputError
+from longform.text.nouns import AMERICAN, lemma
+from longform.text.paragraphs import from_lines, to_lines
+from longform.text.sentences import sentence_texts
 
 REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")  # deng2022 section 4
 

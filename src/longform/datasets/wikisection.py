@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import SPLITS, Corpus, Document, InputError, Section
-from longform.core.opening import json_file, text_lines
-from longform.core.resampling import SHARES, split_by_seed
-from longform.core.text.sentences import SPLITTERS
+from longform.documents import SPLITS, Corpus, Document, Section
+from longform.errors import InputError
+from longform.files.opening import json_file, text_lines
+from longform.statistics.resampling import SHARES, split_by_seed
+from longform.text.sentences import SPLITTERS
 
 MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")  # Wang et al. 2022: upper case, blanks inside the brackets
 ABSTRACT = "abstract"

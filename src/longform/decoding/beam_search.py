@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from longform.core.documents import BadInput
 from longform.decoding import sampling
 from longform.decoding.sampling import PAD, Rngs, Row, Rows, Sampled, SentenceEnds, TokenStream, check_room
+from longform.errors import BadInput
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from longform.core.documents import BadInput
-from longform.core.resampling import derived_seed
+from longform.errors import BadInput
+from longform.statistics.resampling import derived_seed
 
 SAFETY = 8.0  # ours: margin over the largest difference measured in calibration
 ARITHMETIC = 2e-5  # float32 rounding of scores below 64 (4e-6 a step, five steps)

@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.artefacts import append_lines, read_lines
-from longform.core.documents import BadInput, Corpus, Document, grouped
-from longform.core.resampling import generator
-from longform.core.text.paragraphs import from_lines, paragraphs, single_spaced, to_lines
-from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import Sampled, sample
+from longform.documents import Corpus, Document, grouped
+from longform.errors import BadInput
+from longform.files.artefacts import append_lines, read_lines
 from longform.language_models import capacity
 from longform.language_models.tokenizers import encode, end_of_writing, start_ids
 from longform.language_models.trial import open_language_model
+from longform.statistics.resampling import generator
+from longform.text.paragraphs import from_lines, paragraphs, single_spaced, to_lines
+from longform.text.sentences import SPLITTERS
 
 HUMAN = "-human"
 REPORT_EVERY = 10.0  # seconds between lines of progress

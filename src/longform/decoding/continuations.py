@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from longform.core.artefacts import append_lines, read_lines
-from longform.core.documents import BadInput, Corpus, Document, Section, grouped, ragged
-from longform.core.resampling import generator
-from longform.core.text.rendering import render
-from longform.core.text.sentences import SPLITTERS
 from longform.decoding.sampling import SentenceEnds
 from longform.decoding.strategies import Delayed, Human, decode, is_random, settings_of
+from longform.documents import Corpus, Document, Section, grouped, ragged
+from longform.errors import BadInput
+from longform.files.artefacts import append_lines, read_lines
 from longform.language_models import capacity
 from longform.language_models.tokenizers import encode, end_of_writing, padded, start_ids
 from longform.language_models.trial import open_language_model
+from longform.statistics.resampling import generator
+from longform.text.rendering import render
+from longform.text.sentences import SPLITTERS
 
 CONTINUATION, REFERENCE = "continuation", "reference"
 NEW_TOKENS = 256  # massarelli2020, section 5

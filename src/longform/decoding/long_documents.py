@@ -19,17 +19,18 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM
 
-from longform.core.artefacts import append_lines, read_lines
-from longform.core.documents import BadInput, Corpus, Document, Section, grouped
-from longform.core.resampling import derived_seed
-from longform.core.text.rendering import parse, render
 from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
 from longform.decoding.contexts import Contexts
+from longform.documents import Corpus, Document, Section, grouped
+from longform.errors import BadInput
+from longform.files.artefacts import append_lines, read_lines
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.schedule import predict
 from longform.language_models.tokenizers import STARTS, encode, end_of_writing, start_ids
 from longform.language_models.trial import try_language_model
+from longform.statistics.resampling import derived_seed
+from longform.text.rendering import parse, render
 
 REFILL = 8  # ours: new drafts begin when one row in so many is free; joining them copies the cache
 REPORT_EVERY = 10.0  # seconds between lines of progress

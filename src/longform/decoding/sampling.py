@@ -19,7 +19,7 @@ import transformers
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 from longform.language_models import capacity
 from longform.language_models.tokenizers import padded
 

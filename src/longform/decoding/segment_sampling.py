@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.resampling import generator
-from longform.language_models.hsmm.model import SemiMarkovLM
+from longform.documents import Corpus, Document, Section
+from longform.errors import BadInput
+from longform.hsmm.model import SemiMarkovLM
+from longform.statistics.resampling import generator
 
 
 def generate(*, model: Path, name: str, seed: int, documents: int, segments: int) -> Corpus:

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
-from longform.core.documents import BadInput
 from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
 from longform.decoding.sampling import Rngs, Rows, Sampled, check_room, draws, sibling_ranks
+from longform.errors import BadInput
 from longform.language_models.tokenizers import masked
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.resampling import generator
+from longform.documents import Corpus, Document, Section
+from longform.errors import BadInput
 from longform.language_models import translation
 from longform.language_models.device import placed
 from longform.language_models.tokenizers import padded
 from longform.language_models.translation import BEGIN, END, PAD, UNKNOWN, TrainedTranslator, sides_of
+from longform.statistics.resampling import generator
 
 LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
 ROOM = 10

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from longform.core.documents import BadInput
-from longform.core.resampling import occurrences, percentile_interval, ratio, resampled_rows, sign_flip_test
+from longform.errors import BadInput
+from longform.statistics.resampling import occurrences, percentile_interval, ratio, resampled_rows, sign_flip_test
 
 KINDS = ("pearson", "spearman")
 LEVEL = 0.95

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Critic, compare, estimate, resampled_difference
-from longform.core.documents import BadInput
-from longform.core.resampling import generator, percentile_interval
-from longform.core.results import Record
+from longform.errors import BadInput
+from longform.results import Record
+from longform.statistics.critic import Critic, compare, estimate, resampled_difference
+from longform.statistics.resampling import generator, percentile_interval
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
 SOUND = "sound"

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from longform.core.documents import BadInput, Readout
-from longform.core.results import Record
-from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import RoleTransitions, ranking, units_from_readout
+from longform.documents import Readout
+from longform.errors import BadInput
 from longform.evaluation.human_vs_machine import human_vs_machine, sides_of
 from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_discrimination
+from longform.results import Record
+from longform.text.permutations import ShuffleTask
 
 MODELS: Mapping[str, Callable[..., Any]] = {"transitions": RoleTransitions, "ranking": ranking}
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput
-from longform.core.resampling import generator, percentile_interval
-from longform.core.results import Record
+from longform.errors import BadInput
 from longform.evaluation import agreement
 from longform.evaluation.agreement import clustered_interval, correlate
+from longform.results import Record
+from longform.statistics.resampling import generator, percentile_interval
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
 FITTED_SHARE = 2 / 3  # of the clusters

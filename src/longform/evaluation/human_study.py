@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import SumScored, Tally
-from longform.core.documents import BadInput, Readout, grouped
+from longform.documents import Readout, grouped
+from longform.errors import BadInput
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
 from longform.evaluation.measurements import NORMAL_95, wilson
+from longform.statistics.critic import SumScored, Tally
 
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
 COHERENT, _ = VERDICTS = ("coherent", "incoherent")  # deng2022 Figure 15

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.core import critic as core
-from longform.core.critic import FITTED, Better, PairLearner, SumScored, Tally
-from longform.core.documents import BadInput
-from longform.core.resampling import generator, percentile_interval
-from longform.core.results import Record
+from longform.errors import BadInput
 from longform.evaluation.measurements import Measurement, measured, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy, against_chance, preference_tally
+from longform.results import Record
+from longform.statistics import critic as core
+from longform.statistics.critic import FITTED, Better, PairLearner, SumScored, Tally
+from longform.statistics.resampling import generator, percentile_interval
 
 CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
 HUMAN = "human"

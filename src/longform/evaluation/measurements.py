@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from longform.core import critic
-from longform.core.critic import FITTED, Better, Tally
-from longform.core.documents import BadInput
-from longform.core.resampling import generator, percentile_interval
-from longform.core.results import Record
-from longform.core.trainings import two_level_interval, two_level_p
+from longform.errors import BadInput
+from longform.results import Record
+from longform.statistics import critic
+from longform.statistics.critic import FITTED, Better, Tally
+from longform.statistics.resampling import generator, percentile_interval
+from longform.statistics.trainings import two_level_interval, two_level_p
 
 BOUNDS = {
     "pairwise_accuracy": (0.0, 1.0),
@@ -88,7 +88,7 @@ class Measurement:
 def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
     """The record of a mean over trainings, from the mean with its interval over documents alone and each training's record.
 
-    Its interval and its test are over trainings and documents (:mod:`longform.core.trainings`). Of the other fields it has
+    Its interval and its test are over trainings and documents (:mod:`longform.statistics.trainings`). Of the other fields it has
     those in which all trainings agree; ``details`` add the number of trainings, the standard deviation of their numbers
     (``spread``), and the interval over documents alone.
     """

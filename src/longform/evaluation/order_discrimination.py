@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, PairLearner, Sums, SumScored, Tally, compare, signature, unit_scores
-from longform.core.documents import BadInput
-from longform.core.resampling import generator, ratio, sign_flip_test
-from longform.core.results import Record
-from longform.core.text.permutations import PermutedDocument, ShuffleTask
+from longform.errors import BadInput
 from longform.evaluation.measurements import PERMUTATIONS, Measurement, paired_difference, under
+from longform.results import Record
+from longform.statistics.critic import Better, PairLearner, Sums, SumScored, Tally, compare, signature, unit_scores
+from longform.statistics.resampling import generator, ratio, sign_flip_test
+from longform.text.permutations import PermutedDocument, ShuffleTask
 
 ORDER = "order discrimination"
 COLUMNS = ("wins", "ties", "pairs", "unscored", "above_mean", "excluded")

@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from longform.core.critic import Better, Tally, signature, unit_scores
-from longform.core.documents import BadInput, Readout
-from longform.core.results import Record
-from longform.core.text.permutations import ShuffleTask
 from longform.critics.bbscore import score as bbscore
 from longform.critics.bbscore.bridge import BridgeFeatures, BridgeRanker, identity
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
+from longform.documents import Readout
+from longform.errors import BadInput
 from longform.evaluation import human_vs_machine as sides
 from longform.evaluation import order_discrimination as orders
 from longform.evaluation.agreement import value_of, weighted_values
 from longform.evaluation.measurements import Measurement, paired_difference, under
+from longform.results import Record
+from longform.statistics.critic import Better, Tally, signature, unit_scores
+from longform.text.permutations import ShuffleTask
 
 LEARNERS = {kind: BridgeRanker(kind) for kind in ("three_layer", "linear")}  # on the score's features
 JUDGES = {"bbscore": BridgeCritic(), **LEARNERS, "joint": JointBridgeCritic()}  # the last one of joint density

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from longform.core.documents import Readout, grouped
-from longform.core.results import Record
 from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_readout
+from longform.documents import Readout, grouped
 from longform.evaluation.measurements import wilson
+from longform.results import Record
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")

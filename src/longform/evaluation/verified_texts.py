@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Critic, SumScored, Tally, clustered, estimate
-from longform.core.documents import Readout, grouped
-from longform.core.resampling import generator
-from longform.core.results import Record
 from longform.critics.repetition.score import DistinctGrams, GramProportion
 from longform.critics.verifiability.reliability import accuracy_records, corrected_records, sheet_record
 from longform.critics.verifiability.score import UNIT_COLUMNS, CheckedGeneration, generations_from_readout
 from longform.critics.verifiability.score import SupportedPerGeneration as PerGeneration
 from longform.critics.verifiability.score import SupportedPerVerified as PerVerified
+from longform.documents import Readout, grouped
 from longform.evaluation.agreement import value_of
+from longform.results import Record
+from longform.statistics.critic import Critic, SumScored, Tally, clustered, estimate
+from longform.statistics.resampling import generator
 
 Units = Sequence[CheckedGeneration]
 

@@ -13,8 +13,9 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
-from longform.core.artefacts import read_json
-from longform.core.documents import BadInput, Document
+from longform.documents import Document
+from longform.errors import BadInput
+from longform.files.artefacts import read_json
 from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import Window, document_windows, masked, padded, stream_blocks

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 
 PRECISIONS = ("float32", "tf32", "bfloat16")
 

@@ -1,36 +1,34 @@
-"""The Trainer: checkpoints, exact resume, progress and tracking. The only module that imports Lightning's loggers.
+"""The Trainer: checkpoints, exact resume, progress and tracking. Its record is a CSV file; who wants a mirror of it
+adds one to :data:`longform.language_models.tracking.mirrors`.
 
 One of Lightning's epochs is the stretch up to a validation. What a step sees is a function of (seed, step) alone, and
 checkpoints are written at validations, so a run that was killed ends with the weights of an unbroken one.
 """
 
 import copy
-import json
 import math
 import os
 import pickle
 import time
-import uuid
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import LearningRateMonitor, ModelCheckpoint
-from pytorch_lightning.loggers import CSVLogger, WandbLogger
+from pytorch_lightning.loggers import CSVLogger
 from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch.utils.data import DataLoader
 
-from longform.core.documents import BadInput
-from longform.core.resampling import derived_seed
+from longform.errors import BadInput
 from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, arithmetic, linear_schedule
+from longform.language_models.tracking import mirrors
+from longform.statistics.resampling import derived_seed
 
-SCALE_FILE = Path("scale.json")  # written by pipeline/scale.py
 __all__ = ["Learner", "Progress", "Schedule", "adamw", "fit_learner", "fit_module", "numbers"]
 
 
@@ -246,7 +244,7 @@ def fit_module(
     plain = {key: value for key, value in config.items() if isinstance(value, str | int | float | bool)}
     shape = {"class": type(network).__name__, "parameters": sum(p.numel() for p in module.parameters()), **plain}
     told = {"name": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes, "network": shape}
-    stage = os.environ.get("DVC_STAGE")  # its name in dvc.yaml
+    stage = os.environ.get("LONGFORM_STAGE")  # the name of the stage of a pipeline that this training is
     module.save_hyperparameters({**told, "processes": launch.world, "stage": stage})
     world = launch.world if isinstance(module, Learner) else 1  # no other module can add up parts of validation
     validation = ValidationBatches(sizes["validation"], schedule.batch, world)
@@ -271,7 +269,7 @@ def fit_module(
     try:
         trainer.fit(module, loaders[0], loaders[1], ckpt_path=str(begun) if begun else None, weights_only=True)
         failed = 0
-    finally:  # a run of Weights & Biases that stays open would take in the next network of this process
+    finally:  # a run that stays open would take in the next network of this process
         for mirror in loggers[1:]:
             if best.best_model_score is not None:
                 mirror.log_metrics({"best_validation_loss": float(best.best_model_score)})
@@ -288,34 +286,8 @@ def fit_module(
 
 
 def _loggers(name: str, scratch: Path, tags: list[str]) -> list[Any]:
-    """A CSV file as the record and a run of Weights & Biases as its mirror; nothing reads either back.
-
-    The run's id is kept beside the checkpoints, so that a resumed training goes on in the run that it began.
-    """
-    csv = CSVLogger(scratch, name="log", version="")
-    if os.environ.get("WANDB_MODE") == "disabled":
-        return [csv]
-    if find_spec("wandb") is None:
-        advice = "pip install wandb, or set WANDB_MODE=disabled"
-        print(f"{name}: wandb is not installed, so only the CSV log is written; {advice}", flush=True)
-        return [csv]
-    folder = Path(os.environ.get("WANDB_DIR", "wandb"))
-    folder.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("WANDB_SILENT", "true")
-    os.environ.setdefault("WANDB__SERVICE_WAIT", "120")  # seconds; a busy machine takes longer than the usual 30
-    kept = scratch / "wandb_id.txt"
-    if not kept.is_file():
-        scratch.mkdir(parents=True, exist_ok=True)
-        kept.write_text(uuid.uuid4().hex[:12])
-    group = name.replace("/", "-").split("-")[0]  # names begin with the corpus
-    told: dict[str, Any] = {"name": name, "tags": tags, "group": group, "project": "longform", "resume": "allow"}
-    if SCALE_FILE.is_file():  # a scale's folder is a repository without commits, of which W&B would know nothing
-        made_from = json.loads(SCALE_FILE.read_text(encoding="utf-8"))
-        told |= {"name": f"{made_from['scale']}/{name}", "group": f"{made_from['scale']}/{group}", "config": made_from}
-    mirror = WandbLogger(id=kept.read_text(), save_dir=str(folder), **told)
-    try:
-        _ = mirror.experiment  # starts the run here, where a service that does not answer costs the mirror alone
-    except Exception as error:  # any: the mirror is never worth a training
-        print(f"{name}: not mirrored to Weights & Biases ({type(error).__name__}); the CSV log is whole", flush=True)
-        return [csv]
-    return [csv, mirror]
+    """A CSV file as the record, and the mirrors of whoever tracks trainings; nothing reads them back."""
+    loggers: list[Any] = [CSVLogger(scratch, name="log", version="")]
+    for mirror in mirrors:
+        loggers.extend(mirror(name, scratch, tags))
+    return loggers

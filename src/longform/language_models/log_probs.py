@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 from longform.language_models import capacity
 
 MIN_SHARED = 0.2  # of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU)

@@ -17,7 +17,8 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutput
 
-from longform.core.documents import BadInput, Document
+from longform.documents import Document
+from longform.errors import BadInput
 from longform.language_models.checkpoints import SavedModel, load_tokenizer
 from longform.language_models.tokenizers import document_rows
 

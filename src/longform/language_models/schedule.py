@@ -19,10 +19,10 @@ from pytorch_lightning.strategies import FSDPStrategy, StrategyRegistry
 from torch import distributed
 from torch.utils.data import DataLoader, Sampler
 
-from longform.core.documents import BadInput
-from longform.core.processes import processes
-from longform.core.resampling import generator
+from longform.errors import BadInput
 from longform.language_models.device import chosen_device, set_products, trainer_devices
+from longform.processes import processes
+from longform.statistics.resampling import generator
 
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
 
@@ -65,7 +65,7 @@ class Launch:
             names = set(getattr(getattr(module, "network", None), "_no_split_modules", None) or ())
             blocks = {type(part) for part in module.modules() if type(part).__name__ in names}
             strategy = FSDPStrategy(auto_wrap_policy=blocks or None, state_dict_type="full")
-        for logger in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "wandb"):
+        for logger in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
             logging.getLogger(logger).setLevel(logging.ERROR)
         warnings.filterwarnings("ignore", module="pytorch_lightning|lightning")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")

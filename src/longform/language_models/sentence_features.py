@@ -17,12 +17,13 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from longform.core.documents import BadInput, Document
-from longform.core.resampling import save_arrays
-from longform.core.text.sentences import SPLITTERS
+from longform.documents import Document
+from longform.errors import BadInput
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.tokenizers import masked
+from longform.statistics.resampling import save_arrays
+from longform.text.sentences import SPLITTERS
 
 CACHE = "features.npz"
 ENCODER = "encoder"  # the folder of a frozen encoder inside that of what reads its features

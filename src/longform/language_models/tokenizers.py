@@ -13,9 +13,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from longform.core.documents import BadInput, Document
-from longform.core.text.rendering import render, title_spans
+from longform.documents import Document
+from longform.errors import BadInput
 from longform.language_models.checkpoints import SavedModel, load_tokenizer, published
+from longform.text.rendering import render, title_spans
 
 
 def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:

@@ -17,10 +17,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear, scaled_dot_product_attention
 
-from longform.core.documents import BadInput, Document
-from longform.core.resampling import derived_seed
+from longform.documents import Document
+from longform.errors import BadInput
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import padded
+from longform.statistics.resampling import derived_seed
 
 CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
 PAD, BEGIN, END, UNKNOWN = range(4)  # their numbers

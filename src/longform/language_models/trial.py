@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.device import placed

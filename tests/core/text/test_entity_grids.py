@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section
-from longform.core.text import lexicon
-from longform.core.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
-from longform.core.text.lexicon import Lexicon, closed_links, lexicon_from_arrays, read_lmf, read_wordnet
-from longform.core.text.nouns import NOUN, OTHER_SCRIPT, NounRules
+from longform.documents import Document, Section
+from longform.text import lexicon
+from longform.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
+from longform.text.lexicon import Lexicon, closed_links, lexicon_from_arrays, read_lmf, read_wordnet
+from longform.text.nouns import NOUN, OTHER_SCRIPT, NounRules
 from tests.critics.lexical.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
 from tests.refusals import refuses
 

@@ -4,8 +4,8 @@ import unicodedata
 
 import pytest
 
-from longform.core.text.languages import english_share, latin_share, looks_english
-from longform.core.text.nouns import LATIN
+from longform.text.languages import english_share, latin_share, looks_english
+from longform.text.nouns import LATIN
 
 ENGLISH = (
     "The town lies on the river, and most of those who live there work in the mill. When it closed they "

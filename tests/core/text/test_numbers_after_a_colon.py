@@ -2,7 +2,7 @@
 
 import pytest
 
-from longform.core.text.sentences import sentence_texts
+from longform.text.sentences import sentence_texts
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.core.documents import Document, Section
-from longform.core.text.paragraphs import from_lines, one_blank_line, paragraphs, to_lines
-from longform.core.text.rendering import parse, render
-from longform.core.text.sentences import SPLITTERS, joined, sentence_texts, sentences
 from longform.criticize.panels import section_starts
 from longform.criticize.texts import read_texts
 from longform.datasets.titles import Filters, piece_count, select
 from longform.decoding.continuations import prefix_of
+from longform.documents import Document, Section
+from longform.text.paragraphs import from_lines, one_blank_line, paragraphs, to_lines
+from longform.text.rendering import parse, render
+from longform.text.sentences import SPLITTERS, joined, sentence_texts, sentences
 
 STORY = "Chapter One\n\nThe Storm\n\nIt was dark.  It\nrained."
 

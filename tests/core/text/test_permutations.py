@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longform.core.resampling import generator
-from longform.core.text import permutations
+from longform.statistics.resampling import generator
+from longform.text import permutations
 from tests.refusals import refuses
 
 

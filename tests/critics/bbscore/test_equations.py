@@ -10,9 +10,6 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
-from longform.core.critic import OrderScorer, PairLearner
-from longform.core.documents import Document, Section
-from longform.core.text.permutations import ShuffleTask
 from longform.critics.bbscore import bridge
 from longform.critics.bbscore import read as reading
 from longform.critics.bbscore import train as training
@@ -20,12 +17,15 @@ from longform.critics.bbscore.bridge import BridgeFeatures, BridgeRanker, diffus
 from longform.critics.bbscore.read import bridge_head, open_bridge, read_gold
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, shuffled, trajectory
 from longform.critics.bbscore.train import Recipe, Sentences, likelihood_loss, paper_loss, pin_loss
-from longform.datasets.synthetic_world.corpora import build
+from longform.documents import Document, Section
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.evaluation.sentence_paths import JUDGES
 from longform.language_models import sentence_features
 from longform.language_models.lightning import Schedule
 from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
+from longform.statistics.critic import OrderScorer, PairLearner
+from longform.text.permutations import ShuffleTask
+from synthetic_world.corpora import build
 from tests.oracles.bridge_loops import bridges, loop_score
 from tests.refusals import refuses
 

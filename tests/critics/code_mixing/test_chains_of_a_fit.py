@@ -1,7 +1,7 @@
 """The mixture of languages is fitted from several starts, and the best is kept."""
 
-from longform.core.documents import Document, Section
 from longform.critics.code_mixing.read import fit
+from longform.documents import Document, Section
 
 
 def test_five_chains_are_started_and_the_best_is_kept():

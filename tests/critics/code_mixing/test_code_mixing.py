@@ -7,11 +7,11 @@ import pytest
 from scipy.special import digamma
 from scipy.stats import dirichlet
 
-from longform.core.critic import estimate
-from longform.core.documents import Document, Readout, Section
-from longform.core.resampling import generator
 from longform.critics.code_mixing import score as critics
 from longform.critics.code_mixing.read import LanguageModel, assign, fit, read, words_of
+from longform.documents import Document, Readout, Section
+from longform.statistics.critic import estimate
+from longform.statistics.resampling import generator
 from tests.refusals import refuses
 
 ALPHA = np.array([0.4, 0.7, 1.5])

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.core.documents import Document, Section, chains_from_readout, grouped
-from longform.core.resampling import generator
 from longform.critics.coreference import agreement, chains, rules
 from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
 from longform.critics.coreference.chains import GivenMentions, Mention, gold_chains, gold_mentions, read_chains
 from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, person_chains
-from longform.datasets.synthetic_world.corpora import build
 from longform.datasets.titles import is_film
+from longform.documents import Document, Section, chains_from_readout, grouped
+from longform.statistics.resampling import generator
+from synthetic_world.corpora import build
 from tests.refusals import refuses
 
 

@@ -1,9 +1,9 @@
 """Articles of the attribution critic: each mark has its own symbol's log probability and likeliest successor."""
 
-from longform.core.documents import Document, Section
 from longform.critics.coreference import attribution
 from longform.critics.coreference.chains import read_with
 from longform.critics.coreference.rules import RuleResolver
+from longform.documents import Document, Section
 from tests.critics.coreference.test_mention_chains import HELD_OUT, REAL
 
 TEXT = "Anna Lee met Tom Reed. He liked her. She liked him. " * 6

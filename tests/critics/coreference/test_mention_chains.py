@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from samples.chains import pronoun_chains
 
-from longform.core.documents import Chain, Document, Section, chains_to_readout
-from longform.core.resampling import generator
 from longform.critics.coreference import attribution, score
 from longform.critics.coreference.attribution import gap_rows, ngram_attribution, rare_rows
 from longform.critics.coreference.chains import read_with
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import UNSEEN_PROBABILITY, KneserNeyCritic, MentionCritic, RandomMentionCritic
+from longform.documents import Chain, Document, Section, chains_to_readout
+from longform.statistics.resampling import generator
 from tests.refusals import refuses
 
 

@@ -11,12 +11,12 @@ import pytest
 from experiments.lapata2005 import accidents
 from experiments.lapata2005.accidents import TASK, cross_validated, learn_transitions, learn_tuned
 from experiments.lapata2005.published_grids import parse_grid, read_grids
-from longform.core.critic import unit_scores
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import Grid
-from longform.core.text.permutations import permuted_documents
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures
 from longform.evaluation.order_discrimination import PairAccuracy
+from longform.statistics.critic import unit_scores
+from longform.statistics.resampling import generator
+from longform.text.entity_grids import Grid
+from longform.text.permutations import permuted_documents
 from tests.critics.grid_cases import grid
 from tests.refusals import refuses
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from longform.core.critic import unit_scores
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import grids_from_readout, grids_to_readout, read
-from longform.core.text.lexicon import Taxonomy, read_lmf, read_wordnet
-from longform.core.text.permutations import ShuffleTask
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical import score as lexical
 from longform.critics.lexical import wordnet as nets
 from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap, term_documents, word_vectors
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, wordnet
-from longform.datasets.synthetic_world.corpora import build
-from longform.datasets.synthetic_world.lexicon import VOCABULARIES, fit, to_lmf, vocabulary
 from longform.evaluation.order_discrimination import order_discrimination
+from longform.statistics.critic import unit_scores
+from longform.statistics.resampling import generator
+from longform.text.entity_grids import grids_from_readout, grids_to_readout, read
+from longform.text.lexicon import Taxonomy, read_lmf, read_wordnet
+from longform.text.permutations import ShuffleTask
+from synthetic_world.corpora import build
+from synthetic_world.lexicon import VOCABULARIES, fit, to_lmf, vocabulary
 from tests.critics.grid_cases import nouns as unit
 from tests.critics.lexical.tiny_wordnet import NAMES, write_database, write_lmf
 from tests.refusals import refuses

@@ -7,10 +7,10 @@ import pytest
 import torch
 from tiny import lm_folder
 
-from longform.core.documents import Document, Section
 from longform.critics.neural_ranker import train
 from longform.critics.neural_ranker.score import units_from_readout
 from longform.critics.neural_ranker.train import CoherenceRanker, RankerNetwork
+from longform.documents import Document, Section
 from longform.language_models.schedule import Schedule
 from tests.refusals import refuses
 

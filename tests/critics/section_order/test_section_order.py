@@ -11,23 +11,15 @@ from tiny import TITLES as TINY_TITLES
 from tiny import classifier_folder, documents
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from longform.core.critic import estimate
-from longform.core.documents import (
-    Chain,
-    Document,
-    Readout,
-    Section,
-    chains_from_readout,
-    chains_to_readout,
-    with_cut_texts,
-)
-from longform.core.markov_chain import BEGIN, END, BigramCritic
-from longform.core.resampling import generator, perplexity
 from longform.critics.section_order import classifier_errors as errors
 from longform.critics.section_order import posterior, score
 from longform.critics.section_order import read as reading
 from longform.critics.section_order.classifier_errors import CalibrationError, CorrectedTitleCritic, confusion
 from longform.critics.section_order.score import GoldTitleCritic, TitleCritic, TitledArticle, units_from_readout
+from longform.documents import Chain, Document, Readout, Section, chains_from_readout, chains_to_readout, with_cut_texts
+from longform.statistics.critic import estimate
+from longform.statistics.markov_chain import BEGIN, END, BigramCritic
+from longform.statistics.resampling import generator, perplexity
 from tests.refusals import refuses
 
 

@@ -14,12 +14,12 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from longform.core.documents import Document, Section
-from longform.core.resampling import generator
 from longform.critics.topics import kernels
 from longform.critics.topics import model as models
 from longform.critics.topics import train as ctm
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
+from longform.documents import Document, Section
+from longform.statistics.resampling import generator
 from tests.refusals import refuses
 
 # rounds until the bound stands still in float64

@@ -1,24 +1,25 @@
 """Topics read from text, and the critic of their logits."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from longform.core.critic import compare
-from longform.core.documents import Document, Readout, Section
-from longform.core.resampling import generator
 from longform.critics.bbscore.score import JointBridgeCritic
 from longform.critics.bbscore.score import units_from_readout as paths_from_readout
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_readout as tokens_from_readout
 from longform.critics.topics import score as critics
 from longform.critics.topics.model import TopicModel, TopicSettings
-from longform.critics.topics.read import read, synthetic_words
+from longform.critics.topics.read import read
 from longform.critics.topics.train import fit
-from longform.datasets.synthetic_world.corpora import build
+from longform.documents import Document, Readout, Section
+from longform.statistics.critic import compare
+from longform.statistics.resampling import generator
+from synthetic_world.corpora import build
+from synthetic_world.planted_topics import read as read_planted
+from synthetic_world.planted_topics import synthetic_words
 from tests.refusals import refuses
 
 LOST = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
@@ -79,7 +80,7 @@ def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
 
 def test_synthetic_words_are_met_in_any_shape_and_their_proportions_found():
     corpus = build(name="wiki", seed=5, domain="wiki", documents={"test": 150})
-    readout = read(corpus.documents, reader=Path("unread"), reader_truth=corpus.truth)
+    readout = read_planted(corpus.documents, reader_truth=corpus.truth)
     valid, logits = readout.arrays["valid"], corpus.truth["topic_logits"]
     true, read_off = (np.exp(np.c_[x, np.zeros(len(x))][valid]) for x in (logits, readout.arrays["lambda"]))
     true, read_off = (x / x.sum(axis=1, keepdims=True) for x in (true, read_off))
@@ -96,7 +97,7 @@ def test_bad_input_is_named():
     refuses("names no words", read, [document("a", "ash")], reader=model(words=()))
     refuses("readout is 'order', allowed is one of", read, [document("a", "ash")], reader=model(), readout="order")
     truth = {"topic_mean": np.zeros(2)}
-    refuses(r"lacks \['word_probabilities'", read, [document("a", "ash")], reader=Path("unread"), reader_truth=truth)
+    refuses(r"lacks \['word_probabilities'", read_planted, [document("a", "ash")], reader_truth=truth)
     refuses("none of 1 documents", critics.LogisticNormalCritic().fit, [LOST])
     flat = [critics.TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
     refuses("singular", critics.LogisticNormalCritic().fit, flat)
@@ -133,7 +134,7 @@ def test_synthetic_drift_and_nothing_like_repetition_moves_it():
 
     def tally(corruption="", severity=0.0):
         made = build(seed=4, documents={"test": 40}, corruption=corruption, severity=severity, **settings)
-        found = read(made.documents, readout="completion", reader=Path(), reader_truth=known.truth)
+        found = read_planted(made.documents, readout="completion", reader_truth=known.truth)
         return Perplexity().tally(tokens_from_readout(found))
 
     cases = [("topic_drift", 0.2), ("topic_drift", 0.4), ("topic_drift", 1.0), ("repeated_sentence", 0.2)]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from longform.core.critic import clustered
-from longform.core.resampling import generator
-from longform.core.results import Results
-from longform.core.text.rendering import TokenText
 from longform.critics.verifiability import reliability
 from longform.critics.verifiability import score as measures
 from longform.evaluation.verified_texts import MEASURES, correlations, decoder_records
+from longform.results import Results
+from longform.statistics.critic import clustered
+from longform.statistics.resampling import generator
+from longform.text.rendering import TokenText
 from tests.refusals import refuses
 
 S, R, N = measures.LABELS

@@ -16,7 +16,7 @@ from longform.critics.verifiability import train
 from longform.critics.verifiability.read import open_checker
 from longform.critics.verifiability.score import LABELS
 from longform.datasets.fever import PageFile, claims_of, pages_of
-from longform.datasets.synthetic_world.fever_corpus import build
+from synthetic_world.fever_corpus import build
 from tests.refusals import refuses
 
 PAGES = {

@@ -8,14 +8,14 @@ import types
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section
-from longform.core.text.sentences import conjunctions, entities, grams, link_parser, mean_nats
 from longform.critics.verifiability import read as reading
 from longform.critics.verifiability import score as measures
 from longform.critics.verifiability.checker import Checker, frozen, selector
 from longform.critics.verifiability.train import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
-from longform.datasets.synthetic_world import corpora
-from longform.datasets.synthetic_world.fever_corpus import build
+from longform.documents import Document, Section
+from longform.text.sentences import conjunctions, entities, grams, link_parser, mean_nats
+from synthetic_world import corpora, facts
+from synthetic_world.fever_corpus import build
 from tests.refusals import refuses
 
 PAGES = {
@@ -53,7 +53,8 @@ def generated(*texts, setting="beam", title="Inghaven"):
 
 def units(folder, *texts, domain="encyclopedia", **given):
     documents, truth = generated(*texts, **given)
-    found = reading.read(documents=documents, truth=truth, reader=folder, name="row", domain=domain)
+    given = {"documents": documents, "truth": truth, "reader": folder, "name": "row"}
+    found = facts.read_generations(**given, domain=domain) if domain else reading.read(**given)
     return measures.generations_from_readout(found)
 
 
@@ -174,7 +175,7 @@ def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone():
 def test_false_facts_are_refuted_and_sound_ones_supported():
     damage = {"severities": [1.0], "corruptions": ["false_fact"]}
     corpus = corpora.corrupted(name="m", seed=3, domain="wiki", documents={"test": 12}, **damage)
-    found = measures.units_from_readout(reading.read_facts(documents=corpus.documents, name="x", domain="wiki"))
+    found = measures.units_from_readout(facts.read(documents=corpus.documents, name="x", domain="wiki"))
     labels = {
         kind: [label for u in found if u.unit_id.startswith(kind) for label in u.labels] for kind in ("sound", "false")
     }
@@ -182,20 +183,20 @@ def test_false_facts_are_refuted_and_sound_ones_supported():
     assert sound.count("refuted") == 0 < sound.count("supported")
     assert false.count("refuted") > 0.8 * sound.count("supported")
     damaged = [d for d in corpus.documents if d.id.startswith("false")]
-    refuses("0 sound articles", reading.read_facts, documents=damaged, name="x", domain="wiki")
+    refuses("0 sound articles", facts.read, documents=damaged, name="x", domain="wiki")
 
 
 def test_facts_read_back_are_those_written_and_of_pages_in_conflict_the_first_counts():
     corpus = corpora.build(name="pages", seed=1, domain="encyclopedia", documents=40)
-    found = reading.verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
+    found = facts.verifier_of(corpus.documents, "encyclopedia", "full_stops", "definition").stated
     truth = {page["title"]: page["facts"] for page in corpus.facts["pages"].values()}
     assert len(found) > 100
     assert all(truth[title][relation] == value for (title, relation), (value, _) in found.items())
     texts = [f"Ulm is a town in Quenovia. Ulm was founded in {year}." for year in (1456, 1900)]
     both = [Document(text, "test", (Section("place", text),)) for text in texts]
-    found = reading.verifier_of(both, "encyclopedia", "full_stops", "definition")
+    found = facts.verifier_of(both, "encyclopedia", "full_stops", "definition")
     assert found.stated["Ulm", "founded"] == ("1456", ("Ulm", 1))
-    stated = reading.verifier_of_lines(PAGES, "encyclopedia").stated
+    stated = facts.verifier_of_lines(PAGES, "encyclopedia").stated
     assert stated["Inghaven", "founded"] == ("1456", ("Inghaven", 1))
 
 

@@ -7,17 +7,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from longform.core.documents import Document, Section, with_cut_texts
-from longform.core.resampling import generator
-from longform.critics.world_grammar.recogniser import read, recogniser
-from longform.critics.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
-from longform.critics.world_grammar.slots import Person, State
-from longform.datasets.synthetic_world import lexicon
-from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.corruptions import corrupt
-from longform.datasets.synthetic_world.domains import PROCESSES, domain
-from longform.datasets.synthetic_world.mentions import GENDERS, OBJECT, OPENING, POSSESSIVE, STOP, SUBJECT, relabel
+from longform.documents import Document, Section, with_cut_texts
+from longform.statistics.resampling import generator
+from synthetic_world import lexicon
+from synthetic_world.articles import write
+from synthetic_world.corpus import to_document
+from synthetic_world.corruptions import corrupt
+from synthetic_world.domains import PROCESSES, domain
+from synthetic_world.mentions import GENDERS, OBJECT, OPENING, POSSESSIVE, STOP, SUBJECT, relabel
+from synthetic_world.world_grammar.recogniser import read, recogniser
+from synthetic_world.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
+from synthetic_world.world_grammar.slots import Person, State
 from tests.refusals import refuses
 
 WIKI = recogniser("wiki")

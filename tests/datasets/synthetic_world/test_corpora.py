@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from longform.datasets import scientific
-from longform.datasets.synthetic_world import corpora, native_corpus
-from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpora import DOMAINS, build, corrupted, pretraining, short_articles
-from longform.datasets.synthetic_world.corpus import to_document
-from longform.datasets.synthetic_world.corruptions import CORRUPTIONS, corrupt, eligible_places
-from longform.datasets.synthetic_world.draws import FOLDER
 from longform.datasets.titles import piece_count
 from longform.datasets.wikipedia import building as wikipedia
+from synthetic_world import corpora, native_corpus
+from synthetic_world.articles import write
+from synthetic_world.corpora import DOMAINS, build, corrupted, pretraining, short_articles
+from synthetic_world.corpus import to_document
+from synthetic_world.corruptions import CORRUPTIONS, corrupt, eligible_places
+from synthetic_world.draws import FOLDER
 from tests.refusals import refuses
 from tests.samples.claims import stated_in
 
@@ -54,7 +54,7 @@ def test_the_card_names_every_domain_and_corruption_on_two_screens():
 
 def test_an_installed_package_holds_every_table():
     given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = given["tool"]["setuptools"]["package-data"]["longform.datasets.synthetic_world"]
+    patterns = given["tool"]["setuptools"]["package-data"]["synthetic_world"]
     files = [f"data/{path.name}" for path in FOLDER.iterdir()]
     assert files and all(any(fnmatch.fnmatch(file, pattern) for pattern in patterns) for file in files)
 

@@ -1,6 +1,6 @@
 """Dialogues of personas: how many questions they hold, and who answers."""
 
-from longform.datasets.synthetic_world.stories import write_dialogue
+from synthetic_world.stories import write_dialogue
 
 
 def test_four_to_eight_questions_are_answered_by_their_own_speaker():

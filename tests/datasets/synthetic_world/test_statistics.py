@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longform.core.resampling import bootstrap, generator, percentile_interval
-from longform.datasets.synthetic_world import grammar, reports, stories
-from longform.datasets.synthetic_world.articles import write
-from longform.datasets.synthetic_world.corpora import DOMAINS, build, mixture
-from longform.datasets.synthetic_world.domains import domain
-from longform.datasets.synthetic_world.fever_corpus import SUPPORTED, UNKNOWN, make_claims
-from longform.datasets.synthetic_world.languages import LANGUAGES, language_of
-from longform.datasets.synthetic_world.lexicon import NOT_NOUNS, synsets, to_lmf, vocabulary
-from longform.datasets.synthetic_world.mentions import BEGIN, ORDER, STOP, relabel
-from longform.datasets.test_suites import planted
 from longform.datasets.test_suites.items import suites_from_documents
+from longform.statistics.resampling import bootstrap, generator, percentile_interval
+from synthetic_world import grammar, reports, stories
+from synthetic_world import planted_suites as planted
+from synthetic_world.articles import write
+from synthetic_world.corpora import DOMAINS, build, mixture
+from synthetic_world.domains import domain
+from synthetic_world.fever_corpus import SUPPORTED, UNKNOWN, make_claims
+from synthetic_world.languages import LANGUAGES, language_of
+from synthetic_world.lexicon import NOT_NOUNS, synsets, to_lmf, vocabulary
+from synthetic_world.mentions import BEGIN, ORDER, STOP, relabel
 from tests.refusals import refuses
 from tests.samples.claims import stated_in, true_verifier
 

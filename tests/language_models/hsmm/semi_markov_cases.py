@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from longform.language_models.hsmm.compiled import Expectation
-from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
+from longform.hsmm.compiled import Expectation
+from longform.hsmm.model import SemiMarkovLM, build_ngrams
 
 
 def random_case(seed: int, *, dtype: str = "float64"):

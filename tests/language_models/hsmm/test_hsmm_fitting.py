@@ -9,12 +9,12 @@ import semi_markov_cases as cases
 import torch
 from semi_markov_cases import bursts, close, durations, random_case, steep
 
-from longform.core.documents import Document, Section
-from longform.language_models.hsmm import compiled, em, gradient, on_device
-from longform.language_models.hsmm.em import Compute, Fit, Plan, begun_anew, compacted, expectation, fit_em, maximise
-from longform.language_models.hsmm.gradient import TOLERANCE, FactoredTables, GradientSettings, fit_gradient
-from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
-from longform.language_models.hsmm.train import fit
+from longform.documents import Document, Section
+from longform.hsmm import compiled, em, gradient, on_device
+from longform.hsmm.em import Compute, Fit, Plan, begun_anew, compacted, expectation, fit_em, maximise
+from longform.hsmm.gradient import TOLERANCE, FactoredTables, GradientSettings, fit_gradient
+from longform.hsmm.model import SemiMarkovLM, build_ngrams
+from longform.hsmm.train import fit
 from tests.refusals import refuses
 
 EXACT = Compute(dtype="float64")

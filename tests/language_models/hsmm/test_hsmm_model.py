@@ -8,10 +8,10 @@ import pytest
 from semi_markov_cases import durations, enumerated_log_likelihood, random_case, steep, without_unigrams
 
 from experiments.deng2022.latent_reading import emitted_owners, latent_reading
-from longform.core.resampling import generator
-from longform.datasets.hsmm_language import language
-from longform.language_models.hsmm import model
-from longform.language_models.hsmm.model import SemiMarkovLM, build_ngrams
+from longform.hsmm import model
+from longform.hsmm.model import SemiMarkovLM, build_ngrams
+from longform.statistics.resampling import generator
+from synthetic_world.hsmm_language import language
 from tests.refusals import refuses
 
 

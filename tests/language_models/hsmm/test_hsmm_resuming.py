@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from semi_markov_cases import bursts
 
-from longform.language_models.hsmm import compiled, train
-from longform.language_models.hsmm.em import Compute, Plan, fit_em
-from longform.language_models.hsmm.train import Kept, resumed_fit
+from longform.hsmm import compiled, train
+from longform.hsmm.em import Compute, Plan, fit_em
+from longform.hsmm.train import Kept, resumed_fit
 
 TEXTS = bursts(1)
 SIZES = {"num_states": 4, "max_duration": 3, "seed": 1}

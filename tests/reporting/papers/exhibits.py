@@ -4,11 +4,11 @@ import json
 from functools import cache
 from pathlib import Path
 
-from longform.core.artefacts import read_yaml
-from longform.pipeline.reports import drawn
-from longform.pipeline.scale import parameters
-from longform.reporting.pivot import Given
-from longform.reporting.printed import read_expected
+from longform.files.artefacts import read_yaml
+from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.printed import read_expected
+from longform_lab.reports import drawn
+from longform_lab.scale import parameters
 
 ROOT = Path(__file__).parents[3]
 EVERY_EXHIBIT = "three_seeds"  # the scale that shows what the default run shows, and more

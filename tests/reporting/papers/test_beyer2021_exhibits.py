@@ -7,14 +7,14 @@ import pytest
 import yaml
 
 from experiments.beyer2021 import harness_tasks
-from longform.core.artefacts import write_corpus
-from longform.core.results import Results
+from experiments.beyer2021 import report as beyer2021
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.evaluation.suite_accuracy import suite_accuracy_records
-from longform.reporting.papers import beyer2021
-from longform.reporting.pivot import Given
-from longform.reporting.printed import Expected
-from longform.reporting.verdicts import ABSENT, HOLDS, UNDECIDED, UNTESTABLE
+from longform.files.artefacts import write_corpus
+from longform.results import Results
+from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.printed import Expected
+from longform_lab.reporting.verdicts import ABSENT, HOLDS, UNDECIDED, UNTESTABLE
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 

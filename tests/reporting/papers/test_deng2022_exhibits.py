@@ -9,14 +9,14 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
-from longform.core.artefacts import write_documents
-from longform.core.documents import Document, Section
-from longform.core.markov_chain import BEGIN, END
-from longform.core.results import Record, Results
-from longform.reporting.papers import complete
-from longform.reporting.papers.deng2022.pages import Mark, label, mention_page, wrap
-from longform.reporting.papers.deng2022.sections import generated_folder
-from longform.reporting.papers.deng2022.transitions import share_records
+from experiments.deng2022.report.pages import Mark, label, mention_page, wrap
+from experiments.deng2022.report.sections import generated_folder
+from experiments.deng2022.report.transitions import share_records
+from longform.documents import Document, Section
+from longform.files.artefacts import write_documents
+from longform.results import Record, Results
+from longform.statistics.markov_chain import BEGIN, END
+from longform_lab.reporting.papers import complete
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save, state
 

@@ -3,9 +3,8 @@
 import matplotlib.figure
 import pytest
 
-from longform.core.results import Results
-from longform.reporting.papers.deng2022.human import correlation_records
-from longform.reporting.papers.deng2022.pages import (
+from experiments.deng2022.report.human import correlation_records
+from experiments.deng2022.report.pages import (
     LINE_CHARACTERS,
     Mark,
     chain,
@@ -14,6 +13,7 @@ from longform.reporting.papers.deng2022.pages import (
     mention_page,
     wrap,
 )
+from longform.results import Results
 from tests.reporting.papers.exhibits import at, draw, printed, state
 from tests.reporting.papers.test_deng2022_exhibits import near, study, titled
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import matplotlib.figure
 import pytest
 
-from longform.core.artefacts import write_documents
-from longform.core.documents import Document, Section
-from longform.core.results import Record, Results
-from longform.reporting.papers import complete
-from longform.reporting.papers.deng2022.pages import escaped
-from longform.reporting.papers.deng2022.sections import generated_folder
+from experiments.deng2022.report.pages import escaped
+from experiments.deng2022.report.sections import generated_folder
+from longform.documents import Document, Section
+from longform.files.artefacts import write_documents
+from longform.results import Record, Results
+from longform_lab.reporting.papers import complete
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, printed, save, state
 from tests.reporting.papers.test_deng2022_exhibits import near, verdict

@@ -7,12 +7,12 @@ from pathlib import Path
 import matplotlib.figure
 import pytest
 
-from longform.core.results import Record, Results
+from experiments.massarelli2020.report import TABLE_1, chosen, in_order, label, strategy
 from longform.critics.verifiability.reliability import CHOICES, read_answers
-from longform.reporting.papers.massarelli2020 import TABLE_1, chosen, in_order, label, strategy
-from longform.reporting.pivot import Given
-from longform.reporting.verdicts import HOLDS, UNTESTABLE
-from longform.study.items import TEXTS
+from longform.results import Record, Results
+from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.verdicts import HOLDS, UNTESTABLE
+from longform_lab.study.items import TEXTS
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 

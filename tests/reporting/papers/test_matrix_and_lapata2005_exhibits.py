@@ -2,9 +2,9 @@
 
 import pytest
 
-from longform.core.results import Record, Results
-from longform.reporting.papers import lapata2005
-from longform.reporting.verdicts import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE
+from experiments.lapata2005 import report as lapata2005
+from longform.results import Record, Results
+from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, UNDECIDED, UNTESTABLE
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 

@@ -12,9 +12,10 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Better
-from longform.core.documents import BadInput, Readout
-from longform.core.resampling import derived_seed, generator
+from longform.documents import Readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, Better
+from longform.statistics.resampling import derived_seed, generator
 
 SLOPE = 0.01  # of the leaky ReLU of networks over features, BBScore release
 Layers = tuple[tuple[np.ndarray, np.ndarray], ...]  # weights and biases

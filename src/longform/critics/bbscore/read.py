@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from longform.core.documents import BadInput, Document, Readout, ragged
-from longform.core.text.permutations import numbered
+from longform.documents import Document, Readout, ragged
+from longform.errors import BadInput
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder, split_sentences
+from longform.text.permutations import numbered
 
 
 def bridge_head(features: int, hidden: int = 128, latent: int = 8) -> torch.nn.Sequential:

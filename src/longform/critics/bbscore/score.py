@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.core.critic import FITTED, SumScored, Tally
-from longform.core.documents import BadInput
-from longform.core.resampling import generator
 from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, diffusion, identity, inner_gaps, order_terms
 from longform.critics.bbscore.bridge import units_from_readout as units_from_readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, SumScored, Tally
+from longform.statistics.resampling import generator
 
 COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
 SWEEP = np.logspace(-4, 4, 65).tolist()  # of sigma^2 over its estimate; ours, the figure's grid is not stated

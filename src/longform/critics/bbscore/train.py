@@ -11,11 +11,12 @@ import pytorch_lightning as pl
 import torch
 from torch.nn.functional import cross_entropy
 
-from longform.core.documents import BadInput, Document
-from longform.core.resampling import derived_seed
 from longform.critics.bbscore.read import TrainedBridge, bridge_head
+from longform.documents import Document
+from longform.errors import BadInput
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
 from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
+from longform.statistics.resampling import derived_seed
 
 EPS = 1e-6  # BBScore release and Time Control
 

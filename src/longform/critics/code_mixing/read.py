@@ -13,9 +13,10 @@ import numba
 import numpy as np
 import tomotopy
 
-from longform.core.artefacts import load_fitted, save_fitted
-from longform.core.documents import SPLITS, BadInput, Document, Readout, of_splits
-from longform.core.resampling import generator
+from longform.documents import SPLITS, Document, Readout, of_splits
+from longform.errors import BadInput
+from longform.files.artefacts import load_fitted, save_fitted
+from longform.statistics.resampling import generator
 
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from longform.core.critic import FITTED, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout, Unit
-from longform.core.resampling import ratio
+from longform.documents import Readout, Unit
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, Sums, SumScored, Tally
+from longform.statistics.resampling import ratio
 
 CORNER = 0.9  # a mix with this share of one language or more lies in a corner of Figure 7's simplex (ours)
 

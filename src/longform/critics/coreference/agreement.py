@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.core.critic import FITTED, Sums, SumScored, Tally, sums_of
-from longform.core.documents import BadInput, Readout, Unit, grouped
-from longform.core.resampling import ratio
 from longform.critics.coreference.score import person_chains
+from longform.documents import Readout, Unit, grouped
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, Sums, SumScored, Tally, sums_of
+from longform.statistics.resampling import ratio
 
 Cluster = frozenset[Hashable]
 Parts = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator

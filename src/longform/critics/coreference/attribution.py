@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import FITTED
-from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
-from longform.core.resampling import generator
 from longform.critics.coreference import score
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, PersonChain, person_chains, window_keys
+from longform.documents import Chain, Readout, chains_from_readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED
+from longform.statistics.resampling import generator
 
 NgramCritic = MentionCritic | KneserNeyCritic
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram

@@ -12,12 +12,13 @@ from typing import Protocol
 
 import numpy as np
 
-from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, in_splits, ragged
-from longform.core.text.rendering import pack
-from longform.core.text.sentences import sentences
 from longform.critics.coreference.person_mentions import GENDERS, NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
 from longform.critics.coreference.score import STOP, PersonChain
 from longform.datasets.titles import is_film
+from longform.documents import Chain, Document, Readout, chains_to_readout, in_splits, ragged
+from longform.errors import BadInput
+from longform.text.rendering import pack
+from longform.text.sentences import sentences
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _AFTER_HEAD = re.compile(r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]")

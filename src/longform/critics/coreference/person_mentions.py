@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from longform.core.artefacts import read_yaml
-from longform.core.text.sentences import sentences
+from longform.files.artefacts import read_yaml
+from longform.text.sentences import sentences
 
 MALE, FEMALE, PLURAL, NEITHER = "MALE", "FEMALE", "PLURAL", "NONE"  # entity types; "NONE": none of the above
 GENDERS = {"male": MALE, "female": FEMALE, "plural": PLURAL, "neutral": NEITHER}

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longform.core.critic import FITTED, signature
-from longform.core.documents import BadInput, Document, Readout
 from longform.critics.coreference import person_mentions as persons
 from longform.critics.coreference.chains import Mention, read_with
 from longform.critics.coreference.person_mentions import GROUP, NAME, NOUN, PLURAL, PRONOUN, Candidate, candidates
+from longform.documents import Document, Readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, signature
 
 
 @dataclass

@@ -14,11 +14,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Chain, Readout, chains_from_readout
-from longform.core.markov_chain import COLUMNS, drawn_at_random
-from longform.core.resampling import perplexity
-from longform.core.text.rendering import unpack
+from longform.documents import Chain, Readout, chains_from_readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, Sums, SumScored, Tally
+from longform.statistics.markov_chain import COLUMNS, drawn_at_random
+from longform.statistics.resampling import perplexity
+from longform.text.rendering import unpack
 
 ORDER = 5  # deng2022 section 5
 MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary

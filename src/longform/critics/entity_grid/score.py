@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from longform.core.critic import FITTED, SumScored, Tally
-from longform.core.documents import BadInput
-from longform.core.resampling import generator
-from longform.core.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
-from longform.core.text.permutations import SHUFFLES, shuffled_orders
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, SumScored, Tally
+from longform.statistics.resampling import generator
+from longform.text.entity_grids import ABSENT, ROLES, Grid, grids_from_readout
+from longform.text.permutations import SHUFFLES, shuffled_orders
 
 units_from_readout = grids_from_readout
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead

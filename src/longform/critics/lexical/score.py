@@ -14,10 +14,10 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array
 from sklearn.utils.extmath import randomized_svd
 
-from longform.core.critic import FITTED, SumScored, Tally
-from longform.core.documents import BadInput
-from longform.core.resampling import derived_seed
-from longform.core.text.entity_grids import ABSENT, Grid, grids_from_readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, SumScored, Tally
+from longform.statistics.resampling import derived_seed
+from longform.text.entity_grids import ABSENT, Grid, grids_from_readout
 
 units_from_readout = grids_from_readout
 PASSES = 10  # ours: power iterations of the randomised decomposition

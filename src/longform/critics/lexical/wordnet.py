@@ -17,12 +17,13 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
-from longform.core.critic import FITTED
-from longform.core.documents import BadInput, Readout
-from longform.core.text.entity_grids import Grid
-from longform.core.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
 from longform.critics.lexical.score import AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_readout as units_from_readout
+from longform.documents import Readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED
+from longform.text.entity_grids import Grid
+from longform.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
 
 FUNCTION_WORDS = list(dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text("utf-8").split()))
 FUNCTIONS = len(FUNCTION_WORDS)

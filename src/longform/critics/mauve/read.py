@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers import AutoModel
 
-from longform.core.documents import Document, Readout, in_splits
+from longform.documents import Document, Readout, in_splits
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.tokenizers import padded

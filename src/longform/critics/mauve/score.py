@@ -14,10 +14,11 @@ from scipy.special import rel_entr
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from longform.core.critic import FITTED, Sums, SumScored, Tally, sums_of
-from longform.core.documents import BadInput, Readout, Unit
-from longform.core.resampling import percentile_interval
-from longform.core.trainings import two_level_interval
+from longform.documents import Readout, Unit
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, Sums, SumScored, Tally, sums_of
+from longform.statistics.resampling import percentile_interval
+from longform.statistics.trainings import two_level_interval
 
 SEEDS = (25, 26, 27, 28, 29)  # 25 is the published program's default; at least five show the spread
 SCALE = 5.0  # Pillutla et al. 2021, section 4: c
@@ -113,7 +114,7 @@ def mauve(
 ) -> dict[str, Any]:
     """MAUVE over seeds, ready for JSON: its mean and spread, each seed's, their mean smoothed, clusters.
 
-    The interval is over texts and seeds (:mod:`longform.core.trainings`). That over texts is a bootstrap over each side of
+    The interval is over texts and seeds (:mod:`longform.statistics.trainings`). That over texts is a bootstrap over each side of
     the mean over seeds, clusters held fixed, centred on the value: a resample is rougher than its sample, so every draw
     lies below it.
     """

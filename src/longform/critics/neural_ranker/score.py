@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.core.critic import SumScored, Tally
-from longform.core.documents import Readout, Unit
+from longform.documents import Readout, Unit
+from longform.statistics.critic import SumScored, Tally
 
 
 @dataclass(frozen=True)

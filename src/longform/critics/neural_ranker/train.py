@@ -12,12 +12,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from longform.core.artefacts import read_json
-from longform.core.documents import BadInput, Document, Readout, in_splits
-from longform.core.resampling import derived_seed, generator
-from longform.core.text.permutations import TASKS, shuffled_orders
+from longform.documents import Document, Readout, in_splits
+from longform.errors import BadInput
+from longform.files.artefacts import read_json
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder, split_sentences
+from longform.statistics.resampling import derived_seed, generator
+from longform.text.permutations import TASKS, shuffled_orders
 
 KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones
 

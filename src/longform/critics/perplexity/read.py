@@ -1,24 +1,17 @@
 """What a language model says of each document's tokens: log-probabilities in nats, document by document."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout, in_splits, ragged
-from longform.datasets.hsmm_language import language_from_truth
+from longform.documents import Document, Readout, in_splits, ragged
+from longform.errors import BadInput
+from longform.hsmm.model import SemiMarkovLM
 from longform.language_models import capacity
-from longform.language_models.hsmm.model import SemiMarkovLM
 from longform.language_models.log_probs import open_reader
-from longform.language_models.tokenizers import (
-    article_ids,
-    document_rows,
-    end_ids,
-    in_titles,
-    start_ids,
-    windows,
-)
+from longform.language_models.tokenizers import article_ids, document_rows, end_ids, in_titles, start_ids, windows
 from longform.language_models.trial import open_language_model
 
 
@@ -90,32 +83,3 @@ def read_segments(*, documents: Sequence[Document], reader: Path, splits: Sequen
     totals = SemiMarkovLM.load(reader).log_likelihood(texts)
     rows = [[0.0] * (len(text) - 1) + [total] if text else [] for text, total in zip(texts, totals, strict=True)]
     return Readout.of(chosen, ragged("token_logprob", rows, np.float64))
-
-
-def read_true(
-    *,
-    documents: Sequence[Document],
-    truth: Mapping[str, np.ndarray],
-    reader_truth: Mapping[str, np.ndarray],
-    splits: Sequence[str],
-) -> Readout:
-    r"""Token log-probabilities in the layout of a language model's readout, without an end token.
-
-    A subsequence is one draw: $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter, zero at its
-    letters, so sums over texts and token counts are exact.
-    """
-    known = len(truth.get("emitted", ()))
-    if known != len(documents):
-        raise BadInput(f"true log-probs: {known} rows of truth for {len(documents)} documents; read the corpus itself")
-    language = language_from_truth(dict(reader_truth))
-    lengths = np.array([len(text.split()) for text in language.subsequences])
-    chosen, rows = [], []
-    for document, states, emitted in zip(documents, truth["states"], truth["emitted"], strict=True):
-        if document.split in splits:
-            previous = np.concatenate([[0], states[:-1]])
-            values = np.zeros(lengths[emitted].sum())
-            draws = language.transitions[previous, states] * language.emissions[states, emitted]
-            values[np.cumsum(lengths[emitted]) - 1] = np.log(draws)
-            chosen.append(document)
-            rows.append(values)
-    return Readout.of(chosen, ragged("token_logprob", rows, np.float32))

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Sums, SumScored, Tally, resampled_difference, signature
-from longform.core.documents import BadInput, Readout, Unit
-from longform.core.resampling import generator, percentile_interval, perplexity
-from longform.core.results import Record
+from longform.documents import Readout, Unit
+from longform.errors import BadInput
+from longform.results import Record
+from longform.statistics.critic import Sums, SumScored, Tally, resampled_difference, signature
+from longform.statistics.resampling import generator, percentile_interval, perplexity
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from longform.core.critic import Sums, SumScored, Tally
-from longform.core.documents import Document, Readout, in_splits
-from longform.core.resampling import ratio
-from longform.core.text.rendering import TokenText, texts_to_readout
+from longform.documents import Document, Readout, in_splits
+from longform.statistics.critic import Sums, SumScored, Tally
+from longform.statistics.resampling import ratio
+from longform.text.rendering import TokenText, texts_to_readout
 
 N = 4  # massarelli2020, section 5
 
@@ -76,7 +76,7 @@ class GramProportion(SumScored, better="higher"):
 
 
 def units_from_readout(readout: Readout) -> list[TokenText]:
-    """Inverse of :func:`longform.core.text.rendering.texts_to_readout`."""
+    """Inverse of :func:`longform.text.rendering.texts_to_readout`."""
     return [TokenText(*row) for row in readout.rows("token", "reference")]
 
 

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout
-from longform.core.markov_chain import END, UNKNOWN
-from longform.core.resampling import perplexity, ratio
 from longform.critics.section_order.score import TitleCritic, TitledArticle, counted, totals, with_validated_delta
 from longform.critics.section_order.score import units_from_readout as units_from_readout
+from longform.documents import Readout
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, Sums, SumScored, Tally
+from longform.statistics.markov_chain import END, UNKNOWN
+from longform.statistics.resampling import perplexity, ratio
 
 PSEUDO_SECTIONS = 1.0  # ours: weight of the shared error profile in each title's row, in sections
 RELIABLE = 0.07  # ours: share of misread sections up to which a corrected value can be relied on, as measured

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Sums, Tally
-from longform.core.markov_chain import END
-from longform.core.resampling import logsumexp, perplexity, ratio
 from longform.critics.section_order.score import TitleCritic, TitledArticle, counted, totals, with_validated_delta
 from longform.critics.section_order.score import units_from_readout as units_from_readout
+from longform.statistics.critic import FITTED, Sums, Tally
+from longform.statistics.markov_chain import END
+from longform.statistics.resampling import logsumexp, perplexity, ratio
 
 COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown", "excluded")
 

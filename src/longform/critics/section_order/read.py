@@ -14,11 +14,12 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from longform.core.documents import BadInput, Chain, Document, Readout, chains_to_readout, in_splits, of_splits
-from longform.core.resampling import derived_seed
+from longform.documents import Chain, Document, Readout, chains_to_readout, in_splits, of_splits
+from longform.errors import BadInput
 from longform.language_models import checkpoints
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import masked, section_ids
+from longform.statistics.resampling import derived_seed
 
 SYNTHETIC = ("section_transitions", "section_symbol_names")  # the known chain of synthetic text
 

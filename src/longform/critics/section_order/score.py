@@ -12,11 +12,12 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from longform.core import markov_chain
-from longform.core.critic import FITTED, Sums, Tally
-from longform.core.documents import BadInput, Chain, Readout, cut_texts
-from longform.core.markov_chain import END, BigramCritic
-from longform.core.resampling import perplexity
+from longform.documents import Chain, Readout, cut_texts
+from longform.errors import BadInput
+from longform.statistics import markov_chain
+from longform.statistics.critic import FITTED, Sums, Tally
+from longform.statistics.markov_chain import END, BigramCritic
+from longform.statistics.resampling import perplexity
 
 WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 and Table 13
 

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from longform.core.documents import BadInput, Document, Readout, ragged
 from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
+from longform.documents import Document, Readout, ragged
+from longform.errors import BadInput
 from longform.language_models.log_probs import LogProbReader, open_reader
 from longform.language_models.tokenizers import start_ids
 from longform.language_models.trial import open_language_model

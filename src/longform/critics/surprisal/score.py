@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from longform.core.critic import FITTED, SumScored, Tally
-from longform.core.documents import BadInput, Readout, Unit, grouped
 from longform.datasets.test_suites import prediction_formulas
 from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue
+from longform.documents import Readout, Unit, grouped
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, SumScored, Tally
 
 COLUMNS = ("items", "correct", "gained", "lost")
 

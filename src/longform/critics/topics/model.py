@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from longform.core.artefacts import load_fitted, save_fitted
-from longform.core.documents import BadInput, Document
+from longform.documents import Document
+from longform.errors import BadInput
+from longform.files.artefacts import load_fitted, save_fitted
 
 # English function words, written for this project: words that every document uses, whatever its topic.
 STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())

@@ -5,27 +5,24 @@ paths; and ``completion``, the words of a document's second half under the topic
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from longform.core.documents import SPLITS, BadInput, Document, Readout, Section, of_splits, ragged
-from longform.core.text.rendering import pack
-from longform.core.text.sentences import sentence_texts, sentences
-from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, count_terms, inverse, words_of
+from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, count_terms, words_of
 from longform.critics.topics.train import expectation
-from longform.datasets.synthetic_world.lexicon import plural
-
-SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")  # of the truth of a synthetic corpus
+from longform.documents import SPLITS, Document, Readout, Section, of_splits, ragged
+from longform.errors import BadInput
+from longform.text.rendering import pack
+from longform.text.sentences import sentence_texts, sentences
 
 
 def read(
     documents: Sequence[Document],
     *,
-    reader: TopicModel | Path,  # or the model's folder, or that of a synthetic corpus, whose own topics then read
-    reader_truth: Mapping[str, np.ndarray] | None = None,  # of that corpus
+    reader: "TopicModel | TopicReader | Path",  # or the model's folder
     splits: Sequence[str] = SPLITS,
     readout: str = "proportions",
     keep_text: bool = False,  # beside the readout, for lists of outliers with their documents
@@ -35,7 +32,7 @@ def read(
     if readout not in ways:
         raise BadInput(f"topics: readout is {readout!r}, allowed is one of {list(ways)}; fix the entry")
     chosen = of_splits(documents, splits, "topics")
-    arrays = ways[readout](open_topics(reader, reader_truth), chosen)
+    arrays = ways[readout](open_topics(reader), chosen)
     arrays |= pack([document.text for document in chosen]) if keep_text else {}
     return Readout.of(chosen, arrays)
 
@@ -71,38 +68,14 @@ class TopicReader:
         return {**arrays, "tokens": known.tokens, "unknown": unknown, "valid": valid, **model}
 
 
-def open_topics(reader: TopicModel | Path, truth: Mapping[str, np.ndarray] | None) -> TopicReader:
-    """A topic model, the folder of one, or a synthetic corpus's own topics, which read words without their endings.
-
-    Those are the true word distributions, averaged over a topic's word slots, and the true Gaussian of the logits.
-
-    The truth holds ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean`` (topics - 1) and
-    ``topic_covariance`` (topics - 1, topics - 1).
-    """
-    if isinstance(reader, TopicModel) or not truth:
-        model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
-        if not model.vocabulary:
-            raise BadInput("topic proportions: the model names no words; train it on documents")
-        return TopicReader(model, words_of)
-    if missing := [name for name in SYNTHETIC if name not in truth]:
-        raise BadInput(f"synthetic topics: the corpus's truth lacks {missing}; name a synthetic corpus that has topics")
-    words = truth["word_probabilities"].mean(axis=1)
-    spoken = words.sum(axis=0) > 0
-    beta = words[:, spoken] / words[:, spoken].sum(axis=1, keepdims=True)
-    vocabulary = tuple(str(word) for word in truth["word_names"][spoken])
-    mean, covariance = (np.asarray(truth[name], dtype=np.float64) for name in SYNTHETIC[2:])
-    return TopicReader(TopicModel(vocabulary, beta, mean, covariance, inverse(covariance)), synthetic_words(vocabulary))
-
-
-def synthetic_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:
-    """How to take words from text for the synthetic world's model: punctuation and capitals off, plurals as their singular."""
-    singular = {plural(word): word for word in vocabulary}
-
-    def words(document: Document) -> list[str]:
-        bare = (word.strip(".,;:!?()\"'").lower() for word in words_of(document))
-        return [singular.get(word, word) for word in bare]
-
-    return words
+def open_topics(reader: TopicModel | TopicReader | Path) -> TopicReader:
+    """A reader as it is, or that of a topic model or of the folder of one. Raises BadInput: the model names no words."""
+    if isinstance(reader, TopicReader):
+        return reader
+    model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
+    if not model.vocabulary:
+        raise BadInput("topic proportions: the model names no words; train it on documents")
+    return TopicReader(model, words_of)
 
 
 def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:

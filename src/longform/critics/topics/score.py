@@ -11,11 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from longform.core.critic import FITTED, Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout, Unit
-from longform.core.resampling import generator, ratio
-from longform.core.text.rendering import unpack
 from longform.critics.topics.model import inverse
+from longform.documents import Readout, Unit
+from longform.errors import BadInput
+from longform.statistics.critic import FITTED, Sums, SumScored, Tally
+from longform.statistics.resampling import generator, ratio
+from longform.text.rendering import unpack
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)
 COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")

@@ -14,11 +14,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from longform.core.artefacts import whole
-from longform.core.documents import ArtefactError, BadInput, Document, InputError
 from longform.critics.topics import model as topic_model
 from longform.critics.topics.kernels import ABSENT, LANES, UNLIMITED, ascend_documents, expected_words
 from longform.critics.topics.model import RELEASED, Progress, TermCounts, TopicModel, TopicSettings, count_terms
+from longform.documents import Document
+from longform.errors import ArtefactError, BadInput, InputError
+from longform.files.artefacts import whole
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
 RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 import bm25s
 import numpy as np
 
-from longform.core.documents import BadInput
 from longform.critics.verifiability.score import NEI, REFUTED, SUPPORTED, Evidence
 from longform.datasets.fever import Keys, Line, PageFile, mapped
+from longform.errors import BadInput
 
 WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _BRACKET = re.compile(r" \([^)]*\)$")

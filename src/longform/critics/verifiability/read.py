@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,23 +16,24 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Document, Readout
-from longform.core.text import sentences as text_measures
-from longform.core.text.nouns import ADJECTIVE, NOUN, NounRules
-from longform.core.text.paragraphs import from_lines, single_spaced
-from longform.core.text.rendering import TokenText
-from longform.core.text.sentences import SPLITTERS, sentence_texts
 from longform.critics.verifiability import score
 from longform.critics.verifiability.checker import Checker, PageIndex, Verdict, selector
 from longform.critics.verifiability.score import NEI, SENTENCE_COLUMNS, CheckedGeneration, CheckedText, Evidence
 from longform.critics.verifiability.train import open_entailment
 from longform.datasets.fever import MOST_TOKENS, PageFile
 from longform.datasets.fever import claims_of as known_claims
-from longform.datasets.synthetic_world.corruptions import SOUND
-from longform.datasets.synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
-from longform.decoding.continuations import CONTINUATION, prefix_of
+from longform.decoding.continuations import CONTINUATION
+from longform.documents import Document, Readout
+from longform.errors import BadInput
+from longform.text import sentences as text_measures
+from longform.text.nouns import ADJECTIVE, NOUN, NounRules
+from longform.text.paragraphs import from_lines, single_spaced
+from longform.text.rendering import TokenText
+from longform.text.sentences import SPLITTERS
 
 Label = tuple[str, Evidence]
+Judge = Callable[[str], Label]  # the exact label of a sentence and the lines that show it
+ExactChecker = Callable[[Mapping[str, Sequence[str]]], Judge]  # of pages: titles and their lines
 POSSESSIVE = frozenset(["his", "its", "their", "hers", "theirs"])
 PRONOUNS = POSSESSIVE | {"he", "she", "it", "they", "him", "them", "her"}
 WRITTEN: tuple[str, ...] = ("setting", "page", "repeat", "prefix_nats", "prefix_tokens")  # of a generation's truth
@@ -47,7 +48,7 @@ def read(
     truth: Mapping[str, np.ndarray],  # of the generations, as ``continuations.py`` writes it
     reader: Path,
     name: str,
-    domain: str | None = None,  # the planted domain of the pages, where exact verdicts are wanted too
+    exact: ExactChecker | None = None,  # knows what the pages state, where exact verdicts are wanted too
     splitter: str = "full_stops",
 ) -> Readout:
     """Verdicts on the first five sentences of every continuation; see :class:`CheckedGeneration`.
@@ -72,8 +73,12 @@ def read(
             grams.update(text_measures.grams(part))
         found.append((document, claims, text, written))
     checker.check([claim.text for _, claims, _, _ in found for claim in claims if claim.verifiable])
-    verifier = verifier_of_lines(checker.pages, domain) if domain else None
-    readers = checker, verifier, PageSimilarity(checker.pages, grams), text_measures.link_parser()
+    readers = (
+        checker,
+        exact(checker.pages) if exact else None,
+        PageSimilarity(checker.pages, grams),
+        text_measures.link_parser(),
+    )
     return score.generations_to_readout([_checked(*generation, readers) for generation in found])
 
 
@@ -83,17 +88,6 @@ def open_checker(folder: Path) -> Checker:
         raise BadInput(f"{folder}: no {' and '.join(missing[:2])}; name a folder that verifiability trained")
     record, pages = json.loads((folder / "checker.json").read_text(encoding="utf-8")), PageFile(folder)
     return Checker(pages, selector(pages, record), open_entailment(folder, record), record)
-
-
-def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifier:
-    """What frozen pages state, by the rules that their sentences were made with; the first statement counts."""
-    stated: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
-    for title, lines in pages.items():
-        for number, line in enumerate(lines):
-            for triple in read_claim(line, domain):
-                if triple.title == title:
-                    stated.setdefault((title, triple.relation), (triple.value, (title, number)))
-    return Verifier(domain, stated)
 
 
 @dataclass(frozen=True)
@@ -144,14 +138,14 @@ class PageSimilarity:
         return sum(weight * page.get(gram, 0.0) for gram, weight in self._weigh(text).items())
 
 
-Readers = tuple[Checker, Verifier | None, PageSimilarity, Callable[[str], float]]
+Readers = tuple[Checker, Judge | None, PageSimilarity, Callable[[str], float]]
 
 
 def _checked(
     document: Document, claims: Sequence[Claim], text: str, written: Mapping[str, Any], readers: Readers
 ) -> CheckedGeneration:
     """Everything about one generation, by its truth; of human texts the prefix is the first sentence."""
-    checker, verifier, similarity, links = readers
+    checker, exact, similarity, links = readers
     unit, split, title = document.id, document.split, document.sections[0].title or ""
     sources = [claim.source for claim in claims]
     skipped = 1 if written["setting"] == "human" and sources else 0
@@ -159,8 +153,8 @@ def _checked(
     means = [math.nan] * skipped + text_measures.mean_nats(sources[skipped:], *tokens)
     verdicts = [checker.check([claim.text])[0] if claim.verifiable else Verdict() for claim in claims]
     truths = None
-    if verifier is not None:
-        truths = [_label(verifier.check(claim.text) if claim.verifiable else None) for claim in claims]
+    if exact is not None:
+        truths = [exact(claim.text) if claim.verifiable else (NEI, frozenset()) for claim in claims]
     rows = []
     for place, (claim, verdict) in enumerate(zip(claims, verdicts, strict=True)):
         source, planted = claim.source, truths[place][1] if truths else frozenset()
@@ -184,10 +178,6 @@ def _checked(
         tuple(claim.text for claim in claims),
         tuple(" ".join(f"{page}: {pages[page][line]}" for page, line in verdict.lines) for verdict in verdicts),
     )
-
-
-def _label(found: Any) -> Label:
-    return (NEI, frozenset()) if found is None or found.label == UNKNOWN else (found.label, found.evidence)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
@@ -251,25 +241,3 @@ def read_claims(
         tokens = TokenText(unit, split, nothing, nothing)
         units.append(CheckedGeneration(unit, split, "claims", unit, checks, truth, tokens, row, about))
     return score.generations_to_readout(units)
-
-
-def read_facts(*, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition") -> Readout:
-    """A verdict on every sentence of every document: supported, refuted, or not enough information."""
-    pages = [document for document in documents if document.id.startswith(f"{SOUND}/")]
-    verifier = verifier_of(pages, domain, "rules", title_from)
-    if not verifier.stated:
-        raise BadInput(f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; fix domain")
-    units = []
-    for document in documents:
-        rows = [_label(verifier.check(sentence)) for sentence in sentence_texts(document.text)]
-        units.append(CheckedText.of(document.id, document.split, rows))
-    return score.checks_to_readout(units)
-
-
-def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:
-    """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
-    lines: dict[str, Sequence[str]] = {}
-    for page in pages:
-        own = [" ".join(sentence.split()) for sentence in SPLITTERS[splitter](page.text)]
-        lines.setdefault(prefix_of(page, splitter, title_from)[0], own)
-    return verifier_of_lines(lines, domain)

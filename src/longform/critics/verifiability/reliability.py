@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from longform.core.critic import Sums, SumScored, Tally, clustered, estimate
-from longform.core.documents import InputError, grouped
-from longform.core.opening import rows as table_rows
-from longform.core.resampling import generator, percentile_interval, ratio
-from longform.core.results import Record
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SENTENCES, SUPPORTED, CheckedGeneration
+from longform.documents import grouped
+from longform.errors import InputError
+from longform.files.opening import rows as table_rows
+from longform.results import Record
+from longform.statistics.critic import Sums, SumScored, Tally, clustered, estimate
+from longform.statistics.resampling import generator, percentile_interval, ratio
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6

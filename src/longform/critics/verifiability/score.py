@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.critic import Sums, SumScored, Tally
-from longform.core.documents import BadInput, Readout, Unit, ragged
-from longform.core.resampling import ratio
-from longform.core.text.rendering import TokenText, texts_to_readout
+from longform.documents import Readout, Unit, ragged
+from longform.errors import BadInput
+from longform.statistics.critic import Sums, SumScored, Tally
+from longform.statistics.resampling import ratio
+from longform.text.rendering import TokenText, texts_to_readout
 
 LABELS = SUPPORTED, REFUTED, NEI = ("supported", "refuted", "not_enough_info")
 Evidence = frozenset[tuple[str, int]]  # (page, line)

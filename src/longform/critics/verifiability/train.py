@@ -16,15 +16,16 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
-from longform.core.documents import BadInput, Document, grouped
-from longform.core.resampling import derived_seed
 from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailment, Pages, Pair, frozen, selector
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
 from longform.datasets.fever import FeverClaim, Line, claims_of, pages_in, pages_of
+from longform.documents import Document, grouped
+from longform.errors import BadInput
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
 from longform.language_models.device import placed
 from longform.language_models.lightning import Learner, fit_learner
+from longform.statistics.resampling import derived_seed
 
 TRAINED, BROUGHT = "entailment.safetensors", "entailment"  # file or folder of a checker's folder
 SHAPES = ("<nothing>", "<number>", "<name>", "<word>", "<title>")

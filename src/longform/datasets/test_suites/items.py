@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.opening import field_of, json_file, typed
 from longform.datasets.test_suites.prediction_formulas import METRICS, Formula, parse, region_values
+from longform.documents import Corpus, Document, Section
+from longform.errors import BadInput
+from longform.files.opening import field_of, json_file, typed
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.core.documents import BadInput, Corpus, grouped
-from longform.core.opening import text_lines
-from longform.core.resampling import generator
-from longform.core.text.permutations import connective_replaced, context_shuffled, rementioned, shuffled
-from longform.core.text.sentences import sentence_texts
 from longform.datasets.coreference import read_re_mentions
 from longform.datasets.test_suites import sources as readers
 from longform.datasets.test_suites.items import Suite, SuiteItem, checked, pair, read_suite, suites_to_corpus
+from longform.documents import Corpus, grouped
+from longform.errors import BadInput
+from longform.files.opening import text_lines
+from longform.statistics.resampling import generator
+from longform.text.permutations import connective_replaced, context_shuffled, rementioned, shuffled
+from longform.text.sentences import sentence_texts
 
 MARK = "[SEP]"
 SENTENCES = 5  # of a story in beyer2021 section 4.1 (Story Cloze)

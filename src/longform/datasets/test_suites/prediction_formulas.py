@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.core.documents import BadInput
+from longform.errors import BadInput
 
 METRICS: dict[str, Callable[[np.ndarray], float]] = {
     "sum": lambda bits: float(bits.sum()),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longform.core.documents import InputError, short_repr
-from longform.core.opening import (
+from longform.errors import InputError, short_repr
+from longform.files.opening import (
     field_of,
     json_file,
     numbered_rows,
@@ -20,8 +20,8 @@ from longform.core.opening import (
     texts,
     typed,
 )
-from longform.core.opening import records as json_records
-from longform.core.text.sentences import sentence_texts
+from longform.files.opening import records as json_records
+from longform.text.sentences import sentence_texts
 
 SENSES = {  # of the Penn Discourse Treebank
     "Contingency.Cause": "causal", "Temporal": "temporal", "Comparison.Contrast": "contrast", "Comparison.Concession": "concession",

@@ -20,14 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from longform.core.artefacts import whole, write_json
-from longform.core.documents import BadInput, Corpus, Document, Section
-from longform.core.processes import die_with_parent
-from longform.core.resampling import split_by_seed
-from longform.core.text.paragraphs import from_lines
 from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
 from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Shard, most_viewed, parse_page, plan, raw_pages
 from longform.datasets.wikipedia.wikitext import GuardedParser
+from longform.documents import Corpus, Document, Section
+from longform.errors import BadInput
+from longform.files.artefacts import whole, write_json
+from longform.processes import die_with_parent
+from longform.statistics.resampling import split_by_seed
+from longform.text.paragraphs import from_lines
 
 REPORT_EVERY = 10.0  # seconds between lines of progress
 VERSION = 3  # of what a shard holds; raised when the reading changes, so that old shards are redone

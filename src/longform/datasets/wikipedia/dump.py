@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.etree import ElementTree
 
-from longform.core.documents import BadInput, InputError
-from longform.core.opening import byte_lines, field_of, json_file
 from longform.datasets.wikipedia.marks import Holes
 from longform.datasets.wikipedia.tags import without_extension_tags
+from longform.errors import BadInput, InputError
+from longform.files.opening import byte_lines, field_of, json_file
 
 MAX_PAGE_BYTES = 4 * 2**20  # twice MediaWiki's own limit of 2 MiB of wikitext ($wgMaxArticleSize), for XML escapes
 READ = 1 << 18  # bytes of bz2 per read

@@ -132,7 +132,7 @@ def without_holes(marked: Sections, names: list[str], struck: Counter[str] | Non
     """Sections without the sentences that have a hole; ``struck`` counts them, under the name of their first hole."""
     if HOLE.search("".join(text for _, text in marked)) is None:
         return marked
-    from longform.core.text.sentences import sentences
+    from longform.text.sentences import sentences
 
     found: Sections = []
     for title, text in marked:

@@ -1,0 +1,37 @@
+"""What is raised for bad input, and the nearest names for a misspelt one."""
+
+import difflib
+import reprlib
+from collections.abc import Iterable
+from typing import Any
+
+
+class BadInput(ValueError):
+    """Input that cannot be used; the message says what, got, allowed and what to do next."""
+
+
+class InputError(BadInput):
+    """A text or a file of data that cannot be read as what it should be."""
+
+
+class ConfigError(BadInput):
+    """A setting that is wrong: an entry of ``params.yaml``, an option, an argument."""
+
+
+class ArtefactError(BadInput):
+    """A file of our own, written by a stage, that is absent, damaged or cannot be written."""
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+
+
+def short_repr(value: Any) -> str:
+    """A value for a message, short however long or deep it is."""
+    return _SHORT.repr(value)
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """`` (near: ...)`` with close names, or nothing."""
+    close = difflib.get_close_matches(name, list(names), n=3)
+    return f" (near: {', '.join(close)})" if close else ""

@@ -1,0 +1,1 @@
+"""Sufficient statistics, intervals, tests and chains."""

@@ -1,0 +1,239 @@
+"""What a report writes: tables of numbers with intervals, listings of words, figures and files beside them; each as CSV and Markdown."""
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from longform.results import FEWEST_UNITS, Record
+
+RESOLUTION = 150  # dots per inch of a PNG
+COLOURS_OF_A_PNG = 32  # lines, bands and smoothed letters need no more; a file has a quarter of the bytes
+PDF = "LONGFORM_PDF"  # with this variable set, every drawing has a PDF beside its PNG
+STYLE: dict[Any, Any] = {
+    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 7, "legend.title_fontsize": 7, "legend.frameon": False, "lines.linewidth": 1.2, "figure.labelsize": 8,
+    "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "svg.hashsalt": "longform",
+}  # fmt: skip
+Drawing = tuple[Callable[[Any], None], tuple[float, float]]  # draws on a matplotlib figure; the figure's size in inches
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table with its 95 % interval; from fewer than ``FEWEST_UNITS`` units it has no interval and no p-value.
+
+    ``units`` and ``excluded`` are documents scored and set aside, ``p_value`` is of a test against real text; ``verdict`` and ``why``
+    compare with the paper's ``printed`` number. What is ``detail`` (single seeds, totals) is in the CSV alone.
+    """
+
+    row: str
+    column: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    units: int | None = None
+    excluded: int | None = None
+    p_value: float | None = None
+    printed: float | None = None
+    verdict: str = ""
+    why: str = ""
+    signature: str = ""
+    detail: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.units is not None and self.units < FEWEST_UNITS:
+            for name in ("low", "high", "p_value"):
+                object.__setattr__(self, name, None)
+
+    def times(self, factor: float) -> "Cell":
+        """Value and interval times a factor: shares in percent."""
+        value, low, high = (None if end is None else factor * end for end in (self.value, self.low, self.high))
+        return replace(self, value=value, low=low, high=high)
+
+
+FIELDS = tuple(f.name for f in fields(Cell) if f.name != "detail")
+
+
+def cell(row: str, column: str, record: Record, **more: Any) -> Cell:
+    """A cell from a record; ``more`` sets or replaces fields of the cell."""
+    names = ("value", "low", "high", "units", "excluded", "p_value", "signature")
+    return Cell(row, column, **{**{name: getattr(record, name) for name in names}, **more})
+
+
+def exact(row: str, column: str, value: float, signature: str = "closed form", **more: Any) -> Cell:
+    """A cell of a number that is known exactly, or counted."""
+    return Cell(row, column, value, signature=signature, **more)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells in reading order, a caption, and notes that must be read with them; ``columns`` come first in the wide form."""
+
+    caption: str
+    cells: Sequence[Cell]
+    notes: Sequence[str] = ()
+    columns: Sequence[str] = ()
+
+    def save(self, folder: Path, stem: str) -> None:
+        """``stem.csv`` (one number a line, full precision) and ``stem.md`` (the paper's layout)."""
+        write_rows(folder / f"{stem}.csv", FIELDS, map(attrgetter(*FIELDS), self.cells))
+        (folder / f"{stem}.md").write_text(self.markdown(), encoding="utf-8")
+
+    def markdown(self) -> str:
+        """The wide table: value [low, high], the printed number in parentheses, a dash for an unknown number."""
+        at = {(c.row, c.column): c for c in self.cells if not c.detail}
+        named = dict.fromkeys(column for _, column in at)
+        columns = list(dict.fromkeys([*(column for column in self.columns if column in named), *named]))
+        lines = []
+        for row in dict.fromkeys(row for row, _ in at):
+            cells = [at.get((row, column)) for column in columns]
+            lines.append([row, *("" if c is None else _shown(c) for c in cells)])
+        return _markdown(self.caption, ["", *columns], lines, self.notes)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Rows of words and numbers below the names of their columns, a caption, and notes that must be read with them."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str] = ()
+
+    def save(self, folder: Path, stem: str) -> None:
+        """``stem.csv`` and ``stem.md``."""
+        write_rows(folder / f"{stem}.csv", self.header, self.rows)
+        (folder / f"{stem}.md").write_text(self.markdown(), encoding="utf-8")
+
+    def markdown(self) -> str:
+        """The rows as a Markdown table."""
+        return _markdown(self.caption, self.header, [[_word(v) for v in row] for row in self.rows], self.notes)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing and the numbers in it; ``draw`` draws on a matplotlib figure of ``size`` inches."""
+
+    caption: str
+    cells: Sequence[Cell]
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (6.0, 4.0)
+    notes: Sequence[str] = ()
+
+    def save(self, folder: Path, stem: str) -> None:
+        """``stem.csv``, ``stem.png``, ``stem.md``; equal numbers give equal bytes."""
+        write_rows(folder / f"{stem}.csv", FIELDS, map(attrgetter(*FIELDS), self.cells))
+        save_drawing((self.draw, self.size), folder / stem)
+        notes = "".join(f"- {note}\n" for note in self.notes)
+        text = f"![{stem}]({stem}.png)\n\n{self.caption}\n" + (f"\n{notes}" if notes else "")
+        (folder / f"{stem}.md").write_text(text, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Text files and drawings by name; with a table or listing, to whose Markdown ``more`` is added, they stand beside it."""
+
+    texts: Mapping[str, str]
+    table: Table | Listing | None = None
+    more: str = ""
+    drawings: Mapping[str, Drawing] = field(default_factory=dict)
+
+    def save(self, folder: Path, stem: str) -> None:
+        """The table under ``stem``, everything else under its own name."""
+        if self.table:
+            self.table.save(folder, stem)
+            (folder / f"{stem}.md").write_text(self.table.markdown() + self.more, encoding="utf-8")
+        for name, text in self.texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        for name, drawing in self.drawings.items():
+            save_drawing(drawing, folder / name)
+
+
+def save_drawing(drawing: Drawing, path: Path) -> None:
+    """``path.png`` of few colours, and ``path.pdf`` where ``LONGFORM_PDF`` is set; neither holds a clock."""
+    import matplotlib
+    from PIL import Image
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure as Canvas
+
+    draw, size = drawing
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(figsize=size, layout="constrained")
+        draw(canvas)
+        if os.environ.get(PDF):
+            no_clock = {"CreationDate": None, "Producer": None, "Creator": None}
+            canvas.savefig(f"{path}.pdf", metadata=no_clock)
+        drawn = io.BytesIO()
+        canvas.savefig(drawn, dpi=RESOLUTION, metadata={"Software": None})
+    with Image.open(drawn) as picture:
+        write_png(picture, Path(f"{path}.png"))
+
+
+def write_png(picture: Any, path: Path) -> None:
+    """A Pillow image as a PNG of ``COLOURS_OF_A_PNG`` colours at most."""
+    from PIL import Image
+
+    median_cut, no_dither = Image.Quantize.MEDIANCUT, Image.Dither.NONE
+    few = picture.convert("RGB").quantize(COLOURS_OF_A_PNG, method=median_cut, dither=no_dither)
+    few.save(path, format="PNG", optimize=True)
+
+
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A CSV file; numbers to nine significant digits, nothing for None and for what is not a number."""
+    path.write_text(csv_text(header, ([_plain(value) for value in row] for row in rows)), encoding="utf-8")
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """CSV of values as they are."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
+    """One record a line, its keys in alphabetical order."""
+    return "".join(f"{json.dumps(record, ensure_ascii=False, sort_keys=True)}\n" for record in records)
+
+
+def _shown(c: Cell) -> str:
+    text = "–" if c.value is None or math.isnan(c.value) else interval(c.value, c.low, c.high)
+    return text + (f" (paper {short(c.printed)})" if c.printed is not None else "")
+
+
+def interval(value: float, low: float | None, high: float | None) -> str:
+    """``2.31 [2.28, 2.34]``, or the number alone."""
+    return short(value) if low is None or high is None else f"{short(value)} [{short(low)}, {short(high)}]"
+
+
+def short(value: float) -> str:
+    """Two decimals, or three significant digits below 0.1; whole numbers stay whole."""
+    if isinstance(value, int) or abs(value) >= 1e5:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value and abs(value) < 0.1 else f"{value:.2f}"
+
+
+def _markdown(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+    lines = [f"**{caption}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes)]).rstrip() + "\n"
+
+
+def _word(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return short(value) if isinstance(value, float) else " ".join(str(value).split()).replace("|", "∣")
+
+
+def _plain(value: Any) -> Any:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    return " ".join(value.split()) if isinstance(value, str) else value

@@ -1,0 +1,222 @@
+"""The first stage: which code each stage runs, as hashes in ``data/code/``; the other stages depend on their file alone.
+
+``python -m longform_lab.code`` writes the files, in about a second. A comment, a docstring, or code that
+a stage does not run leaves its file as it was, so DVC finds the stage up to date.
+"""
+
+import argparse
+import gc
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from longform.files.yaml_dialect import YamlReader
+from longform_lab.code_names import Request, dataset_code, requested, source_of
+from longform_lab.source_code import AT_IMPORT, EVERYTHING, SourceTree
+
+# longform.documents and what imports NumPy would triple the time of this stage
+FOLDER = Path("data/code")
+SOURCE = Path("src")
+EXPERIMENTS = Path("experiments")
+PIPELINE = "longform_lab"
+APART = (f"{PIPELINE}.code", f"{PIPELINE}.source_code")  # they say when a stage runs, not what it makes
+PUBLISHED = ("hub", "package")  # a language model that is published; see longform_lab.texts.POINTERS
+QUESTIONS = ("metrics", "corruption_response", "severities", "order_discrimination", "human_ratings")
+
+
+def code_file(words: Sequence[str]) -> str:
+    """The file below ``data/code`` of a stage's command: ``read/articles/topics.json`` of ``read articles topics``."""
+    stage, *names = words
+    own = {
+        "language_model": names[2:],  # of any corpus and study
+        "generate": [*names[:1], *names[2:]],  # of any corpus
+        "corpus": names,
+        "train": names,
+        "read": names,
+        "score": names,
+        "report": names,
+    }
+    return "/".join([stage, *own.get(stage, [])]) + ".json"
+
+
+def entry_points(params: Mapping[str, Any], reports: Mapping[str, Any], tree: SourceTree) -> dict[str, list[Request]]:
+    """The functions that each stage calls by name, its own among them.
+
+    An entry that is wrong adds what can be made of it; its stage says what is wrong.
+
+    Args:
+        params: ``params.yaml``.
+        reports: of each paper the ``reports`` of ``experiments/<paper>/params.yaml``.
+        tree: the package's source files.
+
+    Returns:
+        By the file of :func:`code_file`, modules and names in them.
+    """
+    points: dict[str, list[Request]] = {}
+
+    def add(module: str, words: Sequence[str], requests: Sequence[Request]) -> None:
+        start = [(f"{PIPELINE}.__main__", EVERYTHING), (f"{PIPELINE}.{module}", words[0])]
+        points.setdefault(code_file(words), [*start]).extend(requests)
+
+    for name in ("corpora", "corpora_from_files"):
+        for corpus, entry in _mappings(params.get(name)):
+            build = requested(dataset_code(str(entry.get("dataset"))), "build")
+            add("texts", ["corpus", corpus], [build])
+    add("texts", ["tokenizer"], [requested("language_models/tokenizers", "fit")])
+    add("texts", ["complete"], [requested("decoding/completions", "generate")])
+    add("texts", ["decode"], [requested("decoding/continuations", "generate")])
+    for model, entry in _mappings(params.get("models")):
+        add("texts", ["language_model", "", "", model], list(_of_language_model(entry)))
+    for study, settings in _mappings(params):
+        for model in _models(settings):
+            code = _sampler(params, settings, model)
+            add("texts", ["generate", study, "", model], [requested(code, "generate")])
+        for critic, entry in _mappings(settings.get("critics")):
+            if isinstance(entry.get("train"), dict):
+                code = source_of(critic, str(entry["train"].get("code", "train")))
+                add("criticism", ["train", study, critic], [requested(code, "fit")])
+            add("criticism", ["read", study, critic], list(_of_readings(critic, entry)))
+            add("scoring", ["score", study, critic], list(_of_scores(critic, entry)))
+    add("scoring", ["curve"], [])
+    add("scoring", ["ratings"], [])
+    for paper, subjects in reports.items():
+        derived = _derived(paper, tree)
+        add("reports", ["ledger"], derived)
+        for subject, entry in _mappings(subjects):
+            add("reports", ["report", paper, subject], [*derived, *_of_report(entry)])
+    return points
+
+
+def _mappings(entries: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entries that are mappings themselves, by name."""
+    for name, entry in entries.items() if isinstance(entries, dict) else ():
+        if isinstance(entry, dict):
+            yield str(name), entry
+
+
+def _of_language_model(entry: Mapping[str, Any]) -> Iterator[Request]:
+    yield requested(str(entry.get("code", "language_models/causal_lm")), "fit")
+    if any(key in entry for key in PUBLISHED):
+        yield requested("language_models/checkpoints", "published")
+
+
+def _models(settings: Mapping[str, Any]) -> list[str]:
+    """The language models of a study, those of its ladder of sizes too; none of what is no study."""
+    sizes = settings.get("sizes")
+    lists = [settings.get("models"), sizes.get("models") if isinstance(sizes, dict) else None]
+    return [str(model) for listed in lists if isinstance(listed, list) for model in listed]
+
+
+def _sampler(params: Mapping[str, Any], settings: Mapping[str, Any], model: str) -> str:
+    """What writes a model's texts: the sampler of its own kind, else the study's."""
+    entry = dict(_mappings(params.get("models"))).get(model, {})
+    sampling = entry.get("sampling") if "code" in entry else None
+    sampling = sampling or settings.get("sampling")
+    default = "decoding/long_documents"
+    return str(sampling.get("code", default)) if isinstance(sampling, dict) else default
+
+
+def _of_readings(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:
+    for _, settings in _mappings(entry.get("readings")):
+        code, _, name = str(settings.get("code", "read")).partition(".")
+        yield requested(source_of(critic, code), name or "read")
+
+
+def _of_scores(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:
+    scores = entry.get("scores")
+    for kind, listed in _mappings(scores):
+        for _, settings in _mappings(listed):
+            if kind in QUESTIONS:
+                code = source_of(critic, str(settings.get("code", "score")))
+                yield requested(code, str(settings.get("critic")))
+                yield requested(code, "units_from_readout")
+            else:
+                yield requested(str(settings.get("evaluate")), AT_IMPORT)
+
+
+def _of_report(entry: Mapping[str, Any]) -> Iterator[Request]:
+    settings = dict(_mappings(entry.get("settings")))
+    for exhibit in entry.get("exhibits") or ():
+        name = settings.get(exhibit, {}).get("function", exhibit)
+        yield requested(str(entry.get("code")), str(name))
+
+
+def _derived(paper: str, tree: SourceTree) -> list[Request]:
+    """What makes records of a paper's records: importing its module, and its ``derived``, if it has one."""
+    name = f"{EXPERIMENTS.name}.{paper}.report"
+    module = tree.module(name)
+    defined = module is not None and "derived" in module.places.keys() | module.imported.keys()
+    return [(name, AT_IMPORT), *([(name, "derived")] if defined else [])]
+
+
+def read_entry_points(home: Path, tree: SourceTree) -> dict[str, list[Request]]:
+    """The entry points of the parameters in a folder.
+
+    Raises OSError or yaml.YAMLError: ``params.yaml`` is not there or is no YAML.
+    """
+    reports = {}
+    for path in sorted((home / EXPERIMENTS).glob("*/params.yaml")):
+        reports[path.parent.name] = (_read_yaml(path) or {}).get("reports", {})
+    return entry_points(_read_yaml(home / "params.yaml"), reports, tree)
+
+
+def _read_yaml(path: Path) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), YamlReader)
+
+
+def source_tree(folder: Path = SOURCE) -> SourceTree:
+    """The package's source files; what stages call by name comes from :func:`entry_points`."""
+    return SourceTree(folder, dispatching=PIPELINE, apart=APART)
+
+
+def write(home: Path) -> int:
+    """Write a file for each stage below ``data/code``, in place of those that are there; returns their number."""
+    tree = source_tree(home / SOURCE)
+    points = read_entry_points(home, tree)
+    shutil.rmtree(home / FOLDER, ignore_errors=True)
+    for name, starts in points.items():
+        path = home / FOLDER / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        hashes = tree.hashes(tree.closure(starts))
+        path.write_text(json.dumps(hashes, indent=1) + "\n", encoding="utf-8")
+    return len(points)
+
+
+def changed_since_written(words: Sequence[str], home: Path = Path()) -> list[str]:
+    """The files of a stage's code that are no more what ``data/code`` says; none where it says nothing.
+
+    DVC would write down for the stage the code of before. Files are read only where one is newer.
+    """
+    path = home / FOLDER / code_file(words)
+    if not path.is_file():
+        return []
+    written, recorded = path.stat().st_mtime_ns, json.loads(path.read_text(encoding="utf-8"))
+    files = [home / "params.yaml", *(home / SOURCE / name for name in recorded)]
+    if all(file.is_file() and file.stat().st_mtime_ns <= written for file in files):
+        return []
+    tree = source_tree(home / SOURCE)
+    starts = read_entry_points(home, tree).get(code_file(words), [])
+    hashes = tree.hashes(tree.closure(starts))
+    return sorted(name for name in recorded.keys() | hashes.keys() if recorded.get(name) != hashes.get(name))
+
+
+def main() -> int:
+    """Command line, of no arguments."""
+    argparse.ArgumentParser(prog="python -m longform_lab.code", description=__doc__).parse_args()
+    gc.disable()  # it looks at every node of every syntax tree, again and again, and nothing here is garbage
+    try:
+        count = write(Path())
+    except (OSError, yaml.YAMLError, SyntaxError) as error:
+        print(f"longform: {error}; {FOLDER} is made in the folder of params.yaml and src", file=sys.stderr)
+        return 2
+    print(f"{FOLDER}: the code of {count} kinds of stages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""What an experiment is made of: studies with their corpora, models, systems and critics, read from ``params.yaml``.
+
+A study is a set of texts that are asked about together (``articles``, ``suites`` ...). It lists corpora and language models; every
+model is trained on every corpus of the study in the same way, and a *system* is a corpus, a model, whether the model saw
+section titles, and which of several trainings it is. Critics read the study's corpora and what its systems wrote.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from longform.documents import Document
+from longform.errors import BadInput, near
+from longform.files.artefacts import read_documents, read_yaml
+from longform.statistics.resampling import derived_seed
+
+TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
+
+
+@dataclass(frozen=True)
+class System:
+    """Who wrote a set of texts."""
+
+    study: str
+    corpus: str  # that it was trained on, or that it is
+    model: str = "data"  # an entry of ``models``; ``data`` for the corpus itself
+    titles: bool | None = None  # whether the model saw section titles; None where that is no question
+    seed: int | None = None  # which training of the model, counted from 1; None where it is trained once
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder below that of its corpus."""
+        return "-".join([self.model, *self._parts])
+
+    @property
+    def texts(self) -> str:
+        """Where its texts lie, below ``data/``."""
+        return f"corpora/{self.study}/{self.corpus}" if self.model == "data" else f"generations/{self._place}"
+
+    @property
+    def checkpoint(self) -> str:
+        """Where its language model lies, below ``data/``."""
+        return f"models/{self._place}"
+
+    @property
+    def _place(self) -> str:
+        return "/".join([self.study, self.corpus, self.model, *self._parts])
+
+    @property
+    def _parts(self) -> list[str]:
+        titles = [] if self.titles is None else ["with_titles" if self.titles else "without_titles"]
+        return titles + ([] if self.seed is None else [f"seed_{self.seed}"])
+
+    def reading(self, critic: str, name: str) -> str:
+        """Where what a critic read in its texts lies, below ``data/``."""
+        return f"readings/{self.study}/{critic}/{self.corpus}/{self.folder}/{name}.npz"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a record that say whose texts were scored."""
+        return {"corpus": self.corpus, "system": self.model, "titles": self.titles, "seed": self.seed}
+
+
+class Experiment:
+    """The parameters of a run; ``home``: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``."""
+
+    def __init__(self, home: Path = Path()) -> None:
+        self.home = home
+
+    @cached_property
+    def params(self) -> Mapping[str, Any]:
+        """``params.yaml`` as written. Raises BadInput: no such file, or not a mapping."""
+        path = self.home / "params.yaml"
+        if not path.is_file():
+            raise BadInput(f"{path}: no such file; --home must name a folder with params.yaml and data/")
+        params = read_yaml(path)
+        if not isinstance(params, dict):
+            raise BadInput(f"{path}: not a mapping of settings; fix the file")
+        return params
+
+    @property
+    def data(self) -> Path:
+        """The data folder."""
+        return self.home / "data"
+
+    @property
+    def seed(self) -> int:
+        """The seed of the whole run; every draw is named after it and what is drawn."""
+        seed = self.params.get("seed")
+        if type(seed) is not int or seed < 0:
+            raise BadInput(f"params.yaml: seed is {seed!r:.60}, allowed is a whole number from 0")
+        return seed
+
+    def entry(self, *keys: str) -> Any:
+        """The value of nested keys, ``entry("models", "gpt2")``. Raises BadInput: there is none; close names are offered."""
+        value: Any = self.params
+        for depth, key in enumerate(keys):
+            if not isinstance(value, Mapping) or key not in value:
+                place = ".".join(keys[: depth + 1])
+                raise BadInput(f"params.yaml has no {place}{near(key, value if isinstance(value, Mapping) else ())}")
+            value = value[key]
+        return value
+
+    def settings(self, *keys: str) -> dict[str, Any]:
+        """A mapping of settings. Raises BadInput: there is none, or it is no mapping."""
+        value = self.entry(*keys)
+        if not isinstance(value, Mapping):
+            raise BadInput(f"params.yaml: {'.'.join(keys)} is {value!r:.60}, allowed is a mapping of settings")
+        return dict(value)
+
+    def models(self, study: str, corpus: str) -> list[str]:
+        """The language models that are trained on a corpus: the study's, and those of its ladder of sizes."""
+        settings = self.settings(study)
+        for name in ("corpora", "models", "titles", "once"):
+            if not isinstance(settings.get(name) or [], list):
+                raise BadInput(f"params.yaml: {study}.{name} is {settings[name]!r:.60}, allowed is a list of names")
+        listed = list(settings.get("models", ())) if corpus in settings.get("corpora", ()) else []
+        sizes = settings.get("sizes", {})
+        return listed + [model for model in sizes.get("models", ()) if corpus in sizes.get("corpora", ())]
+
+    def systems(self, study: str, corpus: str) -> list[System]:
+        """Every system of a corpus, in the order of the lists; a corpus or model of the list ``once`` has the first seed alone."""
+        titles, seeds = (self.settings(study).get(name) for name in ("titles", "seeds"))
+        if seeds is not None and (type(seeds) is not int or seeds < 1):
+            raise BadInput(f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none")
+        if unknown := [name for name in titles or () if name not in TITLES]:
+            raise BadInput(f"params.yaml: {study}.titles has {unknown[0]!r:.60}, allowed are {list(TITLES)}")
+        shown: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
+        once = self.settings(study).get("once", ())
+        made = []
+        for model in self.models(study, corpus):
+            single = corpus in once or model in once
+            trained: Iterable[int | None] = [None] if seeds is None else range(1, 2 if single else seeds + 1)
+            made += [System(study, corpus, model, *one) for one in product(shown, trained)]
+        return made
+
+    def training_seed(self, system: System) -> int:
+        """The seed of a system's training: the run's own where the study trains once."""
+        return self.seed if system.seed is None else derived_seed(self.seed, "training", system.seed)
+
+    def of_model(self, study: str, corpus: str, model: str) -> dict[str, System]:
+        """The systems of one model by their folders. Raises BadInput: the study does not train that model on that corpus."""
+        chosen = {system.folder: system for system in self.systems(study, corpus) if system.model == model}
+        if not chosen:
+            known = self.models(study, corpus)
+            raise BadInput(f"params.yaml: {study} trains no model {model!r} on {corpus!r}{near(model, known)}")
+        return chosen
+
+    def corpora_of(self, study: str, critic: str) -> list[str]:
+        """The corpora that a critic judges."""
+        return list(self.entry(study, "critics", critic, "corpora"))
+
+    def decoders(self, study: str) -> dict[str, dict[str, Any]]:
+        """Lists of decoders by name: the files of the folder that the study's ``decoders`` names; none where it names none."""
+        folder = self.settings(study).get("decoders") if study in self.params else None
+        return {path.stem: read_yaml(path) for path in sorted((self.home / folder).glob("*.yaml"))} if folder else {}
+
+    def documents(self, system: System) -> list[Document]:
+        """What a system wrote, or the documents of a corpus. Raises BadInput: nothing yet, or a line is no document."""
+        return read_documents(self.data / system.texts / "documents.jsonl")
+
+
+def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterator[System]:
+    """Systems by ``all``, ``models`` (all but the data), ``data``, or model names. Raises BadInput: no system of a name."""
+    names = [of] if isinstance(of, str) else list(of)
+    known = {system.model for system in systems} | {"all", "models"}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"params.yaml names the system {name!r}{near(name, known)}; allowed are {sorted(known)}")
+    for system in systems:
+        if "all" in names or system.model in names or ("models" in names and system.model != "data"):
+            yield system

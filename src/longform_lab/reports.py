@@ -1,0 +1,93 @@
+"""Stages that show results: the tables and figures of a paper, and the ledger of all papers."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from longform.errors import BadInput, near
+from longform.files.artefacts import read_yaml, whole
+from longform.results import Results, read_results
+from longform.tables import write_rows
+from longform_lab.calls import call, function
+from longform_lab.experiment import Experiment
+from longform_lab.reporting.papers import complete
+from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.printed import Line, ledger_markdown, read_expected
+from longform_lab.reporting.verdicts import claims_markdown, write_claims
+
+EXPERIMENTS = Path("experiments")
+
+
+def report(experiment: Experiment, paper: str, subject: str) -> None:
+    """The exhibits of one subject of a paper -> ``paper_figures/<paper>/<exhibit>/``."""
+    path = EXPERIMENTS / paper / "params.yaml"
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; reports are asked for from the repository's root")
+    subjects = (read_yaml(path) or {}).get("reports", {})
+    if subject not in subjects:
+        raise BadInput(f"{path} has no report {subject!r}{near(subject, subjects)}")
+    entry: Mapping[str, Any] = subjects[subject]
+    results = complete(paper, scores(experiment, entry["scores"]))
+    chosen = {name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()}
+    expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), {"exhibits": chosen})
+    decoders = {name: settings for listed in experiment.decoders("facts").values() for name, settings in listed.items()}
+    given = Given(results, expected, experiment.data, decoders=decoders)
+    for exhibit in entry["exhibits"]:
+        sheet = drawn(f"{path.as_posix()}: reports.{subject}", entry, replace(given, name=exhibit))
+        with whole(experiment.home / "paper_figures" / paper / exhibit) as folder:
+            folder.mkdir()
+            sheet.save(folder, exhibit)
+        print(f"report {paper}: {exhibit}", flush=True)
+
+
+def drawn(place: str, entry: Mapping[str, Any], given: Given, **more: Any) -> Any:
+    """One exhibit of an entry, by the function of its name or the one that its settings name; ``more`` replaces settings."""
+    settings = {**entry.get("settings", {}).get(given.name, {}), **more}
+    wanted = function(place, str(entry["code"]), str(settings.pop("function", given.name)))
+    return call(place, wanted, settings, given=given)
+
+
+def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:
+    """What an exhibit shows, with the names of a study's models in place of ``STUDY.models`` and ``STUDY.sizes``.
+
+    ``STUDY.models`` are all that the study trains, those of its ladder of sizes too: claims about every system judge them
+    all, so the tables of these claims show them all.
+    """
+    systems = choice.get("system")
+    if not isinstance(systems, list):
+        return dict(choice)
+    names: list[str] = []
+    for name in systems:
+        study, dot, part = str(name).partition(".")
+        if not dot:
+            names.append(name)
+            continue
+        settings = experiment.settings(study)
+        sizes = settings.get("sizes", {}).get("models", [])
+        names += sizes if part == "sizes" else [*settings["models"], *sizes]
+    return {**choice, "system": list(dict.fromkeys(names))}
+
+
+def scores(experiment: Experiment, places: list[str]) -> Results:
+    """Records of score files, named ``<study>/<critic>``, or of all critics of a ``<study>``."""
+    return read_results(*(experiment.data / "scores" / (f"{p}.json" if "/" in p else p) for p in places))
+
+
+def scale_of(experiment: Experiment) -> str:
+    """The name by which claims know the scale that wrote the parameters; the root's own is ``default``."""
+    return str(experiment.params.get("scale", "default"))
+
+
+def ledger(experiment: Experiment) -> None:
+    """Every printed number and every claim of the papers, with ours -> ``paper_figures/ledger``."""
+    results = read_results(experiment.data / "scores")
+    papers = [read_expected(path.parent, scale_of(experiment)) for path in sorted(EXPERIMENTS.glob("*/expected.yaml"))]
+    judged = [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), experiment.data)]
+    lines = [line for paper in papers for line in paper.ledger(complete(paper.paper, results), experiment.data)]
+    with whole(experiment.home / "paper_figures" / "ledger") as folder:
+        folder.mkdir()
+        write_claims(folder / "claims.csv", judged)
+        write_rows(folder / "ledger.csv", Line._fields, lines)
+        text = f"{claims_markdown(judged)}\n{ledger_markdown(lines)}"
+        (folder / "ledger.md").write_text(text, encoding="utf-8")

@@ -1,0 +1,110 @@
+"""All records of a scale in one packed CSV file, as git keeps them: ``experiments/scales/<scale>/records.csv.gz``.
+
+``pandas.read_csv`` opens it as it is, and so does ``zcat``. A run changes nearly every line, so plain text would show no more.
+
+A line is a record. ``scores`` names the score file that it stood in (``articles/section_order``), then come the fields of
+:class:`longform.results.Record`; an empty cell is a field's default. ``details`` is JSON and keeps only what claims and
+ledgers follow from (:data:`KEPT`, :data:`KEPT_OF_METRIC`). History keeps the rest (``experiments/restore.py``).
+"""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from longform.errors import InputError
+from longform.files.artefacts import read_json, whole
+from longform.files.opening import numbered_rows
+from longform.results import NAMES, Record, Results
+
+FILE = "records.csv.gz"
+SCORES = "scores"
+DETAILS = "details"
+COLUMNS = (SCORES, *NAMES)
+KEPT = (
+    "trainings", "spread", "documents_low", "documents_high", "difference_low", "difference_high", "pairs", "unscored",
+    "exact_latent_ppl", "annotators", "judgements", "known", "wilson",
+)  # fmt: skip
+TRANSITIONS = "transitions"  # rows of two titles, how often one followed the other, and how probable that is
+KEPT_OF_METRIC = {
+    "expected_log_prior": ("totals",),
+    "latent_ppl": (TRANSITIONS,),
+    "ngram_attribution": ("rare", "gap", "low", "high"),
+}
+NUMBERS = ("severity", "value", "low", "high", "reference", "difference", "p_value")
+COUNTS = ("seed", "units", "excluded")
+TRUTHS = ("titles", "paired")
+Raw = dict[str, Any]  # a record as JSON has it: fields that differ from their defaults
+
+
+def kept_details(record: Mapping[str, Any]) -> Raw:
+    """The details of a stored record that its scale keeps; probabilities of transitions to three digits."""
+    names = (*KEPT, *KEPT_OF_METRIC.get(record["metric"], ()))
+    details = {name: value for name, value in record.get(DETAILS, {}).items() if name in names}
+    if TRANSITIONS in details:
+        rows = details[TRANSITIONS]
+        details[TRANSITIONS] = [[*row[:2], int(row[2]), float(f"{row[3]:.3g}")] for row in rows]
+    return details
+
+
+def write_scale_records(scores: Path, path: Path) -> None:
+    """One CSV file of all score files below a folder, in alphabetical order."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(COLUMNS)
+    for source in sorted(scores.rglob("*.json")):
+        name = source.relative_to(scores).with_suffix("").as_posix()
+        for record in read_json(source):
+            lines.writerow([name, *_cells(record)])
+    with whole(path) as partial:
+        partial.write_bytes(
+            gzip.compress(text.getvalue().encode("utf-8"), mtime=0)
+        )  # no clock: equal records, equal bytes
+
+
+def _cells(record: Mapping[str, Any]) -> Iterable[str]:
+    for name in NAMES:
+        value = record.get(name)
+        if name == DETAILS:
+            details = kept_details(record)
+            yield json.dumps(details, separators=(",", ":"), sort_keys=True, ensure_ascii=False) if details else ""
+        elif isinstance(value, bool):
+            yield str(value).lower()
+        else:
+            yield "" if value is None else str(value)
+
+
+def raw_scale_records(path: Path) -> dict[str, list[Raw]]:
+    """Records as JSON has them, by the name of their score file.
+
+    Raises:
+        InputError: there is no such file, or it lacks a column, or a number of it is none.
+    """
+    records: dict[str, list[Raw]] = {}
+    for where, line in numbered_rows(path, COLUMNS):
+        try:
+            record = {name: _value(name, line[name]) for name in NAMES if line[name]}
+        except ValueError as error:
+            raise InputError(f"{where}: {error}; keep the scale's results again") from error
+        records.setdefault(line[SCORES], []).append(record)
+    return records
+
+
+def _value(name: str, cell: str) -> Any:
+    if name in NUMBERS:
+        return float(cell)
+    if name in COUNTS:
+        return int(cell)
+    if name in TRUTHS or name == DETAILS:
+        return json.loads(cell)
+    return cell
+
+
+def scale_results(path: Path, *names: str) -> Results:
+    """The records of a scale's ``records.csv``; of the named score files alone where some are named."""
+    files = raw_scale_records(path)
+    chosen = names or tuple(files)
+    return Results(Record(**record) for name in chosen for record in files.get(name, []))

@@ -1,0 +1,76 @@
+"""Checkpoints of unfinished stages: kept outside DVC's outputs, so that a killed run is taken up, never mistaken for another."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from longform.errors import ArtefactError
+from longform.files.artefacts import read_json, write_json
+from longform.processes import first_process
+from longform_lab.code_names import dotted
+from longform_lab.experiment import Experiment
+from longform_lab.source_code import EVERYTHING, SourceTree
+
+HARDWARE = ("threads", "workers")  # settings that say how a stage runs, not what comes out
+SOURCES = Path(__file__).parents[1]
+
+
+@contextmanager
+def resumable(experiment: Experiment, name: str, settings: Mapping[str, Any], *inputs: Path) -> Iterator[Path]:
+    """A work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
+
+    That is its settings, hardware apart, the seed, its inputs, and the code that it runs. It lies outside DVC's outputs, the
+    words of its name are folders. Of several processes only the first empties and removes it.
+    """
+    scratch = experiment.home / "scratch" / Path(*name.split())
+    if not first_process():
+        scratch.mkdir(parents=True, exist_ok=True)
+        yield scratch
+        return
+    own, code = json.loads(json.dumps(_without_hardware(settings))), _code(str(settings.get("code", "")))
+    stamp = {"settings": own, "seed": experiment.seed, "inputs": [_digest(path) for path in inputs], "code": code}
+    marker = scratch / "begun.json"
+    if not _is_begun(marker, stamp):
+        shutil.rmtree(scratch, ignore_errors=True)
+        write_json(marker, stamp)
+    yield scratch
+    shutil.rmtree(scratch)
+
+
+def _is_begun(marker: Path, stamp: Mapping[str, Any]) -> bool:
+    """Whether a work of this stamp was begun; a marker that is cut says nothing of the files beside it, so they are none."""
+    if not marker.is_file():
+        return False
+    try:
+        return read_json(marker) == stamp
+    except ArtefactError:
+        print(f"{marker}: missing or cut; what stands beside it is begun anew", flush=True)
+        return False
+
+
+def _without_hardware(settings: Any) -> Any:
+    if not isinstance(settings, dict):
+        return settings
+    return {key: _without_hardware(value) for key, value in settings.items() if key not in HARDWARE}
+
+
+def _digest(path: Path) -> str:
+    """One hash over a file, or over a folder's file names and contents; files are read piece by piece."""
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+        digest.update(str(file.relative_to(path.parent)).encode())
+        if file.is_file():
+            with file.open("rb") as opened:
+                digest.update(hashlib.file_digest(opened, "blake2b").digest())
+    return digest.hexdigest()
+
+
+def _code(code: str) -> str:
+    """One hash over the code of a module and all that it uses; comments and docstrings are none."""
+    tree = SourceTree(SOURCES)
+    hashes = tree.hashes(tree.closure([(dotted(code), EVERYTHING)]))
+    return hashlib.blake2b(json.dumps(hashes).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,168 @@
+"""Stages that make texts and the models that write them: corpora, tokenizers, language models, generations."""
+
+import inspect
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from longform.errors import BadInput, near
+from longform.files.artefacts import read_documents, whole, write_corpus
+from longform.processes import first_process, side_by_side
+from longform_lab.calls import call, function
+from longform_lab.code_names import dataset_code
+from longform_lab.experiment import Experiment, System
+from longform_lab.scratch import resumable
+
+SLOTS = ("study", "dataset", "source")
+POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
+FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
+
+
+@contextmanager
+def _made(
+    experiment: Experiment, place: str, code: str, wanted: str, settings: Mapping[str, Any], *inputs: Path, **given: Any
+) -> Iterator[Any]:
+    """What a function makes of settings and inputs, its checkpoints kept until the block ends; None but in the first process."""
+    with resumable(experiment, place, {**settings, "code": code}, *inputs) as scratch:
+        given = {"seed": experiment.seed, "scratch": scratch, **given}
+        made = call(place, function(place, code, wanted), settings, **given)
+        yield made if first_process() else None
+
+
+def corpus(experiment: Experiment, name: str) -> None:
+    """Raw files or a seeded world -> ``data/corpora/<study>/<name>``.
+
+    A dataset that takes ``beside`` reads one more file below ``data/``; a scale that uses it adds it to the stage's deps in dvc.yaml.
+    """
+    listed = FROM_FILES if name in experiment.params.get(FROM_FILES, {}) else "corpora"
+    entry, place = experiment.settings(listed, name), f"{listed}.{name}"
+    module, _, wanted = str(entry.get("dataset")).removesuffix(".py").partition(".")
+    code, wanted = dataset_code(module), wanted or "build"
+    build = function(place, code, wanted)
+    parameters, named = inspect.signature(build).parameters, "source" in entry
+    reads = "raw" in parameters
+    if not reads == named == (listed == FROM_FILES):
+        told = f"{place} has {'a' if named else 'no'} source and {code} reads {'files' if reads else 'none'}"
+        allowed = f"a dataset that reads files in {FROM_FILES}, with its source below data/, and one made from the seed in corpora"
+        raise BadInput(f"{told}; allowed are {allowed}; fix params.yaml")
+    raw = {"raw": experiment.data / str(entry["source"])} if named else {}
+    settings = {key: value for key, value in entry.items() if key not in SLOTS}
+    if named and "beside" in parameters and settings.get("beside"):
+        raw["beside"] = experiment.data / str(settings.pop("beside"))
+    with _made(experiment, place, code, wanted, settings, *raw.values(), name=name, **raw) as made:
+        count = write_corpus(experiment.data / "corpora" / str(entry["study"]) / name, made)
+    print(f"corpus {name}: {count} documents")
+
+
+def tokenizer(experiment: Experiment, study: str) -> None:
+    """All training text of a study -> ``data/tokenizers/<study>``: its models share one vocabulary, as published ones do."""
+    settings, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
+    documents = [d for name in experiment.settings(study)["corpora"] for d in experiment.documents(System(study, name))]
+    if settings.get("folder"):
+        settings["folder"] = experiment.data / str(settings["folder"])
+    fit = function(place, "language_models/tokenizers", "fit")
+    _save(call(place, fit, settings, documents=documents), experiment.data / "tokenizers" / study)
+
+
+def language_model(experiment: Experiment, study: str, corpus: str, model: str) -> None:
+    """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``.
+
+    An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where the study names
+    them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and
+    ``file``), finetuned as the study says; or another kind of model (``code``: a module with ``fit``, or with another function behind
+    a dot) with its own settings.
+    """
+    own, base = experiment.settings("models", model), experiment.data / "tokenizers" / study
+    own.pop("sampling", None)
+    code, _, wanted = str(own.pop("code", "")).partition(".")
+    settings = own
+    if not code:
+        alone, code = own.pop("from_scratch", False), "language_models/causal_lm"
+        if not isinstance(alone, bool):
+            raise BadInput(f"params.yaml: models.{model}.from_scratch is {alone!r:.60}, allowed are true and false")
+        if published := {key: own.pop(key) for key in POINTERS if key in own}:
+            base = experiment.home / "scratch" / "published" / model  # a folder that points to the checkpoint
+            base.mkdir(parents=True, exist_ok=True)
+            call("models", function("models", "language_models/checkpoints", "published"), published).save(base)
+        settings = {**experiment.settings(study, "training"), **({"shape": own} if own else {})}
+        settings |= {"bases": None} if alone else {}
+    bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
+    real, wanted = System(study, corpus), wanted or "fit"
+    function("models", code, wanted)  # loads its libraries, which a fork then shares
+
+    def train(system: System) -> None:
+        given = {"name": f"{corpus}-{system.folder}", "titles": bool(system.titles), "base": base, "bases": bases}
+        given |= {"documents": experiment.documents(real), "seed": experiment.training_seed(system)}
+        place = f"language_model {study} {corpus} {system.folder}"
+        read = (experiment.data / real.texts, *filter(None, (base, bases)))
+        with _made(experiment, place, code, wanted, settings, *read, **given) as trained:
+            if trained is not None:
+                _save(trained, experiment.data / system.checkpoint)
+
+    side_by_side(train, experiment.of_model(study, corpus, model))
+
+
+def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
+    """Texts of every system of a model -> ``data/generations/<study>/<corpus>/<system>``."""
+    entry = experiment.settings("models", model)
+    alone = "code" in entry and "sampling" in entry
+    settings = dict(entry["sampling"]) if alone else experiment.settings(study, "sampling")
+    code, real = str(settings.pop("code", "decoding/long_documents")), System(study, corpus)
+    function(study, code, "generate")  # loads its libraries, which a fork then shares
+    packing = experiment.settings(study).get("training", {}).get("packing")
+
+    def write(system: System) -> None:
+        place, checkpoint = f"generate {study} {corpus} {system.folder}", experiment.data / system.checkpoint
+        given = {"name": f"{corpus}-{system.folder}", "titles": bool(system.titles), "model": checkpoint}
+        given |= {"prefixes": experiment.documents(real), "packing": packing}
+        inputs = (checkpoint, experiment.data / real.texts)
+        with _made(experiment, place, code, "generate", settings, *inputs, **given) as made:
+            if made is not None:
+                print(f"{place}: {write_corpus(experiment.data / system.texts, made)} documents")
+
+    side_by_side(write, experiment.of_model(study, corpus, model))
+
+
+def _save(model: Any, place: Path) -> None:
+    with whole(place) as folder:
+        folder.mkdir()
+        model.save(folder)
+
+
+def complete(experiment: Experiment, study: str, corpus: str) -> None:
+    """Human articles beside machine completions of their own openings -> ``data/corpora/<study>/<corpus>``.
+
+    The larger model's completions come first, then the smaller one's join them, so that every side of every article is in one
+    corpus; the sections that the larger one finished are kept until both have.
+    """
+    folder = experiment.data / "corpora" / study
+    source = experiment.data / System("articles", "wiki").texts
+    with ExitStack() as finished:
+        for part, target in (("larger", "half"), ("smaller", corpus)):
+            settings, place = experiment.settings(study, part), f"complete {study} {part}"
+            model = experiment.data / str(settings.pop("model"))
+            given = {"name": part, "model": model, "prefixes": read_documents(source / "documents.jsonl")}
+            made = _made(experiment, place, "decoding/completions", "generate", settings, model, source, **given)
+            write_corpus(folder / target, finished.enter_context(made))
+            source = folder / target
+    shutil.rmtree(folder / "half")
+
+
+def decode(experiment: Experiment, study: str, run: str) -> None:
+    """Continuations of encyclopedia prefixes by a set of decoders -> ``data/generations/<study>/<run>``."""
+    chosen, place = experiment.settings(study, "runs", run), f"decode {study} {run}"
+    settings = {**experiment.settings(study, "sampling"), **chosen}
+    lists, named = experiment.decoders(study), str(chosen.get("decoders"))
+    if named not in lists:
+        told, where = f"{named!r}{near(named, lists)}", experiment.settings(study).get("decoders")
+        known = f"allowed are {sorted(lists)}, the files of {where}"
+        raise BadInput(f"{place}: there is no list of decoders {told}; {known}; fix decoders in params.yaml")
+    settings["decoders"] = lists[named]
+    model = experiment.data / "models" / "decoding" / str(settings.pop("model"))
+    prefixes = experiment.data / str(settings.pop("prefixes"))
+    given = {"name": run, "model": model, "prefixes": read_documents(prefixes / "documents.jsonl")}
+    with _made(experiment, place, "decoding/continuations", "generate", settings, model, prefixes, **given) as made:
+        count = write_corpus(experiment.data / "generations" / study / run, made)
+    print(f"{place}: {count} documents")

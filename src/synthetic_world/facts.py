@@ -1,0 +1,82 @@
+"""Exact verdicts on sentences about the synthetic world: what its pages state is read back from their texts."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.critics.verifiability import read as generations
+from longform.critics.verifiability import score
+from longform.critics.verifiability.read import Label
+from longform.critics.verifiability.score import NEI, CheckedText
+from longform.decoding.continuations import prefix_of
+from longform.documents import Document, Readout
+from longform.errors import BadInput
+from longform.text.sentences import SPLITTERS, sentence_texts
+from synthetic_world.corruptions import SOUND
+from synthetic_world.fever_corpus import UNKNOWN, Verifier, read_claim
+
+
+def read_generations(
+    *,
+    documents: Sequence[Document],
+    truth: Mapping[str, np.ndarray],
+    reader: Path,
+    name: str,
+    domain: str,
+    **settings: Any,
+) -> Readout:
+    """A trained checker's verdicts on generations with the exact ones beside them (:func:`longform.critics.verifiability.read.read`).
+
+    Args:
+        domain: the planted domain of the checker's pages.
+    """
+
+    def exact(pages: Mapping[str, Sequence[str]]) -> Callable[[str], Label]:
+        return judge(verifier_of_lines(pages, domain))
+
+    return generations.read(documents=documents, truth=truth, reader=reader, name=name, exact=exact, **settings)
+
+
+def judge(verifier: Verifier) -> Callable[[str], Label]:
+    """A verifier's labels in the terms of fact checkers: not enough information where it knows nothing."""
+
+    def label(sentence: str) -> Label:
+        found = verifier.check(sentence)
+        return (NEI, frozenset()) if found is None or found.label == UNKNOWN else (found.label, found.evidence)
+
+    return label
+
+
+def read(*, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition") -> Readout:
+    """A verdict on every sentence of every document: supported, refuted, or not enough information."""
+    pages = [document for document in documents if document.id.startswith(f"{SOUND}/")]
+    verifier = verifier_of(pages, domain, "rules", title_from)
+    if not verifier.stated:
+        raise BadInput(f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; fix domain")
+    label, units = judge(verifier), []
+    for document in documents:
+        rows = [label(sentence) for sentence in sentence_texts(document.text)]
+        units.append(CheckedText.of(document.id, document.split, rows))
+    return score.checks_to_readout(units)
+
+
+def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:
+    """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
+    lines: dict[str, Sequence[str]] = {}
+    for page in pages:
+        own = [" ".join(sentence.split()) for sentence in SPLITTERS[splitter](page.text)]
+        lines.setdefault(prefix_of(page, splitter, title_from)[0], own)
+    return verifier_of_lines(lines, domain)
+
+
+def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifier:
+    """What frozen pages state, by the rules that their sentences were made with; the first statement counts."""
+    stated: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
+    for title, lines in pages.items():
+        for number, line in enumerate(lines):
+            for triple in read_claim(line, domain):
+                if triple.title == title:
+                    stated.setdefault((title, triple.relation), (triple.value, (title, number)))
+    return Verifier(domain, stated)

@@ -1,0 +1,57 @@
+"""Topics of texts under the topics that the synthetic world drew them from."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from longform.critics.topics import read as topics
+from longform.critics.topics.model import TopicModel, inverse, words_of
+from longform.critics.topics.read import TopicReader
+from longform.documents import SPLITS, Document, Readout
+from longform.errors import BadInput
+from synthetic_world.lexicon import plural
+
+SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")  # of the truth of a corpus
+
+
+def read(
+    documents: Sequence[Document],
+    *,
+    reader_truth: Mapping[str, np.ndarray],  # of the corpus whose topics read
+    splits: Sequence[str] = SPLITS,
+    readout: str = "proportions",
+    keep_text: bool = False,
+) -> Readout:
+    """As :func:`longform.critics.topics.read.read`, by a corpus's own topics."""
+    reader = planted_reader(reader_truth)
+    return topics.read(documents, reader=reader, splits=splits, readout=readout, keep_text=keep_text)
+
+
+def planted_reader(truth: Mapping[str, np.ndarray]) -> TopicReader:
+    """A corpus's own topics, which read words without their endings.
+
+    Those are the true word distributions, averaged over a topic's word slots, and the true Gaussian of the logits.
+
+    Args:
+        truth: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean`` (topics - 1) and
+            ``topic_covariance`` (topics - 1, topics - 1).
+    """
+    if missing := [name for name in SYNTHETIC if name not in truth]:
+        raise BadInput(f"synthetic topics: the corpus's truth lacks {missing}; name a synthetic corpus that has topics")
+    words = truth["word_probabilities"].mean(axis=1)
+    spoken = words.sum(axis=0) > 0
+    beta = words[:, spoken] / words[:, spoken].sum(axis=1, keepdims=True)
+    vocabulary = tuple(str(word) for word in truth["word_names"][spoken])
+    mean, covariance = (np.asarray(truth[name], dtype=np.float64) for name in SYNTHETIC[2:])
+    return TopicReader(TopicModel(vocabulary, beta, mean, covariance, inverse(covariance)), synthetic_words(vocabulary))
+
+
+def synthetic_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:
+    """How to take words from text for the synthetic world's model: punctuation and capitals off, plurals as their singular."""
+    singular = {plural(word): word for word in vocabulary}
+
+    def words(document: Document) -> list[str]:
+        bare = (word.strip(".,;:!?()\"'").lower() for word in words_of(document))
+        return [singular.get(word, word) for word in bare]
+
+    return words

@@ -1,0 +1,171 @@
+r"""Reports with a gold entity grid, whose columns are independent Markov chains (lapata2005), and rated summaries.
+
+A rating is $q + b_r + \epsilon$, quality $q = 6 - 4 \cdot$ severity, a rater's bias and noise, rounded to seven points. Unrounded, leave-one-out
+agreement of $R$ raters is $s^2 / \sqrt{(s^2 + e^2)(s^2 + e^2/(R-1))}$, $s^2$ and $e^2$ the variances of quality and noise.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from longform.documents import Corpus, Document, Section, ragged
+from synthetic_world.articles import write
+from synthetic_world.corpus import split_of
+from synthetic_world.corruptions import CORRUPTIONS, corrupt
+from synthetic_world.draws import Draws, stream, table
+from synthetic_world.lexicon import vocabulary
+
+ROLES = ("S", "O", "X", "-")
+START = np.array([0.22, 0.12, 0.08, 0.58])
+TRANSITIONS = np.array(
+    [[0.40, 0.10, 0.05, 0.45], [0.25, 0.15, 0.10, 0.50], [0.15, 0.15, 0.10, 0.60], [0.08, 0.07, 0.06, 0.79]]
+)  # ours: subjects tend to stay, what is gone tends to stay away
+ABSENT = ROLES.index("-")
+WORDS = table("reports")
+SENTENCES, ENTITIES = (8, 14), (4, 8)
+_START, _ROWS = np.cumsum(START).tolist(), np.cumsum(TRANSITIONS, axis=1).tolist()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report with its gold grid: int8, (sentences, entities), values index ``ROLES``."""
+
+    index: int
+    sentences: tuple[str, ...]
+    entities: tuple[str, ...]
+    grid: np.ndarray
+
+
+def write_report(seed: int, index: int) -> Report:
+    """Report ``index``: a function of its arguments alone."""
+    rng = stream("reports", seed, index)
+    draws = Draws(rng)
+    count, width = draws.integer(*SENTENCES), draws.integer(*ENTITIES)
+    columns: list[list[int]] = []
+    while len(columns) < width:
+        column = [draws.index(_START)]
+        while len(column) < count:
+            column.append(draws.index(_ROWS[column[-1]]))
+        if any(role != ABSENT for role in column):
+            columns.append(column)
+    grid = np.array(columns, dtype=np.int8).T
+    tables = draws.pick(vocabulary("everyday").topics).tables
+    nouns = sorted({noun for slot in ("thing", "person", "being") for noun in tables[slot]})
+    entities = tuple(nouns[i] for i in rng.permutation(len(nouns))[:width])
+    return Report(index, tuple(_sentence(row, entities, draws) for row in grid.tolist()), entities, grid)
+
+
+def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
+    """Subjects, verb, objects, then each other entity behind a preposition; no noun but the entities."""
+    subjects, objects, others = (
+        [f"the {e}" for e, role in zip(entities, row, strict=True) if role == r] for r in range(ABSENT)
+    )
+    if not (subjects or objects or others):
+        return draws.pick(WORDS["empty"]).capitalize() + "."
+    words = [" and ".join(subjects) or draws.pick(WORDS["without_subject"])]
+    words += (
+        [draws.pick(WORDS["transitive"]), " and ".join(objects)] if objects else [draws.pick(WORDS["intransitive"])]
+    )
+    words += [f"{draws.pick(WORDS['prepositions'])} {noun}" for noun in others]
+    return " ".join(words).capitalize() + "."
+
+
+def column_log_probability(column: Sequence[int]) -> float:
+    """Log probability (nats) of one column under the chain, start included, no end symbol."""
+    return float(sum([np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))]))
+
+
+def expected_column_log_probability(sentences: int) -> float:
+    r"""Expected log probability of a visible column of that height.
+
+    $(E[\log P] - P_0 \log P_0) / (1 - P_0)$, where $P_0$ is the probability of a column that is absent throughout.
+    """
+    state, total = START, float((START * np.log(START)).sum())
+    row_entropy = (TRANSITIONS * np.log(TRANSITIONS)).sum(axis=1)
+    for _ in range(sentences - 1):
+        total += float((state * row_entropy).sum())
+        state = (state[:, None] * TRANSITIONS).sum(axis=0)
+    absent = column_log_probability([ABSENT] * sentences)
+    return (total - np.exp(absent) * absent) / (1.0 - np.exp(absent))
+
+
+def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
+    """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
+    reports = [write_report(seed, number) for number in numbers]
+    documents = [
+        Document(f"reports-{r.index:06d}", split_of(r.index), (Section(None, " ".join(r.sentences)),)) for r in reports
+    ]
+    truth = ragged("grid", [r.grid.ravel() for r in reports], np.int8) | {
+        "grid_sentences": np.array([r.grid.shape[0] for r in reports], dtype=np.int64),
+        "entity_names": np.array([e for r in reports for e in r.entities], dtype=np.str_),
+        "entity_counts": np.array([len(r.entities) for r in reports], dtype=np.int64),
+        "role_names": np.array(ROLES, dtype=np.str_),
+        "role_start": START,
+        "role_transitions": TRANSITIONS,
+    }
+    means = [expected_column_log_probability(r.grid.shape[0]) / r.grid.shape[0] for r in reports]
+    convention = "mean over columns of log P(column) / sentences, order one, start included, no end symbol"
+    known = {"grid_log_probability": float(np.mean(means)), "grid_convention": convention}
+    return Corpus(documents, truth, facts | known)
+
+
+RATERS = 10
+NOISE, BIAS = 1.0, 0.4  # standard deviations, on the seven-point scale
+BEST, SLOPE = 6.0, 4.0
+SEVERITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a cluster's versions, as six summaries a cluster (lapata2005)
+SOURCE = "wikisection"
+SECTIONS = 3  # a summary is the start of an article
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One version of a text: its corruption and severity, and the raters' raw and rounded marks (raters,)."""
+
+    document: Document
+    corruption: str
+    severity: float
+    raw: np.ndarray
+    marks: np.ndarray
+
+
+def write_cluster(seed: int, index: int) -> list[Rated]:
+    """Six versions of one text, rated; a function of its arguments alone."""
+    rng = stream("ratings", seed, index)
+    corruption = CORRUPTIONS[int(rng.integers(len(CORRUPTIONS)))]
+    bias = stream("raters", seed).standard_normal(RATERS) * BIAS
+    article = write(seed, SOURCE, index)
+    article = replace(article, sections=article.sections[:SECTIONS], chain=article.chain[:SECTIONS])
+    article = replace(article, path=article.path[: len(article.sentences)])
+    rated = []
+    for severity in SEVERITIES:
+        damaged = corrupt(article, domain_name=SOURCE, corruption=corruption, severity=severity, seed=seed)
+        raw = BEST - SLOPE * severity + bias + NOISE * rng.standard_normal(RATERS)
+        rated.append(Rated(damaged, corruption, severity, raw, np.clip(np.rint(raw), 1, 7).astype(np.int64)))
+    return rated
+
+
+def expected_agreement() -> float:
+    """Leave-one-out agreement of the raw marks over many items, in closed form."""
+    signal = SLOPE**2 * float(np.var(SEVERITIES))
+    return signal / math.sqrt((signal + NOISE**2) * (signal + NOISE**2 / (RATERS - 1)))
+
+
+def rating_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
+    """All versions as documents; severity, corruption, cluster and marks are truth."""
+    rated, documents = [], []
+    for index in numbers:
+        for number, version in enumerate(write_cluster(seed, index)):
+            rated.append(version)
+            documents.append(replace(version.document, id=f"summaries-{index:06d}-{number}", split=split_of(index)))
+    truth = {
+        "severity": np.array([r.severity for r in rated]),
+        "corruption": np.array([r.corruption for r in rated], dtype=np.str_),
+        "cluster": np.repeat(np.array(numbers, dtype=np.int64), len(SEVERITIES)),
+        "raw_marks": np.stack([r.raw for r in rated]),
+        "marks": np.stack([r.marks for r in rated]),
+    }
+    known = {"rater_agreement": expected_agreement(), "rater_noise": NOISE, "raters": RATERS}
+    return Corpus(documents, truth, facts | known)

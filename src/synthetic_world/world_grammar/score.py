@@ -1,0 +1,64 @@
+"""World grammar: the share of sentences that the synthetic world could have written. Its own articles have exactly 1.
+
+Weak models hardly write one whole sentence of the world, so there is a finer number beside it: the share of words up to where
+each sentence leaves the grammar.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from longform.documents import Readout, Unit, cut_texts
+from longform.statistics.critic import SumScored, Tally
+
+REFUSED = -1  # in place of a frame
+LISTED = 5  # texts whose refused sentences a record lists
+
+
+@dataclass(frozen=True)
+class DerivedText(Unit):
+    """One text, a number per sentence."""
+
+    frames: np.ndarray  # of its main clause, ``REFUSED`` where the grammar does not derive it
+    words: np.ndarray  # and marks
+    followed: np.ndarray  # how many of them, from the first on, begin a sentence of the world
+
+
+@dataclass(frozen=True)
+class DerivableShare(SumScored, better="higher", divided=("derivable", "sentences"), parts="sentences", blame=-1):
+    """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
+
+    def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
+        return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
+
+    def tally(self, units: Sequence[DerivedText]) -> Tally:
+        rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
+        return Tally.of(units, ("derivable", "sentences", "excluded"), rows)
+
+    def describe(self, units: Sequence[DerivedText]) -> Mapping[str, Any]:
+        """The places of the refused sentences in each of the first texts."""
+        return {"refused": {u.unit_id: np.flatnonzero(u.frames == REFUSED).tolist() for u in units[:LISTED]}}
+
+
+@dataclass(frozen=True)
+class FollowedShare(SumScored, better="higher", divided=("followed", "words"), parts="sentences", blame=-1):
+    """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
+
+    def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
+        return [unit.followed.astype(np.float64) for unit in units]
+
+    def tally(self, units: Sequence[DerivedText]) -> Tally:
+        rows = [(unit.followed.sum(), unit.words.sum(), not len(unit.words)) for unit in units]
+        return Tally.of(units, ("followed", "words", "excluded"), rows)
+
+
+def units_from_readout(readout: Readout) -> list[DerivedText]:
+    """One unit a text; of a text that was cut at a limit of length without its last sentence, which has no end."""
+    units = []
+    for (unit, split, *columns), cut in zip(
+        readout.rows("frame", "words", "followed"), cut_texts(readout), strict=True
+    ):
+        units.append(DerivedText(unit, split, *(column[:-1] if cut else column for column in columns)))
+    return units
