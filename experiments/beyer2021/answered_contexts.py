@@ -15,8 +15,8 @@ import json
 from pathlib import Path
 
 from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
-from longform.evaluation.measurements import wilson
 from longform.files.artefacts import read_documents, read_readout
+from longform.statistics.resampling import wilson
 
 DIALOGUE, STORY = "D_context", "N_context"
 

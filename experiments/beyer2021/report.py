@@ -12,10 +12,9 @@ from typing import Any
 from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suites_from_documents
 from longform.datasets.test_suites.prediction_formulas import Binary, RegionValue
 from longform.errors import BadInput
-from longform.evaluation.measurements import NORMAL_95
 from longform.files.artefacts import read_corpus
 from longform.results import Results
-from longform.statistics.resampling import generator
+from longform.statistics.resampling import NORMAL_95, generator
 from longform.tables import Cell, Figure, Files, Table, csv_text, json_lines
 from longform_lab.reporting.estimates import select
 from longform_lab.reporting.pivot import COLOURS, Given, errors, panels

@@ -29,8 +29,7 @@ from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.documents import Corpus, Document, chains_from_readout
 from longform.errors import BadInput
-from longform.evaluation.measurements import wilson
-from longform.statistics.resampling import generator
+from longform.statistics.resampling import generator, wilson
 from longform.text.sentences import sentences
 from synthetic_world.corpora import build
 from synthetic_world.planted_topics import read as read_topics

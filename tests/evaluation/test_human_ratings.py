@@ -11,10 +11,9 @@ from longform.evaluation import agreement, human_study
 from longform.evaluation.agreement import correlate, krippendorff_alpha, leave_one_out
 from longform.evaluation.human_ratings import combined_scorers, rating_records, stepwise
 from longform.evaluation.human_study import CoherentShare, judged_items, mixed_effects, units_from_readout
-from longform.evaluation.measurements import wilson
 from longform.results import Results
 from longform.statistics.critic import estimate
-from longform.statistics.resampling import generator
+from longform.statistics.resampling import generator, wilson
 from longform_lab.study.__main__ import COLUMNS
 from synthetic_world.domains import domain
 from synthetic_world.simulated_annotators import Annotator, ChainRule, answer_rows, read, to_readout

@@ -69,7 +69,7 @@ def edit(home, name: str, old: str, new: str) -> None:
 
 def test_a_model_that_is_called_no_keeps_its_name(home):
     (home / "params.yaml").write_text("models: {no: {code: language_models/floor}}\n")
-    points = code.read_entry_points(home, code.source_tree(home / "src" / "longform"))
+    points = code.read_entry_points(home, code.source_tree(home / code.SOURCE))
     assert code.code_file(["language_model", "", "", "no"]) in points
 
 

@@ -138,6 +138,7 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_pr
 def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
     text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
     commands = [re.sub(r"\$\{[\w.]+\}", "x", line) for line in re.findall(r"^ +cmd: (.*)", text, re.M)]
+    commands = [command for command in commands if "longform_lab " in command]  # not longform_lab.code
     stages = {command: command.split("longform_lab ")[1].split()[0] for command in commands}
     assert set(devices.STAGES) <= set(stages.values()) <= set(STAGES)
     for command, stage in stages.items():

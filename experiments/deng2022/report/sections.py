@@ -14,9 +14,9 @@ from longform.datasets.titles import LOWER_BOUND, Selection, piece_count
 from longform.datasets.titles import table_11 as corpus_statistics
 from longform.documents import Document
 from longform.errors import BadInput
-from longform.evaluation.measurements import wilson
 from longform.files.artefacts import read_documents, read_json
 from longform.results import Record
+from longform.statistics.resampling import wilson
 from longform.tables import Cell, Figure, Table, exact
 from longform_lab.reporting.estimates import folder_of, of_records
 from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, errors, panels

@@ -9,9 +9,9 @@ from typing import Any
 from experiments.deng2022.report.pages import section_page
 from experiments.deng2022.report.sections import LATENT, generated_folder, texts_in
 from longform.errors import BadInput
-from longform.evaluation.measurements import wilson
 from longform.results import Record
 from longform.statistics.markov_chain import BEGIN, END, FAILURE_PROBABILITY
+from longform.statistics.resampling import wilson
 from longform.tables import Cell, Figure, Files, Table
 from longform_lab.reporting.pivot import SYSTEM, Given, beside
 

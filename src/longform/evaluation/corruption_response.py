@@ -8,8 +8,8 @@ import numpy as np
 
 from longform.errors import BadInput
 from longform.results import Record
-from longform.statistics.critic import Critic, compare, estimate, resampled_difference
-from longform.statistics.resampling import generator, percentile_interval
+from longform.statistics.critic import Critic, compare, estimate, is_share, resampled_difference
+from longform.statistics.resampling import generator, percentile_interval, share_difference_interval
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
 SOUND = "sound"
@@ -65,6 +65,9 @@ def corruption_response(
             tested = compare(critic, tally, sound, generator(*own, "permutation"), PERMUTATIONS)
             draws = resampled_difference((critic, tally), (critic, sound), generator(*own, "bootstrap"), RESAMPLES)
             low, high = percentile_interval(draws)
+            if is_share(critic):
+                shares = critic.score(tally), critic.score(sound)
+                low, high = share_difference_interval((low, high), *shares, fields["units"])
             fields |= {name: getattr(tested, name) for name in ("p_value", "paired")}
             told = {"difference_low": low, "difference_high": high, "difference_spread": float(np.nanstd(draws))}
             fields |= {"reference": critic.score(sound), "details": told}

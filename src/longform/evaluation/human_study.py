@@ -21,8 +21,8 @@ import numpy as np
 from longform.documents import Readout, grouped
 from longform.errors import BadInput
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
-from longform.evaluation.measurements import NORMAL_95, wilson
 from longform.statistics.critic import SumScored, Tally
+from longform.statistics.resampling import NORMAL_95, wilson
 
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
 COHERENT, _ = VERDICTS = ("coherent", "incoherent")  # deng2022 Figure 15
@@ -94,7 +94,7 @@ def units_from_readout(readout: Readout) -> list[Judged]:
 
 
 @dataclass(frozen=True)
-class CoherentShare(SumScored, better="higher", divided=("coherent", "judgements")):
+class CoherentShare(SumScored, better="higher", share=True, divided=("coherent", "judgements")):
     """Share of judgements that call the article coherent (Table 4, column Human); the interval resamples articles."""
 
     def tally(self, units: Sequence[Judged]) -> Tally:

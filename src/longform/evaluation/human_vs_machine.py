@@ -30,7 +30,7 @@ Features = Callable[[Any], np.ndarray | None]
 
 
 @dataclass(frozen=True)
-class ClassAccuracy(SumScored, better="higher", divided=("right", "texts")):
+class ClassAccuracy(SumScored, better="higher", share=True, divided=("right", "texts")):
     """Texts of which the right class was told, over all texts."""
 
     classifier: str = "three_layer"

@@ -11,7 +11,7 @@ from longform.errors import BadInput
 from longform.results import Record
 from longform.statistics import critic
 from longform.statistics.critic import FITTED, Better, Tally
-from longform.statistics.resampling import generator, percentile_interval
+from longform.statistics.resampling import generator, percentile_interval, share_difference_interval
 from longform.statistics.trainings import two_level_interval, two_level_p
 
 BOUNDS = {
@@ -57,6 +57,9 @@ class Measurement:
     def scores(self, tally: Tally) -> list[float]:
         """Each head's score of a tally with the columns of :attr:`tally`."""
         return [self.metrics[head].score(part) for head, part in self._parts(tally)]
+
+    def is_share(self) -> bool:
+        return all(critic.is_share(metric) for metric in self.metrics.values())
 
     def score(self, tally: Tally) -> float:
         return sum(self.scores(tally)) / len(self.metrics)
@@ -144,9 +147,13 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
     tested = critic.compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
     draws = critic.resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
     excluded = int(first.total("excluded"))
-    low_end, high_end = percentile_interval(draws)
+    units = len(first.unit_ids) - excluded
+    ends = percentile_interval(draws)
+    if high.is_share() and low.is_share():
+        ends = share_difference_interval(ends, high.score(first), low.score(second), units)
+    low_end, high_end = ends
     found = {"value": tested.difference, "low": low_end, "high": high_end, "paired": tested.paired}
-    counted = {"units": len(first.unit_ids) - excluded, "excluded": excluded}
+    counted = {"units": units, "excluded": excluded}
     record = Record(**{"better": high.better, **fields, **found, **counted, "p_value": tested.p_value})
     if len(high.metrics) == 1:
         return record
@@ -172,24 +179,3 @@ def difference_of_trainings(documents: Record, differences: Sequence[float]) -> 
 def under(units: Sequence[Any], head: str) -> list[Any]:
     """The units as a head of their encoder sees them; the empty name is the unit itself."""
     return [unit.under(head) if head else unit for unit in units]
-
-
-NORMAL_95 = 1.959963984540054  # standard normal quantile of a two-sided 95 % interval
-
-
-def wilson(correct: float, items: float) -> tuple[float, float]:
-    r"""Wilson's (1927) score interval of a share $\hat p = k/n$ of independent trials; not a number where nothing was tried.
-
-    .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1-\hat p)/n + z^2/4n^2}}{1 + z^2/n}
-
-    Raises BadInput: fewer than none correct, or more than all.
-    """
-    if items <= 0:
-        return math.nan, math.nan
-    if not 0 <= correct <= items:
-        raise BadInput(f"Wilson interval of {correct} out of {items}; allowed are 0 to all of them")
-    share, ratio = correct / items, NORMAL_95**2 / items
-    middle = share + ratio / 2
-    spread = NORMAL_95 * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
-    low, high = (middle - spread) / (1 + ratio), (middle + spread) / (1 + ratio)
-    return min(max(low, 0.0), share), max(min(high, 1.0), share)  # rounding must not put the share outside

@@ -32,7 +32,7 @@ Tasks = Sequence[ShuffleTask]
 
 
 @dataclass(frozen=True)
-class PairAccuracy(SumScored, better="higher"):
+class PairAccuracy(SumScored, better="higher", share=True):
     """Pairs ranked correctly over all pairs, ties one half."""
 
     scorer: str = ""  # the signature of what ranks
@@ -193,6 +193,10 @@ class Area:
     scorer: str = ""
     lower: bool = False
     better: ClassVar[Better] = "higher"
+
+    def is_share(self) -> bool:
+        """Of the pairs of texts, one from each side."""
+        return True
 
     def sides(self, tally: Tally) -> list[np.ndarray]:
         """Scores of both sides, turned so that the first should be the lower one."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_readout
 from longform.documents import Readout, grouped
-from longform.evaluation.measurements import wilson
 from longform.results import Record
+from longform.statistics.resampling import wilson
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")

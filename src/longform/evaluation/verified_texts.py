@@ -22,6 +22,7 @@ from longform.statistics.critic import Critic, SumScored, Tally, clustered, esti
 from longform.statistics.resampling import generator
 
 Units = Sequence[CheckedGeneration]
+YES_OR_NO = ("linked", "conflict", "named", "cut", "found")  # columns of sentences that are 0 or 1
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class _Mean(SumScored, better="nearer_real"):
 @dataclass(frozen=True)
 class SentenceMean(_Mean, divided=("sum", "sentences")):
     """Mean of one column over sentences."""
+
+    def is_share(self) -> bool:
+        return self.column in YES_OR_NO
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
         return unit.column(self.column)

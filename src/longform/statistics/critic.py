@@ -15,7 +15,14 @@ import numpy as np
 
 from longform.documents import refuse_plain_text
 from longform.errors import BadInput
-from longform.statistics.resampling import blocks, occurrences, percentile_interval, ratio, resampled_rows
+from longform.statistics.resampling import (
+    blocks,
+    occurrences,
+    percentile_interval,
+    ratio,
+    resampled_rows,
+    share_interval,
+)
 from longform.statistics.trainings import two_level_interval
 
 TIE = 1e-12  # share of the largest score within which a permuted difference equals the observed one
@@ -100,6 +107,7 @@ class SumScored(ABC):
     """
 
     better: ClassVar[Better]
+    share: ClassVar[bool] = False  # whether the score is a share of yes among answers of yes or no
     divided: ClassVar[tuple[str, str]]  # the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise
 
     def __init_subclass__(cls, **named: Any) -> None:
@@ -124,6 +132,10 @@ class SumScored(ABC):
     def of_sums(self, sums: Sums) -> Any:
         """The score, a number or one per resample; nan where nothing was scored."""
         return ratio(*(sums.total(name) for name in self.divided))
+
+    def is_share(self) -> bool:
+        """As :class:`ShareScored`: by default what the class says."""
+        return self.share
 
     def score(self, tally: Tally) -> float:
         """The one number."""
@@ -227,6 +239,18 @@ class Reseeded(Protocol):
 
 
 @runtime_checkable
+class ShareScored(Protocol):
+    """A metric that can say whether its score is a share of yes among answers of yes or no."""
+
+    def is_share(self) -> bool: ...
+
+
+def is_share(metric: Any) -> bool:
+    """Whether a metric's score is a share of yes among answers of yes or no."""
+    return isinstance(metric, ShareScored) and metric.is_share()
+
+
+@runtime_checkable
 class TextScorer(Protocol[Unit_contra]):
     """A critic that scores many texts at once, each by itself: float64 (units,), nan where a text has no score."""
 
@@ -298,13 +322,18 @@ def signature(critic: Any) -> str:
 def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
     """Score with a 95 % percentile-bootstrap interval over units, and over seeds where it is a mean over seeds.
 
+    A share that is 0 or 1 in every unit has Wilson's interval (:func:`longform.statistics.resampling.share_interval`).
+
     Raises BadInput: the tally has no rows.
     """
     low, high = percentile_interval(bootstrap_scores(critic, tally, rng, resamples))
     if isinstance(critic, Reseeded) and len(values := critic.of_seeds(tally)) > 1:
         low, high = two_level_interval((low, high), values, (-math.inf, critic.upper_bound))
     excluded = int(tally.total("excluded"))
-    return Estimate(critic.score(tally), low, high, len(tally.unit_ids) - excluded, excluded, signature(critic))
+    value, units = critic.score(tally), len(tally.unit_ids) - excluded
+    if is_share(critic):
+        low, high = share_interval((low, high), value, units)
+    return Estimate(value, low, high, units, excluded, signature(critic))
 
 
 def bootstrap_scores(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> np.ndarray:

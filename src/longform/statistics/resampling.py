@@ -11,7 +11,9 @@ import numpy as np
 
 from longform.errors import BadInput
 
+NORMAL_95 = 1.959963984540054  # standard normal quantile of a two-sided 95 % interval
 PLACES = 1 << 20  # drawn at a time
+SAME_SHARE = 1e-9  # shares that differ by less are the same
 SAME_SUM = 1e-9  # share of the largest margin within which two sums of margins are the same
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip entry can carry: a clock must not reach the bytes
 
@@ -106,6 +108,72 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
     ends = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(kept, ends, method="inverted_cdf")  # no inf - inf between ranks
     return float(low), float(high)
+
+
+def wilson(correct: float, items: float) -> tuple[float, float]:
+    r"""Wilson's (1927) score interval of a share $\hat p = k/n$ of independent trials; not a number where nothing was tried.
+
+    .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1-\hat p)/n + z^2/4n^2}}{1 + z^2/n}
+
+    Raises BadInput: fewer than none correct, or more than all.
+    """
+    if items <= 0:
+        return math.nan, math.nan
+    if not 0 <= correct <= items:
+        raise BadInput(f"Wilson interval of {correct} out of {items}; allowed are 0 to all of them")
+    share, ratio = correct / items, NORMAL_95**2 / items
+    middle = share + ratio / 2
+    spread = NORMAL_95 * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
+    low, high = (middle - spread) / (1 + ratio), (middle + spread) / (1 + ratio)
+    return min(max(low, 0.0), share), max(min(high, 1.0), share)  # rounding must not put the share outside
+
+
+def _all_or_none(share: float) -> bool:
+    """Whether a share is 0 or 1 but for rounding; nan is neither."""
+    return min(abs(share), abs(1 - share)) <= SAME_SHARE
+
+
+def share_interval(resampled: tuple[float, float], share: float, units: int) -> tuple[float, float]:
+    """95 % interval of a share of yes among answers of yes or no.
+
+    Where no unit says yes, or every unit does, all resamples say the same, and an interval of theirs has no width however
+    few units there are. There Wilson's stands, each unit one trial.
+
+    Args:
+        resampled: ends of the interval of the share's resamples.
+        share: the share itself.
+        units: what was resampled (documents) and could be scored.
+    """
+    low, high = resampled
+    if high - low > SAME_SHARE or not _all_or_none(share):
+        return resampled
+    return wilson(round(share) * units, units)
+
+
+def share_difference_interval(
+    resampled: tuple[float, float], first: float, second: float, units: int
+) -> tuple[float, float]:
+    r"""95 % interval of a difference of two shares of the same units, where resamples may all say the same.
+
+    Where each share is none or all, Newcombe's (1998, method 10) stands, from Wilson's :math:`[l, u]` of each:
+    :math:`p_1 - p_2 - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}` to
+    :math:`p_1 - p_2 + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}`.
+
+    Args:
+        resampled: ends of the interval of the difference's resamples.
+        first, second: the shares.
+        units: what was resampled and could be scored.
+    """
+    low, high = resampled
+    if high - low > SAME_SHARE or not (_all_or_none(first) and _all_or_none(second)):
+        return resampled
+    first, second = round(first), round(second)
+    first_low, first_high = wilson(first * units, units)
+    second_low, second_high = wilson(second * units, units)
+    difference = first - second
+    below = math.hypot(first - first_low, second_high - second)
+    above = math.hypot(first_high - first, second - second_low)
+    return max(difference - below, -1.0), min(difference + above, 1.0)
 
 
 def sign_flip_test(margins: np.ndarray, rng: np.random.Generator, flips: int = 2000) -> float:

@@ -27,7 +27,9 @@ class DerivedText(Unit):
 
 
 @dataclass(frozen=True)
-class DerivableShare(SumScored, better="higher", divided=("derivable", "sentences"), parts="sentences", blame=-1):
+class DerivableShare(
+    SumScored, better="higher", share=True, divided=("derivable", "sentences"), parts="sentences", blame=-1
+):
     """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
@@ -43,7 +45,7 @@ class DerivableShare(SumScored, better="higher", divided=("derivable", "sentence
 
 
 @dataclass(frozen=True)
-class FollowedShare(SumScored, better="higher", divided=("followed", "words"), parts="sentences", blame=-1):
+class FollowedShare(SumScored, better="higher", share=True, divided=("followed", "words"), parts="sentences", blame=-1):
     """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:

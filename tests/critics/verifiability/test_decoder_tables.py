@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
 from longform.critics.verifiability import reliability
@@ -148,6 +149,14 @@ def test_corrected_support_covers_the_truth_where_the_raw_one_does_not_and_needs
     made, _ = reliability.corrected_records(UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10)
     assert math.isnan(made.value) and made.details["unknown_labels"] == [R] and made.details["given"] == 0.3
     assert math.isnan(reliability.corrected_spg(np.array([0.0, 0, 0, 1]), np.ones(9)))
+
+
+def test_corrected_support_of_generations_without_any_has_an_interval_with_a_width():
+    known = [generation(f"known{i}", [S, R, N], [S, R, N]) for i in range(5)]
+    units = [generation(f"new{i}", [N] * 5) for i in range(10)]
+    (made,) = reliability.corrected_records(units, known, "claims", resamples=10)
+    expected = binomtest(0, 10).proportion_ci(method="wilson")
+    assert (made.value, made.low, made.high) == pytest.approx((0.0, 0.0, expected.high), abs=1e-9)
 
 
 def unit(name, decoder, texts, page="p", repeat=0):

@@ -103,6 +103,10 @@ class LanguageDispersion(SumScored, better="nearer_real", parts="languages", att
 
     corners: bool = False
 
+    def is_share(self) -> bool:
+        """Only corners are counted: a dispersion is no answer of yes or no."""
+        return self.corners
+
     def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
         """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another; sums to the dispersion."""
         return [unit.share * (1 - unit.share) if unit.valid else np.zeros(0) for unit in units]

@@ -24,7 +24,7 @@ def correct_titles(unit: TitledArticle) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class TitleAccuracy(SumScored, better="higher", divided=("correct", "titled"), parts="sections", blame=-1):
+class TitleAccuracy(SumScored, better="higher", share=True, divided=("correct", "titled"), parts="sections", blame=-1):
     """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:

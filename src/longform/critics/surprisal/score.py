@@ -51,7 +51,7 @@ def units_from_readout(readout: Readout) -> list[ReadItem]:
 
 
 @dataclass(frozen=True)
-class SuiteAccuracy(SumScored, better="higher", divided=("correct", "items")):
+class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", "items")):
     """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
 
     ``reference``: whether another model succeeds, by item; gains and losses against it are counted for McNemar's test.

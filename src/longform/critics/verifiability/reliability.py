@@ -21,7 +21,7 @@ from longform.errors import InputError
 from longform.files.opening import rows as table_rows
 from longform.results import Record
 from longform.statistics.critic import Sums, SumScored, Tally, clustered, estimate
-from longform.statistics.resampling import generator, percentile_interval, ratio
+from longform.statistics.resampling import generator, percentile_interval, ratio, share_interval
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6
@@ -169,7 +169,7 @@ MEASURES = ("accuracy", *(f"{kind} of {label}" for label in LABELS for kind in (
 
 
 @dataclass(frozen=True)
-class CheckerAccuracy(SumScored, better="higher"):
+class CheckerAccuracy(SumScored, better="higher", share=True):
     """Share of sentences with the right label, or ``precision of <label>``, or ``recall of <label>``."""
 
     measure: str = "accuracy"
@@ -258,7 +258,6 @@ def corrected_records(
         for _ in range(resamples):
             drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
             draws.append(corrected_spg(drawn, known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)))
-        low, high = percentile_interval(np.array(draws))
         truths = [unit.truth.labels[:SENTENCES].count(SUPPORTED) for unit in own if unit.truth is not None]
         details = {
             "given": float(rows[:, 0].sum() / (rows[:, -1].sum() * SENTENCES)),
@@ -266,6 +265,7 @@ def corrected_records(
             "unknown_labels": missing_labels(known_rows.sum(0)),
         }
         value = corrected_spg(rows.sum(0), known_rows.sum(0))
+        low, high = share_interval(percentile_interval(np.array(draws)), value, len(rows))
         fields: dict[str, Any] = {"variant": variant, "better": "higher", "signature": "CorrectedSupports"}
         fields |= {"value": value, "low": low, "high": high, "units": len(own), "details": details}
         records.append(Record("verifiability", "SPG", system=name, **fields))

@@ -129,7 +129,9 @@ def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
 
 
 @dataclass(frozen=True)
-class SupportedPerGeneration(SumScored, better="higher", parts="sentences", attributed=("supported",), blame=-1):
+class SupportedPerGeneration(
+    SumScored, better="higher", share=True, parts="sentences", attributed=("supported",), blame=-1
+):
     """SPG, or USPG with ``unique``: the share of the k sentences that is supported; missing sentences count against it."""
 
     unique: bool = False
@@ -148,7 +150,7 @@ class SupportedPerGeneration(SumScored, better="higher", parts="sentences", attr
 
 
 @dataclass(frozen=True)
-class SupportedPerVerified(SumScored, better="higher"):
+class SupportedPerVerified(SumScored, better="higher", share=True):
     """SPV, or USPV with ``unique``: the supported share of what is verified."""
 
     unique: bool = False
