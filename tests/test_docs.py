@@ -20,8 +20,9 @@ PAGES = sorted(
 )
 MADE = ("data/", "paper_figures/", "scales/", "scratch/", "criticism/")  # of runs, and of some machines alone
 TOP = ("src", "docs", "experiments", "tests", "benchmarks", "notebooks")
-SOURCE = ("core", "text", "datasets", "language_models", "decoding", "critics", "evaluation", "reporting",
-          "pipeline", "study")  # fmt: skip
+PACKAGES = ("longform", "longform_lab", "synthetic_world")
+SOURCE = ("files", "statistics", "text", "datasets", "language_models", "hsmm", "decoding", "critics", "evaluation", "criticize",
+          *PACKAGES)  # fmt: skip
 CRITIC = "word_recurrence"  # of the example
 
 
@@ -42,7 +43,7 @@ def test_files_that_a_page_names_or_links_to_exist(page):
         if top in TOP:
             assert (ROOT / place).exists(), f"{page} names {place}"
         elif top in SOURCE and re.search(r"(/|\.(py|yaml|md|json))$", place):
-            folders = (ROOT / "src" / "longform", ROOT / page.parent)
+            folders = (ROOT / "src" / "longform", ROOT / "src", ROOT / page.parent)
             assert any((folder / place).exists() for folder in folders), f"{page} names {place}"
 
 
@@ -77,11 +78,11 @@ def test_stages_modules_and_programs_that_a_page_runs_exist_and_find_what_they_i
     for line in re.findall(r"dvc repro ((?:[\w@<>-]+ ?)+)", text):
         for name in (word for word in line.split() if re.match(r"\w+_\w+", word)):
             assert name.partition("@")[0] in stage_names(), f"{page} runs the stage {name}"
-    for stage in re.findall(r"python -m longform\.pipeline (\w+)", text):
+    for stage in re.findall(r"python -m longform_lab ([a-z_]+)", text):
         assert stage in STAGES, f"{page} runs {stage}"
-    for module in re.findall(r"python -m longform\.([\w.]*\w)", text):
-        place = ROOT / "src" / "longform" / module.replace(".", "/")
-        assert place.is_dir() or place.with_suffix(".py").is_file(), f"{page} runs longform.{module}"
+    for module in re.findall(rf"python -m ((?:{'|'.join(PACKAGES)})(?:\.\w+)*)", text):
+        place = ROOT / "src" / module.replace(".", "/")
+        assert place.is_dir() or place.with_suffix(".py").is_file(), f"{page} runs {module}"
     for before, program in re.findall(r"(\S*) ?python ((?:experiments|benchmarks)/[\w/]+\.py)", text):
         if re.search(r"^from (experiments|benchmarks)\.", (ROOT / program).read_text(encoding="utf-8"), re.M):
             assert before.endswith("PYTHONPATH=src:."), f"{page}: {program} imports from the repository's root"

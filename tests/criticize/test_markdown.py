@@ -57,11 +57,18 @@ def test_text_beside_sections_comes_first_unless_it_is_theirs(tmp_path):
 @pytest.mark.parametrize(("record", "why"), [
     ({"text": ["One.", "Two."]}, "text is ['One.', 'Two.'], allowed is a string"),
     ({"sections": [{"text": "x", "parts": [{"text": "lost words"}]}]}, "['parts'], which are not read"),
+    ({"text": "A lead.", "chapters": [{"text": "Deep lost words here."}]}, "chapters is not read although it holds texts"),
+    ({"text": "A lead.", "body": {"parts": [{"x": {"text": "lost words"}}]}}, "body is not read"),
     ({"sections": [{"title": "x"}]}, "a section is"), ({"sections": {"text": "x"}}, "non-empty list"),
 ])  # fmt: skip
 def test_parts_in_unexpected_places_are_set_aside_with_their_reason(tmp_path, record, why):
     ((place, reason),) = read(tmp_path / "a.jsonl", {"text": "Some words."}, record).set_aside
     assert place == "line 2" and why in reason
+
+
+def test_fields_that_say_something_of_a_text_set_nothing_aside(tmp_path):
+    about = {"author": "Jane Doe", "tags": ["two words"], "meta": {"url": "a b", "text": "short"}}
+    assert len(read(tmp_path / "a.jsonl", {"text": "Some words.", **about}).documents) == 1
 
 
 def test_padded_repeated_and_cut_lines_are_set_aside(tmp_path):

@@ -17,9 +17,12 @@ from longform.critics.bbscore.read import TrainedBridge, bridge_head
 from longform.critics.code_mixing.read import LanguageModel
 from longform.critics.neural_ranker.train import RankerNetwork, TrainedRanker
 from longform.critics.topics.model import TopicModel
+from longform.critics.verifiability import train
+from longform.critics.verifiability.read import open_checker
 from longform.language_models import ngram
 from longform.language_models.sentence_features import KeptFeatures, open_encoder
 from longform.language_models.translation import NETWORKS, Shape, TrainedTranslator, fit_subwords
+from synthetic_world.fever_corpus import build
 from tests.language_models.hsmm.semi_markov_cases import random_case
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +48,9 @@ def said(kind, model):
             return [*model.beta.ravel().tolist(), *model.mean, *model.precision.ravel(), *model.vocabulary]
         if kind == "languages":
             return [*model.top_words(2), model.alpha.tolist(), model.phi.tolist()]
+        if kind == "checker":
+            found = model.check(["Ulm was founded in 1456.", "Ulm lies in a wood.", "Nobody lives there."])
+            return [[verdict.label, *(f"{page} {line}" for page, line in verdict.lines)] for verdict in found]
         features = torch.from_numpy(np.linspace(-1, 1, 48, dtype=np.float32).reshape(3, 16))
         encoded = model.frozen.encoder.encode(["The town lies on a river."]).ravel().tolist()
         if kind == "bridge":
@@ -67,11 +73,12 @@ from longform.critics.bbscore.read import open_bridge
 from longform.critics.code_mixing.read import LanguageModel
 from longform.critics.neural_ranker.train import open_ranker
 from longform.critics.topics.model import TopicModel
+from longform.critics.verifiability.read import open_checker
 from longform.hsmm.model import SemiMarkovLM
 from longform.language_models.translation import TrainedTranslator
 
 openers = {"hsmm": SemiMarkovLM.load, "translator": TrainedTranslator.load, "topics": TopicModel.load,
-           "languages": LanguageModel.load, "bridge": open_bridge, "ranker": open_ranker}
+           "languages": LanguageModel.load, "bridge": open_bridge, "ranker": open_ranker, "checker": open_checker}
 for kind, opener in openers.items():
     shown[kind] = said(kind, opener(root / kind))
 print(json.dumps(shown))
@@ -105,6 +112,14 @@ def models(root):
     for kind in ("hsmm", "translator", "topics", "languages", "bridge", "ranker"):
         (root / kind).mkdir(exist_ok=True)
         made[kind].save(root / kind)
+    pages = {"train": 20}
+    settings = {"base": root, "name": "checker", "seed": 1, "scratch": root / "scratch", "size": 8}
+    schedule = {"learning_rate": 6e-3, "batch": 32, "epochs": 1, "validations": 1}
+    claims = build(name="claims", seed=1, pages=pages).documents
+    checker = train.fit(documents=claims, schedule=schedule, **settings)
+    (root / "checker").mkdir()
+    checker.save(root / "checker")
+    made["checker"] = open_checker(root / "checker")
     return made
 
 
@@ -129,7 +144,7 @@ def opened(tmp_path_factory):
     return here, json.loads(run.stdout.splitlines()[-1])
 
 
-KINDS = ("ngram", "transformer", "sections", "hsmm", "translator", "topics", "languages", "bridge", "ranker")
+KINDS = ("ngram", "transformer", "sections", "hsmm", "translator", "topics", "languages", "bridge", "ranker", "checker")
 
 
 @pytest.mark.parametrize("kind", KINDS)

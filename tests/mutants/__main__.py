@@ -1,6 +1,6 @@
 """Does a test notice a small change of the program? ``python -m tests.mutants`` tries a sample.
 
-Draws mutations of ``src/longform`` (``mutations.py``) with the commit's hash as seed, runs over each
+Draws mutations of the packages of ``src`` (``mutations.py``) with the commit's hash as seed, runs over each
 the tests that can notice it (``calls.py``) in a copy of the commit, and prints how many were
 noticed and each that was not. A mutation that no test can ever notice is listed in
 ``equivalent.yaml`` with the reason; it is left out and another drawn. An entry whose function has
@@ -87,7 +87,7 @@ class Copies:
     def tried(self, mutation: Mutation, tests: Sequence[str], calls: Calls) -> Verdict:
         """Runs the tests over one mutation, until one fails."""
         copy = self.take()
-        path = copy / "src" / "longform" / mutation.path
+        path = copy / "src" / mutation.path
         source = path.read_bytes()
         self.write(path, mutation.apply(source))
         try:
@@ -183,12 +183,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
         copies = Copies(folder, commit, options.workers)
-        everything = mutations(copies.free[0] / "src" / "longform")
+        everything = mutations(copies.free[0] / "src")
         calls = read_calls(options.calls or recorded(folder, copies, options.workers))
         trial.forks.set_forkserver_preload(trial.LIBRARIES)
         changes = drawn(everything, equivalent, seed)[: options.count]
         results = verdicts(changes, calls, copies, options.workers)
-    print(f"\n{len(everything)} mutations of src/longform, {len(changes)} drawn with the seed {seed}")
+    print(f"\n{len(everything)} mutations of src, {len(changes)} drawn with the seed {seed}")
     print(report(results))
     stale = equivalent - {change.key for change in everything}
     for key in sorted(stale):

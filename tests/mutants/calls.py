@@ -84,5 +84,5 @@ def _file(test: str) -> str:
 
 
 def _modules() -> list[Path]:
-    package = Path(__file__).parents[2] / "src" / "longform"
-    return [path.relative_to(package) for path in package.rglob("*.py")]
+    source = Path(__file__).parents[2] / "src"
+    return [path.relative_to(source) for path in source.rglob("*.py")]

@@ -30,7 +30,7 @@ GUARDS = {"encoding", "strict", "help", "repr"}
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change: bytes ``start`` to ``end`` of a file of ``src/longform`` become ``code``."""
+    """One change: bytes ``start`` to ``end`` of a file of ``src`` become ``code``."""
 
     path: str
     function: str  # its qualified name; empty outside functions and classes
@@ -51,11 +51,11 @@ class Mutation:
         return source[: self.start] + self.code.encode() + source[self.end :]
 
 
-def mutations(package: Path) -> list[Mutation]:
-    """All mutations of a package, in the order of its files and of their lines."""
+def mutations(source: Path) -> list[Mutation]:
+    """All mutations of the packages of a folder, in the order of its files and of their lines."""
     changes = []
-    for path in sorted(package.rglob("*.py")):
-        changes += file_mutations(path.read_bytes(), path.relative_to(package).as_posix())
+    for path in sorted(source.rglob("*.py")):
+        changes += file_mutations(path.read_bytes(), path.relative_to(source).as_posix())
     return changes
 
 

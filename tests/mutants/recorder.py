@@ -1,4 +1,4 @@
-"""A plugin of pytest that writes which functions of ``src/longform`` each test calls, and its seconds.
+"""A plugin of pytest that writes which functions of the packages of ``src`` each test calls, and its seconds.
 
 ``MUTANTS_CALLS`` names the file, one JSON object a line. Processes that a test starts write to it
 too: ``site/sitecustomize.py`` starts the recorder in them, and pytest's own variable of the
@@ -16,7 +16,8 @@ from typing import Any
 
 FILE = "MUTANTS_CALLS"
 SITE = str(Path(__file__).parent / "site")
-SOURCES = "/src/longform/"
+SOURCES = "/src/"
+PACKAGES = ("longform/", "longform_lab/", "synthetic_world/")
 
 
 class Recorder:
@@ -34,7 +35,7 @@ class Recorder:
             return
         self.seen.add(id(code))
         _, ours, module = code.co_filename.rpartition(SOURCES)
-        if ours:
+        if ours and module.startswith(PACKAGES):
             called = f"{module}:{function_name(code.co_qualname)}"
             self.write({"test": self.test, "phase": self.phase, "called": called})
 

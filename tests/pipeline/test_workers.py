@@ -188,7 +188,8 @@ def test_the_cluster_page_runs_as_written_and_outlives_its_workers(tmp_path, mon
     scheduler, gpu, cpu, runner = ON_CLUSTER.splitlines(keepends=True)
     scheduler = scheduler.replace(" &", " --host 127.0.0.1 --port 0 --no-dashboard &")
     gpu, cpu = (line.replace(" --nworkers 8", "").replace(" &", " --no-nanny &") for line in (gpu, cpu))
-    runner = runner.replace("pipeline.repro", "pipeline.repro --gpu-patience 1")
+    assert "longform_lab.repro" in runner
+    runner = runner.replace("longform_lab.repro", "longform_lab.repro --gpu-patience 1")
     block = scheduler + "echo $! > scheduler_pid\n" + gpu + cpu * 2 + runner
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PATH": path}

@@ -131,6 +131,8 @@ def _record(record: Any, number: int) -> Document | str:
     for key, value in (("text", text), ("title", title)):
         if not isinstance(value, str | None):
             return f"{key} is {shortened(repr(value))}, allowed is a string"
+    if unread := _fields_with_texts(record):
+        return f"{', '.join(unread)} is not read although it holds texts; name it sections, or drop it"
     if record.get("sections") is None:
         return "neither 'text' nor 'sections'" if text is None else _document(str(name), [(title, text)])
     try:
@@ -142,6 +144,27 @@ def _record(record: Any, number: int) -> Document | str:
     if lead is None:
         return "text holds the sections and more, or a part of them; give one of the two"
     return _document(str(name), [(None, lead), *pairs] if lead else pairs)
+
+
+def _fields_with_texts(record: Mapping[str, Any]) -> list[str]:
+    """Fields beside ``sections`` that hold parts of the document: lists or objects in which something has a text."""
+    known = ("id", "text", "title", "sections")
+    return sorted(name for name, value in record.items() if name not in known and _holds_texts(value))
+
+
+def _holds_texts(value: Any) -> bool:
+    """Whether objects in a list or an object have a ``text`` of two words or more, however deep."""
+    waiting = [value] if isinstance(value, list | dict) else []
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, dict):
+            text = inner.get("text")
+            if isinstance(text, str) and len(text.split()) > 1:
+                return True
+            waiting.extend(inner.values())
+        elif isinstance(inner, list):
+            waiting.extend(inner)
+    return False
 
 
 def _text_beside(text: str, sections: Sequence[Section]) -> str | None:
