@@ -8,11 +8,11 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from longform.files.artefacts import whole
+from longform.files.artefacts import read_yaml, whole
 from longform.results import Results
 from longform_lab.reporting.papers import complete
 from longform_lab.reporting.printed import read_expected
-from longform_lab.reporting.verdicts import OURS, Judged, claims_markdown, write_claims
+from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, OURS, UNDECIDED, Judged, claims_markdown, write_claims
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 
@@ -27,6 +27,7 @@ SCALES = (
     "real_connectives",
     "paper_lapata2005",
 )
+MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 NAME = "real"  # by which claims give reasons why published text cannot test them
 
 
@@ -39,14 +40,29 @@ def judged() -> list[Judged]:
     return [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), nowhere)]
 
 
+def superseded(claim: Judged) -> list[str]:
+    """Why a claim's numbers wait for a new run of their scale; empty where they do not, or where nothing was measured."""
+    if claim.verdict not in MEASURED:
+        return []
+    exhibit = f"{claim.paper}/{claim.claim.get('exhibit')}"
+    entries = read_yaml(ROOT / "experiments" / "superseded.yaml")
+    return [entry["why"] for entry in entries if exhibit in entry["exhibits"] and set(entry["scales"]) & set(SCALES)]
+
+
 def markdown(claims: Sequence[Judged]) -> str:
     """Counts by paper; then its claims with their verdicts, intervals and reasons, our own checks in a part of their own."""
-    parts = ["# Claims on published text", claims_markdown(claims)]
+    waiting = sum(bool(superseded(one)) for one in claims)
+    note = f"{waiting} of the measured verdicts rest on numbers that are superseded until their scale is run again; they say so."
+    parts = ["# Claims on published text", claims_markdown(claims), *([note] if waiting else [])]
     groups = [(paper, list(group)) for paper, group in itertools.groupby(claims, lambda one: one.paper)]
     for own, (paper, group) in itertools.product((False, True), groups):
-        told = [f"- {one.sentence()}" for one in group if (one.claim.get("source") == OURS) == own]
-        if told:
-            parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(told)]
+        lines = []
+        for one in group:
+            if (one.claim.get("source") == OURS) == own:
+                waits = "".join(f"; *superseded until the scale is run again*: {why}" for why in superseded(one))
+                lines.append(f"- {one.sentence()}{waits}")
+        if lines:
+            parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
 
