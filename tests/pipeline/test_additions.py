@@ -167,6 +167,7 @@ def test_one_command_queues_every_size_and_changes_nothing_else(project):
     assert sorted(sizes) == [64, 96]
 
 
+@pytest.mark.long  # two runs of the stages; that DVC shows our metrics is tested on one
 def test_two_revisions_are_compared_by_metric_parameter_and_plot(project):
     """The second block of the page, on a branch in place of an experiment: it has another width and another Latent PPL."""
     place = project / "data" / "metrics" / "articles" / "section_order.json"
@@ -190,6 +191,7 @@ def test_two_revisions_are_compared_by_metric_parameter_and_plot(project):
     assert {revision for plot in drawn for revision in plot["revisions"]} == {first, "wide"}
 
 
+@pytest.mark.long  # DVC's own queue; that one command fills it and changes nothing else is the test above it
 def test_a_queued_value_runs_in_a_copy_and_is_shown(project):
     """The first block of the page, with the quickest stage in place of ``curve``."""
     shutil.copytree(ROOT / "src", project / "src", ignore=shutil.ignore_patterns("__pycache__"))

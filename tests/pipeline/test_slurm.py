@@ -43,6 +43,7 @@ def project(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.long  # two fresh processes each; that two processes end with the weights of one is in test_training.py
 @pytest.mark.parametrize(("nodes", "each"), [(1, 2), (2, 1)])
 def test_a_training_that_srun_starts_once_a_process_is_one_training(nodes, each, tmp_path):
     srun = tmp_path / "srun"
