@@ -221,6 +221,7 @@ sys.exit(main(stages[0]))
 """
 
 
+@pytest.mark.long  # three runs of the stages; that as many run at once as may, and what stops them, is in test_processes.py
 def test_systems_that_are_made_at_once_have_the_bytes_of_one_after_the_other_and_what_stops_one_is_said(
     study, tmp_path, monkeypatch, capsys
 ):

@@ -153,6 +153,7 @@ def test_where_a_fork_may_be_unsafe_a_stage_starts_afresh(tmp_path, monkeypatch)
     assert workers._run_warm(command, str(tmp_path), {}, "log") is None
 
 
+@pytest.mark.long  # only another version of a library could change it
 def test_the_heavy_libraries_start_no_thread_before_the_fork():
     """A forked child has none but the calling thread, so a lock that another one held would stay locked."""
     code = "import importlib, os\nfrom longform_lab.workers import LIBRARIES\n"

@@ -143,6 +143,7 @@ def test_the_confusion_matrix_counts_sections_and_one_without_errors_is_still_un
     assert np.std(drawn) > 0 and 0.9 < np.diag(critic.channel).min() < 1
 
 
+@pytest.mark.long  # many seeds; one seed's interval is tested above
 def test_the_corrected_interval_covers_the_exact_value_over_seeds():
     """Four titles, 5 % errors (which the critic punishes by a third of the score): 40 worlds, validation drawn anew."""
     hits, naive, wide = 0, 0, []
