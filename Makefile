@@ -85,4 +85,4 @@ $(VENV)/ready-dev: $(VENV)/ready requirements-dev.txt
 	touch $@
 
 clean: ## remove everything that the pipeline made
-	rm -rf data/code data/corpora data/tokenizers data/models data/generations data/critics data/readings scratch wandb scales
+	rm -rf data/code data/corpora data/tokenizers data/models data/generations data/critics data/predictions scratch wandb scales

@@ -37,7 +37,11 @@ def main() -> None:
     """Ask pip what it would install, and write that down."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
     done = subprocess.run(
-        [*command, "--report", "-", "-r", WANTED], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+        [*command, "--report", "-", "-r", WANTED],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     text = locked(json.loads(done.stdout))
     (ROOT / LOCK).write_text(text, encoding="utf-8")

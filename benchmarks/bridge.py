@@ -1,6 +1,6 @@
 """BBScore of every shuffle from cached latents, against a loop per sentence and against reading each shuffle again.
 
-``python benchmarks/bridge.py [--json] [--readout data/readings/articles/bbscore/wiki/data/paths.npz]``; one thread. Without a readout, latents are
+``python benchmarks/bridge.py [--json] [--predictions data/predictions/articles/bbscore/wiki/data/paths.npz]``; one thread. Without predictions, latents are
 drawn with the lengths of 658 WikiSection cities (mean 38.6 sentences, 7 to 160).
 """
 
@@ -24,8 +24,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from longform.critics.bbscore.bridge import WINDOWS, BridgeFeatures, LatentPath, path, units_from_readout
-from longform.files.artefacts import read_readout
+from longform.critics.bbscore.bridge import (
+    WINDOWS,
+    BridgeFeatures,
+    LatentPath,
+    path,
+    units_from_predictions,
+)
+from longform.files.artefacts import read_predictions
 from longform.statistics.resampling import generator
 from longform.text.permutations import block_orders, local_orders
 
@@ -46,7 +52,10 @@ def drawn_orders(paths: Sequence[LatentPath]) -> list[np.ndarray]:
     rngs = ([generator("benchmark", b, unit.unit_id) for b in BLOCKS] for unit in paths)
     sizes = [len(unit.latents) for unit in paths]
     rows = zip(sizes, rngs, strict=True)
-    return [np.concatenate([block_orders(n, b, COPIES, g) for b, g in zip(BLOCKS, r, strict=True)]) for n, r in rows]
+    return [
+        np.concatenate([block_orders(n, b, COPIES, g) for b, g in zip(BLOCKS, r, strict=True)])
+        for n, r in rows
+    ]
 
 
 def looped(latents: np.ndarray, order: np.ndarray, window: int, sigma2: float) -> float:
@@ -89,16 +98,23 @@ def scoring(paths: Sequence[LatentPath]) -> dict[str, Any]:
     sigma2 = features.sigma2 or 1.0
 
     def loop() -> list[list[list[float]]]:
-        return [[[looped(paths[row].latents, o, w, sigma2) for w in WINDOWS] for o in orders[row]] for row in sample]
+        return [
+            [[looped(paths[row].latents, o, w, sigma2) for w in WINDOWS] for o in orders[row]]
+            for row in sample
+        ]
 
-    gap = max(float(np.nanmax(np.abs(found[row] - one))) for row, one in zip(sample, loop(), strict=True))
+    gap = max(
+        float(np.nanmax(np.abs(found[row] - one))) for row, one in zip(sample, loop(), strict=True)
+    )
     seconds = alternated(
         draw=lambda: drawn_orders(paths),
         score=lambda: [features.sums(u, o) for u, o in zip(paths, orders, strict=True)],
         loop_of_sample=loop,
     )
     scale = sum(o.size for o in orders) / sum(orders[row].size for row in sample)
-    draw, score, alone = (float(np.median(seconds[name])) for name in ("draw", "score", "loop_of_sample"))
+    draw, score, alone = (
+        float(np.median(seconds[name])) for name in ("draw", "score", "loop_of_sample")
+    )
     return {
         "permutations": sum(map(len, orders)),
         "features": len(WINDOWS),
@@ -123,15 +139,23 @@ def encoding(sentences: int = 30) -> dict[str, Any]:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    network = GPT2Model(GPT2Config(vocab_size=2048, n_layer=2, n_embd=96, n_head=4, n_positions=128)).eval()
+    network = GPT2Model(
+        GPT2Config(vocab_size=2048, n_layer=2, n_embd=96, n_head=4, n_positions=128)
+    ).eval()
     head, rng = bridge_head(96), generator("benchmark", "encoding")
-    texts = [" ".join(map(str, rng.integers(0, 2048, rng.integers(8, 40)))) for _ in range(sentences)]
+    texts = [
+        " ".join(map(str, rng.integers(0, 2048, rng.integers(8, 40)))) for _ in range(sentences)
+    ]
     blocks = [block_orders(sentences, b, COPIES, rng) for b in BLOCKS]
-    orders = np.concatenate(blocks + [local_orders(sentences, w, COPIES, rng) for w in WINDOWS_SHUFFLED])
+    orders = np.concatenate(
+        blocks + [local_orders(sentences, w, COPIES, rng) for w in WINDOWS_SHUFFLED]
+    )
     features, identity = BridgeFeatures(sigma2=1.0), np.arange(sentences)[None]
 
     def latents(pieces: Sequence[str]) -> np.ndarray:
-        encoder = SentenceEncoder(lambda text, verbose: {"input_ids": list(map(int, text.split()))}, network)
+        encoder = SentenceEncoder(
+            lambda text, verbose: {"input_ids": list(map(int, text.split()))}, network
+        )
         with torch.no_grad():
             return head(torch.from_numpy(encoder.encode(pieces))).numpy().astype(np.float64)
 
@@ -144,7 +168,9 @@ def encoding(sentences: int = 30) -> dict[str, Any]:
 
     gap = float(np.abs(once() - again()).max())
     seconds = alternated(encode_once=once, reencode=again)
-    ratios = [slow / fast for slow, fast in zip(seconds["reencode"], seconds["encode_once"], strict=True)]
+    ratios = [
+        slow / fast for slow, fast in zip(seconds["reencode"], seconds["encode_once"], strict=True)
+    ]
     return {
         "shuffles": len(orders),
         "rounds": seconds,
@@ -157,13 +183,28 @@ def main() -> int:
     """Print the figures; exit 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--readout", type=Path)
+    parser.add_argument("--predictions", type=Path)
     chosen = parser.parse_args()
-    paths = drawn_paths() if chosen.readout is None else units_from_readout(read_readout(chosen.readout))
+    paths = (
+        drawn_paths()
+        if chosen.predictions is None
+        else units_from_predictions(read_predictions(chosen.predictions))
+    )
     found = SimpleNamespace(scoring=scoring(paths), encoding=encoding())
-    record = {"benchmark": "bridge", "target_seconds": TARGET_SECONDS, "target_ratio": TARGET_RATIO, **vars(found)}
-    fast, once = found.scoring["seconds"] < TARGET_SECONDS, found.encoding["ratio_to_reencoding"] >= TARGET_RATIO
-    same = found.scoring["largest_difference"] < 1e-10 and found.encoding["largest_difference"] < SINGLE
+    record = {
+        "benchmark": "bridge",
+        "target_seconds": TARGET_SECONDS,
+        "target_ratio": TARGET_RATIO,
+        **vars(found),
+    }
+    fast, once = (
+        found.scoring["seconds"] < TARGET_SECONDS,
+        found.encoding["ratio_to_reencoding"] >= TARGET_RATIO,
+    )
+    same = (
+        found.scoring["largest_difference"] < 1e-10
+        and found.encoding["largest_difference"] < SINGLE
+    )
     record["met"] = fast and once and same
     print(json.dumps(record) if chosen.json else json.dumps(record, indent=2))
     return 0 if record["met"] else 1

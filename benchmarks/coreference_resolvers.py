@@ -28,7 +28,22 @@ from longform.statistics.critic import estimate
 from longform.statistics.resampling import generator
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
-SPEECH = {"i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves", "you", "your", "yours", "yourself"}
+SPEECH = {
+    "i",
+    "me",
+    "my",
+    "mine",
+    "myself",
+    "we",
+    "us",
+    "our",
+    "ours",
+    "ourselves",
+    "you",
+    "your",
+    "yours",
+    "yourself",
+}
 SPEECH |= {
     "yourselves",
     "thee",
@@ -55,11 +70,17 @@ def read_litbank(path: Path) -> list[AnnotatedText]:
     Raises BadInput: a mention is closed that was not opened, or the archive holds no document.
     """
     with tarfile.open(path, "r:*") as archive:
-        members = sorted((m for m in archive if m.isfile() and m.name.endswith(".conll")), key=lambda m: m.name)
+        members = sorted(
+            (m for m in archive if m.isfile() and m.name.endswith(".conll")), key=lambda m: m.name
+        )
         texts = [(m.name, archive.extractfile(m)) for m in members if m.size <= 20_000_000]
-        documents = [_annotated(name, stream.read().decode("utf-8")) for name, stream in texts if stream]
+        documents = [
+            _annotated(name, stream.read().decode("utf-8")) for name, stream in texts if stream
+        ]
     if not documents:
-        raise BadInput(f"{path}: no .conll member in the archive; give LitBank's coref/conll folder as a tar file")
+        raise BadInput(
+            f"{path}: no .conll member in the archive; give LitBank's coref/conll folder as a tar file"
+        )
     return documents
 
 
@@ -69,8 +90,13 @@ def _annotated(name: str, content: str) -> AnnotatedText:
     for words in texts:
         starts.append(list(accumulate((len(word) + 1 for word in words), initial=at)))
         at = starts[-1][-1]
-    mentions = [(starts[m.first[0]][m.first[1]], starts[m.last[0]][m.last[1] + 1] - 1, int(m.chain)) for m in found]
-    return AnnotatedText(name.removesuffix(".conll"), "\n".join(map(" ".join, texts)), tuple(sorted(mentions)))
+    mentions = [
+        (starts[m.first[0]][m.first[1]], starts[m.last[0]][m.last[1] + 1] - 1, int(m.chain))
+        for m in found
+    ]
+    return AnnotatedText(
+        name.removesuffix(".conll"), "\n".join(map(" ".join, texts)), tuple(sorted(mentions))
+    )
 
 
 def gap_scores(items: Sequence[GapItem], resolver: CorefResolver) -> dict[str, Any]:
@@ -83,7 +109,9 @@ def gap_scores(items: Sequence[GapItem], resolver: CorefResolver) -> dict[str, A
         gender = MALE if item.text[slice(*item.pronoun)].lower() in MALE_PRONOUNS else FEMALE
         entity = next((m.entity for m in mentions if (m.start, m.end) == item.pronoun), None)
         for (low, high), label in zip(item.names, item.labels, strict=True):
-            linked = any(m.entity == entity and m.named and m.start < high and low < m.end for m in mentions)
+            linked = any(
+                m.entity == entity and m.named and m.start < high and low < m.end for m in mentions
+            )
             counts[gender][0] += linked and label
             counts[gender][1] += linked and not label
             counts[gender][2] += label and not linked
@@ -101,14 +129,24 @@ def gap_scores(items: Sequence[GapItem], resolver: CorefResolver) -> dict[str, A
     }
 
 
-def litbank_scores(documents: Sequence[AnnotatedText], resolver: CorefResolver, speech: bool) -> dict[str, Any]:
+def litbank_scores(
+    documents: Sequence[AnnotatedText], resolver: CorefResolver, speech: bool
+) -> dict[str, Any]:
     """MUC, B-cubed, CEAF-e and their mean on clusters of two or more mentions; ``speech`` keeps "I" and "you" in gold."""
     found = resolver.resolve([document.text for document in documents])
-    units = [ReadClusters(d.id, "test", _persons(d.text, m)) for d, m in zip(documents, found, strict=True)]
+    units = [
+        ReadClusters(d.id, "test", _persons(d.text, m))
+        for d, m in zip(documents, found, strict=True)
+    ]
     critic = ChainAgreement({d.id: _gold(d, speech) for d in documents})
-    tally = critic.tally(units)
-    interval = estimate(critic, tally, generator("benchmark", "litbank"))
-    conll = {"conll": interval.value, "low": interval.low, "high": interval.high, "documents": interval.units}
+    statistics = critic.sufficient_statistics(units)
+    interval = estimate(critic, statistics, generator("benchmark", "litbank"))
+    conll = {
+        "conll": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "documents": interval.units,
+    }
     return {**conll, **critic.describe(units)}
 
 
@@ -119,9 +157,15 @@ def _gold(document: AnnotatedText, speech: bool) -> tuple[frozenset, ...]:
         span: word if " " not in word else text[root_offset(text, *span) : span[1]].split()[0]
         for span, word in words.items()
     }
-    persons = {e for a, b, e in document.mentions if is_person(heads[a, b], False) and words[a, b].lower() not in THEY}
+    persons = {
+        e
+        for a, b, e in document.mentions
+        if is_person(heads[a, b], False) and words[a, b].lower() not in THEY
+    }
     kept = [
-        ((a, b), e) for a, b, e in document.mentions if e in persons and (speech or words[a, b].lower() not in SPEECH)
+        ((a, b), e)
+        for a, b, e in document.mentions
+        if e in persons and (speech or words[a, b].lower() not in SPEECH)
     ]
     return _pairs(kept)
 
@@ -138,11 +182,19 @@ def _pairs(mentions: Sequence[tuple[tuple[int, int], int]]) -> tuple[frozenset, 
 def names_of(folder: Path) -> dict[str, str]:
     """First names by gender from ``male.txt`` and ``female.txt``, one a line; names in both are left to our own list."""
     lists = [
-        {line.strip().lower() for line in (folder / name).read_text(encoding="latin-1").splitlines() if line.strip()}
+        {
+            line.strip().lower()
+            for line in (folder / name).read_text(encoding="latin-1").splitlines()
+            if line.strip()
+        }
         for name in ("male.txt", "female.txt")
     ]
     male, female = lists
-    return dict.fromkeys(male - female, MALE) | dict.fromkeys(female - male, FEMALE) | dict(FIRST_NAMES)
+    return (
+        dict.fromkeys(male - female, MALE)
+        | dict.fromkeys(female - male, FEMALE)
+        | dict(FIRST_NAMES)
+    )
 
 
 def main() -> None:

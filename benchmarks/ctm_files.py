@@ -20,7 +20,10 @@ from longform.errors import BadInput
 LOG_ZERO = -1000.0  # log of probability zero in model files; authors' program, safe_log
 _SETTING = {"em max iter": "em_iterations", "var max iter": "rounds", "lag": "lag"}
 _TOLERANCE = {"em convergence": "em_tolerance", "var convergence": "tolerance"}
-_INNER = ("cg max iter", "cg convergence")  # of the program's own inner solver; ours solves exactly enough by itself
+_INNER = (
+    "cg max iter",
+    "cg convergence",
+)  # of the program's own inner solver; ours solves exactly enough by itself
 
 
 def read_corpus(path: Path | str, *, size: int | None = None) -> TermCounts:
@@ -29,7 +32,9 @@ def read_corpus(path: Path | str, *, size: int | None = None) -> TermCounts:
     Raises:
         BadInput: a malformed line, a document without terms, an id outside ``size``.
     """
-    rows = [_corpus_line(line, f"{path}:{n}") for n, line in enumerate(_lines(path), 1) if line.strip()]
+    rows = [
+        _corpus_line(line, f"{path}:{n}") for n, line in enumerate(_lines(path), 1) if line.strip()
+    ]
     if not rows:
         raise BadInput(f"{path}: no document; a corpus file has one document a line")
     largest = max(int(terms.max()) for terms, _ in rows) + 1
@@ -43,13 +48,17 @@ def read_corpus(path: Path | str, *, size: int | None = None) -> TermCounts:
 def _corpus_line(line: str, where: str) -> tuple[np.ndarray, np.ndarray]:
     length, *pairs = line.split()
     if not all(re.fullmatch(r"\d+:\d+", pair) for pair in pairs) or not length.isdigit():
-        raise BadInput(f"{where}: got {line.strip()[:40]!r}, a document is its number of terms, then id:count pairs")
+        raise BadInput(
+            f"{where}: got {line.strip()[:40]!r}, a document is its number of terms, then id:count pairs"
+        )
     if int(length) != len(pairs):
         raise BadInput(
             f"{where}: the line announces {length} terms and has {len(pairs)}; write the number of pairs first"
         )
     if not pairs:
-        raise BadInput(f"{where}: a document without terms; leave the line out, as the program cannot fit it")
+        raise BadInput(
+            f"{where}: a document without terms; leave the line out, as the program cannot fit it"
+        )
     numbers = np.array([pair.split(":") for pair in pairs], np.int64)
     return numbers[:, 0], numbers[:, 1].astype(np.float64)
 
@@ -59,7 +68,9 @@ def write_corpus(path: Path | str, counts: TermCounts) -> None:
     with Path(path).open("w", encoding="ascii") as file:
         for terms, number in counts.rows():
             if len(terms):
-                pairs = (f"{t}:{int(n)}" for t, n in zip(terms.tolist(), number.tolist(), strict=True))
+                pairs = (
+                    f"{t}:{int(n)}" for t, n in zip(terms.tolist(), number.tolist(), strict=True)
+                )
                 file.write(f"{len(terms)} {' '.join(pairs)}\n")
 
 
@@ -75,7 +86,9 @@ def read_settings(path: Path | str) -> TopicSettings:
         name, _, value = line.strip().rpartition(" ")
         seen.add(name)
         if name == "covariance estimate" and value != "mle":
-            raise BadInput(f"{path}: covariance estimate is {value!r}, allowed is 'mle' (the shipped setting)")
+            raise BadInput(
+                f"{path}: covariance estimate is {value!r}, allowed is 'mle' (the shipped setting)"
+            )
         if name in _SETTING:
             found[_SETTING[name]] = int(value)
         elif name in _TOLERANCE:
@@ -90,8 +103,15 @@ def read_settings(path: Path | str) -> TopicSettings:
 
 def write_settings(path: Path | str, settings: TopicSettings) -> None:
     """Write a settings file; the program's inner solver gets the values that it ships with."""
-    lines = [f"em max iter {settings.em_iterations}", f"var max iter {settings.rounds}", "cg max iter -1"]
-    lines += [f"em convergence {settings.em_tolerance:g}", f"var convergence {settings.tolerance:g}"]
+    lines = [
+        f"em max iter {settings.em_iterations}",
+        f"var max iter {settings.rounds}",
+        "cg max iter -1",
+    ]
+    lines += [
+        f"em convergence {settings.em_tolerance:g}",
+        f"var convergence {settings.tolerance:g}",
+    ]
     lines += ["cg convergence 1e-06", f"lag {settings.lag}", "covariance estimate mle"]
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
 
@@ -103,11 +123,18 @@ def write_model(prefix: Path | str, model: TopicModel) -> None:
     Path(f"{prefix}-param.txt").write_text(text, encoding="ascii")
     with np.errstate(divide="ignore"):
         log_beta = np.maximum(np.log(model.beta), LOG_ZERO)
-    parts = {"mu": model.mean, "cov": model.covariance, "inv-cov": model.precision, "log-beta": log_beta}
+    parts = {
+        "mu": model.mean,
+        "cov": model.covariance,
+        "inv-cov": model.precision,
+        "log-beta": log_beta,
+    }
     for name, values in {**parts, "log-det-inv-cov": np.array([model.log_det_precision])}.items():
         _write_numbers(f"{prefix}-{name}.dat", values)
     if model.vocabulary:
-        Path(f"{prefix}-vocabulary.txt").write_text("\n".join(model.vocabulary) + "\n", encoding="utf-8")
+        Path(f"{prefix}-vocabulary.txt").write_text(
+            "\n".join(model.vocabulary) + "\n", encoding="utf-8"
+        )
 
 
 def read_model(prefix: Path | str) -> TopicModel:
@@ -118,9 +145,13 @@ def read_model(prefix: Path | str) -> TopicModel:
     Raises:
         BadInput: a file is missing or has the wrong number of numbers, or the covariance is singular.
     """
-    found = re.match(r"num_topics (\d+)\s+num_terms (\d+)", "\n".join(_lines(f"{prefix}-param.txt")))
+    found = re.match(
+        r"num_topics (\d+)\s+num_terms (\d+)", "\n".join(_lines(f"{prefix}-param.txt"))
+    )
     if not found:
-        raise BadInput(f"{prefix}-param.txt: a parameter file says num_topics and num_terms, one a line")
+        raise BadInput(
+            f"{prefix}-param.txt: a parameter file says num_topics and num_terms, one a line"
+        )
     topics, terms = int(found[1]), int(found[2])
     free = topics - 1
     covariance = _read_numbers(f"{prefix}-cov.dat", (free, free))
@@ -131,7 +162,9 @@ def read_model(prefix: Path | str) -> TopicModel:
     beta = np.exp(_read_numbers(f"{prefix}-log-beta.dat", (topics, terms)))
     named = Path(f"{prefix}-vocabulary.txt")
     vocabulary = tuple(_lines(named)) if named.is_file() else ()
-    return TopicModel(vocabulary, beta, _read_numbers(f"{prefix}-mu.dat", (free,)), covariance, precision)
+    return TopicModel(
+        vocabulary, beta, _read_numbers(f"{prefix}-mu.dat", (free,)), covariance, precision
+    )
 
 
 def write_posteriors(prefix: Path | str, found: Expectation) -> None:
@@ -143,7 +176,9 @@ def write_posteriors(prefix: Path | str, found: Expectation) -> None:
 
 def read_posteriors(prefix: Path | str, *, topics: int) -> tuple[np.ndarray, np.ndarray]:
     """(documents, topics - 1) means and variances that either program wrote."""
-    parts = [_read_numbers(f"{prefix}-{name}.dat", (-1, topics))[:, :-1] for name in ("lambda", "nu")]
+    parts = [
+        _read_numbers(f"{prefix}-{name}.dat", (-1, topics))[:, :-1] for name in ("lambda", "nu")
+    ]
     return parts[0], parts[1]
 
 
@@ -161,5 +196,7 @@ def _read_numbers(path: str, shape: tuple[int, ...]) -> np.ndarray:
     values = np.array(" ".join(_lines(path)).split(), np.float64)
     expected = abs(int(np.prod(shape)))
     if len(values) != expected and not (shape[0] == -1 and len(values) % expected == 0):
-        raise BadInput(f"{path}: {len(values)} numbers, {expected} are expected for shape {shape}; check num_topics")
+        raise BadInput(
+            f"{path}: {len(values)} numbers, {expected} are expected for shape {shape}; check num_topics"
+        )
     return values.reshape(shape)

@@ -30,16 +30,31 @@ RESULT = Path(__file__).parent / "measured" / "decoding.json"
 def network(layers: int, width: int, vocabulary: int) -> GPT2LMHeadModel:
     """A random GPT-2 of that shape."""
     torch.manual_seed(0)
-    config = GPT2Config(vocab_size=vocabulary, n_layer=layers, n_embd=width, n_head=4, bos_token_id=0, eos_token_id=0)
+    config = GPT2Config(
+        vocab_size=vocabulary,
+        n_layer=layers,
+        n_embd=width,
+        n_head=4,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
     return GPT2LMHeadModel(config).eval()
 
 
-def sides(model: GPT2LMHeadModel, prompts: torch.Tensor, tokens: int) -> dict[str, Callable[[], torch.Tensor]]:
+def sides(
+    model: GPT2LMHeadModel, prompts: torch.Tensor, tokens: int
+) -> dict[str, Callable[[], torch.Tensor]]:
     """Both searches, each writing exactly ``tokens`` tokens a prompt."""
     vocabulary = model.config.vocab_size
     none = torch.zeros(vocabulary, dtype=torch.bool)
-    ends = SentenceEnds(torch.arange(vocabulary) % 40 == 5, none, none)  # one token in forty ends a sentence
-    shared = {"attention_mask": torch.ones_like(prompts), "max_new_tokens": tokens, "pad_token_id": 0}
+    ends = SentenceEnds(
+        torch.arange(vocabulary) % 40 == 5, none, none
+    )  # one token in forty ends a sentence
+    shared = {
+        "attention_mask": torch.ones_like(prompts),
+        "max_new_tokens": tokens,
+        "pad_token_id": 0,
+    }
     settings, rows = Delayed(Sampled(TOP_K), Beam(BEAMS), DELAY), prompts.tolist()
     rngs = [generator("delayed beam search", 0, row) for row in range(len(rows))]
     beam = {"num_beams": BEAMS, "do_sample": False, "min_new_tokens": tokens}
@@ -51,14 +66,18 @@ def sides(model: GPT2LMHeadModel, prompts: torch.Tensor, tokens: int) -> dict[st
     }
 
 
-def measure(prompts: int, tokens: int, rounds: int, shape: tuple[int, int, int]) -> dict[str, object]:
+def measure(
+    prompts: int, tokens: int, rounds: int, shape: tuple[int, int, int]
+) -> dict[str, object]:
     """Tokens a second of each side in each round, in turns; the first call of each is not counted."""
     model = network(*shape)
     rng = generator("benchmark", "decoding")
     ids = torch.tensor(rng.integers(1, shape[2], (prompts, 24)))
     found = sides(model, ids, tokens)
     speeds: dict[str, list[float]] = {name: [] for name in found}
-    passes = dict.fromkeys(found, 0)  # of the network, a write: a search that draws begins anew after every sentence
+    passes = dict.fromkeys(
+        found, 0
+    )  # of the network, a write: a search that draws begins anew after every sentence
     for number in range(rounds + 1):
         for name, work in found.items():
             calls: list[None] = []
@@ -77,7 +96,9 @@ def measure(prompts: int, tokens: int, rounds: int, shape: tuple[int, int, int])
         "prompts": prompts,
         "new tokens": tokens,
         "beams": BEAMS,
-        "tokens a second": {name: [round(value, 1) for value in values] for name, values in speeds.items()},
+        "tokens a second": {
+            name: [round(value, 1) for value in values] for name, values in speeds.items()
+        },
         "forward passes": passes,
         "delayed over transformers": {
             "rounds": [round(r, 3) for r in ratios],
@@ -93,8 +114,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=48)
     options = parser.parse_args()
-    rows = [measure(8, options.tokens, options.rounds, shape) for shape in ((2, 96, 2048), (4, 256, 8192))]
-    versions = {"torch": torch.__version__, "transformers": transformers.__version__, "machine": platform.machine()}
+    rows = [
+        measure(8, options.tokens, options.rounds, shape)
+        for shape in ((2, 96, 2048), (4, 256, 8192))
+    ]
+    versions = {
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "machine": platform.machine(),
+    }
     record = {"clock": "processor seconds, one thread", "versions": versions, "rows": rows}
     print(json.dumps(record, indent=1))
     if options.json:

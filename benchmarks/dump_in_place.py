@@ -34,7 +34,9 @@ def pages() -> list[list[str]]:
     made = [write_page(SEED, number) for number in range(STREAMS * PAGES)]
     articles = "\n\n".join(page.wikitext for page in made if page.kind == "article")
     long = Page(10**9, "A long article", "article", (articles * (LONG // len(articles) + 1))[:LONG])
-    return [[page.xml for page in made[i : i + PAGES]] for i in range(0, len(made), PAGES)] + [[long.xml]]
+    return [[page.xml for page in made[i : i + PAGES]] for i in range(0, len(made), PAGES)] + [
+        [long.xml]
+    ]
 
 
 def write(target: Path, size: float) -> int:
@@ -55,7 +57,9 @@ def measured(folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "longform_lab.real_files", "dump", "."]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     before, begun, peak = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), 0
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
     while process.poll() is None:
         peak = max(peak, resident(process.pid))
         time.sleep(0.2)
@@ -66,7 +70,9 @@ def measured(folder: Path) -> dict[str, Any]:
     return {
         "put in place": process.stdout.read().split(),
         "wall seconds": round(time.monotonic() - begun, 1),
-        "processor seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
+        "processor seconds": round(
+            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1
+        ),
         "peak resident megabytes": round(peak / 1e6, 1),
     }
 
@@ -86,7 +92,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--gigabytes", type=float, default=1.0, help="of XML")
-    parser.add_argument("--folder", type=Path, help="on a disk with room for the dump and its articles")
+    parser.add_argument(
+        "--folder", type=Path, help="on a disk with room for the dump and its articles"
+    )
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=chosen.folder) as made:
@@ -98,7 +106,10 @@ def main() -> None:
         (place / "overrides.yaml").write_text("{}")
         (folder / "params.yaml").write_text("models: {}")
         size = write(folder / NAME, chosen.gigabytes * 1e9)
-        first, shards = measured(folder), sorted((folder / "data" / "raw" / "wiki").glob("shard-*.jsonl"))
+        first, shards = (
+            measured(folder),
+            sorted((folder / "data" / "raw" / "wiki").glob("shard-*.jsonl")),
+        )
         written = {shard: shard.stat().st_mtime_ns for shard in shards}
         again = measured(folder)
         told = {
@@ -109,7 +120,10 @@ def main() -> None:
             "megabytes of shards": round(sum(shard.stat().st_size for shard in shards) / 1e6, 1),
             "cores": len(os.sched_getaffinity(0)),
             "first run": first,
-            "second run": {**again, "shards written": sum(s.stat().st_mtime_ns != written[s] for s in shards)},
+            "second run": {
+                **again,
+                "shards written": sum(s.stat().st_mtime_ns != written[s] for s in shards),
+            },
         }
     text = json.dumps(told, indent=1) + "\n"
     if chosen.json:

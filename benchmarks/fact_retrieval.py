@@ -22,7 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from longform.critics.verifiability.checker import TitlesAndBm25, _best, _bm25, _scores, frozen, words
+from longform.critics.verifiability.checker import (
+    TitlesAndBm25,
+    _best,
+    _bm25,
+    _scores,
+    frozen,
+    words,
+)
 from longform.datasets.fever import PageFile
 
 WORDS, LINES, LENGTH, CLAIMS, PART = 200_000, 5, 19, 200, 1000
@@ -52,8 +59,14 @@ def made_claims(count: int, claims: int = CLAIMS) -> list[str]:
     """Claims of twelve words; every second one names a page."""
     numbers = np.random.default_rng(2).integers(count, size=claims).tolist()
     ranks = drawn([3], (claims, 12)).tolist()
-    named = (title(number) if place % 2 else f"Name{number % 997}" for place, number in enumerate(numbers))
-    return [f"{name} {' '.join(f'w{rank}' for rank in row)} ." for name, row in zip(named, ranks, strict=True)]
+    named = (
+        title(number) if place % 2 else f"Name{number % 997}"
+        for place, number in enumerate(numbers)
+    )
+    return [
+        f"{name} {' '.join(f'w{rank}' for rank in row)} ."
+        for name, row in zip(named, ranks, strict=True)
+    ]
 
 
 def resident(kind: str) -> int:
@@ -104,7 +117,9 @@ def measured(step: str, count: int, folder: Path) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if step == "write":
         frozen(folder, made_pages(count))
-        made["bytes on disk a page"] = round(sum(path.stat().st_size for path in folder.iterdir()) / count)
+        made["bytes on disk a page"] = round(
+            sum(path.stat().st_size for path in folder.iterdir()) / count
+        )
     elif step == "read":
         made |= retrieved(count, TitlesAndBm25(PageFile(folder)).pages_for)
     else:
@@ -117,7 +132,10 @@ def measured(step: str, count: int, folder: Path) -> dict[str, Any]:
         made["ms of processor a page"] = round(1000 * (time.process_time() - begun) / count, 3)
     sizes = {"resident": resident("VmRSS"), "peak": resident("VmHWM")}
     made["MB not of mapped files, at the end"] = round(resident("RssAnon") / 1e6)
-    return made | {f"kB a page, {name}": round((size - before) / count / 1000, 3) for name, size in sizes.items()}
+    return made | {
+        f"kB a page, {name}": round((size - before) / count / 1000, 3)
+        for name, size in sizes.items()
+    }
 
 
 def main() -> None:
@@ -125,7 +143,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--in-memory", action="store_true")
-    parser.add_argument("--json", type=Path, help="where the numbers are kept, beside those of other counts")
+    parser.add_argument(
+        "--json", type=Path, help="where the numbers are kept, beside those of other counts"
+    )
     parser.add_argument("--step", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -135,13 +155,26 @@ def main() -> None:
     made: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for step in ["in memory"] if chosen.in_memory else ["write", "read"]:
-            command = [sys.executable, __file__, "--pages", str(chosen.pages), "--step", step, "--folder", folder]
-            made[step] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+            command = [
+                sys.executable,
+                __file__,
+                "--pages",
+                str(chosen.pages),
+                "--step",
+                step,
+                "--folder",
+                folder,
+            ]
+            made[step] = json.loads(
+                subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+            )
     name = f"--pages {chosen.pages}{' --in-memory' if chosen.in_memory else ''}"
     print(json.dumps({name: made}, indent=1))
     if chosen.json:
         kept = json.loads(chosen.json.read_text(encoding="utf-8")) if chosen.json.is_file() else {}
-        kept["command"] = "PYTHONPATH=src python benchmarks/fact_retrieval.py, with what is named below"
+        kept["command"] = (
+            "PYTHONPATH=src python benchmarks/fact_retrieval.py, with what is named below"
+        )
         chosen.json.write_text(json.dumps({**kept, name: made}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -22,14 +22,22 @@ from longform.critics.lexical.wordnet import MEASURES, Lesk
 from longform.evaluation.order_discrimination import order_measurements
 from longform.statistics.critic import unit_scores
 from longform.statistics.resampling import generator
-from longform.text.entity_grids import Grid, folder_lexicon, grid_from_mentions, grids_from_readout, grids_to_readout
+from longform.text.entity_grids import (
+    Grid,
+    folder_lexicon,
+    grid_from_mentions,
+    grids_from_predictions,
+    grids_to_predictions,
+)
 from longform.text.lexicon import Lexicon, Taxonomy
 from longform.text.permutations import ShuffleTask
 from synthetic_world.lexicon import fit
 
 DOCUMENTS, SENTENCES, NOUNS = 1000, 11, 5  # 1,000 documents of ten sentence pairs are 10,000 pairs
 POOL = 40  # nouns that a document draws from, so that entities recur
-VOCABULARY = 3000  # nouns of a large word net that the texts use, as many as a corpus of that size has
+VOCABULARY = (
+    3000  # nouns of a large word net that the texts use, as many as a corpus of that size has
+)
 REPEATS = 3
 EXTENDED = "lesk, extended"
 TARGETS = {"word net measures": 20.0, "grids": 60.0}  # seconds
@@ -48,13 +56,19 @@ def mentions(lexicon: Lexicon) -> list[list[tuple[int, str, str]]]:
     """Five nouns a sentence, roles in turn."""
     nouns = sorted(word for word in lexicon.nouns if " " not in word)
     if len(nouns) > VOCABULARY:
-        nouns = sorted(generator("benchmark", "vocabulary").choice(nouns, VOCABULARY, replace=False).tolist())
+        nouns = sorted(
+            generator("benchmark", "vocabulary").choice(nouns, VOCABULARY, replace=False).tolist()
+        )
     return [_mentions(generator("benchmark", d), nouns) for d in range(DOCUMENTS)]
 
 
 def _mentions(rng: Any, nouns: list[str]) -> list[tuple[int, str, str]]:
     pool = rng.choice(nouns, POOL, replace=False)
-    return [(i, str(w), "SOX"[k % 3]) for i in range(SENTENCES) for k, w in enumerate(rng.choice(pool, NOUNS))]
+    return [
+        (i, str(w), "SOX"[k % 3])
+        for i in range(SENTENCES)
+        for k, w in enumerate(rng.choice(pool, NOUNS))
+    ]
 
 
 def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
@@ -70,10 +84,15 @@ def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
 def measure_lines(lexicon: Lexicon, grids: list[Grid]) -> dict[str, float]:
     """Each measure on its first run over all documents; one word net, whose walks they share, as in a run of the study."""
     taxonomy = Taxonomy(lexicon)
-    critics: dict[str, Any] = {name: measure(taxonomy=taxonomy) for name, measure in MEASURES.items() if name != "lesk"}
+    critics: dict[str, Any] = {
+        name: measure(taxonomy=taxonomy) for name, measure in MEASURES.items() if name != "lesk"
+    }
     critics |= {EXTENDED: Lesk(taxonomy), "lesk, plain": Lesk(taxonomy, extended=False)}
     fitted = {name: critic.fit(grids[:50]) for name, critic in critics.items()}
-    return {name: seconds(lambda critic=critic: unit_scores(critic, grids), 1) for name, critic in fitted.items()}
+    return {
+        name: seconds(lambda critic=critic: unit_scores(critic, grids), 1)
+        for name, critic in fitted.items()
+    }
 
 
 def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> dict[str, float]:
@@ -82,13 +101,21 @@ def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> di
     fitted, task = {"grid": transitions.fit(grids)}, [ShuffleTask()]
     return {
         "grids from mentions": seconds(
-            lambda: [grid_from_mentions(f"d{i}", "train", SENTENCES, row) for i, row in enumerate(rows)]
+            lambda: [
+                grid_from_mentions(f"d{i}", "train", SENTENCES, row) for i, row in enumerate(rows)
+            ]
         ),
-        "grids packed and unpacked": seconds(lambda: grids_from_readout(grids_to_readout(grids))),
+        "grids packed and unpacked": seconds(
+            lambda: grids_from_predictions(grids_to_predictions(grids))
+        ),
         "overlap": seconds(lambda: unit_scores(Overlap(), grids)),
-        "latent semantics, fit and score": seconds(lambda: unit_scores(LatentSemantics().fit(grids), grids)),
+        "latent semantics, fit and score": seconds(
+            lambda: unit_scores(LatentSemantics().fit(grids), grids)
+        ),
         "transitions, fit and score": seconds(lambda: unit_scores(transitions.fit(grids), grids)),
-        "transitions, 21 orders a document": seconds(lambda: order_measurements(fitted, grids, task)),
+        "transitions, 21 orders a document": seconds(
+            lambda: order_measurements(fitted, grids, task)
+        ),
         "ranking, fit on 200 documents": seconds(lambda: GridRanker().fit(grids[:200])),
     }
 
@@ -97,7 +124,9 @@ def main() -> None:
     """Measure, print, and write where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--wordnet", type=Path, help="folder of the Princeton WordNet's data.noun; the planted net if not given"
+        "--wordnet",
+        type=Path,
+        help="folder of the Princeton WordNet's data.noun; the planted net if not given",
     )
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()

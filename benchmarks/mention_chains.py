@@ -20,7 +20,18 @@ from longform.critics.coreference.score import NOBODY, KneserNeyCritic, MentionC
 from longform.documents import Chain
 from longform.statistics.resampling import generator
 
-FORMS = tuple(sorted(["M", "F", "P", "N", ".", *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46))]))
+FORMS = tuple(
+    sorted(
+        [
+            "M",
+            "F",
+            "P",
+            "N",
+            ".",
+            *(f"{p}{i}" for p in ("he", "she", "they", "who") for i in range(46)),
+        ]
+    )
+)
 NLTK_TOKENS, NLTK_QUERIES, REPEATS = 500_000, 300, 3  # of both sides, the least counts
 
 
@@ -37,7 +48,11 @@ def timed(work: Callable[[], Any], repeats: int = 1) -> tuple[Any, float]:
 def stream(name: str, tokens: int, people: bool) -> TokenStream:
     """Sticky tags of documents of about 60 tokens; each tag depends on the one before; people come back."""
     rng = generator("benchmark", name)
-    rows = generator("benchmark", "rows").dirichlet(np.full(len(FORMS), 0.05), len(FORMS)).cumsum(axis=1)
+    rows = (
+        generator("benchmark", "rows")
+        .dirichlet(np.full(len(FORMS), 0.05), len(FORMS))
+        .cumsum(axis=1)
+    )
     forms, draws = np.empty(tokens, dtype=np.int32), rng.random(tokens)
     state = 0
     for i in range(tokens):
@@ -47,14 +62,21 @@ def stream(name: str, tokens: int, people: bool) -> TokenStream:
     lengths = lengths[: np.searchsorted(np.cumsum(lengths), tokens) + 1]
     lengths[-1] -= lengths.sum() - tokens
     ends = np.cumsum(lengths)
-    entities = rng.geometric(0.7, tokens).astype(np.int32) if people else np.full(tokens, NOBODY, dtype=np.int32)
+    entities = (
+        rng.geometric(0.7, tokens).astype(np.int32)
+        if people
+        else np.full(tokens, NOBODY, dtype=np.int32)
+    )
     entities[forms == FORMS.index(".")] = NOBODY
     return TokenStream(forms, entities, np.repeat(ends - lengths, lengths), lengths)
 
 
 def chains(tokens: TokenStream) -> list[Chain]:
     """The stream as chains of strings."""
-    names = [FORMS[f] if e == NOBODY else f"{FORMS[f]}:{e}" for f, e in zip(tokens.forms, tokens.entities, strict=True)]
+    names = [
+        FORMS[f] if e == NOBODY else f"{FORMS[f]}:{e}"
+        for f, e in zip(tokens.forms, tokens.entities, strict=True)
+    ]
     ends = np.cumsum(tokens.lengths)
     return [
         Chain(str(i), "train", tuple(names[b - n : b]))
@@ -86,7 +108,10 @@ def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
 def from_strings(train: TokenStream) -> dict[str, float]:
     """Seconds to fit from chains of strings, as the pipeline does."""
     real = chains(train)
-    return {c.__name__: timed(lambda c=c: ready(c().fit(real)))[1] for c in (MentionCritic, KneserNeyCritic)}
+    return {
+        c.__name__: timed(lambda c=c: ready(c().fit(real)))[1]
+        for c in (MentionCritic, KneserNeyCritic)
+    }
 
 
 def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
@@ -112,7 +137,11 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
     mine = np.concatenate(fitted.attribute(queries))[: len(windows)]
     _, our_score_s = timed(lambda: fitted.score_tokens(test), REPEATS)
     _, our_fit_s = timed(lambda: ready(MentionCritic(forms=FORMS).fit_tokens(train)), REPEATS)
-    tokens, their_rate, our_rate = len(train.forms), len(windows) / score_s, len(test.forms) / our_score_s
+    tokens, their_rate, our_rate = (
+        len(train.forms),
+        len(windows) / score_s,
+        len(test.forms) / our_score_s,
+    )
     return {
         "tokens": float(tokens),
         "fit_ratio": fit_s / our_fit_s,
@@ -136,10 +165,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     warm = stream("warm", 2000, True)
-    ours(warm, warm)  # compiles the kernels, as every process after the first finds them compiled on disk
+    ours(
+        warm, warm
+    )  # compiles the kernels, as every process after the first finds them compiled on disk
     people, plain = (stream("train", options.tokens, p) for p in (True, False))
     people_test, plain_test = (stream("test", options.test, p) for p in (True, False))
-    found = {"tokens": options.tokens, "with_people": ours(people, people_test), "tags_only": ours(plain, plain_test)}
+    found = {
+        "tokens": options.tokens,
+        "with_people": ours(people, people_test),
+        "tags_only": ours(plain, plain_test),
+    }
     found["fit_s_from_strings"] = from_strings(people)
     cut = stream("train", NLTK_TOKENS, False)
     found["nltk"] = against_nltk(cut, plain_test)

@@ -31,13 +31,17 @@ from typing import Any
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from longform.decoding.certain_draws import Referee, calibrated
+from longform.decoding.exact_sampling import Referee, calibrated
 from longform.decoding.long_documents import Draft, Sampling, context_start, sample
 
 WINDOW, TOKENS, OVERLAP, VOCABULARY, WIDTH, LAYERS = 256, 1500, 128, 16_000, 512, 6
 BLOCK = 10  # tokens a side writes before the other's turn
 NEVER = -1  # an end token that is never drawn
-PREDICTED = {"slide_by_one": 0.95, "chunked_1": 12, "chunked_16": 47}  # prototypes, before this code was written
+PREDICTED = {
+    "slide_by_one": 0.95,
+    "chunked_1": 12,
+    "chunked_16": 47,
+}  # prototypes, before this code was written
 
 
 def make_network(layers: int = LAYERS, width: int = WIDTH) -> GPT2LMHeadModel:
@@ -58,7 +62,11 @@ def seconds(act: Callable[[], Any]) -> float:
 def positions_read(length: int, window: int, overlap: int) -> int:
     """Forward positions that sampling costs up to a length, the first token given."""
     starts = [context_start(place, window, overlap) for place in range(1, length)]
-    fresh = [place - start for place, start in enumerate(starts, 1) if place == 1 or start != starts[place - 2]]
+    fresh = [
+        place - start
+        for place, start in enumerate(starts, 1)
+        if place == 1 or start != starts[place - 2]
+    ]
     return sum(fresh) + length - 1 - len(fresh)
 
 
@@ -66,8 +74,17 @@ class Peer:
     """The loop over ``generate``; keeps its text, so that it can be timed token by token."""
 
     def __init__(self, network: GPT2LMHeadModel) -> None:
-        self.network, self.ids = network, torch.zeros(1, 3, dtype=torch.int64, device=network.device)
-        self.rule = {"do_sample": True, "top_k": 0, "top_p": 1.0, "suppress_tokens": [0], "pad_token_id": 0}
+        self.network, self.ids = (
+            network,
+            torch.zeros(1, 3, dtype=torch.int64, device=network.device),
+        )
+        self.rule = {
+            "do_sample": True,
+            "top_k": 0,
+            "top_p": 1.0,
+            "suppress_tokens": [0],
+            "pad_token_id": 0,
+        }
 
     def fill_window(self) -> None:
         """Up to the window, with the cache."""
@@ -80,7 +97,9 @@ class Peer:
 
     def _extend(self, context: torch.Tensor, tokens: int) -> None:
         exactly = {"max_new_tokens": tokens, "min_new_tokens": tokens}
-        made = self.network.generate(context, attention_mask=torch.ones_like(context), **exactly, **self.rule)
+        made = self.network.generate(
+            context, attention_mask=torch.ones_like(context), **exactly, **self.rule
+        )
         self.ids = torch.cat([self.ids, made[:, context.shape[1] :]], dim=1)
 
 
@@ -103,7 +122,10 @@ class Ours:
 def slow_sides(network: GPT2LMHeadModel, referee: Referee, calls: int) -> dict[str, float]:
     """Tokens per second of a 1,500-token document: the peer's, and slide-by-one's."""
     peer, ours, rest = Peer(network), Ours(referee, None, 1), TOKENS - WINDOW
-    opening = {"peer": seconds(peer.fill_window), "slide_by_one": seconds(lambda: ours.write(WINDOW))}
+    opening = {
+        "peer": seconds(peer.fill_window),
+        "slide_by_one": seconds(lambda: ours.write(WINDOW)),
+    }
     blocks: dict[str, list[float]] = {"peer": [], "slide_by_one": []}
     for _ in range((calls or rest) // BLOCK):
         blocks["peer"].append(seconds(lambda: peer.slide(BLOCK)))
@@ -140,7 +162,9 @@ def floors(network: GPT2LMHeadModel) -> dict[str, float]:
 def measure(calls: int, rounds: int, batches: Sequence[int]) -> dict[str, Any]:
     """All sides, their ratios to the peer, floors and predictions."""
     network = make_network()
-    ids = torch.randint(1, VOCABULARY, (WINDOW,), generator=torch.Generator().manual_seed(1)).tolist()
+    ids = torch.randint(
+        1, VOCABULARY, (WINDOW,), generator=torch.Generator().manual_seed(1)
+    ).tolist()
     found: list[Referee] = []
     calibration = seconds(lambda: found.append(calibrated(network, ids, WINDOW)))
     referee = found[0]
@@ -152,17 +176,40 @@ def measure(calls: int, rounds: int, batches: Sequence[int]) -> dict[str, Any]:
         "predicted_ratio": PREDICTED,
         "required_ratio": {"slide_by_one": 1, "chunked_1": 10, "chunked_16": 40},
         "floor_tokens_per_second": floors(network),
-        "referee": {"margin": referee.margin, "draws_decided": referee.called, "calibration_seconds": calibration},
-        "settings": {"window": WINDOW, "tokens": TOKENS, "context_overlap": OVERLAP, "calls": calls, "rounds": rounds},
-        "platform": {"torch": torch.__version__, "machine": platform.machine(), "threads": torch.get_num_threads()},
+        "referee": {
+            "margin": referee.margin,
+            "draws_decided": referee.called,
+            "calibration_seconds": calibration,
+        },
+        "settings": {
+            "window": WINDOW,
+            "tokens": TOKENS,
+            "context_overlap": OVERLAP,
+            "calls": calls,
+            "rounds": rounds,
+        },
+        "platform": {
+            "torch": torch.__version__,
+            "machine": platform.machine(),
+            "threads": torch.get_num_threads(),
+        },
     }
 
 
 def main() -> None:
     """Measure and write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=int, default=200, help="timed tokens past the window on the slow sides; 0: all")
-    parser.add_argument("--rounds", type=int, default=2, help="whole documents on the chunked sides")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--calls",
+        type=int,
+        default=200,
+        help="timed tokens past the window on the slow sides; 0: all",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=2, help="whole documents on the chunked sides"
+    )
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()

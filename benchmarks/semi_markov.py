@@ -29,7 +29,11 @@ from longform.hsmm.compiled import Workspace
 from longform.hsmm.gradient import LogPartition
 from longform.statistics.resampling import generator
 
-TOKENS, DURATIONS, ROWS = 375, 11, 2_000  # deng2022's mean length and K; a table that stays in cache for both sides
+TOKENS, DURATIONS, ROWS = (
+    375,
+    11,
+    2_000,
+)  # deng2022's mean length and K; a table that stays in cache for both sides
 STATES = (50, 100, 200, 400, 800)
 PEER_BATCHES = (1, 2, 4, 8)  # deng2022 trains on 8 sequences at once
 CLASS_LIMIT = 2e9  # bytes of torch-struct's first product that this benchmark is willing to ask for
@@ -48,15 +52,28 @@ class Case:
     def random(cls, states: int, sequences: int) -> Case:
         """Random tables, the same for both sides."""
         draw = generator("semi-Markov benchmark", states)
-        tables = (draw.standard_normal((states, states)), draw.standard_normal((ROWS, states)) - np.log(ROWS))
-        log_transitions, log_joint = (torch.from_numpy(t.astype(np.float32)).log_softmax(1) for t in tables)
+        tables = (
+            draw.standard_normal((states, states)),
+            draw.standard_normal((ROWS, states)) - np.log(ROWS),
+        )
+        log_transitions, log_joint = (
+            torch.from_numpy(t.astype(np.float32)).log_softmax(1) for t in tables
+        )
         overhanging = np.add.outer(np.arange(TOKENS), np.arange(1, DURATIONS + 1)) > TOKENS
         rows = draw.integers(0, ROWS, (sequences, TOKENS, DURATIONS)).astype(np.int32)
-        return cls(log_transitions, log_joint, [np.where(overhanging, -1, r).astype(np.int32) for r in rows])
+        return cls(
+            log_transitions,
+            log_joint,
+            [np.where(overhanging, -1, r).astype(np.int32) for r in rows],
+        )
 
     def to(self, device: torch.device) -> Case:
         """The same case with its tables on a device."""
-        return replace(self, log_transitions=self.log_transitions.to(device), log_joint=self.log_joint.to(device))
+        return replace(
+            self,
+            log_transitions=self.log_transitions.to(device),
+            log_joint=self.log_joint.to(device),
+        )
 
 
 Gradients = tuple[float, torch.Tensor, torch.Tensor]
@@ -94,13 +111,17 @@ def tuned(case: Case, batch: int) -> Gradients:
     moved = []
     for t in range(TOKENS):
         moved.append(LogSemiring.sum(LogSemiring.times(ended[:, None, :], transitions.t()[None])))
-        parts = [LogSemiring.times(moved[t - k], columns[t - k][k]) for k in range(min(DURATIONS, t + 1))]
+        parts = [
+            LogSemiring.times(moved[t - k], columns[t - k][k]) for k in range(min(DURATIONS, t + 1))
+        ]
         ended = LogSemiring.sum(torch.stack(parts, dim=-1))
     return _differentiated(LogSemiring.sum(ended).sum(), transitions, joint)
 
 
 def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
-    transitions, joint = (t.clone().requires_grad_(True) for t in (case.log_transitions, case.log_joint))
+    transitions, joint = (
+        t.clone().requires_grad_(True) for t in (case.log_transitions, case.log_joint)
+    )
     device = joint.device
     index = torch.from_numpy(np.stack(case.indices[:batch])).long().to(device)
     emitted = joint[index.clamp(min=0)].masked_fill((index < 0)[..., None], -1e9)
@@ -109,7 +130,9 @@ def _leaves(case: Case, batch: int) -> tuple[torch.Tensor, ...]:
     return transitions, joint, emitted, start
 
 
-def _differentiated(total: torch.Tensor, transitions: torch.Tensor, joint: torch.Tensor) -> Gradients:
+def _differentiated(
+    total: torch.Tensor, transitions: torch.Tensor, joint: torch.Tensor
+) -> Gradients:
     total.backward()
     return float(total.detach()), transitions.grad, joint.grad
 
@@ -128,7 +151,9 @@ def own_class(case: Case, batch: int) -> Gradients:
 def agreement(left: Gradients, right: Gradients) -> float:
     """Largest relative distance of value and gradients (gradients relative to their largest entry)."""
     gaps = [abs(left[0] - right[0]) / abs(right[0])]
-    gaps += [float((a - b).abs().max() / b.abs().max()) for a, b in zip(left[1:], right[1:], strict=True)]
+    gaps += [
+        float((a - b).abs().max() / b.abs().max()) for a, b in zip(left[1:], right[1:], strict=True)
+    ]
     return max(gaps)
 
 
@@ -228,10 +253,14 @@ def measure(states: int, *, machine: Machine, batch: int, rounds: int) -> Row:
     for _ in range(rounds):
         for side, size in runs.items():
             extra = (workspace,) if side is ours else ()
-            speeds[side].append(size * TOKENS / seconds(lambda side=side, size=size, x=extra: side(case, size, *x)))
+            speeds[side].append(
+                size * TOKENS / seconds(lambda side=side, size=size, x=extra: side(case, size, *x))
+            )
     medians = {side: statistics.median(values) for side, values in speeds.items()}
     operations, moved, floor = machine.floor(states, batch)
-    product = 4.0 * 256 * (DURATIONS * states) ** 3  # its first merge: 512 padded positions, (KC)^3 products a pair
+    product = (
+        4.0 * 256 * (DURATIONS * states) ** 3
+    )  # its first merge: 512 padded positions, (KC)^3 products a pair
     return Row(
         states=states,
         ratio=medians[ours] / medians[lean],
@@ -271,14 +300,19 @@ def _class_speed(case: Case, chart: float) -> float | None:
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:
     """Measure every number of states in turn."""
     machine = Machine.measured()
-    print(f"one thread: {machine.flops / 1e9:.0f} GFLOP/s, {machine.bandwidth / 1e9:.1f} GB/s", file=sys.stderr)
+    print(
+        f"one thread: {machine.flops / 1e9:.0f} GFLOP/s, {machine.bandwidth / 1e9:.1f} GB/s",
+        file=sys.stderr,
+    )
     for states in arguments.states:
         yield measure(states, machine=machine, batch=arguments.batch, rounds=arguments.rounds)
 
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per number of states")
     parser.add_argument("--states", type=int, nargs="+", default=list(STATES))
     parser.add_argument("--batch", type=int, default=64, help="our sequences per scan")

@@ -61,14 +61,20 @@ def read_treebank(path: Path) -> list[GoldText]:
     """
     blocks = [block for block in re.split(r"\n[ \t]*\n", read_text(path)) if "# text = " in block]
     if not blocks:
-        raise BadInput(f"{path}: no sentence with '# text = '; give the folder of a Universal Dependencies treebank")
+        raise BadInput(
+            f"{path}: no sentence with '# text = '; give the folder of a Universal Dependencies treebank"
+        )
     marked = any(block.startswith("# newdoc") or "\n# newdoc" in block for block in blocks)
     documents: list[list[tuple[list[str], list[str]]]] = []
     glue = ""
     for number, block in enumerate(blocks):
         lines = block.strip("\n").split("\n")
-        text = next(line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")).strip()
-        begins = any(line.startswith("# newdoc") for line in lines) if marked else number % BLOCK == 0
+        text = next(
+            line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")
+        ).strip()
+        begins = (
+            any(line.startswith("# newdoc") for line in lines) if marked else number % BLOCK == 0
+        )
         if begins or not documents:
             documents.append([])
         if not documents[-1] or any(line.startswith("# newpar") for line in lines):
@@ -119,7 +125,11 @@ def measure(texts: Sequence[GoldText], split: Splitter, running: bool) -> Counts
     rows_of_sentences, rows_of_ends = [], []
     seconds, characters, altered = 0.0, 0, 0
     for text in texts:
-        gold_parts = [[s for paragraph in text.paragraphs for s in paragraph]] if running else text.paragraphs
+        gold_parts = (
+            [[s for paragraph in text.paragraphs for s in paragraph]]
+            if running
+            else text.paragraphs
+        )
         parts = [" ".join(text.paragraph_texts())] if running else text.paragraph_texts()
         of_sentences, of_ends = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
         for part, gold_sentences in zip(parts, gold_parts, strict=True):
@@ -130,7 +140,10 @@ def measure(texts: Sequence[GoldText], split: Splitter, running: bool) -> Counts
             predicted, gold = ends_of(pieces), ends_of(gold_sentences)
             altered += not predicted or predicted[-1] != gold[-1]
             of_ends += len({*predicted} & {*gold}), len(predicted), len(gold)
-            spans, gold_spans = {*itertools.pairwise([0, *predicted])}, {*itertools.pairwise([0, *gold])}
+            spans, gold_spans = (
+                {*itertools.pairwise([0, *predicted])},
+                {*itertools.pairwise([0, *gold])},
+            )
             of_sentences += len(spans & gold_spans), len(spans), len(gold_spans)
         rows_of_sentences.append(of_sentences)
         rows_of_ends.append(of_ends)
@@ -245,7 +258,11 @@ def bad_starts(path: Path) -> dict[str, int]:
         num_texts += 1
         num_sentences += len(pieces)
         num_bad += sum(piece[0] in ",;:)]" for piece in pieces)
-    return {"texts": num_texts, "sentences": num_sentences, "begin_with_a_comma_or_the_like": num_bad}
+    return {
+        "texts": num_texts,
+        "sentences": num_sentences,
+        "begin_with_a_comma_or_the_like": num_bad,
+    }
 
 
 def compare(treebanks: dict[str, list[GoldText]], running: bool) -> dict[str, Any]:
@@ -256,21 +273,31 @@ def compare(treebanks: dict[str, list[GoldText]], running: bool) -> dict[str, An
         if split is None:
             result[name] = {"what": what}
             continue
-        split(treebanks[next(iter(treebanks))][0].paragraph_texts()[0])  # what is loaded late is loaded now
+        split(
+            treebanks[next(iter(treebanks))][0].paragraph_texts()[0]
+        )  # what is loaded late is loaded now
         by_treebank = {bank: measure(texts, split, running) for bank, texts in treebanks.items()}
         pooled[name] = np.concatenate([counts.sentences for counts in by_treebank.values()])
         ends = np.concatenate([counts.ends for counts in by_treebank.values()])
         seconds = sum(counts.seconds for counts in by_treebank.values())
         result[name] = {
             "what": what,
-            "sentences": {bank: round(float(f1(c.sentences.sum(0))), 4) for bank, c in by_treebank.items()},
+            "sentences": {
+                bank: round(float(f1(c.sentences.sum(0))), 4) for bank, c in by_treebank.items()
+            },
             "pooled": round(float(f1(pooled[name].sum(0))), 4),
             "pooled_ends": round(float(f1(ends.sum(0))), 4),
-            "characters_per_s": round(sum(counts.characters for counts in by_treebank.values()) / seconds),
+            "characters_per_s": round(
+                sum(counts.characters for counts in by_treebank.values()) / seconds
+            ),
             "altered_texts": sum(counts.altered for counts in by_treebank.values()),
         }
-    rows = generator("benchmark", "sentences").integers(len(pooled[OURS]), size=(RESAMPLES, len(pooled[OURS])))
-    redrawn = {name: f1(np.array([counts[row].sum(0) for row in rows])) for name, counts in pooled.items()}
+    rows = generator("benchmark", "sentences").integers(
+        len(pooled[OURS]), size=(RESAMPLES, len(pooled[OURS]))
+    )
+    redrawn = {
+        name: f1(np.array([counts[row].sum(0) for row in rows])) for name, counts in pooled.items()
+    }
     for name in pooled.keys() - {OURS}:
         low, high = np.quantile(redrawn[OURS] - redrawn[name], [0.025, 0.975])
         result[name]["ours_minus_this"] = [round(float(low), 4), round(float(high), 4)]
@@ -301,10 +328,16 @@ def show(result: dict[str, Any], treebanks: Sequence[str]) -> None:
 def main() -> None:
     """Print the comparison, and write it to a file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folders", nargs="*", type=Path, help="folders of UD treebanks (*-ud-PART.conllu)")
+    parser.add_argument(
+        "folders", nargs="*", type=Path, help="folders of UD treebanks (*-ud-PART.conllu)"
+    )
     parser.add_argument("--part", default="test", choices=("train", "dev", "test"))
     parser.add_argument(
-        "--texts", nargs="*", type=Path, default=[], help="files of texts whose sentences are looked at"
+        "--texts",
+        nargs="*",
+        type=Path,
+        default=[],
+        help="files of texts whose sentences are looked at",
     )
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     arguments = parser.parse_args()
@@ -313,7 +346,9 @@ def main() -> None:
         for file in sorted(folder.glob(f"*-ud-{arguments.part}.conllu")):
             treebanks[folder.name.removeprefix("UD_English-")] = read_treebank(file)
     if not treebanks and not arguments.texts:
-        raise SystemExit(f"no *-ud-{arguments.part}.conllu in {[str(f) for f in arguments.folders]}; clone a treebank")
+        raise SystemExit(
+            f"no *-ud-{arguments.part}.conllu in {[str(f) for f in arguments.folders]}; clone a treebank"
+        )
     sizes = {}
     for name, texts in treebanks.items():
         num_sentences = sum(len(paragraph) for text in texts for paragraph in text.paragraphs)

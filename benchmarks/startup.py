@@ -31,11 +31,20 @@ def calls() -> list[tuple[str, str]]:
     from longform_lab.experiment import Experiment
     from tests.shape import entries
 
-    found = [(_stage(place), f"longform.{code.replace('/', '.')}") for place, code, *_ in entries(Experiment(ROOT))]
+    found = [
+        (_stage(place), f"longform.{code.replace('/', '.')}")
+        for place, code, *_ in entries(Experiment(ROOT))
+    ]
     for path in sorted((ROOT / "experiments").glob("*/params.yaml")):
         for entry in read_yaml(path)["reports"].values():
-            codes = {entry.get("code"), *(exhibit.get("code") for exhibit in entry["exhibits"].values())}
-            found += [("report", f"longform.{code.replace('/', '.')}") for code in sorted(filter(None, codes))]
+            codes = {
+                entry.get("code"),
+                *(exhibit.get("code") for exhibit in entry["exhibits"].values()),
+            }
+            found += [
+                ("report", f"longform.{code.replace('/', '.')}")
+                for code in sorted(filter(None, codes))
+            ]
     return found
 
 
@@ -48,14 +57,16 @@ def _stage(place: str) -> str:
         return "generate" if place.endswith("sampling") else "tokenizer"
     if "critics" not in rest:
         return "language_model"
-    return {"train": "train", "readings": "read", "scores": "score"}[rest[2]]
+    return {"train": "train", "predictions": "read", "scores": "score"}[rest[2]]
 
 
 def spent(work: list[str]) -> float:
     """CPU seconds of a child process that imports these modules."""
     code = "; ".join(f"import {name}" for name in work)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.DEVNULL, env=os.environ)
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, stderr=subprocess.DEVNULL, env=os.environ
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -88,7 +99,9 @@ def main() -> None:
     if chosen.calls:
         print(json.dumps(calls()))
         return
-    listed = subprocess.run([sys.executable, "-m", "benchmarks.startup", "--calls"], check=True, capture_output=True)
+    listed = subprocess.run(
+        [sys.executable, "-m", "benchmarks.startup", "--calls"], check=True, capture_output=True
+    )
     pairs = [(stage, module) for stage, module in json.loads(listed.stdout)]
     fresh = {pair: spent([_runner(pair[0]), pair[1]]) for pair in set(pairs)}
     libraries = spent(list(LIBRARIES))

@@ -44,14 +44,40 @@ def words(count: int) -> list[str]:
     """Pronounceable invented words, so that subword tokens behave as in English."""
     rng = generator("benchmark", "words")
     onsets, vowels, codas = (
-        ["b", "c", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "st", "tr", "pl", "sh"],
+        [
+            "b",
+            "c",
+            "d",
+            "f",
+            "g",
+            "h",
+            "k",
+            "l",
+            "m",
+            "n",
+            "p",
+            "r",
+            "s",
+            "t",
+            "v",
+            "w",
+            "st",
+            "tr",
+            "pl",
+            "sh",
+        ],
         list("aeiou"),
         ["", "n", "r", "s", "t", "l"],
     )
     made: dict[str, None] = {}
     while len(made) < count:
         syllables = int(rng.integers(1, 4))
-        made["".join(rng.choice(onsets) + rng.choice(vowels) + rng.choice(codas) for _ in range(syllables))] = None
+        made[
+            "".join(
+                rng.choice(onsets) + rng.choice(vowels) + rng.choice(codas)
+                for _ in range(syllables)
+            )
+        ] = None
     return list(made)
 
 
@@ -72,7 +98,9 @@ def make_pairs(count: int, context: int, vocabulary: Sequence[str]) -> list[tupl
     return pairs
 
 
-def make_tokenizer(texts: Sequence[str], size: int, sentencepiece: bool = False) -> PreTrainedTokenizerFast:
+def make_tokenizer(
+    texts: Sequence[str], size: int, sentencepiece: bool = False
+) -> PreTrainedTokenizerFast:
     """A byte-level BPE or a sentencepiece-like unigram tokenizer of the texts."""
     tokenizer = Tokenizer(models.Unigram() if sentencepiece else models.BPE())
     if sentencepiece:
@@ -85,7 +113,9 @@ def make_tokenizer(texts: Sequence[str], size: int, sentencepiece: bool = False)
         tokenizer.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=[END], show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
-    ends = {"eos_token": END, "bos_token": END, "pad_token": END} | ({"unk_token": "<unk>"} if sentencepiece else {})
+    ends = {"eos_token": END, "bos_token": END, "pad_token": END} | (
+        {"unk_token": "<unk>"} if sentencepiece else {}
+    )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
 
 
@@ -126,7 +156,10 @@ def engine_scores(
     items = tuple(pair(i, {"first": [one], "second": [two]}) for i, (one, two) in enumerate(pairs))
     suite = Suite("benchmark", "sum", ("(1;%first%) > (1;%second%)",), items)
     encoder = Encoder(tokenizer, "legacy_none", "literal")
-    return [np.concatenate(read) for read in condition_bits([suite], encoder, open_reader(network, budget, share))]
+    return [
+        np.concatenate(read)
+        for read in condition_bits([suite], encoder, open_reader(network, budget, share))
+    ]
 
 
 def alternated(
@@ -161,7 +194,9 @@ def best_batch(scorer: IncrementalLMScorer, texts: Sequence[str]) -> tuple[int, 
         start = time.process_time()
         minicons_scores(scorer, texts, batch)
         speeds[batch] = len(texts) / (time.process_time() - start)
-    return max(speeds, key=lambda size: speeds[size]), {str(size): round(speed, 1) for size, speed in speeds.items()}
+    return max(speeds, key=lambda size: speeds[size]), {
+        str(size): round(speed, 1) for size, speed in speeds.items()
+    }
 
 
 def speed(
@@ -182,7 +217,10 @@ def speed(
         name: [theirs / ours for theirs, ours in zip(seconds["minicons"], times, strict=True)]
         for name, times in seconds.items()
     }
-    agree = {name: int((decisions(scores) == decisions(said["minicons"])).sum()) for name, scores in said.items()}
+    agree = {
+        name: int((decisions(scores) == decisions(said["minicons"])).sum())
+        for name, scores in said.items()
+    }
     furthest = {
         name: max(float(np.abs(a - b).max()) for a, b in zip(scores, said["minicons"], strict=True))
         for name, scores in said.items()
@@ -206,7 +244,9 @@ def equality(texts: Sequence[str]) -> dict[str, float]:
     for name, sentencepiece in (("byte-level BPE", False), ("sentencepiece unigram", True)):
         tokenizer = make_tokenizer(texts, 1000, sentencepiece)
         network = make_network(len(tokenizer), 64, 2)
-        theirs = minicons_scores(IncrementalLMScorer(network, "cpu", tokenizer=tokenizer), texts, 10)
+        theirs = minicons_scores(
+            IncrementalLMScorer(network, "cpu", tokenizer=tokenizer), texts, 10
+        )
         ours = engine_scores(network, tokenizer, texts, True, 2048)
         found[name] = max(float(np.abs(a - b).max()) for a, b in zip(ours, theirs, strict=True))
     return found
@@ -217,9 +257,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--pairs", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=4, help="parts of the pairs; the engines take turns on each")
-    parser.add_argument("--sample", type=int, default=200, help="texts on which minicons chooses its batch size")
-    parser.add_argument("--context", type=int, default=100, help="shared words of the long-context pairs")
+    parser.add_argument(
+        "--rounds", type=int, default=4, help="parts of the pairs; the engines take turns on each"
+    )
+    parser.add_argument(
+        "--sample", type=int, default=200, help="texts on which minicons chooses its batch size"
+    )
+    parser.add_argument(
+        "--context", type=int, default=100, help="shared words of the long-context pairs"
+    )
     chosen = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
@@ -228,13 +274,22 @@ def main() -> None:
     long = make_pairs(max(chosen.pairs // 20, 10), chosen.context, vocabulary)
     tokenizer = make_tokenizer([text for both in short for text in both] + vocabulary, VOCABULARY)
     found: dict[str, object] = {
-        "machine": {"processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads()},
-        "versions": {name: importlib.metadata.version(name) for name in ("torch", "transformers", "minicons")},
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "threads": torch.get_num_threads(),
+        },
+        "versions": {
+            name: importlib.metadata.version(name) for name in ("torch", "transformers", "minicons")
+        },
     }
     parts: dict[str, Callable[[], object]] = {
-        "equality on 200 texts, bits": lambda: equality([text for both in short[:100] for text in both]),
+        "equality on 200 texts, bits": lambda: equality(
+            [text for both in short[:100] for text in both]
+        ),
         "short pairs": lambda: speed(short, tokenizer, chosen.rounds, chosen.sample),
-        "long shared contexts": lambda: speed(long, tokenizer, chosen.rounds, min(chosen.sample, len(long))),
+        "long shared contexts": lambda: speed(
+            long, tokenizer, chosen.rounds, min(chosen.sample, len(long))
+        ),
     }
     for name, measure in parts.items():  # written after each, since the whole takes minutes
         found[name] = measure()

@@ -30,7 +30,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ctm_files import read_corpus, read_model, read_settings, write_corpus, write_settings
+from benchmarks.ctm_files import (
+    read_corpus,
+    read_model,
+    read_settings,
+    write_corpus,
+    write_settings,
+)
 from longform.critics.topics.kernels import NEWTON_STEPS
 from longform.critics.topics.model import (
     RELEASED,
@@ -47,7 +53,9 @@ from longform.documents import Document, Section
 from longform.statistics.resampling import generator
 
 
-def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50) -> TermCounts:
+def simulated(
+    documents: int, *, length: int = 200, terms: int = 5000, topics: int = 50
+) -> TermCounts:
     """Documents of a known correlated topic model: sparse topics, correlated in blocks of five."""
     rng = generator("topic benchmark", documents, length, terms, topics)
     beta = rng.dirichlet(np.full(terms, 0.02), topics)
@@ -61,7 +69,9 @@ def simulated(documents: int, *, length: int = 200, terms: int = 5000, topics: i
 def from_texts(path: Path) -> TermCounts:
     """Lower-cased words with five occurrences or more, in at most half of the documents; one document a line."""
     lines = [line.lower() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    documents = [Document(f"line-{i}", "train", (Section(None, line),)) for i, line in enumerate(lines)]
+    documents = [
+        Document(f"line-{i}", "train", (Section(None, line),)) for i, line in enumerate(lines)
+    ]
     return count_terms(documents, build_vocabulary(documents, stop_words=()))[0]
 
 
@@ -83,7 +93,13 @@ def ours(counts: TermCounts, start: TopicModel, settings: TopicSettings) -> dict
     wall, processor = np.diff(stamps, axis=0).T.tolist()
     name = f"longform {settings.floats}"
     bounds, rounds = [step.bound for step in steps], [step.rounds for step in steps]
-    return {"program": name, "seconds": wall, "cpu_seconds": processor, "elbo": bounds, "rounds": rounds}
+    return {
+        "program": name,
+        "seconds": wall,
+        "cpu_seconds": processor,
+        "elbo": bounds,
+        "rounds": rounds,
+    }
 
 
 def original(binary: Path, files: tuple[Path, Path], topics: int, start: str) -> dict[str, Any]:
@@ -91,10 +107,20 @@ def original(binary: Path, files: tuple[Path, Path], topics: int, start: str) ->
     corpus, settings = files
     with tempfile.TemporaryDirectory() as folder:
         begin, before = time.perf_counter(), processor_of_children()
-        command = [str(binary), "est", str(corpus), str(topics), start, f"{folder}/out", str(settings)]
+        command = [
+            str(binary),
+            "est",
+            str(corpus),
+            str(topics),
+            start,
+            f"{folder}/out",
+            str(settings),
+        ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         wall, processor = time.perf_counter() - begin, processor_of_children() - before
-        rows = [line.split() for line in Path(folder, "out", "likelihood.dat").read_text().splitlines()]
+        rows = [
+            line.split() for line in Path(folder, "out", "likelihood.dat").read_text().splitlines()
+        ]
     shares = {"seconds": [wall / len(rows)], "cpu_seconds": [processor / len(rows)]}
     return {"program": "original", **shares, "elbo": [float(row[1]) for row in rows]}
 
@@ -130,9 +156,15 @@ def gensim_mark(counts: TermCounts, topics: int) -> dict[str, Any]:
     corpus = [list(zip(t.tolist(), n.tolist(), strict=True)) for t, n in counts.rows()]
     names = {term: str(term) for term in range(counts.size)}
     begin = time.perf_counter()
-    model = LdaModel(corpus, topics, names, passes=1, chunksize=len(corpus), eval_every=None, random_state=1)
+    model = LdaModel(
+        corpus, topics, names, passes=1, chunksize=len(corpus), eval_every=None, random_state=1
+    )
     seconds = time.perf_counter() - begin
-    return {"program": "gensim LDA, variational pass", "seconds": [seconds], "lda_bound": float(model.bound(corpus))}
+    return {
+        "program": "gensim LDA, variational pass",
+        "seconds": [seconds],
+        "lda_bound": float(model.bound(corpus)),
+    }
 
 
 def floor(counts: TermCounts, topics: int, rounds: Iterable[float]) -> dict[str, float]:
@@ -146,20 +178,30 @@ def floor(counts: TermCounts, topics: int, rounds: Iterable[float]) -> dict[str,
     for _ in range(5):
         side @ side
     peak = 5 * 2 * len(side) ** 3 / (time.process_time() - begin)
-    per_round = 4 * len(counts.terms) * topics + len(counts) * (NEWTON_STEPS + 1) * 2 * (topics - 1) ** 2
+    per_round = (
+        4 * len(counts.terms) * topics + len(counts) * (NEWTON_STEPS + 1) * 2 * (topics - 1) ** 2
+    )
     work = per_round * statistics.fmean(rounds)
     return {"gigaflop": work / 1e9, "gigaflop_per_second": peak / 1e9, "seconds": work / peak}
 
 
-def measure(counts: TermCounts, topics: int, options: argparse.Namespace, settings: TopicSettings) -> dict[str, Any]:
+def measure(
+    counts: TermCounts, topics: int, options: argparse.Namespace, settings: TopicSettings
+) -> dict[str, Any]:
     """All programs at one number of topics, alternated; medians over iterations and repeats."""
     start = seeded_model(counts, topics=topics, seed=RELEASED_SEED)
     if options.start != "seed":
         start = read_model(options.start)
-    expectation(counts.take(np.arange(min(2, len(counts)))), start, settings)  # compile before the clock runs
+    expectation(
+        counts.take(np.arange(min(2, len(counts)))), start, settings
+    )  # compile before the clock runs
     runs: list[Callable[[], dict[str, Any]]] = [lambda: ours(counts, start, settings)]
     if options.original:
-        runs.append(lambda: original(options.original, (options.corpus, options.settings), topics, options.start))
+        runs.append(
+            lambda: original(
+                options.original, (options.corpus, options.settings), topics, options.start
+            )
+        )
     found = [run() for _ in range(options.repeats) for run in runs]
     if find_spec("tomotopy") and not options.no_marks:
         found.append(tomotopy_mark(counts, topics, sweeps=3))
@@ -167,7 +209,12 @@ def measure(counts: TermCounts, topics: int, options: argparse.Namespace, settin
         found.append(gensim_mark(counts, topics))
     programs = summed(found)
     bound = floor(counts, topics, found[0]["rounds"])
-    return {"topics": topics, "programs": programs, "original_over_ours": speed_ratio(programs), "floor": bound}
+    return {
+        "topics": topics,
+        "programs": programs,
+        "original_over_ours": speed_ratio(programs),
+        "floor": bound,
+    }
 
 
 def summed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -181,7 +228,11 @@ def summed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
             for kind in ("seconds", "cpu_seconds")
             if kind in same[0]
         }
-        extra = {key: value for key, value in same[-1].items() if key not in ("program", "seconds", "cpu_seconds")}
+        extra = {
+            key: value
+            for key, value in same[-1].items()
+            if key not in ("program", "seconds", "cpu_seconds")
+        }
         rows.append({"program": name, **times, "repeats": len(same), **extra})
     return rows
 
@@ -198,7 +249,9 @@ def show(result: dict[str, Any]) -> None:
         print(f"M = {block['topics']}   floor {block['floor']['seconds']:.4f} s per iteration")
         for row in block["programs"]:
             bound = f"ELBO {row['elbo'][-1]:.1f}" if "elbo" in row else ""
-            print(f"  {row['program']:38s} {row['seconds_per_iteration']:9.4f} s per iteration  {bound}")
+            print(
+                f"  {row['program']:38s} {row['seconds_per_iteration']:9.4f} s per iteration  {bound}"
+            )
         ratio = speed_ratio(block["programs"])
         if ratio:
             print(f"  original / ours, processor seconds per iteration: {ratio:.1f}")
@@ -206,21 +259,37 @@ def show(result: dict[str, Any]) -> None:
 
 def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--corpus", type=Path, help="corpus file of the original program; default simulated documents")
-    parser.add_argument(
-        "--settings", type=Path, help="settings file of the original program; default the shipped values"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--texts", type=Path, help="in place of --corpus: a file of one document a line")
-    parser.add_argument("--start", default="seed", help="'seed', or the prefix of model files to start from")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        help="corpus file of the original program; default simulated documents",
+    )
+    parser.add_argument(
+        "--settings",
+        type=Path,
+        help="settings file of the original program; default the shipped values",
+    )
+    parser.add_argument(
+        "--texts", type=Path, help="in place of --corpus: a file of one document a line"
+    )
+    parser.add_argument(
+        "--start", default="seed", help="'seed', or the prefix of model files to start from"
+    )
     parser.add_argument("--topics", type=int, nargs="+", default=[50, 100])
-    parser.add_argument("--iterations", type=int, help="exactly so many EM iterations; default 3, or --settings")
+    parser.add_argument(
+        "--iterations", type=int, help="exactly so many EM iterations; default 3, or --settings"
+    )
     parser.add_argument("--documents", type=int, default=500, help="simulated documents")
     parser.add_argument("--floats", choices=["float32", "float64"], default="float32")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--original", type=Path, help="binary of the original program, to alternate with")
+    parser.add_argument(
+        "--original", type=Path, help="binary of the original program, to alternate with"
+    )
     parser.add_argument("--no-marks", action="store_true", help="leave tomotopy and gensim out")
     return parser.parse_args(arguments)
 
@@ -228,9 +297,13 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
     """Measure and print."""
     options = options_of(arguments)
-    settings = read_settings(options.settings) if options.settings else replace(RELEASED, em_iterations=3)
+    settings = (
+        read_settings(options.settings) if options.settings else replace(RELEASED, em_iterations=3)
+    )
     if options.iterations:
-        settings = replace(settings, em_iterations=options.iterations, em_tolerance=1e-12)  # no early stop
+        settings = replace(
+            settings, em_iterations=options.iterations, em_tolerance=1e-12
+        )  # no early stop
     settings = replace(settings, floats=options.floats, threads=options.threads)
     with tempfile.TemporaryDirectory() as folder:
         counts = corpus_of(options)

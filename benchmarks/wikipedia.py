@@ -24,9 +24,7 @@ from typing import Any
 READERS = ("ours", "gensim", "ours_two_workers")
 ARTICLES = 6_000_000  # English Wikipedia, to which the hours are projected
 CORES = (1, 16, 64)
-SHARDS = (
-    4  # of the dump made here, so that two workers share it; real shards are larger still, and each starts a parser
-)
+SHARDS = 4  # of the dump made here, so that two workers share it; real shards are larger still, and each starts a parser
 NAMESPACE = b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n'  # gensim refuses a dump without one
 
 
@@ -47,10 +45,17 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("dump", type=Path)
-    parser.add_argument("--copies", type=int, default=1, help="repeat the dump's pages, under new ids, this many times")
+    parser.add_argument(
+        "--copies",
+        type=int,
+        default=1,
+        help="repeat the dump's pages, under new ids, this many times",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--readers", nargs="+", choices=READERS, default=list(READERS))
-    parser.add_argument("--memory", action="store_true", help="sample resident memory (costs a little time)")
+    parser.add_argument(
+        "--memory", action="store_true", help="sample resident memory (costs a little time)"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--reader", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
@@ -58,7 +63,9 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def multiplied(source: Path, target: Path, copies: int, pages_per_stream: int = 100) -> tuple[Path, int]:
+def multiplied(
+    source: Path, target: Path, copies: int, pages_per_stream: int = 100
+) -> tuple[Path, int]:
     """The dump's pages, some times over, as a multistream dump; and the bytes of XML in it."""
     from longform.datasets.wikipedia.dump import Shard, raw_pages
 
@@ -79,14 +86,20 @@ def multiplied(source: Path, target: Path, copies: int, pages_per_stream: int = 
     return target, size
 
 
-def _round(dump: Path, place: Path, shard_bytes: int, options: argparse.Namespace) -> dict[str, Any]:
+def _round(
+    dump: Path, place: Path, shard_bytes: int, options: argparse.Namespace
+) -> dict[str, Any]:
     return {
-        reader: _measured(reader, dump, place / f"out-{reader}-{time.monotonic_ns()}", shard_bytes, options.memory)
+        reader: _measured(
+            reader, dump, place / f"out-{reader}-{time.monotonic_ns()}", shard_bytes, options.memory
+        )
         for reader in options.readers
     }
 
 
-def _measured(reader: str, dump: Path, folder: Path, shard_bytes: int, memory: bool) -> dict[str, Any]:
+def _measured(
+    reader: str, dump: Path, folder: Path, shard_bytes: int, memory: bool
+) -> dict[str, Any]:
     command = [
         sys.executable,
         __file__,
@@ -105,7 +118,10 @@ def _measured(reader: str, dump: Path, folder: Path, shard_bytes: int, memory: b
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{reader} failed with status {status}; its message stands above")
-    cost = {"wall_seconds": time.monotonic() - started, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+    cost = {
+        "wall_seconds": time.monotonic() - started,
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
+    }
     return json.loads(output.splitlines()[-1]) | cost | ({"peak_memory_mb": peak} if memory else {})
 
 
@@ -116,12 +132,19 @@ def _peak_memory(process: subprocess.Popen[bytes]) -> float:
     peak = 0
     while not _ended(process):
         try:
-            tree = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+            tree = [
+                psutil.Process(process.pid),
+                *psutil.Process(process.pid).children(recursive=True),
+            ]
             resident = {one.pid: one.memory_info().rss for one in tree}
-            parsers = {one.ppid(): one.pid for one in tree if "wikipedia_parser" in " ".join(one.cmdline())}
+            parsers = {
+                one.ppid(): one.pid for one in tree if "wikipedia_parser" in " ".join(one.cmdline())
+            }
         except psutil.Error:
             continue
-        peak = max(peak, *(size + resident.get(parsers.get(pid), 0) for pid, size in resident.items()))
+        peak = max(
+            peak, *(size + resident.get(parsers.get(pid), 0) for pid, size in resident.items())
+        )
         time.sleep(0.1)
     return peak / 1e6
 
@@ -147,17 +170,28 @@ def _read(reader: str, dump: Path, folder: Path, shard_bytes: int) -> None:
     workers = 2 if reader == "ours_two_workers" else 1
     started = time.monotonic()
     done = extract(dump, folder, extraction=Extraction(shard_bytes=shard_bytes), workers=workers)
-    counts = {outcome: number for outcome, number in done["counts"].items() if outcome.startswith("article")}
+    counts = {
+        outcome: number
+        for outcome, number in done["counts"].items()
+        if outcome.startswith("article")
+    }
     seconds = time.monotonic() - started
     print(
-        json.dumps({"articles": sum(counts.values()), "wikitext_mb": done["wikitext_mb"], "extract_seconds": seconds})
+        json.dumps(
+            {
+                "articles": sum(counts.values()),
+                "wikitext_mb": done["wikitext_mb"],
+                "extract_seconds": seconds,
+            }
+        )
     )
 
 
 def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """Medians over rounds; MB are of the wikitext of pages that pass the exclusions, the same for all readers."""
     readers = {
-        name: {key: statistics.median(r[name][key] for r in rounds) for key in rounds[0][name]} for name in rounds[0]
+        name: {key: statistics.median(r[name][key] for r in rounds) for key in rounds[0][name]}
+        for name in rounds[0]
     }
     megabytes = readers["ours"]["wikitext_mb"]
     report: dict[str, Any] = {
@@ -169,14 +203,18 @@ def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     for measured in readers.values():
         measured["mb_per_cpu_second"] = megabytes / measured["cpu_seconds"]
     seconds = readers["ours"]["cpu_seconds"] / readers["ours"]["articles"]
-    report["hours_for_6m_articles"] = {str(cores): ARTICLES * seconds / 3600 / cores for cores in CORES}
+    report["hours_for_6m_articles"] = {
+        str(cores): ARTICLES * seconds / 3600 / cores for cores in CORES
+    }
     report["mean_article_kb"] = 1000 * megabytes / readers["ours"]["articles"]
     if "gensim" in readers:
         report["times_gensim"] = readers["gensim"]["cpu_seconds"] / readers["ours"]["cpu_seconds"]
     if "ours_two_workers" in readers:
         pairs = [(r["ours"]["wall_seconds"], r["ours_two_workers"]["wall_seconds"]) for r in rounds]
         report["two_workers_wall_ratio"] = statistics.median(one / two for one, two in pairs)
-        report["two_workers_cpu_ratio"] = readers["ours_two_workers"]["cpu_seconds"] / readers["ours"]["cpu_seconds"]
+        report["two_workers_cpu_ratio"] = (
+            readers["ours_two_workers"]["cpu_seconds"] / readers["ours"]["cpu_seconds"]
+        )
     return report
 
 
@@ -195,7 +233,9 @@ def told(report: dict[str, Any]) -> str:
         for key in ("times_gensim", "two_workers_wall_ratio", "two_workers_cpu_ratio")
         if key in report
     ]
-    hours = ", ".join(f"{cores} cores {value:.1f} h" for cores, value in report["hours_for_6m_articles"].items())
+    hours = ", ".join(
+        f"{cores} cores {value:.1f} h" for cores, value in report["hours_for_6m_articles"].items()
+    )
     return "\n".join([*lines, f"6 million articles of this mean: {hours}"])
 
 

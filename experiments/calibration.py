@@ -19,7 +19,7 @@ import numpy as np
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.verifiability.score import SupportedPerGeneration
 from longform.evaluation.human_study import mixed_effects
-from longform.statistics.critic import Tally, clustered, compare, estimate
+from longform.statistics.critic import SufficientStatistics, clustered, compare, estimate
 from longform.statistics.resampling import generator
 
 LEVEL = 0.05
@@ -35,20 +35,34 @@ def lost_units(trials: int) -> dict[str, dict[str, float]]:
         hits = {"all units exchanged": 0, "scored units exchanged": 0}
         for trial in range(trials):
             rng = generator("lost units", scored, trial)
-            first, second = (_perplexities(side, kept, rng) for side, kept in (("x", scored), ("y", UNITS)))
-            everybody = [Tally(t.unit_ids, t.columns[:2], t.values[:, :2]) for t in (first, second)]
-            for way, sides in (("all units exchanged", everybody), ("scored units exchanged", [first, second])):
-                p = compare(Perplexity(), *sides, generator("lost units test", scored, trial), 200).p_value
+            first, second = (
+                _perplexities(side, kept, rng) for side, kept in (("x", scored), ("y", UNITS))
+            )
+            everybody = [
+                SufficientStatistics(t.unit_ids, t.columns[:2], t.values[:, :2])
+                for t in (first, second)
+            ]
+            for way, sides in (
+                ("all units exchanged", everybody),
+                ("scored units exchanged", [first, second]),
+            ):
+                p = compare(
+                    Perplexity(), *sides, generator("lost units test", scored, trial), 200
+                ).p_value
                 hits[way] += p < LEVEL
         found[str(scored)] = {way: count / trials for way, count in hits.items()}
     return found
 
 
-def _perplexities(side: str, scored: int, rng: np.random.Generator) -> Tally:
+def _perplexities(side: str, scored: int, rng: np.random.Generator) -> SufficientStatistics:
     kept = np.arange(UNITS) < scored
     logprob, tokens = -np.exp(rng.normal(2.0, 0.5, UNITS)), np.full(UNITS, 5.0)
-    values = np.where(kept[:, None], np.column_stack([logprob, tokens, np.zeros(UNITS)]), [0.0, 0.0, 1.0])
-    return Tally(tuple(f"{side}{i}" for i in range(UNITS)), ("logprob", "tokens", "excluded"), values)
+    values = np.where(
+        kept[:, None], np.column_stack([logprob, tokens, np.zeros(UNITS)]), [0.0, 0.0, 1.0]
+    )
+    return SufficientStatistics(
+        tuple(f"{side}{i}" for i in range(UNITS)), ("logprob", "tokens", "excluded"), values
+    )
 
 
 def pages(trials: int) -> dict[str, float]:
@@ -60,8 +74,10 @@ def pages(trials: int) -> dict[str, float]:
         rates = np.repeat(rng.beta(5 * truth, 5 * (1 - truth), PAGES), DECODERS)
         supported = rng.binomial(SENTENCES, rates)
         values = np.column_stack([supported, np.ones(len(rates)), np.zeros(len(rates))])
-        tally = Tally(tuple(map(str, range(len(rates)))), ("supported", "generations", "excluded"), values)
-        for way, rows in (("generations", tally), ("pages", clustered(tally, names))):
+        statistics = SufficientStatistics(
+            tuple(map(str, range(len(rates)))), ("supported", "generations", "excluded"), values
+        )
+        for way, rows in (("generations", statistics), ("pages", clustered(statistics, names))):
             interval = estimate(critic, rows, generator("pages interval", way, trial), 300)
             hits[way] += interval.low <= truth <= interval.high
     return {way: count / trials for way, count in hits.items()}
@@ -73,7 +89,12 @@ def mean_field(trials: int) -> float:
     for trial in range(trials):
         rng = generator("mean field", trial)
         rows = [
-            (int(rng.random() < 1 / (1 + np.exp(-article))), system, f"annotator{k}", f"{system}{i}")
+            (
+                int(rng.random() < 1 / (1 + np.exp(-article))),
+                system,
+                f"annotator{k}",
+                f"{system}{i}",
+            )
             for system in SYSTEMS
             for i, article in enumerate(rng.normal(0, SPREAD, ARTICLES))
             for k in range(ANNOTATORS)
@@ -85,7 +106,9 @@ def mean_field(trials: int) -> float:
 
 def main() -> None:
     """Measure and write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--trials", type=int, default=200)
     given = parser.parse_args()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longform.files.artefacts import read_yaml, whole
+from longform.files.artefacts import atomic_write, read_yaml
 from longform.results import NAMES
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import raw_scale_records
@@ -34,7 +34,9 @@ MEASURED = ("holds", "contradicted", "undecided")
 
 def then(commit: str, path: str) -> str:
     """A file's text at a commit; empty where it was not there."""
-    told = subprocess.run(["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True, encoding="utf-8")
+    told = subprocess.run(
+        ["git", "show", f"{commit}:{path}"], cwd=ROOT, capture_output=True, encoding="utf-8"
+    )
     return told.stdout if told.returncode == 0 else ""
 
 
@@ -64,7 +66,13 @@ def turned(commit: str) -> Iterator[list[str]]:
         old, new = claims_of(then(commit, path)), claims_of(now(path))
         for key in new:
             if old.get(key) in MEASURED and old[key] != new[key]:
-                yield [place, f"{key[0]} {key[1]}", old[key], new[key], reason(key, forms.get(key, {}))]
+                yield [
+                    place,
+                    f"{key[0]} {key[1]}",
+                    old[key],
+                    new[key],
+                    reason(key, forms.get(key, {})),
+                ]
 
 
 def reason(key: tuple[str, str], claim: Mapping[str, Any]) -> str:
@@ -91,12 +99,17 @@ def changed_files(commit: str) -> Iterator[list[str]]:
             old = then(commit, f"experiments/scales/{scale}/data/scores/{name}.json")
             counts = moved(json.loads(old, object_hook=numbers), files[name]) if old else Counter()
             if any(counts.values()):
-                yield [f"`{scale}` {name.rpartition('/')[2]}", *(str(counts[field] or "") for field in FIELDS)]
+                yield [
+                    f"`{scale}` {name.rpartition('/')[2]}",
+                    *(str(counts[field] or "") for field in FIELDS),
+                ]
 
 
 def numbers(record: dict[str, Any]) -> dict[str, Any]:
     """A record as :mod:`longform.files.artefacts` reads it: JSON has no infinity, the word stands for it."""
-    return {name: float(value) if value in ("inf", "-inf") else value for name, value in record.items()}
+    return {
+        name: float(value) if value in ("inf", "-inf") else value for name, value in record.items()
+    }
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -107,7 +120,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def page(commit: str) -> str:
     """The whole page."""
     waiting = [
-        [", ".join(f"`{scale}`" for scale in entry["scales"]), ", ".join(entry["exhibits"]), entry["why"]]
+        [
+            ", ".join(f"`{scale}`" for scale in entry["scales"]),
+            ", ".join(entry["exhibits"]),
+            entry["why"],
+        ]
         for entry in read_yaml(ROOT / "experiments" / "superseded.yaml")
     ]
     parts = [
@@ -133,5 +150,5 @@ def page(commit: str) -> str:
 
 
 if __name__ == "__main__":
-    with whole(PAGE) as path:
+    with atomic_write(PAGE) as path:
         path.write_text(page(*(sys.argv[1:2] or [BEFORE])), encoding="utf-8")

@@ -50,8 +50,19 @@ def clone(folder: Path, study: Study) -> Path:
 
 def start(folder: Path, study: Study) -> subprocess.Popen[str]:
     """The runner in a process group of its own."""
-    environment = os.environ | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "WANDB_MODE": "offline"}
-    command = [sys.executable, "-m", "longform_lab.repro", "--workers", str(study.workers), *study.stages]
+    environment = os.environ | {
+        "PYTHONPATH": "src",
+        "OMP_NUM_THREADS": "1",
+        "WANDB_MODE": "offline",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "longform_lab.repro",
+        "--workers",
+        str(study.workers),
+        *study.stages,
+    ]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 
@@ -82,8 +93,15 @@ def cut_life(folder: Path, study: Study, stages: int | None, delay: float) -> li
 
 def results(home: Path) -> dict[str, str]:
     """A digest of every file that the run leaves for readers: scores, tables and figures."""
-    files = [p for part in ("data/scores", "paper_figures") for p in sorted((home / part).rglob("*")) if p.is_file()]
-    return {str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    files = [
+        p
+        for part in ("data/scores", "paper_figures")
+        for p in sorted((home / part).rglob("*"))
+        if p.is_file()
+    ]
+    return {
+        str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
 
 
 def settled(folder: Path, study: Study) -> bool:
@@ -98,13 +116,17 @@ def ended(said: list[str]) -> list[str]:
     return [line.split(": ")[0] for line in said if ENDED.search(line)]
 
 
-def chaos(work: Path, study: Study, kills: int, seed: int, reference: Path | None) -> dict[str, object]:
+def chaos(
+    work: Path, study: Study, kills: int, seed: int, reference: Path | None
+) -> dict[str, object]:
     """The unbroken run, the broken one, and what differs."""
     reference = reference or clone(work / "unbroken", study)
     whole_life(reference, replace(study, workers=1))
     expected, broken = results(reference), clone(work / "broken", study)
     drawn, begun, lives = random.Random(seed), time.monotonic(), []
-    stages = len(re.findall(r"^  \w.*:$", (reference / "dvc.lock").read_text(encoding="utf-8"), re.M))
+    stages = len(
+        re.findall(r"^  \w.*:$", (reference / "dvc.lock").read_text(encoding="utf-8"), re.M)
+    )
     for index in range(kills):
         early = index % 4 == 3
         count = None if early else drawn.randint(1, max(1, 2 * stages // kills))
@@ -113,7 +135,9 @@ def chaos(work: Path, study: Study, kills: int, seed: int, reference: Path | Non
         print(f"kill {index + 1}: {len(lives[-1])} stages ended, then {delay:.1f} s", flush=True)
     lives.append(ended(whole_life(broken, study)))
     found = results(broken)
-    differing = sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
+    differing = sorted(
+        name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)
+    )
     names = [name for life in lives for name in life]
     return {
         "kills": kills, "seed": seed, "workers": study.workers, "scale": study.scale, "stages": stages,
@@ -126,12 +150,19 @@ def chaos(work: Path, study: Study, kills: int, seed: int, reference: Path | Non
 
 def main() -> int:
     """Parse, break, report; exit status 1 when a file differs or DVC sees something to do."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--scale", default="smoke", help="a folder of experiments/scales/")
-    parser.add_argument("--stages", nargs="*", default=[], help="only these, with what they need; else the whole scale")
+    parser.add_argument(
+        "--stages",
+        nargs="*",
+        default=[],
+        help="only these, with what they need; else the whole scale",
+    )
     parser.add_argument(
         "--reference",
         type=Path,

@@ -59,7 +59,11 @@ def judged(scale: str, results: Results, old: Path) -> list[Judged]:
     for paper in papers():
         expected = read_expected(ROOT / "experiments" / paper, claims_name(scale))
         for one in expected.judged(complete(paper, results), NOWHERE):
-            lines = [line for line in read_lines(old) if (line["paper"], line["claim"]) == (paper, one.claim["id"])]
+            lines = [
+                line
+                for line in read_lines(old)
+                if (line["paper"], line["claim"]) == (paper, one.claim["id"])
+            ]
             measured = any(line["verdict"] in MEASURED for line in lines)
             lost = needs_facts(one.claim) or one.verdict == ABSENT
             found.append(with_old_numbers(one, lines) if measured and lost else one)
@@ -105,12 +109,15 @@ def ledger_lines(scale: str, results: Results, old: Sequence[Mapping[str, str]])
     lines = []
     for paper in papers():
         expected = read_expected(ROOT / "experiments" / paper, claims_name(scale))
-        facts = {(n.table, ".".join(n.path)) for n in expected.numbers if by_facts(expected, n.rule)}
+        facts = {
+            (n.table, ".".join(n.path)) for n in expected.numbers if by_facts(expected, n.rule)
+        }
         for line in expected.ledger(complete(paper, results), NOWHERE):
             before = kept.get((line.paper, line.table, line.number))
             if before is not None and (line.table, line.number) in facts:
                 numbers = {
-                    k: float(before[k]) if before[k] else None for k in ("printed", "ours", "low", "high", "units")
+                    k: float(before[k]) if before[k] else None
+                    for k in ("printed", "ours", "low", "high", "units")
                 }
                 words = {k: before[k] for k in ("record", "verdict", "cause")}
                 line = line._replace(**numbers, **words)
@@ -130,11 +137,15 @@ def correct_ledger(scale: str) -> None:
     ledger = figures / "ledger"
     claims = judged(scale, results, ledger / "claims.csv")
     for page in sorted(figures.rglob("*.md")):
-        correct_notes(page, [one for one in claims if one.paper == page.relative_to(figures).parts[0]])
+        correct_notes(
+            page, [one for one in claims if one.paper == page.relative_to(figures).parts[0]]
+        )
     if ledger.is_dir():
         lines = ledger_lines(scale, results, read_lines(ledger / "ledger.csv"))
         write_claims(ledger / "claims.csv", claims)
-        write_rows(ledger / "ledger.csv", Line._fields, [line for line in lines if line.ours is not None])
+        write_rows(
+            ledger / "ledger.csv", Line._fields, [line for line in lines if line.ours is not None]
+        )
         text = f"{claims_markdown(claims)}\n{ledger_markdown(lines)}"
         (ledger / "ledger.md").write_text(text, encoding="utf-8")
 
@@ -159,7 +170,9 @@ def mark_superseded(entries: Sequence[Mapping[str, Any]]) -> None:
             for exhibit in entry["exhibits"] if scale in entry["scales"] else ():
                 page = SCALES / scale / "paper_figures" / exhibit / f"{Path(exhibit).name}.md"
                 if page.is_file():
-                    notes.setdefault(page, []).append(f"- {SUPERSEDED}, until the scale is run again: {entry['why']}")
+                    notes.setdefault(page, []).append(
+                        f"- {SUPERSEDED}, until the scale is run again: {entry['why']}"
+                    )
         for page in sorted((SCALES / scale).rglob("paper_figures/**/*.md")):
             lines = page.read_text(encoding="utf-8").splitlines()
             own = [line for line in lines if not line.startswith(f"- {SUPERSEDED}, ")]
@@ -168,7 +181,9 @@ def mark_superseded(entries: Sequence[Mapping[str, Any]]) -> None:
                 while own and not own[-1]:
                     own.pop()
                 gap = [] if own[-1].startswith("- ") else [""]
-                page.write_text("\n".join([*own, *(gap if told else []), *told]) + "\n", encoding="utf-8")
+                page.write_text(
+                    "\n".join([*own, *(gap if told else []), *told]) + "\n", encoding="utf-8"
+                )
 
 
 def main() -> int:

@@ -22,7 +22,9 @@ from longform.results import NAMES, ROUNDING, Record
 
 IDENTITY = NAMES[: NAMES.index("seed")]  # trainings of one number agree in these
 TEST = ("reference", "difference", "p_value", "paired")
-Raw = dict[str, Any]  # a record as it is stored; an old one may contradict itself, which ``Record`` refuses
+Raw = dict[
+    str, Any
+]  # a record as it is stored; an old one may contradict itself, which ``Record`` refuses
 
 
 def identity(record: Raw, **other: Any) -> tuple[Any, ...]:
@@ -51,7 +53,9 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
         if len(each) > 1 and "spread" in details:
             mean, own = correct_mean(record, each)
             corrected[place] = mean
-            corrected |= {place_of(records, one): fixed for one, fixed in zip(each, own, strict=True)}
+            corrected |= {
+                place_of(records, one): fixed for one, fixed in zip(each, own, strict=True)
+            }
         elif record["metric"] == "pairwise_accuracy_difference":
             sides = [trainings.get(key, []) for key in compared(record)]
             if all(len(side) > 1 for side in sides):
@@ -64,7 +68,11 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
 
 def with_units(records: Sequence[Raw]) -> list[Raw]:
     """Distances between writers with the units of ``own_top_two``, which is of the same documents; the rest as it is."""
-    units = {record.get("corpus"): record.get("units") for record in records if record["metric"] == "own_top_two"}
+    units = {
+        record.get("corpus"): record.get("units")
+        for record in records
+        if record["metric"] == "own_top_two"
+    }
     made = []
     for record in records:
         known = units.get(record.get("corpus"))
@@ -95,16 +103,22 @@ def correct_mean(mean: Raw, each: Sequence[Raw]) -> tuple[Raw, list[Raw]]:
     if "reference" in mean:
         expected = own[0]["value"] - mean["reference"]
         if abs(mean["difference"] - expected) > ROUNDING:
-            raise ValueError(f"{identity(mean)}: the test of the mean is not that of its first training")
+            raise ValueError(
+                f"{identity(mean)}: the test of the mean is not that of its first training"
+            )
         for one in own:
             one |= {"reference": mean["reference"], "paired": mean["paired"]}
         own[0] |= {key: mean[key] for key in TEST if key in mean}
     for one in own:  # what was counted under the first training stood on all of them
-        one["details"] = {key: value for key, value in one.get("details", {}).items() if key not in carried}
+        one["details"] = {
+            key: value for key, value in one.get("details", {}).items() if key not in carried
+        }
     own[0]["details"] |= carried
     documents = {key: value for key, value in mean.items() if key not in (*TEST, "details")}
     trainings = [Record(**one) for one in own]
-    return mean_of_trainings(Record(**documents), trainings).to_json(), [one.to_json() for one in trainings]
+    return mean_of_trainings(Record(**documents), trainings).to_json(), [
+        one.to_json() for one in trainings
+    ]
 
 
 def record_files(folder: Path) -> Iterator[tuple[Path, list[Raw]]]:

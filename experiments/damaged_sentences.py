@@ -41,7 +41,8 @@ SIGNS = re.compile(
 TAGS = "math|chem|ce|sub|sup|br|p|h3|td|nowiki|code|syntaxhighlight|hiero|score"
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _REFERENCE = re.compile(
-    r"<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>|<(gallery|timeline)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE
+    r"<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>|<(gallery|timeline)\b.*?</\1\s*>",
+    re.DOTALL | re.IGNORECASE,
 )
 _TAG = re.compile(rf"<(?P<tag>{TAGS})\b[^<>]*>(?:(?P<inside>[^<>]*)</(?P=tag)\s*>)?", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
@@ -59,7 +60,9 @@ class Place:
     before: tuple[str, ...]
     after: tuple[str, ...]
     inside: tuple[str, ...]  # words of its own content
-    tokens: tuple[tuple[str, ...], tuple[str, ...]]  # words and signs on both sides, for a tag that holds signs alone
+    tokens: tuple[
+        tuple[str, ...], tuple[str, ...]
+    ]  # words and signs on both sides, for a tag that holds signs alone
 
 
 @dataclass
@@ -125,7 +128,9 @@ def places(wikitext: str) -> Iterator[Place]:
         first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
         last = len(text) if last < 0 else last
         line = text[first:last]
-        if "\n" in text[start:end] or line.lstrip().startswith(("|", "!", "{|", "=", "[[File", "[[Image", "[[file")):
+        if "\n" in text[start:end] or line.lstrip().startswith(
+            ("|", "!", "{|", "=", "[[File", "[[Image", "[[file")
+        ):
             continue
         before = _beside(text, spans, quiet, number, first, -1)
         after = _beside(text, spans, quiet, number, last, 1)
@@ -154,17 +159,26 @@ def _quiet(piece: str, tag: str) -> bool:
 
 def template_name(piece: str) -> str:
     """The name in lower case of a template given with its braces."""
-    return re.split(r"[|\n}]|(?<=[^#]):", piece[2:], maxsplit=1)[0].strip().lower().replace("_", " ")
+    return (
+        re.split(r"[|\n}]|(?<=[^#]):", piece[2:], maxsplit=1)[0].strip().lower().replace("_", " ")
+    )
 
 
 def _beside(
-    text: str, spans: list[tuple[int, int, str]], quiet: list[bool], number: int, limit: int, step: int
+    text: str,
+    spans: list[tuple[int, int, str]],
+    quiet: list[bool],
+    number: int,
+    limit: int,
+    step: int,
 ) -> list[str] | None:
     """Words on one side up to the next template or tag that shows text; None if that one touches."""
     pieces: list[str] = []
     at = spans[number][1] if step > 0 else spans[number][0]
     other = number + step
-    while 0 <= other < len(spans) and (spans[other][0] < limit if step > 0 else spans[other][1] > limit):
+    while 0 <= other < len(spans) and (
+        spans[other][0] < limit if step > 0 else spans[other][1] > limit
+    ):
         start, end, _ = spans[other]
         piece = text[at:start] if step > 0 else text[end:at]
         pieces.append(piece)
@@ -189,8 +203,15 @@ def lost(place: Place, text: str) -> int | None:
         gap = "" if SPACES.fullmatch(place.name) else r"\s?"  # a sign shows more than a blank
         match = re.search(rf"{before}{gap}{after}", text) if place.before and place.after else None
     elif place.name.startswith("<") and not place.inside and place.name != "<math>":
-        match = re.search(r"\s*".join(re.escape(token) for side in place.tokens for token in side), text)
-    elif place.name == "<sup>" and place.before and place.before[-1].isdigit() and place.inside[0].isdigit():
+        match = re.search(
+            r"\s*".join(re.escape(token) for side in place.tokens for token in side), text
+        )
+    elif (
+        place.name == "<sup>"
+        and place.before
+        and place.before[-1].isdigit()
+        and place.inside[0].isdigit()
+    ):
         match = re.search(before + re.escape(place.inside[0]), text)  # 10<sup>6</sup> as 106
     elif place.before and place.after:
         match = re.search(rf"\b{before}\W*{after}\b", text)
@@ -216,7 +237,10 @@ def measure(folder: Path) -> Counts:
             counts.places += 1
             position = lost(place, text)
             if position is not None:
-                span = next(((start, end) for start, end in spans if start <= position <= end), (position, position))
+                span = next(
+                    ((start, end) for start, end in spans if start <= position <= end),
+                    (position, position),
+                )
                 damaged.setdefault(span, place.name)
             counts.examples.append((page.title, place.line, place.name))
         counts.damaged += len(damaged)
@@ -265,7 +289,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="a dump, or a folder of dumps (.bz2)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument(
-        "--show", type=int, default=0, metavar="N", help="print N random lines and what the reader makes of them"
+        "--show",
+        type=int,
+        default=0,
+        metavar="N",
+        help="print N random lines and what the reader makes of them",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sentences that are shown")
     options = parser.parse_args()
@@ -275,7 +303,11 @@ def main() -> None:
         print(json.dumps(numbers, indent=2, ensure_ascii=False))
     else:
         for name, value in numbers.items():
-            shown = ", ".join(f"{key} {count}" for key, count in value.items()) if isinstance(value, dict) else value
+            shown = (
+                ", ".join(f"{key} {count}" for key, count in value.items())
+                if isinstance(value, dict)
+                else value
+            )
             print(f"{name.replace('_', ' '):>28}: {shown}")
     for title, line, name in random.Random(options.seed).sample(counts.examples, options.show):
         read = " ".join(text for _, text in sections(line))

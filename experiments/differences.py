@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 from longform.results import NAMES
 
 SCORES, CLAIMS, PAGE = "data/scores", "paper_figures/ledger/claims.csv", "data/differences.md"
@@ -29,11 +29,17 @@ def committed(folder: Path) -> dict[str, str]:
     """Results of HEAD: path -> text; empty outside git, and where HEAD holds none."""
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=folder, capture_output=True, check=True, encoding="utf-8").stdout
+        return subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, check=True, encoding="utf-8"
+        ).stdout
 
     try:
         listed = git("ls-tree", "-r", "-z", "--name-only", "HEAD", SCORES, CLAIMS).split("\0")
-        return {path: git("show", f"HEAD:./{path}") for path in listed if path.endswith(".json") or path == CLAIMS}
+        return {
+            path: git("show", f"HEAD:./{path}")
+            for path in listed
+            if path.endswith(".json") or path == CLAIMS
+        }
     except (OSError, subprocess.CalledProcessError):
         return {}
 
@@ -41,7 +47,11 @@ def committed(folder: Path) -> dict[str, str]:
 def made(folder: Path) -> dict[str, str]:
     """The same of the working tree."""
     files = [*(folder / SCORES).rglob("*.json"), folder / CLAIMS]
-    return {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in files if f.is_file()}
+    return {
+        f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8")
+        for f in files
+        if f.is_file()
+    }
 
 
 def compared(old: str, new: str) -> tuple[Counter[str], float]:
@@ -58,12 +68,18 @@ def compared(old: str, new: str) -> tuple[Counter[str], float]:
         if before is None or after is None:
             counts["new" if before is None else "gone"] += 1
             continue
-        counts["equal" if before == after else "within 1e-9" if close(before, after) else "differing"] += 1
+        counts[
+            "equal" if before == after else "within 1e-9" if close(before, after) else "differing"
+        ] += 1
         numbers = before.get("value"), before.get("low"), before.get("high"), after.get("value")
-        value, low, high, now = (math.nan if number is None else float(number) for number in numbers)
+        value, low, high, now = (
+            math.nan if number is None else float(number) for number in numbers
+        )
         if not close(value, now):
             finite = math.isfinite(now - value)
-            largest = max(largest, abs(now - value) / max(abs(now), abs(value)) if finite else math.inf)
+            largest = max(
+                largest, abs(now - value) / max(abs(now), abs(value)) if finite else math.inf
+            )
             counts["outside the committed interval"] += now < low or now > high
     return counts, largest
 
@@ -75,7 +91,9 @@ def close(old: Any, new: Any) -> bool:
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(map(close, old, new))
     if isinstance(old, int | float) and isinstance(new, int | float):
-        return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(old) and math.isnan(new))
+        return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12) or (
+            math.isnan(old) and math.isnan(new)
+        )
     return bool(old == new)
 
 
@@ -84,7 +102,10 @@ def verdicts(text: str) -> dict[str, tuple[str, bool]]:
     found = {}
     for line in csv.DictReader(io.StringIO(text, newline="")):
         if not line["row"]:
-            found[f"{line['paper']} {line['claim']}"] = (line["verdict"], bool(line.get("borderline")))
+            found[f"{line['paper']} {line['claim']}"] = (
+                line["verdict"],
+                bool(line.get("borderline")),
+            )
     return found
 
 
@@ -96,22 +117,32 @@ def turned_verdicts(old: str, new: str) -> tuple[list[str], int]:
     for name in names:
         (before, hair), (after, hair_now) = (side.get(name, ("no claim", False)) for side in sides)
         if before != after:
-            told.append(f"{name}: {before} -> {after}" + (f" ({BORDERLINE})" if hair or hair_now else ""))
+            told.append(
+                f"{name}: {before} -> {after}" + (f" ({BORDERLINE})" if hair or hair_now else "")
+            )
     return told, len(names)
 
 
 def told(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """What differs, the most important first, and a table by file."""
     turned, claims = turned_verdicts(old.get(CLAIMS, ""), new.get(CLAIMS, ""))
-    files = {path: compared(old.get(path, "[]"), new.get(path, "[]")) for path in sorted({*old, *new} - {CLAIMS})}
+    files = {
+        path: compared(old.get(path, "[]"), new.get(path, "[]"))
+        for path in sorted({*old, *new} - {CLAIMS})
+    }
     total = sum((counts for counts, _ in files.values()), Counter[str]())
     counted = ", ".join(f"{total[name]} {name}" for name in COUNTS)
     if not turned and not total.keys() - {"equal", "within 1e-9"}:
         return [f"the same as the committed run; records: {counted}; verdicts: {claims}"], []
     largest = max((most for _, most in files.values()), default=0.0)
-    table = [f"| file | {' | '.join(COUNTS)} | largest relative difference |", "|---" * (len(COUNTS) + 2) + "|"]
+    table = [
+        f"| file | {' | '.join(COUNTS)} | largest relative difference |",
+        "|---" * (len(COUNTS) + 2) + "|",
+    ]
     for path, (counts, most) in files.items():
-        table.append(f"| {path} | {' | '.join(str(counts[name]) for name in COUNTS)} | {most:.2g} |")
+        table.append(
+            f"| {path} | {' | '.join(str(counts[name]) for name in COUNTS)} | {most:.2g} |"
+        )
     lines = [f"records: {counted}; largest relative difference: {largest:.2g}"]
     lines.append(f"verdicts that differ: {len(turned)} of {claims}")
     if any(line.endswith(f"({BORDERLINE})") for line in turned):
@@ -131,8 +162,14 @@ def main(folder: Path = Path(), other: Path | None = None) -> int:
             lines, table = told(old, made(folder))
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         lines = [f"cannot compare this run with the committed one: {type(error).__name__}: {error}"]
-    with whole(folder / PAGE) as partial:
-        page = ["# This run beside the committed one", "", *(f"- {line}" for line in lines), "", *table]
+    with atomic_write(folder / PAGE) as partial:
+        page = [
+            "# This run beside the committed one",
+            "",
+            *(f"- {line}" for line in lines),
+            "",
+            *table,
+        ]
         partial.write_text("\n".join(page).rstrip() + "\n", encoding="utf-8")
     print("\n".join([*lines[:9], *([f"all of it: {PAGE}"] if table else [])]))
     return 0

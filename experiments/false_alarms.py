@@ -48,7 +48,10 @@ KINDS = ("halves", "unequal", "uncut", "damaged")
 FEWER = {"uncut": 10, "damaged": 10}  # one trial in so many
 CITIES = "wikisection_city/wikisection_withSections.test.txt"
 STORIES = "hanna/hanna_llm_stories.csv"
-ELSEWHERE = {"section order": "cities", "persons": "stories"}  # where a critic is tried if it does not apply to a draw
+ELSEWHERE = {
+    "section order": "cities",
+    "persons": "stories",
+}  # where a critic is tried if it does not apply to a draw
 OUT = Path("experiments/matrix/measured/false_alarms.json")
 PAGE = Path("docs/false_alarms.md")
 BEGIN, END = "<!-- false alarms -->", "<!-- end -->"
@@ -66,29 +69,42 @@ Rows = list[list[str]]  # sentences of each text
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help=f"folder with {CITIES} and {STORIES}")
-    parser.add_argument("--trials", type=int, default=1000, help="halves, and as many of unequal lengths (1000)")
+    parser.add_argument(
+        "--trials", type=int, default=1000, help="halves, and as many of unequal lengths (1000)"
+    )
     parser.add_argument("--minutes", type=float, default=15.0, help="of work before it stops (15)")
-    parser.add_argument("--again", type=int, default=0, help=f"further trials of {' at '.join(AGAIN)} lengths")
+    parser.add_argument(
+        "--again", type=int, default=0, help=f"further trials of {' at '.join(AGAIN)} lengths"
+    )
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args(arguments)
     record = read_json(given.out) if given.out.is_file() else {"done": {}, "counts": {}}
     if given.data is not None:
         cities, stories = _cities(given.data), _stories(given.data)
-        collections = {"cities": cities, "stories": stories, "both": [*stories, *cities[: len(stories)]]}
+        collections = {
+            "cities": cities,
+            "stories": stories,
+            "both": [*stories, *cities[: len(stories)]],
+        }
         run(collections, record, given.trials, given.minutes, given.out)
         if given.again:
             record["again"] = {AGAIN[0]: again(collections, given.again)}
             write_json(given.out, record)
     text = given.page.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
-    given.page.write_text(f"{head}{BEGIN}\n{table(record)}{END}{rest.partition(END)[2]}", encoding="utf-8")
+    given.page.write_text(
+        f"{head}{BEGIN}\n{table(record)}{END}{rest.partition(END)[2]}", encoding="utf-8"
+    )
     print(table(record))
 
 
 def _cities(data: Path) -> list[Document]:
     """WikiSection's cities (Arnold et al. 2019), with section titles."""
-    return [_first(document) for document in wikisection.build(name="cities", seed=1, raw=data / CITIES).documents]
+    return [
+        _first(document)
+        for document in wikisection.build(name="cities", seed=1, raw=data / CITIES).documents
+    ]
 
 
 def _stories(data: Path) -> list[Document]:
@@ -113,7 +129,11 @@ def _cut(document: Document, limit: int) -> Document:
 
 
 def run(
-    collections: Mapping[str, Sequence[Document]], record: dict[str, Any], trials: int, minutes: float, out: Path
+    collections: Mapping[str, Sequence[Document]],
+    record: dict[str, Any],
+    trials: int,
+    minutes: float,
+    out: Path,
 ) -> None:
     """Count alarms, a trial of every kind and collection after another, until the time is over or all are done."""
     started = time.monotonic()
@@ -130,10 +150,20 @@ def run(
             by_name = {panel.name: panel for panel in critics}
             for critic, place in ELSEWHERE.items():
                 if critic not in verdicts and name != place:
-                    _count(record, place, kind, trial(collections[place], kind, [by_name[critic]], number))
+                    _count(
+                        record,
+                        place,
+                        kind,
+                        trial(collections[place], kind, [by_name[critic]], number),
+                    )
             if kind == "damaged":
                 for critic in STRANGERS:
-                    _count(record, "cities", kind, {critic: strangers(collections, by_name[critic], number)})
+                    _count(
+                        record,
+                        "cities",
+                        kind,
+                        {critic: strangers(collections, by_name[critic], number)},
+                    )
             record["done"][kind] = number // every + 1
         if record["done"] == before:
             continue
@@ -156,7 +186,9 @@ def again(collections: Mapping[str, Sequence[Document]], trials: int) -> list[in
     return [alarms, trials]
 
 
-def _count(record: dict[str, Any], collection: str, kind: str, verdicts: Mapping[str, bool]) -> None:
+def _count(
+    record: dict[str, Any], collection: str, kind: str, verdicts: Mapping[str, bool]
+) -> None:
     """Add the verdicts of a trial to the counts of (alarms, trials)."""
     for critic, verdict in verdicts.items():
         counts = record["counts"].setdefault(critic, {}).setdefault(f"{collection} {kind}", [0, 0])
@@ -171,7 +203,7 @@ def quick_panels() -> list[Panel]:
     for panel in panels(Options(packaged=False)):
         if panel.absent:
             continue
-        if panel.learns == "reading" or panel.measure == "sections":
+        if panel.learns == "predictions" or panel.measure == "sections":
             critics.append(replace(panel, places=None))
         else:
             own = kept.setdefault(panel.read, {})  # critics of nouns read alike
@@ -180,7 +212,9 @@ def quick_panels() -> list[Panel]:
 
 
 def _read_once(
-    read: Callable[[Sequence[Excerpt]], list[Any]], kept: dict[tuple[str, str], Any], documents: Sequence[Excerpt]
+    read: Callable[[Sequence[Excerpt]], list[Any]],
+    kept: dict[tuple[str, str], Any],
+    documents: Sequence[Excerpt],
 ) -> list[Any]:
     new = {(d.id, d.text): d for d in documents if (d.id, d.text) not in kept}
     if new:
@@ -188,7 +222,9 @@ def _read_once(
     return [replace(kept[d.id, d.text], split=d.split) for d in documents]
 
 
-def trial(documents: Sequence[Document], kind: str, critics: Sequence[Panel], number: int) -> dict[str, bool]:
+def trial(
+    documents: Sequence[Document], kind: str, critics: Sequence[Panel], number: int
+) -> dict[str, bool]:
     """Whether each critic that applies calls the two sides different."""
     rng = generator("false alarms", kind, number, documents[0].id)
     if kind != "damaged":
@@ -203,18 +239,24 @@ def trial(documents: Sequence[Document], kind: str, critics: Sequence[Panel], nu
             if panel.name in DAMAGES:
                 damage = DAMAGES[panel.name][1]
                 real, others = random_halves(documents, DAMAGED_TEXTS.get(panel.name, TEXTS), rng)
-                verdicts[panel.name] = alarm(panel, compared(real, damage(others, rng), equal=True), number)
+                verdicts[panel.name] = alarm(
+                    panel, compared(real, damage(others, rng), equal=True), number
+                )
     return {name: verdict for name, verdict in verdicts.items() if verdict is not None}
 
 
-def random_halves(documents: Sequence[Document], count: int, rng: Draw) -> tuple[list[Document], list[Document]]:
+def random_halves(
+    documents: Sequence[Document], count: int, rng: Draw
+) -> tuple[list[Document], list[Document]]:
     """So many texts at random: one half as the real side, the other as the generated one."""
     chosen = [documents[row] for row in rng.permutation(len(documents))[:count]]
     middle = len(chosen) // 2
     return chosen[middle:], [replace(document, split="generated") for document in chosen[:middle]]
 
 
-def one_side_cut(real: list[Document], others: list[Document], rng: Draw) -> tuple[list[Document], list[Document]]:
+def one_side_cut(
+    real: list[Document], others: list[Document], rng: Draw
+) -> tuple[list[Document], list[Document]]:
     """One side, drawn at random, is cut to one of ``SHARES`` of each text."""
     share = SHARES[int(rng.integers(len(SHARES)))]
     if rng.random() < 0.5:
@@ -235,15 +277,22 @@ def strangers(collections: Mapping[str, Sequence[Document]], panel: Panel, numbe
     """Whether a critic tells cities with a story in them, or stories in their place, from cities."""
     rng = generator("strangers", panel.name, number)
     count = STRANGERS[panel.name][1]
-    chosen = [collections["cities"][row] for row in rng.permutation(len(collections["cities"]))[:count]]
-    stories = [collections["stories"][row] for row in rng.permutation(len(collections["stories"]))[: count // 3]]
+    chosen = [
+        collections["cities"][row] for row in rng.permutation(len(collections["cities"]))[:count]
+    ]
+    stories = [
+        collections["stories"][row]
+        for row in rng.permutation(len(collections["stories"]))[: count // 3]
+    ]
     others = [replace(document, split="generated") for document in chosen[: len(stories)]]
     if panel.name == "topics":
         damaged = [replace(document, split="generated") for document in stories]
     else:
         mixed = []
         for city, story in zip(_rows(others), _rows(stories), strict=True):
-            mixed.append([story[i % len(story)] if i % 2 else sentence for i, sentence in enumerate(city)])
+            mixed.append(
+                [story[i % len(story)] if i % 2 else sentence for i, sentence in enumerate(city)]
+            )
         damaged = _rewritten(others, mixed)
     texts = compared(chosen[len(stories) :], damaged, equal=True)
     return judge(panel, texts, number, 2, PERMUTATIONS).difference.p_value < ALARM
@@ -254,29 +303,40 @@ def _share(document: Document, share: float) -> Document:
     return _cut(document, max(1, round(share * count)))
 
 
-def compared(real: Sequence[Document], generated: Sequence[Document], *, equal: bool) -> ComparedTexts:
+def compared(
+    real: Sequence[Document], generated: Sequence[Document], *, equal: bool
+) -> ComparedTexts:
     """The sides as ``criticize`` compares them; the collections hold no copies, so that none are looked for."""
     sides = tuple(real), tuple(generated)
     numbers = {document.id: number for number, document in enumerate([*sides[0], *sides[1]])}
     lengths: dict[str, EqualLengths] = {}
     for measure in MEASURES:
-        lengths[measure] = equal_lengths(*sides, measure) if equal else _as_they_are(*sides, measure)
+        lengths[measure] = (
+            equal_lengths(*sides, measure) if equal else _as_they_are(*sides, measure)
+        )
     return ComparedTexts(*sides, numbers, lengths)
 
 
-def _as_they_are(real: Sequence[Document], generated: Sequence[Document], measure: Any) -> EqualLengths:
+def _as_they_are(
+    real: Sequence[Document], generated: Sequence[Document], measure: Any
+) -> EqualLengths:
     sides = [tuple(Excerpt(d.id, d.split, d.sections) for d in side) for side in (real, generated)]
     return EqualLengths(measure, sides[0], sides[1], (0, 0))
 
 
 def section_shuffles(documents: Sequence[Document], rng: Draw) -> list[Document]:
     """Sections in a random order."""
-    return [replace(d, sections=tuple(d.sections[i] for i in rng.permutation(len(d.sections)))) for d in documents]
+    return [
+        replace(d, sections=tuple(d.sections[i] for i in rng.permutation(len(d.sections))))
+        for d in documents
+    ]
 
 
 def sentence_shuffles(documents: Sequence[Document], rng: Draw) -> list[Document]:
     """Sentences in a random order."""
-    return _rewritten(documents, [list(rng.permutation(np.array(row, dtype=object))) for row in _rows(documents)])
+    return _rewritten(
+        documents, [list(rng.permutation(np.array(row, dtype=object))) for row in _rows(documents)]
+    )
 
 
 def dealt_sentences(documents: Sequence[Document], rng: Draw) -> list[Document]:
@@ -321,7 +381,10 @@ def names_for_pronouns(documents: Sequence[Document], rng: Draw) -> list[Documen
 
     damaged = []
     for document in documents:
-        sections = [replace(section, text=PRONOUNS.sub(other, section.text)) for section in document.sections]
+        sections = [
+            replace(section, text=PRONOUNS.sub(other, section.text))
+            for section in document.sections
+        ]
         damaged.append(replace(document, sections=tuple(sections)))
     return damaged
 
@@ -335,7 +398,10 @@ DAMAGES: Mapping[str, tuple[str, Callable[[Sequence[Document], Draw], list[Docum
     "entity grid": ("each sentence from another text", dealt_sentences),
     "shared nouns": ("each sentence from another text", dealt_sentences),
     "repetition": ("one sentence in eight repeated", repeated_sentences),
-    "kept topics": ("second half from a text of the other collection, or another text", mixed_halves),
+    "kept topics": (
+        "second half from a text of the other collection, or another text",
+        mixed_halves,
+    ),
 }
 
 
@@ -352,7 +418,10 @@ def _rows(documents: Sequence[Document]) -> Rows:
 
 
 def _rewritten(documents: Sequence[Document], rows: Rows) -> list[Document]:
-    return [replace(d, sections=(Section(None, " ".join(row)),)) for d, row in zip(documents, rows, strict=True)]
+    return [
+        replace(d, sections=(Section(None, " ".join(row)),))
+        for d, row in zip(documents, rows, strict=True)
+    ]
 
 
 def interval(hits: int, trials: int) -> tuple[float, float]:
@@ -362,7 +431,9 @@ def interval(hits: int, trials: int) -> tuple[float, float]:
     return low, high
 
 
-def rate(record: Mapping[str, Any], critic: str, kind: str, collection: str = "") -> tuple[int, int]:
+def rate(
+    record: Mapping[str, Any], critic: str, kind: str, collection: str = ""
+) -> tuple[int, int]:
     """Alarms and trials of a critic, in one collection or in all."""
     cells = [
         counts
@@ -388,7 +459,9 @@ def table(record: Mapping[str, Any]) -> str:
     trials = f"{done['halves']} random halves, {done['unequal']} of unequal lengths, {done['uncut']} not cut"
     lines += ["", f"Trials: {trials}, {done['damaged']} with a damage."]
     for critic, counts in record.get("again", {}).items():
-        lines.append(f"{critic.capitalize()} at {AGAIN[1]} lengths, {counts[1]} further draws: {_percent(*counts)}.")
+        lines.append(
+            f"{critic.capitalize()} at {AGAIN[1]} lengths, {counts[1]} further draws: {_percent(*counts)}."
+        )
     return "\n".join(lines) + "\n"
 
 

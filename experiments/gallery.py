@@ -79,16 +79,28 @@ class Run:
     def shown(self) -> dict[str, list[Exhibit]]:
         """By paper, those that have Markdown."""
         papers = dict.fromkeys([*(one.paper for one in self.exhibits), *self.unplaced])
-        return {p: [one for one in self.exhibits if one.paper == p and one.markdown in one.files] for p in papers}
+        return {
+            p: [one for one in self.exhibits if one.paper == p and one.markdown in one.files]
+            for p in papers
+        }
 
     def counts(self) -> Iterator[tuple[str, str, int, Counter[str]]]:
         """For each paper, our own checks apart: its name, its label, its exhibits, its claims by verdict."""
         for paper, shown in self.shown.items():
-            claims = [c for e in self.exhibits if e.paper == paper for c in e.claims] + self.unplaced.get(paper, [])
+            claims = [
+                c for e in self.exhibits if e.paper == paper for c in e.claims
+            ] + self.unplaced.get(paper, [])
             for own in (False, True):
-                verdicts = Counter(claim.verdict for claim in claims if (claim.source == OURS) == own)
+                verdicts = Counter(
+                    claim.verdict for claim in claims if (claim.source == OURS) == own
+                )
                 if verdicts or not own:
-                    yield paper, paper + ", our own checks" * own, 0 if own else len(shown), verdicts
+                    yield (
+                        paper,
+                        paper + ", our own checks" * own,
+                        0 if own else len(shown),
+                        verdicts,
+                    )
 
 
 def page(root: Path) -> str:
@@ -103,7 +115,11 @@ def page(root: Path) -> str:
             one.twin_anchor, one.own_claims = kept.anchor, one.claims != kept.claims
     beside = FileSystemLoader(Path(__file__).parent)
     templates = Environment(
-        loader=beside, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=beside,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
     def url(path: Path) -> str:
@@ -116,26 +132,45 @@ def page(root: Path) -> str:
 
 
 def _run(root: Path, home: Path, scale: str) -> Run:
-    figures, made_by, placed = home / "paper_figures", {("ledger", "ledger"): "dvc repro ledger"}, {}
+    figures, made_by, placed = (
+        home / "paper_figures",
+        {("ledger", "ledger"): "dvc repro ledger"},
+        {},
+    )
     for folder in (path.parent for path in root.glob("experiments/*/expected.yaml")):
         for report, entry in read_yaml(folder / "params.yaml")["reports"].items():
-            made_by |= {(folder.name, name): f"dvc repro report_{folder.name}_{report}" for name in entry["exhibits"]}
+            made_by |= {
+                (folder.name, name): f"dvc repro report_{folder.name}_{report}"
+                for name in entry["exhibits"]
+            }
         for claim in read_yaml(folder / "expected.yaml").get("claims", []):
             placed[folder.name, claim["id"]] = claim.get("exhibit", "")
     claims: dict[tuple[str, str], list[Claim]] = {}
     for (paper, name), one in _claims(figures / "ledger" / "claims.csv").items():
         claims.setdefault((paper, placed.get((paper, name), "")), []).append(one)
-    whole = f"make real REAL={scale} DATA=folder" if (home / "data.yaml").is_file() else f"make scale SCALE={scale}"
+    whole = (
+        f"make real REAL={scale} DATA=folder"
+        if (home / "data.yaml").is_file()
+        else f"make scale SCALE={scale}"
+    )
     exhibits = []
-    for folder in sorted({path.parent for path in figures.rglob("*") if path.is_file()}, key=_place):
+    for folder in sorted(
+        {path.parent for path in figures.rglob("*") if path.is_file()}, key=_place
+    ):
         parts = folder.relative_to(figures).parts
         paper, name, anchor = parts[0], parts[-1], "-".join((scale or "default", *parts))
         command = whole if scale else made_by.get((paper, name), "no report draws it")
         files = sorted((path for path in folder.iterdir() if path.is_file()), key=_place)
-        exhibits.append(_read(Exhibit(paper, name, anchor, command, files, claims.pop((paper, name), []))))
+        exhibits.append(
+            _read(Exhibit(paper, name, anchor, command, files, claims.pop((paper, name), [])))
+        )
     # A scale says nothing of a paper of which it has no exhibit and decided no claim.
     told = {one.paper for one in exhibits}
-    told |= {p for (p, _), found in claims.items() if any(c.verdict not in (ABSENT, UNTESTABLE) for c in found)}
+    told |= {
+        p
+        for (p, _), found in claims.items()
+        if any(c.verdict not in (ABSENT, UNTESTABLE) for c in found)
+    }
     listed = {paper: None for paper, _ in claims if not scale or paper in told}
     unplaced = {p: [one for key in claims if key[0] == p for one in claims[key]] for p in listed}
     return Run(scale, whole if scale else "make repro", exhibits, unplaced)
@@ -149,9 +184,13 @@ def _claims(path: Path) -> dict[tuple[str, str], Claim]:
         if not line["row"]:
             found[key] = Claim(line["says"], line["source"], line["verdict"], why, line["scale"])
         elif line["compared"]:
-            value, low, high = (short(float(line[k])) if line[k] else "" for k in ("difference", "low", "high"))
+            value, low, high = (
+                short(float(line[k])) if line[k] else "" for k in ("difference", "low", "high")
+            )
             numbers = f"{value} [{low}, {high}]" if low else value
-            found[key].detail.append([line["row"], line["compared"], numbers, line["verdict"], line["why"]])
+            found[key].detail.append(
+                [line["row"], line["compared"], numbers, line["verdict"], line["why"]]
+            )
         else:
             found[key].reasons = why
     return found
@@ -164,7 +203,10 @@ def _read(one: Exhibit) -> Exhibit:
         return one
     text = one.markdown.read_text(encoding="utf-8")
     if kept := SAME.fullmatch(text.strip()):
-        one.twin, one.twin_page = f"{kept[1]} at commit {kept[3]}", (one.markdown.parent / kept[2]).resolve()
+        one.twin, one.twin_page = (
+            f"{kept[1]} at commit {kept[3]}",
+            (one.markdown.parent / kept[2]).resolve(),
+        )
         for line in one.twin_page.read_text(encoding="utf-8").splitlines():
             _add_claim(one, re.fullmatch(CLAIM, line))
         return one
@@ -179,7 +221,9 @@ def _read(one: Exhibit) -> Exhibit:
             if not line.startswith("|---"):
                 one.tables[-1].append([cell.strip() for cell in line.strip()[1:-1].split("|")])
         elif line.startswith("- "):
-            listed = re.fullmatch(rf"- \w+: {LINK}(, {LINK})*", line)  # beside a picture; all files are linked anyway
+            listed = re.fullmatch(
+                rf"- \w+: {LINK}(, {LINK})*", line
+            )  # beside a picture; all files are linked anyway
             told = re.fullmatch(CLAIM, line)
             _add_claim(one, told)
             one.notes += [] if told or listed else [line[2:]]
@@ -209,7 +253,9 @@ def _inline(text: str) -> Markup:
 
 def _place(path: Path) -> list[Any]:
     """Table 2 before Table 10; the ledger, which is no paper's, first."""
-    return [path.parts[-2] != "paper_figures"] + [int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", str(path))]
+    return [path.parts[-2] != "paper_figures"] + [
+        int(p) if p.isdecimal() else p for p in re.split(r"(\d+)", str(path))
+    ]
 
 
 if __name__ == "__main__":

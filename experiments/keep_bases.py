@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from longform.errors import BadInput
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 from longform.language_models.checkpoints import load_model
 
 
@@ -21,11 +21,13 @@ def keep(models: Path, tokenizer: Path, folder: Path) -> None:
     names = sorted(path.parent.name for path in models.glob("*/config.json"))
     if not names:
         raise BadInput(f"{models}: no trained model there; run the scale 'bases' first")
-    with whole(folder) as made:
+    with atomic_write(folder) as made:
         made.mkdir()
         shutil.copytree(tokenizer, made / "tokenizer")
         for name in names:
-            load_model(models / name, AutoModelForCausalLM).to(torch.float16).save_pretrained(made / name)
+            load_model(models / name, AutoModelForCausalLM).to(torch.float16).save_pretrained(
+                made / name
+            )
             (made / name / "generation_config.json").unlink(missing_ok=True)
 
 
@@ -35,7 +37,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="the folder of a run of the scale 'bases'")
     data = parser.parse_args(arguments).run / "data"
     try:
-        keep(data / "models" / "bases" / "passages", data / "tokenizers" / "bases", Path("data/bases"))
+        keep(
+            data / "models" / "bases" / "passages",
+            data / "tokenizers" / "bases",
+            Path("data/bases"),
+        )
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

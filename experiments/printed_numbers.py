@@ -27,10 +27,16 @@ from longform_lab.scale import parameters, said
 ROOT = Path(__file__).parents[1]
 PLACE = Path("experiments") / "printed_numbers.csv"
 COLUMNS = ("paper", "table", "number", "printed", "target", "cell", "compared")
-OWN_RUN = "table_1"  # the scale of deng2022's Table 1, which needs no files of anybody's and was run
+OWN_RUN = (
+    "table_1"  # the scale of deng2022's Table 1, which needs no files of anybody's and was run
+)
 TARGET = COLUMNS.index("target")
 MEASURED = "measured there, not compared"
-REHEARSED, RUN, DRAWN = "in the rehearsal", "in its run", "where its texts have it; the stand-ins do not"
+REHEARSED, RUN, DRAWN = (
+    "in the rehearsal",
+    "in its run",
+    "where its texts have it; the stand-ins do not",
+)
 
 
 def command(scale: str) -> str:
@@ -43,7 +49,13 @@ def ledgers(rehearsal: Path) -> Iterator[tuple[str, str, list[dict[str, str]]]]:
     places = [(command(scale), REHEARSED, rehearsal / f"{PREFIX}{scale}") for scale in SIZES]
     places.append((f"make scale SCALE={OWN_RUN}", RUN, ROOT / "experiments" / "scales" / OWN_RUN))
     for made_by, how, folder in places:
-        yield made_by, how, table_rows(folder / "paper_figures" / "ledger" / "ledger.csv", ("paper", "table", "number"))
+        yield (
+            made_by,
+            how,
+            table_rows(
+                folder / "paper_figures" / "ledger" / "ledger.csv", ("paper", "table", "number")
+            ),
+        )
 
 
 def drawn() -> dict[tuple[str, str], str]:
@@ -89,7 +101,9 @@ def numbered(line: Mapping[str, str]) -> tuple[str, str, str]:
 def rows(rehearsal: Path) -> list[list[str]]:
     """A row for each printed number."""
     own, tables, made = list(ledgers(rehearsal)), drawn(), []
-    by_number = [(made_by, way, {numbered(line): line for line in lines}) for made_by, way, lines in own]
+    by_number = [
+        (made_by, way, {numbered(line): line for line in lines}) for made_by, way, lines in own
+    ]
     reasons = replaced(ROOT / "experiments")
     for line in own[0][2]:
         key = numbered(line)
@@ -114,7 +128,11 @@ def rows(rehearsal: Path) -> list[list[str]]:
 
 def main() -> int:
     """Write the table and say what is blank."""
-    rehearsal = ROOT / "scratch" / "rehearsal" / "tree" / "scales" if len(sys.argv) < 2 else Path(sys.argv[1])
+    rehearsal = (
+        ROOT / "scratch" / "rehearsal" / "tree" / "scales"
+        if len(sys.argv) < 2
+        else Path(sys.argv[1])
+    )
     made = rows(rehearsal)
     write_rows(ROOT / PLACE, COLUMNS, made)
     blank = [row for row in made if not row[-1]]
@@ -122,7 +140,9 @@ def main() -> int:
         print(f"no target and no reason: {' '.join(row[:3])}")
     for how, count in Counter(row[-1] for row in made if not row[-1].startswith("by none")).items():
         print(f"{count} {how}")
-    print(f"{sum(row[-1].startswith('by none') for row in made)} by none, with the reason; {len(made)} in all")
+    print(
+        f"{sum(row[-1].startswith('by none') for row in made)} by none, with the reason; {len(made)} in all"
+    )
     return bool(blank)
 
 

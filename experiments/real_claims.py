@@ -8,11 +8,19 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from longform.files.artefacts import read_yaml, whole
+from longform.files.artefacts import atomic_write, read_yaml
 from longform.results import Results
 from longform_lab.reporting.papers import complete
 from longform_lab.reporting.printed import read_expected
-from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, OURS, UNDECIDED, Judged, claims_markdown, write_claims
+from longform_lab.reporting.verdicts import (
+    CONTRADICTED,
+    HOLDS,
+    OURS,
+    UNDECIDED,
+    Judged,
+    claims_markdown,
+    write_claims,
+)
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 
@@ -36,8 +44,13 @@ def judged() -> list[Judged]:
     places = [ROOT / "experiments" / "scales" / scale / RECORDS for scale in sorted(SCALES)]
     results = Results(record for place in places for record in scale_results(place))
     nowhere = ROOT / "data" / "no corpora"
-    papers = [read_expected(path.parent, NAME) for path in sorted((ROOT / "experiments").glob("*/expected.yaml"))]
-    return [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), nowhere)]
+    papers = [
+        read_expected(path.parent, NAME)
+        for path in sorted((ROOT / "experiments").glob("*/expected.yaml"))
+    ]
+    return [
+        claim for paper in papers for claim in paper.judged(complete(paper.paper, results), nowhere)
+    ]
 
 
 def superseded(claim: Judged) -> list[str]:
@@ -46,7 +59,11 @@ def superseded(claim: Judged) -> list[str]:
         return []
     exhibit = f"{claim.paper}/{claim.claim.get('exhibit')}"
     entries = read_yaml(ROOT / "experiments" / "superseded.yaml")
-    return [entry["why"] for entry in entries if exhibit in entry["exhibits"] and set(entry["scales"]) & set(SCALES)]
+    return [
+        entry["why"]
+        for entry in entries
+        if exhibit in entry["exhibits"] and set(entry["scales"]) & set(SCALES)
+    ]
 
 
 def markdown(claims: Sequence[Judged]) -> str:
@@ -54,12 +71,16 @@ def markdown(claims: Sequence[Judged]) -> str:
     waiting = sum(bool(superseded(one)) for one in claims)
     note = f"{waiting} of the measured verdicts rest on numbers that are superseded until their scale is run again; they say so."
     parts = ["# Claims on published text", claims_markdown(claims), *([note] if waiting else [])]
-    groups = [(paper, list(group)) for paper, group in itertools.groupby(claims, lambda one: one.paper)]
+    groups = [
+        (paper, list(group)) for paper, group in itertools.groupby(claims, lambda one: one.paper)
+    ]
     for own, (paper, group) in itertools.product((False, True), groups):
         lines = []
         for one in group:
             if (one.claim.get("source") == OURS) == own:
-                waits = "".join(f"; *superseded until the scale is run again*: {why}" for why in superseded(one))
+                waits = "".join(
+                    f"; *superseded until the scale is run again*: {why}" for why in superseded(one)
+                )
                 lines.append(f"- {one.sentence()}{waits}")
         if lines:
             parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(lines)]
@@ -69,5 +90,5 @@ def markdown(claims: Sequence[Judged]) -> str:
 if __name__ == "__main__":
     claims = judged()
     write_claims(ROOT / "experiments" / "real_claims.csv", claims)
-    with whole(ROOT / "experiments" / "real_claims.md") as page:
+    with atomic_write(ROOT / "experiments" / "real_claims.md") as page:
         page.write_text(markdown(claims), encoding="utf-8")

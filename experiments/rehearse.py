@@ -56,7 +56,9 @@ def files_of(scale: str, hub: Mapping[str, str], offered: Path) -> dict[str, Any
     """The scale's list of files with the stand-ins' folders and hashes; nothing is fetched."""
     made = []
     for entry in listed(scale, ROOT)["files"]:
-        own = {key: value for key, value in entry.items() if key != "url"} | {"by_hand": "a stand-in"}
+        own = {key: value for key, value in entry.items() if key != "url"} | {
+            "by_hand": "a stand-in"
+        }
         if "hub" in entry:
             own["hub"] = hub[entry["hub"]]
         if "sha256" in entry:
@@ -70,14 +72,19 @@ def copied(folder: Path) -> Path:
     for path in _tracked(ROOT):
         if (ROOT / path).is_file() and path.name != "dvc.lock":
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            if not (folder / path).is_file() or (folder / path).read_bytes() != (ROOT / path).read_bytes():
+            if (
+                not (folder / path).is_file()
+                or (folder / path).read_bytes() != (ROOT / path).read_bytes()
+            ):
                 shutil.copy2(ROOT / path, folder / path)
     if not (folder / ".git").is_dir():
         subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     return folder
 
 
-def rehearse(scale: str, folder: Path, workers: int) -> tuple[dict[str, float | None], Counter[str], int]:
+def rehearse(
+    scale: str, folder: Path, workers: int
+) -> tuple[dict[str, float | None], Counter[str], int]:
     """Run one scale in the copy.
 
     Returns:
@@ -87,18 +94,35 @@ def rehearse(scale: str, folder: Path, workers: int) -> tuple[dict[str, float | 
     name = PREFIX + scale
     place = tree / "experiments" / "scales" / name
     place.mkdir(parents=True, exist_ok=True)
-    for file, content in (("overrides", overrides(scale, hub)), ("data", files_of(scale, hub, offered))):
-        (place / f"{file}.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    for file, content in (
+        ("overrides", overrides(scale, hub)),
+        ("data", files_of(scale, hub, offered)),
+    ):
+        (place / f"{file}.yaml").write_text(
+            yaml.safe_dump(content, sort_keys=False), encoding="utf-8"
+        )
     run = tree / "scales" / name
     python = [sys.executable, "-m"]
-    repro = ["longform_lab.repro", "--workers", str(workers), "--gpus", "1", *said(scale, ROOT, "targets", [])]
+    repro = [
+        "longform_lab.repro",
+        "--workers",
+        str(workers),
+        "--gpus",
+        "1",
+        *said(scale, ROOT, "targets", []),
+    ]
     steps = [
         (tree, ["longform_lab.real_files", name, str(offered)]),
         (tree, ["longform_lab.scale", name]),
         (run, repro),
         (run, ["longform_lab", "ledger"]),
     ]
-    environment = {**os.environ, "PYTHONPATH": "src", "WANDB_MODE": "disabled", "HF_HUB_OFFLINE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": "src",
+        "WANDB_MODE": "disabled",
+        "HF_HUB_OFFLINE": "1",
+    }
     for where, command in steps:
         status = subprocess.run([*python, *command], cwd=where, env=environment).returncode
         if status:
@@ -124,11 +148,19 @@ def processor() -> float:
 def main(arguments: list[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python experiments/rehearse.py", description=__doc__)
-    parser.add_argument("scales", nargs="*", default=[], metavar="SCALE", help=f"of {', '.join(SIZES)}; default: all")
+    parser.add_argument(
+        "scales",
+        nargs="*",
+        default=[],
+        metavar="SCALE",
+        help=f"of {', '.join(SIZES)}; default: all",
+    )
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=ROOT / "scratch" / "rehearsal")
     parser.add_argument(
-        "--json", type=Path, help="where each scale's stages, seconds and verdicts are kept, by its name"
+        "--json",
+        type=Path,
+        help="where each scale's stages, seconds and verdicts are kept, by its name",
     )
     chosen = parser.parse_args(arguments)
     if unknown := sorted(set(chosen.scales) - set(SIZES)):
@@ -148,19 +180,35 @@ def main(arguments: list[str] | None = None) -> int:
         start, before = time.monotonic(), processor()
         seconds, verdicts, status = rehearse(scale, folder, chosen.workers)
         for stage, lasted in seconds.items():
-            print(f"  {scale} {stage}: {'as in another scale' if lasted is None else f'{lasted:.1f} s'}")
+            print(
+                f"  {scale} {stage}: {'as in another scale' if lasted is None else f'{lasted:.1f} s'}"
+            )
         compared = sum(verdicts[verdict] for verdict in COMPARED)
         told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
         bad = status or not (compared or scale.endswith("_languages"))
         failed += bool(bad)
         clock, own = round(time.monotonic() - start), round(processor() - before)
         took = f"{clock} s, {own} s of processor"
-        print(f"{'FAILED' if bad else 'ok'} {scale}: {len(seconds)} stages, {took}; {told}", flush=True)
+        print(
+            f"{'FAILED' if bad else 'ok'} {scale}: {len(seconds)} stages, {took}; {told}",
+            flush=True,
+        )
         if chosen.json and not bad:
-            row = {"stages": seconds, "seconds": clock, "processor seconds": own, "verdicts": dict(verdicts)}
-            kept = json.loads(chosen.json.read_text(encoding="utf-8")) if chosen.json.is_file() else {}
-            chosen.json.write_text(json.dumps({**kept, scale: row}, indent=1) + "\n", encoding="utf-8")
-    print(f"rehearsal: {failed} failed; {time.monotonic() - begun:.0f} s, {processor():.0f} s of processor")
+            row = {
+                "stages": seconds,
+                "seconds": clock,
+                "processor seconds": own,
+                "verdicts": dict(verdicts),
+            }
+            kept = (
+                json.loads(chosen.json.read_text(encoding="utf-8")) if chosen.json.is_file() else {}
+            )
+            chosen.json.write_text(
+                json.dumps({**kept, scale: row}, indent=1) + "\n", encoding="utf-8"
+            )
+    print(
+        f"rehearsal: {failed} failed; {time.monotonic() - begun:.0f} s, {processor():.0f} s of processor"
+    )
     return 1 if failed else 0
 
 

@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 
 from longform.errors import BadInput
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 
 ROOT = Path(__file__).parents[1]
 FULL = "656dc0ac"  # has the full records of every scale, corrected
@@ -37,18 +37,25 @@ def restore(repository: Path, scale: str, commit: str, out: Path) -> list[Path]:
     if out.exists():
         raise BadInput(f"{out}: is there already; remove it or name another folder with --out")
     home = f"experiments/scales/{scale}"
-    listed = _git(repository, "ls-tree", "-d", "--name-only", commit, f"{home}/").decode().splitlines()
+    listed = (
+        _git(repository, "ls-tree", "-d", "--name-only", commit, f"{home}/").decode().splitlines()
+    )
     parts = [f"{home}/{part}" for part in PARTS if f"{home}/{part}" in listed]
     if f"{home}/data" not in parts:
-        raise BadInput(f"commit {commit} has no full records of the scale {scale!r}; name another scale or --commit")
+        raise BadInput(
+            f"commit {commit} has no full records of the scale {scale!r}; name another scale or --commit"
+        )
     archive = _git(repository, "archive", "--format=tar", commit, *parts)
-    with whole(out) as partial:
+    with atomic_write(out) as partial:
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
             files.extractall(partial, filter="data")
         (partial / home).rename(partial / "restored")
         for part in sorted((partial / "restored").iterdir()):
             part.rename(partial / part.name)
-        for folder in (partial / "restored", *(partial / parent for parent in Path(home).parents if parent.name)):
+        for folder in (
+            partial / "restored",
+            *(partial / parent for parent in Path(home).parents if parent.name),
+        ):
             folder.rmdir()
     return sorted(path for path in out.rglob("*") if path.is_file())
 
@@ -57,13 +64,17 @@ def _git(repository: Path, *words: str) -> bytes:
     done = subprocess.run(["git", *words], cwd=repository, capture_output=True)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
-        raise BadInput(f"git {words[0]}: {said}; a shallow clone gets its history with `git fetch --unshallow`")
+        raise BadInput(
+            f"git {words[0]}: {said}; a shallow clone gets its history with `git fetch --unshallow`"
+        )
     return done.stdout
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line: 0 where the files are written, 2 where they cannot be."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("scale", help="a folder of experiments/scales/")
     parser.add_argument("--commit", default=FULL, help=f"whose files ({FULL} has the full records)")
     parser.add_argument("--out", type=Path, help="the folder to write (scratch/restored/SCALE)")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from experiments.correct_pages import SCALES, ledger_lines, papers, read_lines
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 from longform_lab.reporting.printed import DIFFERS, INCOMPARABLE, WITHIN
 from longform_lab.reporting.verdicts import OURS, VERDICTS
 from longform_lab.scale_records import FILE as RECORDS
@@ -71,7 +71,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def page() -> str:
     """The whole page."""
-    kinds: dict[str, Callable[[str], bool]] = {"Synthetic text": lambda run: not is_real(run), "Real text": is_real}
+    kinds: dict[str, Callable[[str], bool]] = {
+        "Synthetic text": lambda run: not is_real(run),
+        "Real text": is_real,
+    }
     parts = [
         "# Scoreboards",
         "How many printed numbers and claims each run in git meets. `PYTHONPATH=src:. python experiments/scoreboards.py` writes this page. "
@@ -85,14 +88,18 @@ def page() -> str:
         claims = [
             row
             for run in chosen
-            for row in claim_rows((SCALES / run if run else ROOT) / "paper_figures/ledger/claims.csv", shown(run))
+            for row in claim_rows(
+                (SCALES / run if run else ROOT) / "paper_figures/ledger/claims.csv", shown(run)
+            )
         ]
         if title == "Real text":
-            claims += claim_rows(real_claims, "all of real text ([claims](../experiments/real_claims.md))")
+            claims += claim_rows(
+                real_claims, "all of real text ([claims](../experiments/real_claims.md))"
+            )
         parts += [f"## {title}", table(PRINTED, printed), table(CLAIMS, claims)]
     return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
-    with whole(PAGE) as path:
+    with atomic_write(PAGE) as path:
         path.write_text(page(), encoding="utf-8")

@@ -35,7 +35,11 @@ BASES = {  # whose stand-in a network of data/bases is, or a tiny one of random 
     "EleutherAI/gpt-neo-125m": "gpt_neo",
     "microsoft/DialoGPT-medium": "gpt2_medium",
     **dict.fromkeys(
-        (f"EleutherAI/pythia-{n}" for n in ("70m", "160m", "410m", "1b", "1.4b", "2.8b", "6.9b", "12b")), "pythia"
+        (
+            f"EleutherAI/pythia-{n}"
+            for n in ("70m", "160m", "410m", "1b", "1.4b", "2.8b", "6.9b", "12b")
+        ),
+        "pythia",
     ),
 }
 BERT = "google-bert/bert-base-cased"
@@ -50,7 +54,9 @@ PAGES, ARTICLES, SENTENCES, PREFIXES = (
 def articles(count: int) -> list[str]:
     """Plain texts of the world's articles, one line each."""
     made = (write(SEED, "wiki", number) for number in range(count))
-    return [" ".join(s.text for _, sentences in article.sections for s in sentences) for article in made]
+    return [
+        " ".join(s.text for _, sentences in article.sections for s in sentences) for article in made
+    ]
 
 
 def dump() -> bytes:
@@ -60,7 +66,10 @@ def dump() -> bytes:
     def film(seed: int, number: int) -> native_corpus.Page:
         page = plain(seed, number)
         title = page.title.partition(" (")[0]
-        return replace(page, wikitext=page.wikitext.replace(f"'''{title}'''", f"'''{title}''' is a film, and", 1))
+        return replace(
+            page,
+            wikitext=page.wikitext.replace(f"'''{title}'''", f"'''{title}''' is a film, and", 1),
+        )
 
     native_corpus.write_page = film
     try:
@@ -77,9 +86,14 @@ def cohan(form: str) -> Mapping[str, bytes]:
 
 def translations() -> dict[str, str]:
     """Aligned files, English beside one of three invented languages."""
-    made, sides = build(name="languages", seed=SEED, domain="parallel", documents={"train": SENTENCES}), {}
+    made, sides = (
+        build(name="languages", seed=SEED, domain="parallel", documents={"train": SENTENCES}),
+        {},
+    )
     for document, number in zip(made.documents, made.truth["language"].tolist(), strict=True):
-        for section, ending in zip(document.sections, ("en", ("de", "es", "fr")[number]), strict=True):
+        for section, ending in zip(
+            document.sections, ("en", ("de", "es", "fr")[number]), strict=True
+        ):
             sides.setdefault(f"world{number}.{ending}", []).append(section.text)
     return {name: "\n".join(lines) + "\n" for name, lines in sides.items()}
 
@@ -122,23 +136,34 @@ def connectives() -> str:
 
 def schemas() -> str:
     """WSC273 as JSON lines."""
-    row = {"sentence": "The city refused the men a permit because [MASK] feared the {} crowd.", "mask": "[MASK]"}
+    row = {
+        "sentence": "The city refused the men a permit because [MASK] feared the {} crowd.",
+        "mask": "[MASK]",
+    }
     row |= {"candidates": ["The city", "The men"]}
     return "".join(
-        json.dumps({**row, "id": n, "sentence": row["sentence"].format(n), "correct": n % 2}) + "\n" for n in range(12)
+        json.dumps({**row, "id": n, "sentence": row["sentence"].format(n), "correct": n % 2}) + "\n"
+        for n in range(12)
     )
 
 
 def arrau(genre: str) -> dict[str, str]:
     """One document of ARRAU in MMAX2: chains of a noun phrase and a pronoun in the next sentence."""
-    sentences = [text.split() for n in range(8) for text in (f"A woman with {n} bags sang .", "Then she bowed to us .")]
+    sentences = [
+        text.split()
+        for n in range(8)
+        for text in (f"A woman with {n} bags sang .", "Then she bowed to us .")
+    ]
     ends = [sum(len(s) for s in sentences[: i + 1]) for i in range(len(sentences))]
     words = [word for sentence in sentences for word in sentence]
     spans = [(end - len(s) + 1, end) for s, end in zip(sentences, ends, strict=True)]
-    mentions = [(a + (i % 2), a + (i % 2) + (0 if i % 2 else 1), i // 2) for i, (a, _) in enumerate(spans)]
+    mentions = [
+        (a + (i % 2), a + (i % 2) + (0 if i % 2 else 1), i // 2) for i, (a, _) in enumerate(spans)
+    ]
     level = [f'<markable id="m{i}" span="word_{a}..word_{b}"/>' for i, (a, b) in enumerate(spans)]
     coref = [
-        f'<markable id="c{i}" span="word_{a}..word_{b}" coref_set="set_{s}"/>' for i, (a, b, s) in enumerate(mentions)
+        f'<markable id="c{i}" span="word_{a}..word_{b}" coref_set="set_{s}"/>'
+        for i, (a, b, s) in enumerate(mentions)
     ]
     listed = [f'<word id="word_{i}">{word}</word>' for i, word in enumerate(words, 1)]
     name = f"{genre.lower()}1"
@@ -157,7 +182,9 @@ def gcdc() -> dict[str, str]:
             held = io.StringIO()
             table = csv.writer(held)
             table.writerow(["text_id", "text", "labelA"])
-            table.writerows([n, text, 1 + n % 3] for n, text in enumerate(articles(45)) if n in numbers)
+            table.writerows(
+                [n, text, 1 + n % 3] for n, text in enumerate(articles(45)) if n in numbers
+            )
             files[f"{source}/{source}_{split}.csv"] = held.getvalue()
     return files
 
@@ -166,7 +193,9 @@ def introductions() -> list[tuple[int, str, str]]:
     """Id, title and text of the pages that are most visited: those of the test split, then those of the validation split."""
     counts = {"test": PREFIXES, "validation": PREFIXES}
     made = (write(SEED, "encyclopedia", n) for n in indices(counts))
-    texts = ((a.title, " ".join(s.text for _, sentences in a.sections for s in sentences)) for a in made)
+    texts = (
+        (a.title, " ".join(s.text for _, sentences in a.sections for s in sentences)) for a in made
+    )
     return [(number, title, text) for number, (title, text) in enumerate(dict(texts).items(), 1)]
 
 
@@ -182,8 +211,14 @@ def encyclopedia_dump() -> bytes:
 
 def page_views() -> dict[str, bytes]:
     """Wikimedia's lines of views for two years: in the second the first year's pages are still the most visited."""
-    rows = [("Main_Page", "15580374", 900), ("Special:Search", "null", 800), ("List_of_films", "77", 700)]
-    rows += [(title.replace(" ", "_"), str(number), 600 - number) for number, title, _ in introductions()]
+    rows = [
+        ("Main_Page", "15580374", 900),
+        ("Special:Search", "null", 800),
+        ("List_of_films", "77", 700),
+    ]
+    rows += [
+        (title.replace(" ", "_"), str(number), 600 - number) for number, title, _ in introductions()
+    ]
     lines = "".join(
         f"{wiki} {title} {number} {access} {views} A{views}\n"
         for wiki in ("de.wikipedia", "en.wikipedia")
@@ -196,10 +231,24 @@ def page_views() -> dict[str, bytes]:
 
 def fever() -> dict[str, str]:
     """Claims and pages in FEVER's format."""
-    numbers = {"train": 60, "validation": PREFIXES, "test": PREFIXES}  # the prefixes' own pages among them
-    pages = list({page.title: page for page in (write(SEED, "encyclopedia", n) for n in indices(numbers))}.values())
-    claims = [*make_claims(pages, domain("encyclopedia").vocabulary, SEED), *sentence_claims(pages, SEED)]
-    return {"train.jsonl": _lines(fever_claims(claims)), "wiki-pages/wiki-001.jsonl": _lines(fever_pages(pages))}
+    numbers = {
+        "train": 60,
+        "validation": PREFIXES,
+        "test": PREFIXES,
+    }  # the prefixes' own pages among them
+    pages = list(
+        {
+            page.title: page for page in (write(SEED, "encyclopedia", n) for n in indices(numbers))
+        }.values()
+    )
+    claims = [
+        *make_claims(pages, domain("encyclopedia").vocabulary, SEED),
+        *sentence_claims(pages, SEED),
+    ]
+    return {
+        "train.jsonl": _lines(fever_claims(claims)),
+        "wiki-pages/wiki-001.jsonl": _lines(fever_pages(pages)),
+    }
 
 
 def summaries() -> dict[str, str]:
@@ -210,7 +259,12 @@ def summaries() -> dict[str, str]:
         for number, one in enumerate(rated):
             marks = [{"coherence": mark} for mark in one.marks.tolist()[:3]]
             text = {"decoded": one.document.text, "references": [sound.document.text]}
-            row = {"id": f"a{cluster}", "model_id": f"M{number}", **text, "expert_annotations": marks}
+            row = {
+                "id": f"a{cluster}",
+                "model_id": f"M{number}",
+                **text,
+                "expert_annotations": marks,
+            }
             files.setdefault(f"M{number}_annotations.jsonl", []).append(row)
     return {name: _lines(rows) for name, rows in files.items()}
 
@@ -223,7 +277,9 @@ FOLDERS: Mapping[str, Callable[[], Mapping[str, str | bytes]]] = {
     "pubmed-dataset": lambda: cohan("pubmed"),
     "arxiv-dataset": lambda: cohan("arxiv"),
     "multi_target": translations,
-    "arrau": lambda: {k: v for genre in ("WSJ", "VPC", "Dialogue", "Fiction") for k, v in arrau(genre).items()},
+    "arrau": lambda: {
+        k: v for genre in ("WSJ", "VPC", "Dialogue", "Fiction") for k, v in arrau(genre).items()
+    },
     "dialogue_nli": lambda: {"dialogue_nli_verified_test.jsonl": suites()["dialogue_nli.jsonl"]},
     "gcdc": gcdc,
     "fever": fever,
@@ -233,7 +289,9 @@ FOLDERS: Mapping[str, Callable[[], Mapping[str, str | bytes]]] = {
         "enwiki-20211201-pages-articles-multistream.xml.bz2": dump(),
         "enwiki-20190101-pages-articles-multistream.xml.bz2": encyclopedia_dump(),
         "cloze_test_test__spring2016-cloze_test_ALL_test.tsv": suites()["cloze_test.tsv"],
-        "personachat.tgz": archive("personachat/test_both_original.txt", suites()["personachat.txt"]),
+        "personachat.tgz": archive(
+            "personachat/test_both_original.txt", suites()["personachat.txt"]
+        ),
         "wsc273.jsonl": schemas(),
         "disco_annotation.tsv": connectives(),
         "wikisection.train.txt": "\n".join(articles(60)) + "\n",
@@ -268,7 +326,12 @@ def publish(folder: Path, bases: Path) -> dict[str, str]:
 
     from longform.language_models.checkpoints import load_model, load_tokenizer
 
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
     own = load_tokenizer(bases / "tokenizer")
     for hub, base in BASES.items():
         if base == "pythia":

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch loads: spinning threads on shared cores cost 4-19x
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # before torch loads: spinning threads on shared cores cost 4-19x
 os.environ["WANDB_MODE"] = "disabled"  # whatever make exports: a test's training is no run to sync
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # of an image: each process would compile torch anew, 15 seconds
+if os.environ.pop(
+    "PYTHONDONTWRITEBYTECODE", None
+):  # of an image: each process would compile torch anew, 15 seconds
     sys.dont_write_bytecode = False
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -34,4 +38,6 @@ def two_processes():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--pictures", action="store_true", help="write the study's pages to docs/study as pictures")
+    parser.addoption(
+        "--pictures", action="store_true", help="write the study's pages to docs/study as pictures"
+    )

@@ -23,7 +23,9 @@ from longform_lab.texts import FROM_FILES, SLOTS
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 PACKAGES = ("longform", "synthetic_world", "longform_lab")
-MODULES = sorted(path.relative_to(SOURCES) for package in PACKAGES for path in (SOURCES / package).rglob("*.py"))
+MODULES = sorted(
+    path.relative_to(SOURCES) for package in PACKAGES for path in (SOURCES / package).rglob("*.py")
+)
 Entry = tuple[str, str, Any, dict[str, Any], set[str]]  # place, code, function, settings, given
 TRAIN = {"name", "seed", "base", "scratch", "documents", "titles", "bases"}
 WRITE = {"name", "seed", "model", "scratch", "prefixes", "titles", "packing"}
@@ -111,7 +113,10 @@ def known_entries():
 
 def critics() -> list[Path]:
     """The critics' folders below ``src``."""
-    found = [*SOURCES.glob("longform/critics/*/__init__.py"), *SOURCES.glob("synthetic_world/*/__init__.py")]
+    found = [
+        *SOURCES.glob("longform/critics/*/__init__.py"),
+        *SOURCES.glob("synthetic_world/*/__init__.py"),
+    ]
     return sorted(path.parent.relative_to(SOURCES) for path in found)
 
 
@@ -142,7 +147,11 @@ def behind_a_cell_of_table_2() -> set[str]:
 
     Records that the paper's other tables derive are none of it.
     """
-    report = [start for start in starts()["report/deng2022/sections.json"] if start[1] not in ("derived", AT_IMPORT)]
+    report = [
+        start
+        for start in starts()["report/deng2022/sections.json"]
+        if start[1] not in ("derived", AT_IMPORT)
+    ]
     codes = code_of(["score", "articles", "section_order"]), tree().closure(report)
     return {module for code in codes for module, places in code.items() if places}
 
@@ -159,7 +168,9 @@ def figures() -> dict[str, int]:
 
 def tracked_bytes() -> int:
     """The sizes of all files that git tracks, as they lie in the working tree."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
     files = [ROOT / name for name in listed.split("\0") if name]
     return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -171,23 +182,31 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
         for name, entry in params[listed].items():
             module, _, wanted = entry["dataset"].removesuffix(".py").partition(".")
             more = {"name", "seed", "scratch"} | given
-            yield _entry(f"{listed}.{name}", dataset_code(module), wanted or "build", entry, SLOTS, more)
+            yield _entry(
+                f"{listed}.{name}", dataset_code(module), wanted or "build", entry, SLOTS, more
+            )
     for name, entry in params["models"].items():
         if "code" in entry:
             code, _, wanted = entry["code"].partition(".")
-            yield _entry(f"models.{name}", code, wanted or "fit", entry, ("code", "sampling"), TRAIN)
+            yield _entry(
+                f"models.{name}", code, wanted or "fit", entry, ("code", "sampling"), TRAIN
+            )
         if own := entry.get("sampling"):
             yield _entry(f"models.{name}.sampling", own["code"], "generate", own, ("code",), WRITE)
     for study, settings in params.items():
         if not isinstance(settings, dict):
             continue
         if own := settings.get("tokenizer"):
-            yield _entry(f"{study}.tokenizer", "language_models/tokenizers", "fit", own, (), {"documents"})
+            yield _entry(
+                f"{study}.tokenizer", "language_models/tokenizers", "fit", own, (), {"documents"}
+            )
             given, own = TRAIN | {"shape"}, settings["training"]
             yield _entry(f"{study}.training", "language_models/causal_lm", "fit", own, (), given)
         if "sampling" in settings and "runs" not in settings:
             own = settings["sampling"]
-            yield _entry(f"{study}.sampling", "decoding/long_documents", "generate", own, ("code",), WRITE)
+            yield _entry(
+                f"{study}.sampling", "decoding/long_documents", "generate", own, ("code",), WRITE
+            )
         for critic, entry in settings.get("critics", {}).items():
             yield from _of_critic(f"{study}.critics.{critic}", critic, entry)
 
@@ -195,10 +214,19 @@ def entries(experiment: Experiment) -> Iterator[Entry]:
 def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry]:
     if "train" in entry:
         code = source_of(critic, entry["train"].get("code", "train"))
-        yield _entry(f"{place}.train", code, "fit", entry["train"], ("code", "corpora", "base"), TRAIN)
-    for name, settings in entry.get("readings", {}).items():
+        yield _entry(
+            f"{place}.train", code, "fit", entry["train"], ("code", "corpora", "base"), TRAIN
+        )
+    for name, settings in entry.get("predictions", {}).items():
         code, _, wanted = settings.get("code", "read").partition(".")
-        yield _entry(f"{place}.readings.{name}", source_of(critic, code), wanted or "read", settings, READING, READ)
+        yield _entry(
+            f"{place}.predictions.{name}",
+            source_of(critic, code),
+            wanted or "read",
+            settings,
+            READING,
+            READ,
+        )
     for kind, (_, own, given) in KINDS.items():
         for name, settings in entry.get("scores", {}).get(kind, {}).items():
             if kind == "evaluations":
@@ -208,7 +236,9 @@ def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry
             yield _entry(f"{place}.scores.{kind}.{name}", code, wanted, settings, own, set(given))
 
 
-def _entry(place: str, code: str, name: str, settings: dict[str, Any], slots: Any, given: set[str]) -> Entry:
+def _entry(
+    place: str, code: str, name: str, settings: dict[str, Any], slots: Any, given: set[str]
+) -> Entry:
     own = {key: value for key, value in settings.items() if key not in slots}
     return place, code, function(place, code, name), own, given
 
@@ -219,7 +249,9 @@ def main() -> None:
         print(f"{figure:6} {name}")
     for folder in critics():
         stale = stale_after_an_edit(folder)
-        print(f"{len(stale):6} stages stale ({len(stale) / len(stages()):.0%}) after an edit in {folder}")
+        print(
+            f"{len(stale):6} stages stale ({len(stale) / len(stages()):.0%}) after an edit in {folder}"
+        )
 
 
 if __name__ == "__main__":

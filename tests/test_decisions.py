@@ -37,10 +37,16 @@ def test_a_long_undated_or_unfinished_decision_is_noticed():
     assert list(faults("2026-01-03-t.md", page)) == ["no date, or another than its name's"]
     assert list(faults("2026-01-02-t.md", page + "d\n" * 7)) == ["16 lines"]
     assert list(faults("2026-01-02-t.md", page.replace("b\n", ""))) == ["an empty part"]
-    assert list(faults("2026-01-02-t.md", page.replace("## Choice", "## Why"))) == ["other headings"]
-    assert list(faults("2026-01-02-t.md", page.replace("b\n", "b" * 151 + "\n"))) == ["a line over 150 characters"]
+    assert list(faults("2026-01-02-t.md", page.replace("## Choice", "## Why"))) == [
+        "other headings"
+    ]
+    assert list(faults("2026-01-02-t.md", page.replace("b\n", "b" * 151 + "\n"))) == [
+        "a line over 150 characters"
+    ]
 
 
 def test_the_index_names_every_decision():
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert len(PAGES) > 50 and sorted(re.findall(r"\]\((20[^)]+)\)", index)) == [page.name for page in PAGES]
+    assert len(PAGES) > 50 and sorted(re.findall(r"\]\((20[^)]+)\)", index)) == [
+        page.name for page in PAGES
+    ]

@@ -15,10 +15,22 @@ from longform_lab.stages import STAGES
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     path.relative_to(ROOT)
-    for pattern in ("README.md", "docs/**/*.md", "data/**/*.md", "experiments/**/*.md", "benchmarks/*.md")
+    for pattern in (
+        "README.md",
+        "docs/**/*.md",
+        "data/**/*.md",
+        "experiments/**/*.md",
+        "benchmarks/*.md",
+    )
     for path in ROOT.glob(pattern)
 )
-MADE = ("data/", "paper_figures/", "scales/", "scratch/", "criticism/")  # of runs, and of some machines alone
+MADE = (
+    "data/",
+    "paper_figures/",
+    "scales/",
+    "scratch/",
+    "criticism/",
+)  # of runs, and of some machines alone
 TOP = ("src", "docs", "experiments", "tests", "benchmarks", "notebooks")
 PACKAGES = ("longform", "longform_lab", "synthetic_world")
 SOURCE = ("files", "statistics", "text", "datasets", "language_models", "hsmm", "decoding", "critics", "evaluation", "criticize",
@@ -35,8 +47,12 @@ def stage_names() -> frozenset[str]:
 def test_files_that_a_page_names_or_links_to_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
-        assert target.startswith(MADE) or (ROOT / page.parent / target).exists(), f"{page} links to {target}"
-    for place in re.findall(r"(?<![\w/.-])((?:\w+/)+[\w.-]*\w/?)(?![\w*<{])", re.sub(r"https?://\S+", "", text)):
+        assert target.startswith(MADE) or (ROOT / page.parent / target).exists(), (
+            f"{page} links to {target}"
+        )
+    for place in re.findall(
+        r"(?<![\w/.-])((?:\w+/)+[\w.-]*\w/?)(?![\w*<{])", re.sub(r"https?://\S+", "", text)
+    ):
         if place.startswith(MADE) or CRITIC in place or "mine" in place:
             continue
         top = place.split("/")[0]
@@ -51,9 +67,16 @@ def test_files_that_a_page_names_or_links_to_exist(page):
 def folders_of_the_default_run() -> frozenset[Path]:
     """Corpora, and what each system's network and texts lie in."""
     experiment = Experiment(ROOT)
-    folders = {Path("data/corpora", entry["study"], name) for name, entry in experiment.params["corpora"].items()}
+    folders = {
+        Path("data/corpora", entry["study"], name)
+        for name, entry in experiment.params["corpora"].items()
+    }
     for study, settings in experiment.params.items():
-        for corpus in settings.get("corpora", ()) if isinstance(settings, dict) and "models" in settings else ():
+        for corpus in (
+            settings.get("corpora", ())
+            if isinstance(settings, dict) and "models" in settings
+            else ()
+        ):
             for system in experiment.systems(study, corpus):
                 folders |= {Path("data", system.texts), Path("data", system.checkpoint)}
     return frozenset(folders)
@@ -66,7 +89,9 @@ def test_folders_of_a_run_that_a_page_names_are_written_by_it(page):
         named = Path(place)
         known = folders_of_the_default_run()
         if "mine" not in place:  # of an example
-            assert known & {named, *named.parents}, f"{page} names {place}, which the default run does not write"
+            assert known & {named, *named.parents}, (
+                f"{page} names {place}, which the default run does not write"
+            )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -83,26 +108,40 @@ def test_stages_modules_and_programs_that_a_page_runs_exist_and_find_what_they_i
     for module in re.findall(rf"python -m ((?:{'|'.join(PACKAGES)})(?:\.\w+)*)", text):
         place = ROOT / "src" / module.replace(".", "/")
         assert place.is_dir() or place.with_suffix(".py").is_file(), f"{page} runs {module}"
-    for before, program in re.findall(r"(\S*) ?python ((?:experiments|benchmarks)/[\w/]+\.py)", text):
-        if re.search(r"^from (experiments|benchmarks)\.", (ROOT / program).read_text(encoding="utf-8"), re.M):
-            assert before.endswith("PYTHONPATH=src:."), f"{page}: {program} imports from the repository's root"
+    for before, program in re.findall(
+        r"(\S*) ?python ((?:experiments|benchmarks)/[\w/]+\.py)", text
+    ):
+        if re.search(
+            r"^from (experiments|benchmarks)\.", (ROOT / program).read_text(encoding="utf-8"), re.M
+        ):
+            assert before.endswith("PYTHONPATH=src:."), (
+                f"{page}: {program} imports from the repository's root"
+            )
 
 
 def test_the_index_names_every_page():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-    assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in index] == ["index.md"]
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in index] == [
+        "index.md"
+    ]
 
 
 def test_every_scale_has_a_line_in_the_table_of_scales():
     text = (ROOT / "experiments/README.md").read_text(encoding="utf-8")
     scales = [path.parent.name for path in (ROOT / "experiments/scales").glob("*/overrides.yaml")]
-    told = [name for name in scales if not name.startswith("paper_")]  # those have a page of their own
+    told = [
+        name for name in scales if not name.startswith("paper_")
+    ]  # those have a page of their own
     assert told and [name for name in told if f"scales/{name}/overrides.yaml" not in text] == []
 
 
 def test_the_readme_shows_tables_and_names_make_targets_that_exist():
-    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
-    assert {"deng2022/table_1", "deng2022/table_2", "ledger"} <= {mark["place"] for mark in re.finditer(MARK, readme)}
+    readme, makefile = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile")
+    )
+    assert {"deng2022/table_1", "deng2022/table_2", "ledger"} <= {
+        mark["place"] for mark in re.finditer(MARK, readme)
+    }
     for target in re.findall(r"^make (\w+)", readme, re.M):
         assert re.search(rf"^{target}:", makefile, re.M), target
 
@@ -127,4 +166,7 @@ def test_a_mark_may_name_a_scale_and_the_rows_to_show(tmp_path):
         (folder / "t.md").write_text(table)
     whole, part = (f"<!-- {head} -->\nold\n<!-- end -->" for head in ("p/t", "s:p/t wiki"))
     assert "finding" in fill(whole, tmp_path) and "| wiki a | 1 |\n| arxiv" in fill(whole, tmp_path)
-    assert fill(part, tmp_path) == "<!-- s:p/t wiki -->\n**T**\n\n| | x |\n|---|---|\n| wiki a | 2 |\n<!-- end -->"
+    assert (
+        fill(part, tmp_path)
+        == "<!-- s:p/t wiki -->\n**T**\n\n| | x |\n|---|---|\n| wiki a | 2 |\n<!-- end -->"
+    )

@@ -26,7 +26,9 @@ def committed(tmp_path_factory):
     try:
         files = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"needs a git checkout whose last commit holds the gallery and the exhibits ({error})")
+        pytest.skip(
+            f"needs a git checkout whose last commit holds the gallery and the exhibits ({error})"
+        )
     subprocess.run(["tar", "-x", "-C", str(folder)], input=files, check=True)
     return folder
 
@@ -35,14 +37,21 @@ def links(text):
     return re.findall(r'(?:href|src)="([^"]*)"', text)
 
 
-def test_the_committed_page_is_what_the_program_makes_and_has_every_exhibit_of_the_run_and_of_each_scale(committed):
+def test_the_committed_page_is_what_the_program_makes_and_has_every_exhibit_of_the_run_and_of_each_scale(
+    committed,
+):
     text = (committed / PAGE).read_text(encoding="utf-8")
     assert page(committed) == text, "make it anew: python experiments/gallery.py"
-    scales = {path.parent.name: path.parent for path in committed.glob("experiments/scales/*/paper_figures")}
+    scales = {
+        path.parent.name: path.parent
+        for path in committed.glob("experiments/scales/*/paper_figures")
+    }
     assert "three_seeds" in scales
     for name, home in {"default": committed, **scales}.items():
         figures = home / "paper_figures"
-        folders = [path for path in figures.rglob("*") if any(file.is_file() for file in path.glob("*"))]
+        folders = [
+            path for path in figures.rglob("*") if any(file.is_file() for file in path.glob("*"))
+        ]
         assert folders, name
         for folder in folders:
             anchor = "-".join((name, *folder.relative_to(figures).parts))
@@ -62,13 +71,20 @@ def test_every_link_and_picture_of_the_committed_page_leads_to_a_file_or_a_place
 def odd(tmp_path):
     """One paper of a scale of one run: a long table of hostile words, a picture that is missing, a folder of other files."""
     paper, figures = tmp_path / "experiments" / "p", tmp_path / "paper_figures"
-    for folder in (paper, *(figures / name for name in ("p/table_1", "p/odd & name", "p/files", "ledger"))):
+    for folder in (
+        paper,
+        *(figures / name for name in ("p/table_1", "p/odd & name", "p/files", "ledger")),
+    ):
         folder.mkdir(parents=True)
     (paper / "params.yaml").write_text("reports: {r: {exhibits: {table_1: {}, files: {}}}}")
-    (paper / "expected.yaml").write_text("claims: [{id: c, exhibit: table_1}, {id: lost, exhibit: table_9}]")
+    (paper / "expected.yaml").write_text(
+        "claims: [{id: c, exhibit: table_1}, {id: lost, exhibit: table_9}]"
+    )
     rows = "".join(f"| {SCRIPT} | {i} |\n" for i in range(SHOWN_ROWS + 2))
     notes = f"- {SCRIPT} (s) **holds**; and more\n- **only** a note\n"
-    (figures / "p" / "table_1" / "table_1.md").write_text(f"**{SCRIPT}**\n\n| | x |\n|---|---|\n{rows}\n{notes}")
+    (figures / "p" / "table_1" / "table_1.md").write_text(
+        f"**{SCRIPT}**\n\n| | x |\n|---|---|\n{rows}\n{notes}"
+    )
     (figures / "p" / "odd & name" / "odd & name.md").write_text("![a](a.png)\n\nA caption.\n")
     (figures / "p" / "odd & name" / "a <b>.csv").write_text("1")
     (figures / "p" / "files" / "one.jsonl").write_text("{}")
@@ -82,12 +98,23 @@ def odd(tmp_path):
 
 def test_captions_cells_claims_and_names_are_escaped(odd):
     made = page(odd)
-    assert "<script" not in made and "<b>.csv" not in made and "49" not in made.partition("</style>")[2]
+    assert (
+        "<script" not in made
+        and "<b>.csv" not in made
+        and "49" not in made.partition("</style>")[2]
+    )
     assert not [target for target in links(made) if target.startswith("javascript")]
     assert f"<p>{escape(SCRIPT)}</p>".replace("&quot;", "&#34;").replace("&#x27;", "&#39;") in made
-    assert "<strong>only</strong> a note" in made and "a &lt; b" in made and "2.00 [1.50, 3.00]" in made
+    assert (
+        "<strong>only</strong> a note" in made
+        and "a &lt; b" in made
+        and "2.00 [1.50, 3.00]" in made
+    )
     for target in links(made):
-        assert target.startswith("#") or (odd / PAGE).parent.joinpath(unquote(target)).resolve().is_file(), target
+        assert (
+            target.startswith("#")
+            or (odd / PAGE).parent.joinpath(unquote(target)).resolve().is_file()
+        ), target
 
 
 def test_claims_stand_once_at_their_exhibit_with_its_command_and_from_markdown_alone_too(odd):
@@ -104,7 +131,9 @@ def test_claims_stand_once_at_their_exhibit_with_its_command_and_from_markdown_a
     assert re.search(r">p</a></td><td>2</td><td>1</td>", made) and "p, our own checks" not in made
 
 
-def test_long_tables_are_cut_what_cannot_be_shown_is_set_aside_and_equal_exhibits_of_a_scale_are_named(odd):
+def test_long_tables_are_cut_what_cannot_be_shown_is_set_aside_and_equal_exhibits_of_a_scale_are_named(
+    odd,
+):
     made, aside = page(odd), page(odd).partition('<h2 id="aside">')[2]
     assert made.count("alert(&#34;1&#34;)") < SHOWN_ROWS + 5
     assert '2 more in <a href="../../paper_figures/p/table_1/table_1.md">' in made
@@ -118,11 +147,19 @@ def test_an_exhibit_that_another_run_keeps_is_named_with_its_own_claims(odd):
     link = "../" * 6 + "paper_figures/p/table_1/table_1.md"
     twin.write_text(f"The same files as [table_1 of the default run]({link}) at commit 0123abcd.\n")
     (twin.parents[2] / "ledger").mkdir()
-    (twin.parents[2] / "ledger" / "claims.csv").write_text(f"{CLAIMS}p,c,s,It grows.,,,ratio,,,,contradicted,\n")
+    (twin.parents[2] / "ledger" / "claims.csv").write_text(
+        f"{CLAIMS}p,c,s,It grows.,,,ratio,,,,contradicted,\n"
+    )
     shown = page(odd)
     exhibit = shown[shown.index('<article id="s-p-table_1">') :].partition("</article>")[0]
-    assert 'The same files as <a href="#default-p-table_1">table_1 of the default run at commit 0123abcd</a>' in exhibit
-    assert '<span class="v contradicted">contradicted</span> It grows.' in exhibit and "<table" not in exhibit
+    assert (
+        'The same files as <a href="#default-p-table_1">table_1 of the default run at commit 0123abcd</a>'
+        in exhibit
+    )
+    assert (
+        '<span class="v contradicted">contradicted</span> It grows.' in exhibit
+        and "<table" not in exhibit
+    )
 
 
 def test_an_exhibit_and_the_ledger_give_a_claim_one_verdict(committed):
@@ -130,11 +167,17 @@ def test_an_exhibit_and_the_ledger_give_a_claim_one_verdict(committed):
     ledgers, seen = sorted(committed.rglob("paper_figures/ledger/claims.csv")), 0
     for ledger in ledgers:
         with ledger.open(encoding="utf-8", newline="") as lines:
-            judged = {(row["paper"], row["says"]): row["verdict"] for row in csv.DictReader(lines) if not row["row"]}
+            judged = {
+                (row["paper"], row["says"]): row["verdict"]
+                for row in csv.DictReader(lines)
+                if not row["row"]
+            }
         figures = ledger.parents[1]
         for note in figures.rglob("*.md"):
             paper = note.relative_to(figures).parts[0]
-            for told in filter(None, (re.fullmatch(CLAIM, line) for line in note.read_text("utf-8").splitlines())):
+            for told in filter(
+                None, (re.fullmatch(CLAIM, line) for line in note.read_text("utf-8").splitlines())
+            ):
                 verdict, seen = judged.get((paper, told[1])), seen + 1
                 assert verdict in (None, told[3]), f"{note.relative_to(committed)}: {told[1]}"
     assert seen > 20 * bool(ledgers)
@@ -142,14 +185,20 @@ def test_an_exhibit_and_the_ledger_give_a_claim_one_verdict(committed):
 
 def test_claims_on_published_text_are_judged_by_the_results_in_git():
     with (ROOT / "experiments" / "real_claims.csv").open(encoding="utf-8", newline="") as lines:
-        told = {(row["paper"], row["claim"]): row["verdict"] for row in csv.DictReader(lines) if not row["row"]}
+        told = {
+            (row["paper"], row["claim"]): row["verdict"]
+            for row in csv.DictReader(lines)
+            if not row["row"]
+        }
     judged = real_claims.judged()
     assert told == {(one.paper, one.claim["id"]): one.verdict for one in judged}
     assert [one.claim["id"] for one in judged if one.verdict == ABSENT] == []
 
 
 def test_verdicts_of_superseded_numbers_say_so():
-    judged = {(one.paper, one.claim["id"]): real_claims.superseded(one) for one in real_claims.judged()}
+    judged = {
+        (one.paper, one.claim["id"]): real_claims.superseded(one) for one in real_claims.judged()
+    }
     assert any("scored as if they had ended" in why for why in judged["deng2022", "titles_help"])
     assert any("tokens" in why for why in judged["deng2022", "titles_change_latent_ppl_more"])
     assert judged["lapata2005", "hirst_st_onge_is_highest"] == []

@@ -73,8 +73,12 @@ def test_help_and_the_import_of_criticize_load_no_compiler_and_nothing_of_an_ext
 def test_criticize_runs_where_the_core_alone_is_installed_and_says_what_a_model_needs(tmp_path):
     for side in ("real", "generated"):
         (tmp_path / side).mkdir()
-        for number, text in enumerate(("Anna met Ben. She sang.", "A town has a river. It is old.", "Rain fell.")):
-            (tmp_path / side / f"{number}.txt").write_text(f"{text} It ends {side}.", encoding="utf-8")
+        for number, text in enumerate(
+            ("Anna met Ben. She sang.", "A town has a river. It is old.", "Rain fell.")
+        ):
+            (tmp_path / side / f"{number}.txt").write_text(
+                f"{text} It ends {side}.", encoding="utf-8"
+            )
     command = "from longform.cli import main\nsys.exit(main(sys.argv[1:]))"
     places = [tmp_path / "real", tmp_path / "generated", "--out", tmp_path / "out"]
     done = fresh(command, "criticize", *places)
@@ -93,7 +97,9 @@ def test_criticize_runs_where_the_core_alone_is_installed_and_says_what_a_model_
     ("longform_lab.study", ["serve", "--study", "s.json", "--answers", "a.sqlite"], "", "uvicorn"),
 ])  # fmt: skip
 def test_a_command_without_its_extra_says_what_to_install(module, arguments, before, package):
-    code = f"{before}\nimport runpy\nrunpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    code = (
+        f"{before}\nimport runpy\nrunpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    )
     done = fresh(code, *arguments)
     assert (done.returncode, done.stderr) == (2, f"longform: {extras.advice('study', package)}\n")
 
@@ -101,12 +107,20 @@ def test_a_command_without_its_extra_says_what_to_install(module, arguments, bef
 def test_a_missing_module_of_our_own_is_a_mistake_and_no_advice():
     with pytest.raises(ModuleNotFoundError), extras.told("study"):
         import longform.no_such_module  # noqa: F401
-    refuses(r"'no_such' is not installed; pip install 'longform\[real\]'", extras.check, "real", "json", "no_such")
+    refuses(
+        r"'no_such' is not installed; pip install 'longform\[real\]'",
+        extras.check,
+        "real",
+        "json",
+        "no_such",
+    )
 
 
 def test_what_is_pinned_satisfies_what_the_package_declares_and_the_hook_is_the_pinned_ruff():
     declared, pinned = ranges("") | ranges("study"), pins("requirements.txt")
-    assert pinned.keys() - declared.keys() == {"ruamel.yaml.clib"} and declared.keys() <= pinned.keys()
+    assert (
+        pinned.keys() - declared.keys() == {"ruamel.yaml.clib"} and declared.keys() <= pinned.keys()
+    )
     declared |= ranges("dev")
     pinned |= pins("requirements-dev.txt")
     assert declared.keys() <= pinned.keys()
@@ -115,15 +129,25 @@ def test_what_is_pinned_satisfies_what_the_package_declares_and_the_hook_is_the_
         assert Version(exact.version) in wanted, f"{name}: {exact} is pinned, {wanted} is declared"
     (hook,) = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
     (exact,) = pinned["ruff"]
-    assert hook["rev"] == f"v{exact.version}" and [one["id"] for one in hook["hooks"]] == ["ruff-check", "ruff-format"]
+    assert hook["rev"] == f"v{exact.version}" and [one["id"] for one in hook["hooks"]] == [
+        "ruff-check",
+        "ruff-format",
+    ]
 
 
 def test_extras_leave_a_users_environment_its_versions():
     for extra in ("", *PROJECT["optional-dependencies"]):
         for name, wanted in ranges(extra).items():
-            assert not any(one.operator in ("==", "===") for one in wanted), f"{extra}: {name}{wanted}"
+            assert not any(one.operator in ("==", "===") for one in wanted), (
+                f"{extra}: {name}{wanted}"
+            )
     lightning = ranges("models")["pytorch-lightning"]
-    assert [Version(f"2.6.{patch}") in lightning for patch in (2, 3, 4, 6)] == [False, False, True, True]
+    assert [Version(f"2.6.{patch}") in lightning for patch in (2, 3, 4, 6)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_what_real_models_need_is_pinned_beside_what_the_study_needs():
@@ -134,7 +158,9 @@ def test_what_real_models_need_is_pinned_beside_what_the_study_needs():
         assert exact.operator == "==" and Version(exact.version) in wanted, name
     assert MAKEFILE.index("-r requirements-real.txt") < MAKEFILE.index("--editable '.[real]'")
     shared = pins("requirements-dev.txt").keys() & pins("requirements-real.txt").keys()
-    assert all(pins("requirements-dev.txt")[name] == pins("requirements-real.txt")[name] for name in shared)
+    assert all(
+        pins("requirements-dev.txt")[name] == pins("requirements-real.txt")[name] for name in shared
+    )
 
 
 def test_every_package_that_the_source_imports_is_declared():
@@ -146,18 +172,27 @@ def test_every_package_that_the_source_imports_is_declared():
         "huggingface_hub": "transformers",
         "PIL": "pillow",
     }
-    brought |= {"sklearn": "scikit-learn", "yaml": "PyYAML", "faiss": "faiss-cpu", "spacy": "fastcoref"}
+    brought |= {
+        "sklearn": "scikit-learn",
+        "yaml": "PyYAML",
+        "faiss": "faiss-cpu",
+        "spacy": "fastcoref",
+    }
     declared = ranges("") | ranges("study") | ranges("real") | ranges("resolver")
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         found = set(re.findall(r"^\s*(?:import|from) (\w+)[\w.]*(?: import| as|$)", text, re.M))
         for name in found - sys.stdlib_module_names - {*PACKAGES, "__future__"}:
-            assert brought.get(name, name).replace("_", "-").lower() in declared, f"{path} imports {name}"
+            assert brought.get(name, name).replace("_", "-").lower() in declared, (
+                f"{path} imports {name}"
+            )
 
 
 def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_package_without_one():
     lines = read("requirements.lock").splitlines()[1:]
-    found = [re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    found = [
+        re.fullmatch(r"([a-z0-9-]+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines
+    ]
     assert all(found) and len(found) > 100
     locked = {one[1]: Version(one[2]) for one in found}
     for name, wanted in pins("requirements.txt").items():
@@ -166,7 +201,9 @@ def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_packag
     machine = {"python_version": "3.11", "sys_platform": "linux", "platform_machine": "x86_64"}
     hashed = {"archive_info": {"hashes": {"sha256": "ab"}}}
     package = {"metadata": {"name": "Some_Name", "version": "1.0"}, "download_info": hashed}
-    assert locked({"environment": machine, "install": [package]}).endswith("\nsome-name==1.0 --hash=sha256:ab\n")
+    assert locked({"environment": machine, "install": [package]}).endswith(
+        "\nsome-name==1.0 --hash=sha256:ab\n"
+    )
     with pytest.raises(SystemExit, match="some-name: pip names no SHA-256"):
         locked({"environment": machine, "install": [{**package, "download_info": {}}]})
 
@@ -180,7 +217,9 @@ MADE_WITH = re.search(r"^PYTHON \?= python([\d.]+)$", MAKEFILE, re.M)[1]  # by `
 def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
     jobs = yaml.safe_load(read(".github/workflows/ci.yml"))["jobs"]
     steps = [step for job in jobs.values() for step in job["steps"]]
-    assert MADE_WITH in TRIED and jobs["everything"]["env"] == {"PYTHON": "python${{ matrix.python-version }}"}
+    assert MADE_WITH in TRIED and jobs["everything"]["env"] == {
+        "PYTHON": "python${{ matrix.python-version }}"
+    }
     for job in jobs.values():
         assert job["strategy"]["matrix"]["python-version"] == TRIED
         setup = next(s["with"] for s in job["steps"] if "setup-python" in s.get("uses", ""))
@@ -192,13 +231,18 @@ def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
     assert os.access(ROOT / ".ci/run", os.X_OK) and ".ci/run" in words
     run = read(".ci/run")
     assert set(re.findall(r"^make (\w+)", run, re.M)) <= TARGETS
-    assert "longform criticize docs/data_cards docs/model_cards --out criticism" in [step.get("run") for step in steps]
+    assert "longform criticize docs/data_cards docs/model_cards --out criticism" in [
+        step.get("run") for step in steps
+    ]
 
 
 def test_every_night_a_workflow_runs_what_is_too_long_for_every_commit():
     workflow = yaml.safe_load(read(".github/workflows/nightly.yml"))
     assert workflow[True]["schedule"]  # YAML reads the key "on" as true
-    assert "make check" in [step.get("run") for step in workflow["jobs"]["check"]["steps"]] and "check" in TARGETS
+    assert (
+        "make check" in [step.get("run") for step in workflow["jobs"]["check"]["steps"]]
+        and "check" in TARGETS
+    )
     assert "pytest -m long" in read("Makefile") and "-m 'not long'" in read("pyproject.toml")
 
 
@@ -207,14 +251,26 @@ def test_the_container_copies_what_setup_needs_nothing_that_git_ignores_and_both
     based = re.findall(r"^FROM (\S+) AS (\w+)", text, re.M)
     assert based == [(f"python:{MADE_WITH}-slim", "machine"), ("machine", "study")]
     before, _, after = text.partition("RUN make setup\n")
-    copied = {name for line in re.findall(r"^COPY --chown=\w+ (.*)$", before, re.M) for name in line.split()[:-1]}
-    needed = {"Makefile", "pyproject.toml", PROJECT["readme"], *PROJECT["license-files"], "requirements.txt"}
+    copied = {
+        name
+        for line in re.findall(r"^COPY --chown=\w+ (.*)$", before, re.M)
+        for name in line.split()[:-1]
+    }
+    needed = {
+        "Makefile",
+        "pyproject.toml",
+        PROJECT["readme"],
+        *PROJECT["license-files"],
+        "requirements.txt",
+    }
     assert needed <= copied and all((ROOT / name).is_file() for name in copied)
     assert "setup" in TARGETS and re.search(r"^COPY --chown=\w+ \. \.$", after, re.M)
     assert before.index("USER researcher") < before.index("COPY")
     box = json.loads(read(".devcontainer/devcontainer.json"))
     place = ROOT / ".devcontainer"
-    assert (place / box["build"]["dockerfile"]).is_file() and (place / box["build"]["context"]).resolve() == ROOT
+    assert (place / box["build"]["dockerfile"]).is_file() and (
+        place / box["build"]["context"]
+    ).resolve() == ROOT
     assert f"AS {box['build']['target']}\n" in text and f"USER {box['remoteUser']}\n" in text
     assert box["postCreateCommand"].removeprefix("make ") in TARGETS
     ignored = read(".dockerignore").split("\n")
@@ -229,18 +285,35 @@ def test_the_container_copies_what_setup_needs_nothing_that_git_ignores_and_both
 def test_make_leaves_counting_cores_to_python_unless_it_is_told(given):
     """Make 4.4 hands the exported OMP_NUM_THREADS=1 to ``$(shell nproc)``, which then answers 1."""
     for target in ("repro", "smoke", "rehearse", "paper"):
-        recipe = subprocess.run(["make", "-n", target, *given], cwd=ROOT, capture_output=True, text=True, check=True)
+        recipe = subprocess.run(
+            ["make", "-n", target, *given], cwd=ROOT, capture_output=True, text=True, check=True
+        )
         assert "--workers" not in recipe.stdout, target
-    told = subprocess.run(["make", "-n", "repro", "WORKERS=3"], cwd=ROOT, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["make", "-n", "repro", "WORKERS=3"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert "longform_lab.repro --workers 3\n" in told.stdout
 
 
 def test_make_lets_python_keep_compiled_modules():
     """Images set the variable to stay small; here every start of torch and the rest would compile them anew."""
-    show = ["make", "--no-print-directory", "--eval", 'show: ; @echo "[$$PYTHONDONTWRITEBYTECODE]"', "show"]
+    show = [
+        "make",
+        "--no-print-directory",
+        "--eval",
+        'show: ; @echo "[$$PYTHONDONTWRITEBYTECODE]"',
+        "show",
+    ]
     image = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    image = {name: value for name, value in image.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    assert subprocess.run(show, cwd=ROOT, capture_output=True, text=True, env=image, check=True).stdout == "[]\n"
+    image = {
+        name: value
+        for name, value in image.items()
+        if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+    }
+    assert (
+        subprocess.run(show, cwd=ROOT, capture_output=True, text=True, env=image, check=True).stdout
+        == "[]\n"
+    )
 
 
 STOP = """
@@ -263,11 +336,17 @@ sys.meta_path.insert(0, Stop())
 ])  # fmt: skip
 def test_ctrl_c_is_one_sentence_and_code_130_while_modules_load(tmp_path, module, swallow):
     """Sent from inside an import, which lets it through, swallows it, or turns it into an exit."""
-    rows = [f'{{"text": "The river {n} runs by the town {n}. The town is old."}}\n' for n in range(14)]
+    rows = [
+        f'{{"text": "The river {n} runs by the town {n}. The town is old."}}\n' for n in range(14)
+    ]
     (tmp_path / "texts.jsonl").write_text("".join(rows), encoding="utf-8")
     code = "import re, typing, collections.abc\n" + STOP.format(module=module, swallow=swallow)
     command = "from longform.cli import main\nsys.exit(main(sys.argv[1:]))"
     sides = [tmp_path / "texts.jsonl", tmp_path / "texts.jsonl", "--out", tmp_path / "out"]
     done = fresh(code + command, "criticize", *sides)
     *_, said = done.stderr.splitlines()
-    assert done.returncode == 130 and said.startswith("longform: stopped") and "Traceback" not in done.stderr
+    assert (
+        done.returncode == 130
+        and said.startswith("longform: stopped")
+        and "Traceback" not in done.stderr
+    )

@@ -68,7 +68,9 @@ def test_each_kind_of_change_is_made_once(changes):
         ("break and continue", "break"), ("constant", "self.open = True"),
         ("negated condition", "if not (row):"), ("removed statement", "pass"),
     ]  # fmt: skip
-    assert lines(changes, "Table.__repr__") == []  # wording, as are sentences of errors and what is printed
+    assert (
+        lines(changes, "Table.__repr__") == []
+    )  # wording, as are sentences of errors and what is printed
 
 
 def test_a_change_is_applied_where_it_was_found(changes):
@@ -84,7 +86,9 @@ def test_a_listed_change_goes_stale_when_its_function_changes(changes):
     def keys(program):
         return {change.key for change in file_mutations(program.encode(), "share.py")}
 
-    assert listed.key in keys(PROGRAM.replace("The share.", "Another docstring.").replace("LIMIT", "LONGEST"))
+    assert listed.key in keys(
+        PROGRAM.replace("The share.", "Another docstring.").replace("LIMIT", "LONGEST")
+    )
     assert listed.key not in keys(PROGRAM.replace("rows[0]", "rows[2]"))
 
 
@@ -119,7 +123,9 @@ def test_the_tests_of_a_change_call_its_function_the_most_specific_first(changes
         ("c.py::endless", "call", ("share.py:share",)), ("d.py::other", "call", ("x.py:f",)),
     ]  # fmt: skip
     seconds = {"a.py::slow": 5.0, "c.py::endless": MOST_SECONDS}
-    rows = [{"test": test, "phase": phase, "called": name} for test, phase, own in calls for name in own]
+    rows = [
+        {"test": test, "phase": phase, "called": name} for test, phase, own in calls for name in own
+    ]
     rows += [{"test": test, "seconds": seconds.get(test, 0.1)} for test, _, _ in calls]
     file = tmp_path / "calls.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))

@@ -42,7 +42,9 @@ def test_the_pages_stages_run_in_a_folder_of_ones_own_and_its_document_is_one(ho
         assert main([*stage.split(), "--home", str(home)]) == 0, stage
     order = read_results(home / "data/scores/mine/section_order.json").one(system="samples")
     words = read_results(home / "data/scores/mine/perplexity.json").one(system="samples")
-    assert order.value > order.reference and order.p_value < 0.01  # every text is the wrong way round
+    assert (
+        order.value > order.reference and order.p_value < 0.01
+    )  # every text is the wrong way round
     assert words.units == 8 and words.value > 1
     assert len(read_documents(home / "data/generations/mine/articles/small/documents.jsonl")) == 8
     assert Document.from_record(json.loads(block("json"))).sections[0].title == "History"
@@ -55,6 +57,14 @@ def test_a_published_model_is_finetuned_where_it_is_pinned_to_a_commit(home, tmp
     (home / "params.yaml").write_text(yaml.safe_dump(params))
     for stage in ("corpus articles", "language_model mine articles small"):
         assert main([*stage.split(), "--home", str(home)]) == 0, stage
-    assert json.loads((home / "data/models/mine/articles/small/config.json").read_text())["n_embd"] == 16
+    assert (
+        json.loads((home / "data/models/mine/articles/small/config.json").read_text())["n_embd"]
+        == 16
+    )
     for revision in (None, "main", "607a30d", 607):
-        refuses("a commit of 40 hexadecimal digits; copy the one", published, hub="openai/gpt2", revision=revision)
+        refuses(
+            "a commit of 40 hexadecimal digits; copy the one",
+            published,
+            hub="openai/gpt2",
+            revision=revision,
+        )

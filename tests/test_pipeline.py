@@ -25,11 +25,24 @@ from longform_lab.stages import STAGES
 from tests import shape
 from tests.shape import MODULES, PACKAGES, ROOT, SOURCES, closure, imports, room, stages
 
-BASE = ("documents", "errors", "extras", "files", "processes", "results", "statistics", "tables", "text")
+BASE = (
+    "documents",
+    "errors",
+    "extras",
+    "files",
+    "processes",
+    "results",
+    "statistics",
+    "tables",
+    "text",
+)
 FLOW = ("datasets", "language_models", "decoding", "critics", "evaluation", "criticize", "cli")
 TOGETHER = {"hsmm": "language_models"}  # rooms that know each other: the HSMM is a language model
 COMPILED = (".py", ".pyc", ".nbi", ".nbc")
-SCALES = ["", *sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))]
+SCALES = [
+    "",
+    *sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml")),
+]
 
 
 LIBRARY = [module for module in MODULES if module.parts[0] == "longform" and len(module.parts) > 1]
@@ -43,11 +56,15 @@ def flow(module):
 
 @pytest.mark.parametrize("module", LIBRARY, ids=str)
 def test_imports_flow_one_way(module):
-    assert room(module) in (*BASE, *FLOW, *TOGETHER, "__init__"), f"say where {module} stands in the flow"
+    assert room(module) in (*BASE, *FLOW, *TOGETHER, "__init__"), (
+        f"say where {module} stands in the flow"
+    )
     for other in imports(module):
         assert flow(other) <= flow(module), f"{module} imports {other}, which comes after it"
         if room(module) == room(other) == "critics" and len(other.parts) > 3:
-            assert other.parts[2] == module.parts[2], f"{module} imports {other}: a critic knows none of its neighbours"
+            assert other.parts[2] == module.parts[2], (
+                f"{module} imports {other}: a critic knows none of its neighbours"
+            )
 
 
 KNOWS = {  # package -> what its modules may import of ours
@@ -85,7 +102,9 @@ def test_the_library_knows_no_pipeline_and_no_tracker(module):
 def test_no_files_import_each_other_in_a_circle():
     for module in MODULES:
         reached = set().union(*(closure(other) for other in imports(module) - {module}))
-        assert module not in reached, f"{module} imports itself through {sorted(map(str, imports(module)))}"
+        assert module not in reached, (
+            f"{module} imports itself through {sorted(map(str, imports(module)))}"
+        )
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)
@@ -112,7 +131,9 @@ assert "scipy.stats" not in sys.modules, "its import takes longer than the scori
 for name in {names!r} + ["longform_lab.scoring", "longform_lab.reports"]:
     importlib.import_module(name)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "src")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "src"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -120,7 +141,9 @@ for name in {names!r} + ["longform_lab.scoring", "longform_lab.reports"]:
 def test_every_entry_has_settings_that_its_function_takes(scale):
     for place, _, wanted, settings, given in shape.entries(shape.experiment(scale)):
         try:
-            assert settings.keys() <= arguments(place, wanted, settings, dict.fromkeys(given)).keys()
+            assert (
+                settings.keys() <= arguments(place, wanted, settings, dict.fromkeys(given)).keys()
+            )
         except BadInput as error:
             raise AssertionError(f"{scale or 'the default'}: {error}") from error
 
@@ -133,7 +156,9 @@ def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_
     slots = "study|dataset|source|corpora|models|critic|reading|readings|metrics|train|inputs|code|kind|domain|form"
     sourced: list[int] = []  # indents of the keys around a line that have a comment
     above = False
-    for number, line in enumerate((ROOT / "params.yaml").read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(
+        (ROOT / "params.yaml").read_text(encoding="utf-8").splitlines(), 1
+    ):
         indent = len(line) - len(line.lstrip())
         if not line.strip() or line.lstrip().startswith("#"):
             above = bool(line.strip())
@@ -141,7 +166,9 @@ def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_
         sourced = [outer for outer in sourced if outer < indent]
         has_source = "#" in line or above
         value = re.match(rf"(  |    )(?!({slots}):)\w+: [^{{\[&\s]", line)
-        assert not value or has_source or sourced, f"params.yaml:{number}: no source: {line.strip()}"
+        assert not value or has_source or sourced, (
+            f"params.yaml:{number}: no source: {line.strip()}"
+        )
         sourced += [indent] if has_source else []
         above = False
 
@@ -158,8 +185,12 @@ def test_every_stage_depends_on_the_hashes_of_the_code_that_it_runs():
     for stage in stages():
         code = [str(dep) for dep in stage.deps if str(dep).startswith(("data/code", "src"))]
         if stage.name == "code":
-            papers = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("experiments/*/params.yaml")}
-            reports = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("experiments/*/report*")}
+            papers = {
+                path.relative_to(ROOT).as_posix() for path in ROOT.glob("experiments/*/params.yaml")
+            }
+            reports = {
+                path.relative_to(ROOT).as_posix() for path in ROOT.glob("experiments/*/report*")
+            }
             packages = {f"src/{package}" for package in PACKAGES}
             assert papers | reports | packages | {"params.yaml"} <= {str(dep) for dep in stage.deps}
             continue
@@ -177,7 +208,10 @@ def test_every_stage_depends_on_the_hashes_of_the_code_that_it_runs():
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_stage_of_a_scale_has_a_file_of_hashes(scale):
     params = shape.experiment(scale).params
-    reports = {path.parent.name: read_yaml(path)["reports"] for path in ROOT.glob("experiments/*/params.yaml")}
+    reports = {
+        path.parent.name: read_yaml(path)["reports"]
+        for path in ROOT.glob("experiments/*/params.yaml")
+    }
     written = entry_points(params, reports, shape.tree())
     wanted = set(code_files(params))
     assert len(wanted) > 50 and wanted <= written.keys()
@@ -187,9 +221,14 @@ def code_files(params):
     """The files of hashes that stages of dvc.yaml depend on, crossed as DVC crosses them."""
     for stage in yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"].values():
         body = stage.get("do", stage)
-        files = [dep.removeprefix("data/code/") for dep in body["deps"] if dep.startswith("data/code/")]
+        files = [
+            dep.removeprefix("data/code/") for dep in body["deps"] if dep.startswith("data/code/")
+        ]
         named = {"item": stage["foreach"]} if "foreach" in stage else stage.get("matrix", {})
-        lists = {name: list(reduce(getitem, place[2:-1].split("."), params)) for name, place in named.items()}
+        lists = {
+            name: list(reduce(getitem, place[2:-1].split("."), params))
+            for name, place in named.items()
+        }
         for chosen in product(*lists.values()):
             for file in files:
                 for name, value in zip(lists, chosen, strict=True):
@@ -209,7 +248,7 @@ def test_the_code_of_a_stage_holds_every_function_that_its_entry_names():
         elif head == "models" and len(keys) == 1:
             file = f"language_model/{keys[0]}.json"
         elif keys[0] == "critics":
-            stage = {"train": "train", "readings": "read", "scores": "score"}[keys[2]]
+            stage = {"train": "train", "predictions": "read", "scores": "score"}[keys[2]]
             file = f"{stage}/{head}/{keys[1]}.json"
         else:
             continue
@@ -223,22 +262,34 @@ def test_the_code_of_a_stage_holds_every_function_that_its_entry_names():
 
 def test_what_is_called_by_name_is_known_to_the_stage_that_hashes_code():
     """Importing a module whose name is made at run time hides it from whoever reads source files."""
-    calls = re.compile(r"(?:import_module|__import__|run_module|run_path)\((?![\"'])")
-    hiding = {module.as_posix() for module in MODULES if calls.search((SOURCES / module).read_text(encoding="utf-8"))}
+    calls = re.compile(r"(?:import_module|__import__|run_module|run_path)\((?!\s*[\"'])")
+    hiding = {
+        module.as_posix()
+        for module in MODULES
+        if calls.search((SOURCES / module).read_text(encoding="utf-8"))
+    }
     settings = {
         "longform_lab/calls.py",
         "longform_lab/stages.py",
         "longform_lab/reporting/papers.py",
     }  # longform_lab.code reads them
-    foreign = {"longform/language_models/sentence_features.py", "longform_lab/workers.py"}  # modules of other packages
+    foreign = {
+        "longform/language_models/sentence_features.py",
+        "longform_lab/workers.py",
+    }  # modules of other packages
     assert hiding == settings | foreign
     steps = {f"longform_lab.{name}" for name in set(STAGES.values())}
     texts = {
-        text for step in steps for definition in shape.tree().module(step).definitions for text in definition.texts
+        text
+        for step in steps
+        for definition in shape.tree().module(step).definitions
+        for text in definition.texts
     }
     named = {request for text in texts if "/" in text for request in shape.tree().named_in(text)}
     known = {module for starts in shape.starts().values() for module, _ in starts}
-    published = "longform.language_models.checkpoints"  # of a scale: no default model is a published one
+    published = (
+        "longform.language_models.checkpoints"  # of a scale: no default model is a published one
+    )
     assert {module for module, _ in named} - known == {published}
 
 
@@ -246,7 +297,11 @@ def test_every_data_file_of_the_package_is_part_of_the_code_that_reads_it():
     rooms = ("longform/text", "longform/datasets", "longform/critics", "synthetic_world")
     files = {path for room in rooms for path in (SOURCES / room).rglob("*") if path.is_file()}
     data = {path.relative_to(SOURCES).as_posix() for path in files if path.suffix not in COMPILED}
-    hashed = {path for starts in shape.starts().values() for path in shape.tree().hashes(shape.tree().closure(starts))}
+    hashed = {
+        path
+        for starts in shape.starts().values()
+        for path in shape.tree().hashes(shape.tree().closure(starts))
+    }
     assert data <= hashed and len(data) > 10
 
 
@@ -254,7 +309,10 @@ def test_an_edit_of_one_training_leaves_the_others_alone():
     trainings = {stage.addressing for stage in stages() if stage.name.startswith("language_model_")}
     translators = {name for name in trainings if "autoregressive" in name}
     assert len(translators) == 2 and len(trainings) > 10
-    assert trainings & set(shape.stale_after_an_edit(Path("longform/language_models/translation"))) == translators
+    assert (
+        trainings & set(shape.stale_after_an_edit(Path("longform/language_models/translation")))
+        == translators
+    )
     for critic in shape.critics():
         assert not trainings & set(shape.stale_after_an_edit(critic)), critic
 
@@ -272,14 +330,20 @@ def test_the_repository_stays_small_an_edit_in_a_critic_reaches_it_alone_and_no_
 
 
 def test_the_lock_file_holds_no_stage_that_is_gone_and_dvc_declares_metrics():
-    recorded = yaml.load((ROOT / "dvc.lock").read_text(encoding="utf-8"), yaml.CSafeLoader)["stages"]
+    recorded = yaml.load((ROOT / "dvc.lock").read_text(encoding="utf-8"), yaml.CSafeLoader)[
+        "stages"
+    ]
     assert recorded.keys() <= {stage.name for stage in stages()}
     declared = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
-    scored = [stage["do"] for name, stage in declared["stages"].items() if name.startswith("score_")]
+    scored = [
+        stage["do"] for name, stage in declared["stages"].items() if name.startswith("score_")
+    ]
     assert scored and all(stage["metrics"] for stage in scored) and declared["plots"]
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "data" / "scores").rglob("*.json")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "data" / "scores").rglob("*.json")), ids=lambda file: file.stem
+)
 def test_no_two_records_of_a_file_say_that_they_are_the_same_number(file):
     records = json.loads(file.read_text(encoding="utf-8"))
     named = Counter(tuple(record.get(name) for name in IDENTITY) for record in records)
@@ -292,12 +356,17 @@ def test_dvc_changes_one_line_of_params_when_it_changes_one_value(tmp_path):
     copied = tmp_path / "params.yaml"
     for change, line in (
         (lambda params: params["models"]["gpt2"].update(n_layer=3), "    n_layer: 3"),
-        (lambda params: params.update(seed=5), "seed: 5 # authors' code: random.seed(1234), torch.manual_seed(1234)"),
+        (
+            lambda params: params.update(seed=5),
+            "seed: 5 # authors' code: random.seed(1234), torch.manual_seed(1234)",
+        ),
     ):
         copied.write_text(before, encoding="utf-8")
         with modify_yaml(str(copied)) as params:
             change(params)
         after = copied.read_text(encoding="utf-8")
         pairs = zip(before.splitlines(), after.splitlines(), strict=True)
-        changed = [re.sub(" +#", " #", new) for old, new in pairs if new != old]  # a comment keeps its column
+        changed = [
+            re.sub(" +#", " #", new) for old, new in pairs if new != old
+        ]  # a comment keeps its column
         assert changed == [line]

@@ -9,7 +9,26 @@ from longform.documents import Document, Section
 from longform.language_models import tokenizers
 from longform.statistics.resampling import generator
 
-WORDS = "the town lies on a river and has many old houses its people work in fields near hills".split()  # noqa: SIM905
+WORDS = [
+    "the",
+    "town",
+    "lies",
+    "on",
+    "a",
+    "river",
+    "and",
+    "has",
+    "many",
+    "old",
+    "houses",
+    "its",
+    "people",
+    "work",
+    "in",
+    "fields",
+    "near",
+    "hills",
+]
 TITLES = ("abstract", "history", "geography")
 
 
@@ -18,7 +37,9 @@ def documents(count=12, splits=("train", "train", "validation", "test")):
     for i in range(count):
         rng = generator("tiny", i)
         texts = [" ".join(rng.choice(WORDS, rng.integers(4, 12))) + "." for _ in TITLES]
-        sections = tuple(Section(title, f"{title} {text}") for title, text in zip(TITLES, texts, strict=True))
+        sections = tuple(
+            Section(title, f"{title} {text}") for title, text in zip(TITLES, texts, strict=True)
+        )
         made.append(Document(f"d{i}", splits[i % len(splits)], sections))
     return made
 
@@ -34,14 +55,23 @@ def lm_folder(path: Path, window=32, seed=0) -> Path:
     bpe_folder(path)
     torch.manual_seed(seed)
     sizes = {"n_positions": window, "n_embd": 16, "n_layer": 2, "n_head": 2}
-    GPT2LMHeadModel(GPT2Config(vocab_size=300, bos_token_id=0, eos_token_id=0, **sizes)).save_pretrained(path)
+    GPT2LMHeadModel(
+        GPT2Config(vocab_size=300, bos_token_id=0, eos_token_id=0, **sizes)
+    ).save_pretrained(path)
     return path
 
 
 def classifier_folder(path: Path) -> Path:
     bpe_folder(path)
     torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     labels = {"id2label": dict(enumerate(TITLES)), "label2id": {t: i for i, t in enumerate(TITLES)}}
-    BertForSequenceClassification(BertConfig(vocab_size=300, **labels, **sizes)).save_pretrained(path)
+    BertForSequenceClassification(BertConfig(vocab_size=300, **labels, **sizes)).save_pretrained(
+        path
+    )
     return path

@@ -15,13 +15,17 @@ from synthetic_world.corruptions import CORRUPTIONS, corrupt
 SEED, EXAMPLE = 1, 2  # the wiki page that the corruptions are shown on
 EXACT = ("section_latent_ppl", "mention_latent_ppl", "topic_latent_nll", "bridge_variance_estimate", "bridge_score",
          "grid_log_probability", "rater_agreement")  # fmt: skip
-INTRODUCTION = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("\n## Measured")[0]
+INTRODUCTION = (
+    Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("\n## Measured")[0]
+)
 
 
 def card(documents: int = 1000) -> Iterator[str]:
     """Lines of the card, measured on that many documents of each domain (a tenth as many clusters of summaries)."""
     counts = {name: documents // 10 if name == "summaries" else documents for name in DOMAINS}
-    corpora = {name: build(name="card", seed=SEED, domain=name, documents=counts[name]) for name in DOMAINS}
+    corpora = {
+        name: build(name="card", seed=SEED, domain=name, documents=counts[name]) for name in DOMAINS
+    }
     yield INTRODUCTION
     yield "## Measured\n"
     yield from _sizes(corpora)
@@ -47,8 +51,13 @@ def _sizes(corpora: Mapping[str, Corpus]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for name, corpus in corpora.items():
         texts = [_words(document.text) for document in corpus.documents]
-        lengths, types = [len(words) for words in texts], {w.lower() for ws in texts for w in ws if w[0].isalpha()}
-        paragraphs = [section.text for document in corpus.documents for section in document.sections]
+        lengths, types = (
+            [len(words) for words in texts],
+            {w.lower() for ws in texts for w in ws if w[0].isalpha()},
+        )
+        paragraphs = [
+            section.text for document in corpus.documents for section in document.sections
+        ]
         repeats = len(paragraphs) - len(set(paragraphs)) if name in ARTICLE_DOMAINS else "-"
         spread = f"{min(lengths)} to {max(lengths)}"
         yield f"| {name} | {len(lengths):,} | {sum(lengths):,} | {spread} | {len(types):,} | {repeats} |"

@@ -44,15 +44,23 @@ def main() -> None:
     chosen = sentences(args.source, args.sentences)
     with tempfile.TemporaryDirectory() as folder:
         published(**SMOLLM2).save(Path(folder))
-        tokenizer, network = load_tokenizer(Path(folder)), load_model(Path(folder), AutoModelForCausalLM).eval()
-    theirs = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer).token_score(chosen, surprisal=True, base_two=True)
+        tokenizer, network = (
+            load_tokenizer(Path(folder)),
+            load_model(Path(folder), AutoModelForCausalLM).eval(),
+        )
+    theirs = IncrementalLMScorer(network, "cpu", tokenizer=tokenizer).token_score(
+        chosen, surprisal=True, base_two=True
+    )
     items = tuple(pair(number, {"a": [text]}) for number, text in enumerate(chosen))
     ours = condition_bits(
         [Suite("winograd", "sum", ("(1;%a%) > 0",), items)],
         Encoder(tokenizer, "legacy_none", "literal"),
         open_reader(network),
     )
-    apart = [np.abs(np.concatenate(own) - [bits for _, bits in row]) for own, row in zip(ours, theirs, strict=True)]
+    apart = [
+        np.abs(np.concatenate(own) - [bits for _, bits in row])
+        for own, row in zip(ours, theirs, strict=True)
+    ]
     made = {
         "command": "experiments/beyer2021/against_minicons.py",
         "model": SMOLLM2["file"],
@@ -61,7 +69,10 @@ def main() -> None:
         "tokens": sum(map(len, apart)),
         "largest_difference_bits": float(max(row.max() for row in apart)),
         "largest_difference_of_sums_bits": float(
-            max(abs(own.bits.sum() - sum(b for _, b in row)) for own, row in zip(ours, theirs, strict=True))
+            max(
+                abs(own.bits.sum() - sum(b for _, b in row))
+                for own, row in zip(ours, theirs, strict=True)
+            )
         ),
     }
     args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,8 @@ import argparse
 import json
 from pathlib import Path
 
-from longform.critics.surprisal.score import SuiteAccuracy, units_from_readout
-from longform.files.artefacts import read_documents, read_readout
+from longform.critics.surprisal.score import SuiteAccuracy, units_from_predictions
+from longform.files.artefacts import read_documents, read_predictions
 from longform.statistics.resampling import wilson
 
 DIALOGUE, STORY = "D_context", "N_context"
@@ -34,9 +34,11 @@ def main() -> None:
         for document in read_documents(data / "corpora" / "probes" / "suites" / "documents.jsonl")
         if document.id.startswith(DIALOGUE)
     }
-    readout = read_readout(data / "readings" / "suites" / "surprisal" / "suite_texts" / given.system / "suites.npz")
+    predictions = read_predictions(
+        data / "predictions" / "suites" / "surprisal" / "suite_texts" / given.system / "suites.npz"
+    )
     critic, passed = SuiteAccuracy(), {}
-    for item in units_from_readout(readout):
+    for item in units_from_predictions(predictions):
         kind = item.unit_id.split("/")[0]
         if kind in (DIALOGUE, STORY):
             held = critic.succeeds(item)
@@ -47,7 +49,12 @@ def main() -> None:
     found = {}
     for name, rows in passed.items():
         low, high = wilson(sum(rows), len(rows))
-        found[name] = {"items": len(rows), "passed": sum(rows) / len(rows), "low": low, "high": high}
+        found[name] = {
+            "items": len(rows),
+            "passed": sum(rows) / len(rows),
+            "low": low,
+            "high": high,
+        }
         found[name] = {key: round(value, 4) for key, value in found[name].items()}
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))

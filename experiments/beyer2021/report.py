@@ -37,7 +37,11 @@ def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "")
 
     cells = given.crossed(_accuracies(given, *tasks), given.name, ("system",), "task")
     cells += given.printed_alone(given.name, place)
-    return Table(f"{caption}: share of items whose prediction holds", cells, [*([note] if note else []), *given.notes])
+    return Table(
+        f"{caption}: share of items whose prediction holds",
+        cells,
+        [*([note] if note else []), *given.notes],
+    )
 
 
 def other_suites(given: Given, caption: str, inside: Sequence[str]) -> Table:
@@ -45,7 +49,11 @@ def other_suites(given: Given, caption: str, inside: Sequence[str]) -> Table:
     printed = [n.where["task"] for n in given.expected.numbers if n.where]
     pooled = {r.task.rpartition("_as_")[0] for r in _accuracies(given, REPLACED)}
     found = set(_accuracies(given, *inside, *printed).values("task")) | pooled
-    return accuracies(given, caption, [task for task in _accuracies(given, "*").values("task") if task not in found])
+    return accuracies(
+        given,
+        caption,
+        [task for task in _accuracies(given, "*").values("task") if task not in found],
+    )
 
 
 def _accuracies(given: Given, *tasks: str) -> Results:
@@ -60,7 +68,9 @@ def table_4(given: Given, systems: Sequence[str]) -> Table:
         found = {r.task: r for r in _accuracies(given, REPLACED).where(system=system)}
         for sense, printed in block["rows"].items():
             row = f"{given.label('system', system)}: {sense.replace('_', ', ', 1).lower()}"
-            for other, value in zip(block["columns"], printed.get(system, [None] * len(block["columns"])), strict=True):
+            for other, value in zip(
+                block["columns"], printed.get(system, [None] * len(block["columns"])), strict=True
+            ):
                 record = found.get(f"connective_{sense}_as_{other}")
                 alone = Cell(row, other, None, printed=value)
                 cells.append(alone if record is None else given.cell(row, other, record, "table_4"))
@@ -73,13 +83,26 @@ def table_4(given: Given, systems: Sequence[str]) -> Table:
 def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
     """Accuracy of every phenomenon over the sizes of a model, which the paper left to future work."""
     cells = given.crossed(_accuracies(given, *tasks), "size_sweep", ("system",), "task")
-    systems, shown = (list(dict.fromkeys(getattr(c, name) for c in cells)) for name in ("row", "column"))
+    systems, shown = (
+        list(dict.fromkeys(getattr(c, name) for c in cells)) for name in ("row", "column")
+    )
 
     def draw(canvas: Any) -> None:
-        for task, axes in zip(shown, panels(canvas, len(shown), ACROSS, sharex=True, sharey=True), strict=True):
+        for task, axes in zip(
+            shown, panels(canvas, len(shown), ACROSS, sharex=True, sharey=True), strict=True
+        ):
             own = [c for c in cells if c.column == task and c.value is not None]
             places, values = [systems.index(c.row) for c in own], [c.value for c in own]
-            axes.errorbar(places, values, errors(own), marker="o", markersize=3, lw=1, color=COLOURS[0], capsize=2)
+            axes.errorbar(
+                places,
+                values,
+                errors(own),
+                marker="o",
+                markersize=3,
+                lw=1,
+                color=COLOURS[0],
+                capsize=2,
+            )
             axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
             axes.set_title(fill(task, 22))
             axes.set_xticks(range(len(systems)), systems, rotation=60, ha="right")
@@ -87,10 +110,14 @@ def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
         canvas.supylabel("share of items whose prediction holds")
 
     caption = "Accuracy on each phenomenon by model, with 95 % intervals; dotted: chance."
-    return Figure(caption, cells, draw, (7.5, 1.2 + 1.6 * max(-(-len(shown) // ACROSS), 1)), given.notes)
+    return Figure(
+        caption, cells, draw, (7.5, 1.2 + 1.6 * max(-(-len(shown) // ACROSS), 1)), given.notes
+    )
 
 
-def region_surprisal(given: Given, suites: Sequence[str], likelier: Sequence[str], systems: Sequence[str]) -> Figure:
+def region_surprisal(
+    given: Given, suites: Sequence[str], likelier: Sequence[str], systems: Sequence[str]
+) -> Figure:
     """Bits of the judged region under the conditions predicted ``likelier`` and the others, of the first system that the run has."""
     found = _accuracies(given, *suites)
     system = next((name for name in systems if len(found.where(system=name))), "")
@@ -110,7 +137,9 @@ def region_surprisal(given: Given, suites: Sequence[str], likelier: Sequence[str
         for side, mark, colour, shift in zip(sides, "os", COLOURS, (0.1, -0.1), strict=False):
             own = [c for c in cells if c.column == side]
             places, values = [names.index(c.row) + shift for c in own], [c.value for c in own]
-            axes.errorbar(values, places, xerr=errors(own), fmt=mark, color=colour, capsize=2, label=side)
+            axes.errorbar(
+                values, places, xerr=errors(own), fmt=mark, color=colour, capsize=2, label=side
+            )
         axes.set(xscale="log", xlabel="surprisal of the judged region, bits (log scale)")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set_yticks(range(len(names)), names)
@@ -128,10 +157,20 @@ def contrast(suite: Suite) -> tuple[int | None, str, str]:
     formulas = suite.formulas()
     formula = formulas[0]
     if len(formulas) == 1 and isinstance(formula, Binary) and formula.symbol in "<>":
-        left, right = (formula.left, formula.right) if formula.symbol == ">" else (formula.right, formula.left)
-        if isinstance(left, RegionValue) and isinstance(right, RegionValue) and left.region == right.region:
+        left, right = (
+            (formula.left, formula.right)
+            if formula.symbol == ">"
+            else (formula.right, formula.left)
+        )
+        if (
+            isinstance(left, RegionValue)
+            and isinstance(right, RegionValue)
+            and left.region == right.region
+        ):
             return left.region, right.condition, left.condition
-    raise BadInput(f"suite {suite.name}: {suite.predictions} contrast no region in two conditions; leave it out")
+    raise BadInput(
+        f"suite {suite.name}: {suite.predictions} contrast no region in two conditions; leave it out"
+    )
 
 
 def harness_task(suite: Suite) -> dict[str, str]:
@@ -151,22 +190,35 @@ def harness_task(suite: Suite) -> dict[str, str]:
     if all(len(set(continuations)) == 1 for _, continuations, _ in rows):
         # the right context's number stands in ``doc_to_text``, as in the harness's own wsc273
         text, target, delimiter = "{{target}}", "{{continuation}}", " "
-        lines = [{"choices": before, "target": n, "continuation": after[0]} for before, after, n in rows]
+        lines = [
+            {"choices": before, "target": n, "continuation": after[0]} for before, after, n in rows
+        ]
     else:
         text, target, delimiter = "{{context}}", "{{target}}", " "
         lines = [{"context": before[0], "choices": after, "target": n} for before, after, n in rows]
         if not all(len(set(contexts)) == 1 and contexts[0] for contexts, _, _ in rows):
-            wholes = [[" ".join(filter(None, two)) for two in zip(b, a, strict=True)] for b, a, _ in rows]
-            lines = [{"context": "", "choices": w, "target": n} for w, (_, _, n) in zip(wholes, rows, strict=True)]
+            wholes = [
+                [" ".join(filter(None, two)) for two in zip(b, a, strict=True)] for b, a, _ in rows
+            ]
+            lines = [
+                {"context": "", "choices": w, "target": n}
+                for w, (_, _, n) in zip(wholes, rows, strict=True)
+            ]
             delimiter = ""
     named = {"name": suite.name, "text": text, "target": target, "delimiter": delimiter}
-    task = Template(Path(__file__).with_name("harness_task.yaml").read_text(encoding="utf-8")).substitute(named)
+    task = Template(
+        Path(__file__).with_name("harness_task.yaml").read_text(encoding="utf-8")
+    ).substitute(named)
     return {f"{suite.name}.yaml": task, f"{suite.name}.jsonl": json_lines(lines)}
 
 
 def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
     """Text before the judged region, and the region; all of it for ``*``. What follows the region is never judged."""
-    before = [r.content for r in condition.regions if region is not None and r.number < region and r.content]
+    before = [
+        r.content
+        for r in condition.regions
+        if region is not None and r.number < region and r.content
+    ]
     judged = [r.content for r in condition.regions if region in (None, r.number) and r.content]
     return " ".join(before), " ".join(judged)
 
@@ -179,11 +231,17 @@ def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[
     Raises BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
     if per_suite < 1:
-        raise BadInput(f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the entry")
+        raise BadInput(
+            f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the entry"
+        )
     drawn: list[tuple[str, SuiteItem, str, str]] = []
     for suite in suites:
         _, better, worse = contrast(suite)
-        unlike = [one for one in suite.items if _shown(one.condition(better)) != _shown(one.condition(worse))]
+        unlike = [
+            one
+            for one in suite.items
+            if _shown(one.condition(better)) != _shown(one.condition(worse))
+        ]
         if not unlike:
             told = "both sides of every item read alike, so no one can judge; leave it out"
             raise BadInput(f"suite {suite.name}: {told}")
@@ -195,7 +253,9 @@ def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[
         name, item, better, worse = drawn[int(place)]
         unit = f"{name}/{item.number}"
         swap = bool(generator(seed, "judgement side", unit).integers(2))
-        left, right = (_shown(item.condition(side)) for side in ((worse, better) if swap else (better, worse)))
+        left, right = (
+            _shown(item.condition(side)) for side in ((worse, better) if swap else (better, worse))
+        )
         pairs.append((unit, left, right, "right" if swap else "left", name, worse))
     fields = ("item_id", "left", "right", "gold_side", "suite", "condition")
     asked = ("item", "left", "right", "more_coherent", "comment")
@@ -231,14 +291,20 @@ def harness_tasks(corpus: Path) -> Files:
     return Files(contents | {"_coherencegym.yaml": group})
 
 
-def human_sheet(given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int) -> Files:
+def human_sheet(
+    given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int
+) -> Files:
     """Pairs of texts for human judges from the named suites, sides by seed. Raises BadInput: the corpus lacks one of the suites."""
     known = {suite.name: suite for suite in _suites(given.data / texts)}
     if missing := sorted(set(suites) - known.keys()):
-        raise BadInput(f"judgement sheet: no suites {missing} in {texts}; allowed are {sorted(known)}")
+        raise BadInput(
+            f"judgement sheet: no suites {missing} in {texts}; allowed are {sorted(known)}"
+        )
     return Files(judgement_sheet([known[name] for name in suites], per_suite, seed))
 
 
 def _suites(folder: Path) -> list[Suite]:
     corpus = read_corpus(folder)
-    return suites_from_documents(corpus.documents, {k: v for k, v in corpus.truth.items() if k == "suite_heads"})
+    return suites_from_documents(
+        corpus.documents, {k: v for k, v in corpus.truth.items() if k == "suite_heads"}
+    )

@@ -54,7 +54,9 @@ PLANS = {
 BLOCKS = 8  # of stepwise EM
 
 
-Passes = Iterator[tuple[Expectation, SemiMarkovLM]]  # what each pass counted, and the model after it
+Passes = Iterator[
+    tuple[Expectation, SemiMarkovLM]
+]  # what each pass counted, and the model after it
 
 
 class Curve(Keeper):
@@ -70,7 +72,10 @@ class Curve(Keeper):
         self.seconds += time.process_time() - self.clock
         last, smooth = fit.history[-1], fit.model.mixed(WEIGHT)
         found: dict[str, Any] = {"states": last.states, "ngrams": last.ngrams, "lost": last.lost}
-        found |= {"train_ppl": round(float(last.perplexity), 5), "cpu_seconds": round(self.seconds, 1)}
+        found |= {
+            "train_ppl": round(float(last.perplexity), 5),
+            "cpu_seconds": round(self.seconds, 1),
+        }
         nats = held_out(smooth, self.texts)
         found["validation_ppl"] = round(float(perplexity(nats, sum(map(len, self.texts)))), 5)
         self.steps.append(found)
@@ -78,21 +83,31 @@ class Curve(Keeper):
         self.clock = time.process_time()
 
 
-def data(splits: dict[str, int]) -> tuple[SyntheticLanguage, dict[str, list[list[str]]], dict[str, float]]:
+def data(
+    splits: dict[str, int],
+) -> tuple[SyntheticLanguage, dict[str, list[list[str]]], dict[str, float]]:
     """The language, texts of each split, and its exact word PPL on them."""
     made, texts, ppl = language(seed=1234, temperatures=TEMPERATURES, **LANGUAGE), {}, {}
     for part, count in splits.items():
         states, emitted = made.sample([generator("hsmm experiment", part, i) for i in range(count)])
-        texts[part] = [" ".join(made.subsequences[i] for i in row).split() for row in emitted.tolist()]
+        texts[part] = [
+            " ".join(made.subsequences[i] for i in row).split() for row in emitted.tolist()
+        ]
         previous = np.concatenate([np.zeros_like(states[:, :1]), states[:, :-1]], axis=1)
-        nats = (np.log(made.transitions[previous, states]) + np.log(made.emissions[states, emitted])).sum(axis=1)
+        nats = (
+            np.log(made.transitions[previous, states]) + np.log(made.emissions[states, emitted])
+        ).sum(axis=1)
         ppl[part] = float(perplexity(nats.sum(), sum(map(len, texts[part]))))
     return made, texts, ppl
 
 
 def one_pass(model: SemiMarkovLM, encoded: list[np.ndarray], power: float = 1.0) -> Expectation:
     """Expected counts under tables to a power, without those of n-grams that leave the table."""
-    flat = replace(model, joint=model.joint**power, transitions=model.transitions**power) if power < 1 else model
+    flat = (
+        replace(model, joint=model.joint**power, transitions=model.transitions**power)
+        if power < 1
+        else model
+    )
     found = expectation(flat, encoded, Compute(), squeeze=True)
     found.segments[found.segments.sum(axis=1) < LEAST] = 0
     return found
@@ -107,7 +122,10 @@ def stepwise(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passe
         nats = tokens = 0.0
         for block in range(BLOCKS):
             found, share = one_pass(model, encoded[block::BLOCKS]), (step + 2) ** -0.7
-            for old, new in ((kept.segments, found.segments), (kept.transitions, found.transitions)):
+            for old, new in (
+                (kept.segments, found.segments),
+                (kept.transitions, found.transitions),
+            ):
                 old += share * (BLOCKS * new - old)
             model = maximise(model, replace(kept, segments=kept.segments.copy()), frozen=False)
             nats, tokens, step = nats + found.log_likelihood, tokens + found.tokens, step + 1
@@ -129,17 +147,26 @@ def split(model: SemiMarkovLM, encoded: list[np.ndarray], seed: int) -> Passes:
     for number in itertools.count():
         if number % 6 == 0 and model.num_states < STATES:
             parents = np.arange(min(STATES, 2 * model.num_states)) % model.num_states
-            noise = [1 + draw.uniform(-0.5, 0.5, (size, len(parents))) for size in (len(parents), len(model.joint))]
+            noise = [
+                1 + draw.uniform(-0.5, 0.5, (size, len(parents)))
+                for size in (len(parents), len(model.joint))
+            ]
             transitions = model.transitions[np.ix_(parents, parents)] * noise[0]
             joint = np.ascontiguousarray(model.joint[:, parents] * noise[1])
             tables = transitions / transitions.sum(axis=1, keepdims=True), joint / joint.sum(axis=0)
-            model = replace(model, transitions=tables[0].astype(np.float32), joint=tables[1].astype(np.float32))
+            model = replace(
+                model, transitions=tables[0].astype(np.float32), joint=tables[1].astype(np.float32)
+            )
         found = one_pass(model, encoded)
         model = compacted(maximise(model, found, frozen=False))
         yield found, model
 
 
-OTHERS = {"stepwise": stepwise, "annealed": annealed, "split": split}  # all go on from the first passes of "found"
+OTHERS = {
+    "stepwise": stepwise,
+    "annealed": annealed,
+    "split": split,
+}  # all go on from the first passes of "found"
 
 
 def measured(way: str, seed: int) -> dict[str, Any]:
@@ -150,17 +177,25 @@ def measured(way: str, seed: int) -> dict[str, Any]:
     if way in PLANS:
         model = fit_em(texts["train"], num_states=STATES, plan=PLANS[way], **sizes).model
     else:
-        begun = fit_em(texts["train"], num_states=BEGUN[0], plan=Plan(BEGUN[1], least=LEAST), **sizes)
+        begun = fit_em(
+            texts["train"], num_states=BEGUN[0], plan=Plan(BEGUN[1], least=LEAST), **sizes
+        )
         encoded = [begun.model.ngrams.encode(text) for text in texts["train"]]
         for found, model in itertools.islice(OTHERS[way](begun.model, encoded, seed), PASSES):
             curve.iteration(Fit(model, (iteration_of(0, found, frozen=False),)))
     latent = latent_reading(model, made)
-    return {"latent_ppl": round(latent.latent_ppl, 4), "survival": round(latent.survival, 4), "iterations": curve.steps}
+    return {
+        "latent_ppl": round(latent.latent_ppl, 4),
+        "parse_rate": round(latent.parse_rate, 4),
+        "iterations": curve.steps,
+    }
 
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ways", nargs="+", choices=[*PLANS, *OTHERS], default=[*PLANS, *OTHERS])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--out", type=Path, required=True)
@@ -179,7 +214,9 @@ def main() -> None:
                 print(way, seed, flush=True)
                 report["ways"][way][str(seed)] = measured(way, seed)
                 chosen.out.parent.mkdir(parents=True, exist_ok=True)
-                chosen.out.write_text(json.dumps(report, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+                chosen.out.write_text(
+                    json.dumps(report, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+                )
 
 
 if __name__ == "__main__":

@@ -30,11 +30,16 @@ def main() -> None:
         table = rows(path, ("update", "validation_loss"))
         points = [(int(row["update"]), float(row["validation_loss"])) for row in table]
         place = path.parent.relative_to(models).parts
-        curves.setdefault("/".join(part for part in place if not part.startswith("seed_")), []).append(points)
+        curves.setdefault(
+            "/".join(part for part in place if not part.startswith("seed_")), []
+        ).append(points)
     found = {}
     for name, runs in curves.items():
         losses = np.array([[loss for _, loss in run] for run in runs])
-        mean, spread = losses.mean(axis=0), losses.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(losses.shape[1])
+        mean, spread = (
+            losses.mean(axis=0),
+            losses.std(axis=0, ddof=1) if len(runs) > 1 else np.zeros(losses.shape[1]),
+        )
         found[name] = {
             "updates": [update for update, _ in runs[0]],
             "validation_loss": np.round(mean, 4).tolist(),

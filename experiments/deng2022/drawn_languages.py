@@ -28,7 +28,9 @@ OURS = 1234  # seed of params.yaml, so of the language of the scale table_1
 def by_chance(drawn: SyntheticLanguage) -> float:
     """Exact Latent PPL of states drawn without regard to the one before, each as often as at its place in the language."""
     marginals = drawn.state_marginals()
-    return float(np.exp(-np.mean((marginals[:-1] @ np.log(drawn.transitions) * marginals[1:]).sum(axis=1))))
+    return float(
+        np.exp(-np.mean((marginals[:-1] @ np.log(drawn.transitions) * marginals[1:]).sum(axis=1)))
+    )
 
 
 def main() -> None:
@@ -37,13 +39,27 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    drawn = (language(seed=seed, temperatures=TEMPERATURES, **SIZES) for seed in [*range(1, given.seeds + 1), OURS])
+    drawn = (
+        language(seed=seed, temperatures=TEMPERATURES, **SIZES)
+        for seed in [*range(1, given.seeds + 1), OURS]
+    )
     *exact, ours = [(one.word_ppl(), one.latent_ppl(), by_chance(one)) for one in drawn]
-    found: dict[str, object] = {"command": "experiments/deng2022/drawn_languages.py", "languages": given.seeds}
+    found: dict[str, object] = {
+        "command": "experiments/deng2022/drawn_languages.py",
+        "languages": given.seeds,
+    }
     for name, values, own in zip(PRINTED, np.array(exact).T, ours, strict=True):
         low, high = np.percentile(values, [2.5, 97.5])
-        spread = {"mean": values.mean(), "low": low, "high": high, "ours": own, "printed": PRINTED[name]}
-        found[name] = {key: round(float(value), 4) for key, value in spread.items() if value is not None}
+        spread = {
+            "mean": values.mean(),
+            "low": low,
+            "high": high,
+            "ours": own,
+            "printed": PRINTED[name],
+        }
+        found[name] = {
+            key: round(float(value), 4) for key, value in spread.items() if value is not None
+        }
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found))
 

@@ -26,7 +26,7 @@ class LatentReading:
     """Expected Latent PPL of texts that read as valid, and the share of texts that do."""
 
     latent_ppl: float
-    survival: float
+    parse_rate: float
 
 
 def emitted_owners(model: SemiMarkovLM, language: SyntheticLanguage) -> np.ndarray:
@@ -56,7 +56,9 @@ def latent_reading(model: SemiMarkovLM, language: SyntheticLanguage) -> LatentRe
     weights = model.transitions.astype(np.float64) * valid
     forward, total = _forward(weights, steps)
     if total <= -np.inf:
-        raise BadInput(f"latent reading: {steps} valid subsequences have probability 0; fit the model longer")
+        raise BadInput(
+            f"latent reading: {steps} valid subsequences have probability 0; fit the model longer"
+        )
     backward = np.ones(model.num_states)
     moves, pair_nats = 0.0, shares @ nats @ shares.T
     for m in range(steps - 1, 0, -1):

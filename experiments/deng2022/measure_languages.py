@@ -21,7 +21,12 @@ from typing import Any
 import numpy as np
 
 from longform.critics.code_mixing import read as language_mixture
-from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading, units_from_readout
+from longform.critics.code_mixing.score import (
+    DirichletCritic,
+    LanguageDispersion,
+    MixtureReading,
+    units_from_predictions,
+)
 from longform.datasets.text_files import parallel
 from longform.decoding import translations
 from longform.documents import Corpus, Document
@@ -49,7 +54,9 @@ def named(model: language_mixture.LanguageModel, corpus: Corpus) -> tuple[list[s
     return [names[i] for i in component], float(np.mean(component[largest[test]] == truth[test]))
 
 
-def scores(units: Sequence[MixtureReading], real: Sequence[MixtureReading], prior: DirichletCritic) -> dict[str, Any]:
+def scores(
+    units: Sequence[MixtureReading], real: Sequence[MixtureReading], prior: DirichletCritic
+) -> dict[str, Any]:
     """Dispersion, corners and Latent NLL with intervals, each with its test against real sentences."""
     found = {}
     for name, critic in (
@@ -57,16 +64,23 @@ def scores(units: Sequence[MixtureReading], real: Sequence[MixtureReading], prio
         ("corners", LanguageDispersion(corners=True)),
         ("nll", prior),
     ):
-        tally = critic.tally(units)
-        found[name] = asdict(estimate(critic, tally, generator("languages", name)))
+        statistics = critic.sufficient_statistics(units)
+        found[name] = asdict(estimate(critic, statistics, generator("languages", name)))
         if units is not real:
             found[name]["comparison"] = asdict(
-                compare(critic, tally, critic.tally(real), generator("languages", name, 2))
+                compare(
+                    critic,
+                    statistics,
+                    critic.sufficient_statistics(real),
+                    generator("languages", name, 2),
+                )
             )
     return found
 
 
-def translated(kind: str, documents: Sequence[Document], epochs: float, work: Path) -> tuple[Corpus, dict[str, Any]]:
+def translated(
+    kind: str, documents: Sequence[Document], epochs: float, work: Path
+) -> tuple[Corpus, dict[str, Any]]:
     """Train a translator, let it translate the test sentences."""
     begin = time.process_time()
     model = translation.fit(
@@ -81,7 +95,11 @@ def translated(kind: str, documents: Sequence[Document], epochs: float, work: Pa
     )
     trained = time.process_time() - begin
     corpus = translations.generate(model=model, name=f"pud-{kind}", seed=SEED, prefixes=documents)
-    return corpus, {"training_processor_s": trained, **corpus.facts, "first": corpus.documents[0].sections[1].text}
+    return corpus, {
+        "training_processor_s": trained,
+        **corpus.facts,
+        "first": corpus.documents[0].sections[1].text,
+    }
 
 
 def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
@@ -93,7 +111,7 @@ def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
     seconds = time.process_time() - begin
     names, accuracy = named(model, corpus)
     read = language_mixture.read(documents, reader=model, seed=SEED, splits=["test"])
-    real = units_from_readout(read)
+    real = units_from_predictions(read)
     prior = DirichletCritic(own_prior=False).with_prior(model.alpha)
     found: dict[str, Any] = {
         "pairs": len(documents),
@@ -106,20 +124,27 @@ def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
     }
     for kind in KINDS:
         written, facts = translated(kind, documents, epochs, work)
-        units = units_from_readout(language_mixture.read(list(written.documents), reader=model, seed=SEED))
+        units = units_from_predictions(
+            language_mixture.read(list(written.documents), reader=model, seed=SEED)
+        )
         found[kind] = {**facts, **scores(units, real, prior)}
     return found
 
 
 def main() -> None:
     """Measure and print; with --out, also write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--parallel", type=Path, required=True)
     parser.add_argument("--epochs", type=float, default=8)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        found: Mapping[str, Any] = {"epochs": options.epochs, **measure(options.parallel, options.epochs, Path(name))}
+        found: Mapping[str, Any] = {
+            "epochs": options.epochs,
+            **measure(options.parallel, options.epochs, Path(name)),
+        }
     text = json.dumps(found, indent=1, ensure_ascii=False)
     print(text)
     if options.out:

@@ -41,7 +41,9 @@ extract(Path(sys.argv[1]), Path(sys.argv[2]))
 def extracted(dump: Path, folder: Path, source: Path) -> Path:
     """Shards of the dump as the package in ``source`` reads it."""
     environment = {**os.environ, "PYTHONPATH": str(source.resolve())}
-    subprocess.run([sys.executable, "-c", EXTRACT, str(dump), str(folder)], env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", EXTRACT, str(dump), str(folder)], env=environment, check=True
+    )
     return folder
 
 
@@ -79,16 +81,22 @@ def described(folder: Path, corpus: Corpus) -> dict[str, Any]:
 
 def compared(before: tuple[Path, Corpus], after: tuple[Path, Corpus]) -> dict[str, Any]:
     """What differs between two readings, article by article."""
-    titles = [{d.id: [s.title for s in d.sections] for d in Shards(folder)} for folder, _ in (before, after)]
+    titles = [
+        {d.id: [s.title for s in d.sections] for d in Shards(folder)}
+        for folder, _ in (before, after)
+    ]
     first, second = grids_of(before[1]), grids_of(after[1])
     both = sorted(first.keys() & second.keys())
     changed = [
         unit
         for unit in both
-        if first[unit].entities != second[unit].entities or not np.array_equal(first[unit].cells, second[unit].cells)
+        if first[unit].entities != second[unit].entities
+        or not np.array_equal(first[unit].cells, second[unit].cells)
     ]
     return {
-        "articles_whose_titles_changed": sum(titles[0][unit] != titles[1].get(unit) for unit in titles[0]),
+        "articles_whose_titles_changed": sum(
+            titles[0][unit] != titles[1].get(unit) for unit in titles[0]
+        ),
         "articles_kept_by_both": len(both),
         "grids_changed": len(changed),
     }
@@ -98,14 +106,22 @@ def main() -> None:
     """Measure and print, or write."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("dump", type=Path)
-    parser.add_argument("--before", type=Path, required=True, help="src folder of the commit to compare with")
+    parser.add_argument(
+        "--before", type=Path, required=True, help="src folder of the commit to compare with"
+    )
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     readings = {}
     with tempfile.TemporaryDirectory() as place:
-        for name, source in (("before", options.before), ("after", Path(__file__).parents[2] / "src")):
+        for name, source in (
+            ("before", options.before),
+            ("after", Path(__file__).parents[2] / "src"),
+        ):
             folder = extracted(options.dump, Path(place) / name, source)
-            readings[name] = (folder, build(name="wiki", seed=0, raw=folder, filters={"min_title_count": 1}))
+            readings[name] = (
+                folder,
+                build(name="wiki", seed=0, raw=folder, filters={"min_title_count": 1}),
+            )
         report: dict[str, Any] = {name: described(*reading) for name, reading in readings.items()}
         report["compared"] = compared(readings["before"], readings["after"])
     report["dump"] = options.dump.name

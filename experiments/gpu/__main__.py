@@ -17,13 +17,27 @@ SPARE = 15.0  # seconds in which a call writes what it has
 def arguments() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu", description=__doc__)
-    parser.add_argument("job", nargs="?", choices=list(JOBS), help="which job; without one, the plans of all")
-    parser.add_argument("--tiny", action="store_true", help="the same code on two processor cores in under a minute")
-    parser.add_argument("--plan", action="store_true", help="parts, floors and predicted minutes, and nothing is run")
+    parser.add_argument(
+        "job", nargs="?", choices=list(JOBS), help="which job; without one, the plans of all"
+    )
+    parser.add_argument(
+        "--tiny", action="store_true", help="the same code on two processor cores in under a minute"
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="parts, floors and predicted minutes, and nothing is run",
+    )
     parser.add_argument("--out", type=Path, help="where results go (scratch/gpu/JOB/out)")
-    parser.add_argument("--state", type=Path, help="what the next call goes on from (scratch/gpu/JOB/state)")
+    parser.add_argument(
+        "--state", type=Path, help="what the next call goes on from (scratch/gpu/JOB/state)"
+    )
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long the call may take")
-    parser.add_argument("--unrecorded", action="store_true", help="no CUDA graphs: every update is launched by Python")
+    parser.add_argument(
+        "--unrecorded",
+        action="store_true",
+        help="no CUDA graphs: every update is launched by Python",
+    )
     return parser
 
 
@@ -40,7 +54,9 @@ def show_plan(name: str, tiny: bool) -> None:
     print(f"  out {', '.join(job.OUTPUTS)}")
     for part in parts:
         floor = part.floor(NOMINAL)
-        print(f"  {part.name}: {part.operations:.2g} operations, {part.moved:.2g} bytes, at least {floor:.2g} s;")
+        print(
+            f"  {part.name}: {part.operations:.2g} operations, {part.moved:.2g} bytes, at least {floor:.2g} s;"
+        )
         print(f"    {part.minutes:.1f} min predicted: {part.because}")
 
 
@@ -70,20 +86,29 @@ def run_job(options: argparse.Namespace, started: float) -> None:
     device = chosen_device()
     set_products()
     if device.type == "cpu" and not options.tiny:
-        raise BadInput(f"gpu {options.job}: no GPU is here; run it on a machine with one, or give --tiny for two cores")
+        raise BadInput(
+            f"gpu {options.job}: no GPU is here; run it on a machine with one, or give --tiny for two cores"
+        )
     home = Path("scratch") / "gpu" / (f"{options.job}_tiny" if options.tiny else options.job)
     out, state = options.out or home / "out", options.state or home / "state"
     for folder in (out, state):
         folder.mkdir(parents=True, exist_ok=True)
     ceilings = measured_ceilings(device, options.tiny)
     report = Report(out / REPORT, ceilings)
-    print(f"{ceilings.device}: {ceilings.flops / 1e12:.3g} Tflop/s, {ceilings.bandwidth / 1e12:.3g} TB/s", flush=True)
+    print(
+        f"{ceilings.device}: {ceilings.flops / 1e12:.3g} Tflop/s, {ceilings.bandwidth / 1e12:.3g} TB/s",
+        flush=True,
+    )
     record = device.type == "cuda" and not options.unrecorded
     if record:
         report.facts["recording gap"] = gap = recording_gap(device, Recorder)
         record = gap <= ALLOWED_GAP
-        then = "updates are recorded" if record else "updates are launched one by one, which is slower"
-        print(f"recorded updates part from launched ones by {gap:.2g} of their way, allowed is {ALLOWED_GAP}: {then}")
+        then = (
+            "updates are recorded" if record else "updates are launched one by one, which is slower"
+        )
+        print(
+            f"recorded updates part from launched ones by {gap:.2g} of their way, allowed is {ALLOWED_GAP}: {then}"
+        )
     deadline = started + 60 * options.minutes - SPARE
     job.run(Call(device, options.tiny, record, out, state, deadline, report))
     print(f"{options.job}: {time.monotonic() - started:.0f} s in all", flush=True)

@@ -26,7 +26,9 @@ class HostCost:
     """Of one update."""
 
     kernels: int  # calls that compute: each is a kernel on a GPU
-    seconds: float  # of a processor, which is what an update takes at least where it is not recorded
+    seconds: (
+        float  # of a processor, which is what an update takes at least where it is not recorded
+    )
 
 
 class Calls(TorchDispatchMode):

@@ -83,7 +83,9 @@ class Report:
     rows: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def add(self, name: str, seconds: float, *, operations: float = 0.0, moved: float = 0.0, **more: Any) -> None:
+    def add(
+        self, name: str, seconds: float, *, operations: float = 0.0, moved: float = 0.0, **more: Any
+    ) -> None:
         """Write down a measurement and print it with its floor and its share of the peak.
 
         Args:

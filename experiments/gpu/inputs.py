@@ -43,9 +43,16 @@ THERE = frozenset(
         "yaml",
     }
 )
-CHOSEN = frozenset({"spacy", "linkgrammar"})  # imported only where a setting names them, which no job does
+CHOSEN = frozenset(
+    {"spacy", "linkgrammar"}
+)  # imported only where a setting names them, which no job does
 WHEELS = ROOT / "experiments" / "gpu" / "wheels.txt"
-PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
+PLATFORMS = (
+    "manylinux_2_28_x86_64",
+    "manylinux_2_27_x86_64",
+    "manylinux_2_17_x86_64",
+    "manylinux2014_x86_64",
+)
 PLACE = Path("scratch") / "gpu"
 MOST = 60 * 2**20  # bytes that travel
 
@@ -118,7 +125,9 @@ def paths(job: str) -> list[Path]:
         place = ROOT / name
         if not place.exists():
             raise BadInput(f"gpu {job}: its input {name} is not there; fix INPUTS of {JOBS[job]}")
-        needed |= {path for path in place.rglob("*") if path.is_file()} if place.is_dir() else {place}
+        needed |= (
+            {path for path in place.rglob("*") if path.is_file()} if place.is_dir() else {place}
+        )
     return sorted(path.relative_to(ROOT) for path in needed)
 
 
@@ -141,13 +150,31 @@ def download(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.whl"):
         old.unlink()
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary=:all:", "--python-version", "3.12", "--implementation", "cp", "--dest", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
+    command += [
+        "--only-binary=:all:",
+        "--python-version",
+        "3.12",
+        "--implementation",
+        "cp",
+        "--dest",
+        str(folder),
+    ]
     command += [word for platform in PLATFORMS for word in ("--platform", platform)]
     done = subprocess.run([*command, *wheel_names().values()], capture_output=True, text=True)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise BadInput(f"gpu inputs: pip could not download the wheels ({last}); fix {WHEELS.relative_to(ROOT)}")
+        raise BadInput(
+            f"gpu inputs: pip could not download the wheels ({last}); fix {WHEELS.relative_to(ROOT)}"
+        )
 
 
 def pack(target: Path, files: Sequence[Path], wheels: Sequence[Path]) -> int:
@@ -164,7 +191,9 @@ def pack(target: Path, files: Sequence[Path], wheels: Sequence[Path]) -> int:
 def main(given: list[str] | None = None) -> int:
     """Download, pack, and say what travels."""
     parser = argparse.ArgumentParser(prog="python -m experiments.gpu.inputs", description=__doc__)
-    parser.add_argument("--paths", action="store_true", help="print the paths of all jobs and do nothing else")
+    parser.add_argument(
+        "--paths", action="store_true", help="print the paths of all jobs and do nothing else"
+    )
     options = parser.parse_args(given)
     try:
         needed = sorted({path for job in JOBS for path in paths(job)})
@@ -175,7 +204,9 @@ def main(given: list[str] | None = None) -> int:
         wheels = sorted((ROOT / PLACE / "wheels").glob("*.whl"))
         size = pack(ROOT / PLACE / "inputs.tar", needed, wheels)
         if size > MOST:
-            raise BadInput(f"gpu inputs: {size:,} bytes, {MOST:,} may travel; take inputs out of a job")
+            raise BadInput(
+                f"gpu inputs: {size:,} bytes, {MOST:,} may travel; take inputs out of a job"
+            )
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

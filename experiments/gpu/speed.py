@@ -21,7 +21,7 @@ from benchmarks.sampling import NEVER, OVERLAP, Ours, Peer
 from benchmarks.sampling import make_network as long_document_network
 from experiments.gpu.frame import REPORT, Call, Part, seconds_of
 from experiments.gpu.training import Recipe, Rows, Training, gpt2_logits, network_logits
-from longform.decoding.certain_draws import calibrated
+from longform.decoding.exact_sampling import calibrated
 from longform.decoding.long_documents import Draft, Sampling, sample
 from longform.files.artefacts import read_json, write_json
 from longform.hsmm import em
@@ -34,11 +34,22 @@ from longform.statistics.resampling import generator
 INPUTS: tuple[str, ...] = ()
 OUTPUTS = (REPORT,)
 STATES, SEGMENTS = 800, 11  # deng2022 appendix D
-SPREAD = 16 / 379  # standard deviation of the length of the synthetic language's texts, as a share of the mean
+SPREAD = (
+    16 / 379
+)  # standard deviation of the length of the synthetic language's texts, as a share of the mean
 SYMBOLS = 56
 CORPUS_TEXTS = 51_200  # deng2022 section 3
-PEER_SEQUENCES = (1, 2, 4, 8, 16, 32)  # of torch-struct's scan: more do not fit into 80 GB at 800 states
-CLEARLY_SLOWER = 0.6  # a peer's search for its best batch ends at a speed below this share of its best
+PEER_SEQUENCES = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+)  # of torch-struct's scan: more do not fit into 80 GB at 800 states
+CLEARLY_SLOWER = (
+    0.6  # a peer's search for its best batch ends at a speed below this share of its best
+)
 
 
 @dataclass(frozen=True)
@@ -109,7 +120,9 @@ def plan(tiny: bool) -> list[Part]:
         Part("sampling, 18.94 M weights", 2 * small * written, 0, 1.5, allowed),
         Part("sampling beyond the window", 0, 0, 1.0, allowed),
         Part("one EM iteration", 6 * size.states**2 * scanned, 1e5 * scanned, 1.5, allowed),
-        Part("gradients of the HSMM", 6 * size.states**2 * 375 * 2 * size.sequences, 0, 1.0, allowed),
+        Part(
+            "gradients of the HSMM", 6 * size.states**2 * 375 * 2 * size.sequences, 0, 1.0, allowed
+        ),
         Part("surprisal of pairs", 2 * large * read, 0, 1.0, allowed),
     ]
 
@@ -122,7 +135,9 @@ def small_network(size: Sizes) -> Any:
     torch.manual_seed(0)
     ends = {"bos_token_id": 0, "eos_token_id": 0}
     still = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
-    config = GPT2Config(vocab_size=SYMBOLS, activation_function="relu", **size.small, **ends, **still)
+    config = GPT2Config(
+        vocab_size=SYMBOLS, activation_function="relu", **size.small, **ends, **still
+    )
     return GPT2LMHeadModel(config)
 
 
@@ -138,7 +153,9 @@ def weights(network: Any) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def random_rows(count: int, mean: int, symbols: int, name: str, spread: float = SPREAD) -> list[list[int]]:
+def random_rows(
+    count: int, mean: int, symbols: int, name: str, spread: float = SPREAD
+) -> list[list[int]]:
     """Texts of random symbols, whose lengths vary as those of the synthetic language do."""
     rng = generator("speed", name)
     lengths = np.clip(rng.normal(mean, spread * mean, count), 2, None).astype(int)
@@ -173,7 +190,11 @@ def fastest(work: Callable[[int], Any], sizes: Sequence[int], device: torch.devi
 
 
 def add_sides(
-    call: Call, part: str, seconds: Mapping[str, Sequence[float]], tokens: Mapping[str, float], **of_ours: Any
+    call: Call,
+    part: str,
+    seconds: Mapping[str, Sequence[float]],
+    tokens: Mapping[str, float],
+    **of_ours: Any,
 ) -> None:
     """Report each side's speed, and ours over each peer's; ours is the first one.
 
@@ -199,15 +220,26 @@ def small_training(call: Call, size: Sizes) -> None:
         tokens = float(sum(map(len, texts)))
         recipe = Recipe(batch, size.updates, 5e-4, 100)
         rows, network = Rows(texts, call.device), small_network(size).to(call.device)
-        training = Training(network, rows, recipe, seed=1, record=call.record, logits_of=gpt2_logits)
+        training = Training(
+            network, rows, recipe, seed=1, record=call.record, logits_of=gpt2_logits
+        )
         sides: dict[str, Work] = {
             "ours": partial(training.advance, size.updates),
             "plain loop": partial(plain_updates, small_network(size).to(call.device), texts, batch),
         }
         seconds = turns(sides, size.rounds, call.device)
         seconds["Lightning"] = lightning_seconds(call, size, texts, batch)
-        cost = {"operations": 6 * weights(network) * tokens, "moved": size.updates * 7 * 4 * weights(network)}
-        add_sides(call, f"training 18.94 M, batch {batch}", seconds, dict.fromkeys(seconds, tokens), **cost)
+        cost = {
+            "operations": 6 * weights(network) * tokens,
+            "moved": size.updates * 7 * 4 * weights(network),
+        }
+        add_sides(
+            call,
+            f"training 18.94 M, batch {batch}",
+            seconds,
+            dict.fromkeys(seconds, tokens),
+            **cost,
+        )
 
 
 def plain_updates(network: Any, texts: Sequence[list[int]], batch: int) -> None:
@@ -216,7 +248,9 @@ def plain_updates(network: Any, texts: Sequence[list[int]], batch: int) -> None:
     optimizer = torch.optim.AdamW(network.parameters(), lr=5e-4)
     network.train()
     for start in range(0, len(texts), batch):
-        inputs = {key: value.to(device) for key, value in collate(texts[start : start + batch]).items()}
+        inputs = {
+            key: value.to(device) for key, value in collate(texts[start : start + batch]).items()
+        }
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             loss = network(**inputs, use_cache=False).loss
         optimizer.zero_grad()
@@ -224,16 +258,30 @@ def plain_updates(network: Any, texts: Sequence[list[int]], batch: int) -> None:
         optimizer.step()
 
 
-def lightning_seconds(call: Call, size: Sizes, texts: Sequence[list[int]], batch: int) -> list[float]:
+def lightning_seconds(
+    call: Call, size: Sizes, texts: Sequence[list[int]], batch: int
+) -> list[float]:
     """Seconds of so many updates through ``fit_learner``: a long run less a short one, so that set-up is left out."""
     precision = "bf16-mixed" if call.device.type == "cuda" else "32-true"
 
     def seconds(passes: int, name: str) -> float:
-        plan = {"learning_rate": 5e-4, "batch": batch, "epochs": passes, "validations": 1, "precision": precision}
+        plan = {
+            "learning_rate": 5e-4,
+            "batch": batch,
+            "epochs": passes,
+            "validations": 1,
+            "precision": precision,
+        }
         items = {"train": texts, "validation": texts[:batch]}
-        network, scratch = small_network(size), call.state / "lightning" / f"{batch}-{name}-{time.time_ns()}"
+        network, scratch = (
+            small_network(size),
+            call.state / "lightning" / f"{batch}-{name}-{time.time_ns()}",
+        )
         named: dict[str, Any] = {"seed": 1, "name": name, "scratch": scratch}
-        return seconds_of(lambda: fit_learner(CausalLanguageModel, network, items, collate, plan, **named), call.device)
+        return seconds_of(
+            lambda: fit_learner(CausalLanguageModel, network, items, collate, plan, **named),
+            call.device,
+        )
 
     seconds(1, "first")  # what a process does once
     return [max(1e-9, seconds(3, "long") - seconds(1, "short")) / 2]
@@ -242,12 +290,18 @@ def lightning_seconds(call: Call, size: Sizes, texts: Sequence[list[int]], batch
 def large_training(call: Call, size: Sizes) -> None:
     """Updates of SmolLM2's shape on whole contexts; its steps are long enough to be launched as they are."""
     texts = random_rows(
-        size.large_batch * size.large_updates, size.context, size.large["vocab_size"], "large", spread=0
+        size.large_batch * size.large_updates,
+        size.context,
+        size.large["vocab_size"],
+        "large",
+        spread=0,
     )
     network = large_network(size).to(call.device)
     recipe = Recipe(size.large_batch, size.large_updates, 5e-4, 100)
     training = Training(network, Rows(texts, call.device), recipe, seed=1, logits_of=network_logits)
-    seconds = turns({"ours": partial(training.advance, size.large_updates)}, size.rounds, call.device)
+    seconds = turns(
+        {"ours": partial(training.advance, size.large_updates)}, size.rounds, call.device
+    )
     tokens = float(sum(map(len, texts)))
     add_sides(
         call,
@@ -276,15 +330,23 @@ def small_sampling(call: Call, size: Sizes) -> None:
     def peer(batch: int) -> None:
         start = torch.zeros(batch, 1, dtype=torch.int64, device=call.device)
         exactly = {"max_new_tokens": size.written - 1, "min_new_tokens": size.written - 1}
-        mask, free = torch.ones_like(start), {"do_sample": True, "top_k": 0, "top_p": 1.0, "pad_token_id": 0}
+        mask, free = (
+            torch.ones_like(start),
+            {"do_sample": True, "top_k": 0, "top_p": 1.0, "pad_token_id": 0},
+        )
         network.generate(start, attention_mask=mask, **exactly, **free)
 
-    batches = {name: fastest(work, size.text_batches, call.device) for name, work in (("ours", ours), ("peer", peer))}
+    batches = {
+        name: fastest(work, size.text_batches, call.device)
+        for name, work in (("ours", ours), ("peer", peer))
+    }
     sides = {
         f"ours, {batches['ours']} texts": partial(ours, batches["ours"]),
         f"generate, {batches['peer']} texts": partial(peer, batches["peer"]),
     }
-    tokens = dict(zip(sides, ((size.written - 1) * batches[name] for name in ("ours", "peer")), strict=True))
+    tokens = dict(
+        zip(sides, ((size.written - 1) * batches[name] for name in ("ours", "peer")), strict=True)
+    )
     operations = 2.0 * weights(network) * tokens[next(iter(sides))]
     moved = 4.0 * weights(network) * (size.written - 1)
     seconds = turns(sides, size.rounds, call.device)
@@ -295,7 +357,9 @@ def sampling_beyond_the_window(call: Call, size: Sizes) -> None:
     """Long documents: chunks of our sampler against the loop that reads the last window anew for every token."""
     network = long_document_network(*size.long_shape).to(call.device)
     window = network.config.n_positions
-    ids = torch.randint(1, network.config.vocab_size, (window,), generator=torch.Generator().manual_seed(1)).tolist()
+    ids = torch.randint(
+        1, network.config.vocab_size, (window,), generator=torch.Generator().manual_seed(1)
+    ).tolist()
     referee = calibrated(network, ids, window)
     peer = Peer(network)
     peer.fill_window()
@@ -323,7 +387,9 @@ def sampling_beyond_the_window(call: Call, size: Sizes) -> None:
 
 def em_iteration(call: Call, size: Sizes) -> None:
     """Expectation and maximisation of 800 states over texts with the synthetic language's lengths."""
-    texts = [list(map(str, row)) for row in random_rows(size.texts, size.text_tokens, SYMBOLS, "em")]
+    texts = [
+        list(map(str, row)) for row in random_rows(size.texts, size.text_tokens, SYMBOLS, "em")
+    ]
     ngrams = build_ngrams(texts, max_duration=SEGMENTS)
     model = em.initial_model(ngrams, num_states=size.states, seed=1)
     encoded = [ngrams.encode(text) for text in texts]
@@ -365,7 +431,14 @@ def gradients(call: Call, size: Sizes) -> None:
     tokens = dict(zip(sides, (float(TOKENS * size.sequences), float(TOKENS * best)), strict=True))
     seconds = turns(sides, size.rounds, call.device)
     operations = 6.0 * size.states**2 * TOKENS * size.sequences
-    add_sides(call, f"HSMM gradients, {size.states} states", seconds, tokens, operations=operations, gap=gap)
+    add_sides(
+        call,
+        f"HSMM gradients, {size.states} states",
+        seconds,
+        tokens,
+        operations=operations,
+        gap=gap,
+    )
 
 
 # --- surprisal ----------------------------------------------------------------------------------------------------------
@@ -375,7 +448,14 @@ def surprisal(call: Call, size: Sizes) -> None:
     """Token surprisals of pairs of sentences: our reader against minicons at its best batch, in float32."""
     from minicons.scorer import IncrementalLMScorer
 
-    from benchmarks.surprisal import decisions, engine_scores, make_pairs, make_tokenizer, minicons_scores, words
+    from benchmarks.surprisal import (
+        decisions,
+        engine_scores,
+        make_pairs,
+        make_tokenizer,
+        minicons_scores,
+        words,
+    )
 
     vocabulary = words(size.words)
     pairs = make_pairs(size.pairs, 0, vocabulary)
@@ -385,7 +465,8 @@ def surprisal(call: Call, size: Sizes) -> None:
     scorer = IncrementalLMScorer(network, str(call.device), tokenizer=tokenizer)
     some = texts[: max(size.pair_batches)]
     speeds = {
-        batch: 1 / seconds_of(partial(minicons_scores, scorer, some, batch), call.device) for batch in size.pair_batches
+        batch: 1 / seconds_of(partial(minicons_scores, scorer, some, batch), call.device)
+        for batch in size.pair_batches
     }
     best = max(speeds, key=lambda batch: speeds[batch])
     said: dict[str, Any] = {}
@@ -398,14 +479,20 @@ def surprisal(call: Call, size: Sizes) -> None:
 
     seconds = turns({"ours": ours, f"minicons, batch {best}": peer}, size.rounds, call.device)
     tokens = float(sum(map(len, said["minicons"])))
-    apart = max(float(np.abs(a - b).max()) for a, b in zip(said["ours"], said["minicons"], strict=True))
+    apart = max(
+        float(np.abs(a - b).max()) for a, b in zip(said["ours"], said["minicons"], strict=True)
+    )
     equal = int((decisions(said["ours"]) == decisions(said["minicons"])).sum())
     more = {"equal_decisions": equal, "pairs": size.pairs, "largest_difference_bits": apart}
     operations = 2 * weights(network) * tokens
-    add_sides(call, "surprisal", seconds, dict.fromkeys(seconds, tokens), operations=operations, **more)
+    add_sides(
+        call, "surprisal", seconds, dict.fromkeys(seconds, tokens), operations=operations, **more
+    )
 
 
-PARTS: Mapping[str, tuple[Callable[[Call, Sizes], None], float]] = {  # what measures it, and seconds that it may need
+PARTS: Mapping[
+    str, tuple[Callable[[Call, Sizes], None], float]
+] = {  # what measures it, and seconds that it may need
     "training_18m": (small_training, 60.0),
     "sampling_18m": (small_sampling, 90.0),
     "gradients": (gradients, 60.0),
@@ -426,7 +513,10 @@ def run(call: Call) -> None:
             call.report.write()
             continue
         if not call.tiny and call.left() < needed:
-            print(f"{name}: {call.left():.0f} s are left; call again on the same machine for it", flush=True)
+            print(
+                f"{name}: {call.left():.0f} s are left; call again on the same machine for it",
+                flush=True,
+            )
             continue
         before = len(call.report.rows)
         started = time.perf_counter()

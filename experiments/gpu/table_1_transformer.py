@@ -23,17 +23,17 @@ from experiments.gpu.frame import REPORT, Call, Part
 from experiments.gpu.training import Recipe, Rows, Training
 from longform.critics.perplexity.read import read as read_log_probs
 from longform.critics.perplexity.score import Perplexity
-from longform.critics.perplexity.score import units_from_readout as log_prob_units
+from longform.critics.perplexity.score import units_from_predictions as log_prob_units
 from longform.decoding.long_documents import generate
 from longform.documents import Corpus, Document
-from longform.files.artefacts import read_corpus, read_json, whole, write_corpus, write_json
+from longform.files.artefacts import atomic_write, read_corpus, read_json, write_corpus, write_json
 from longform.language_models import tokenizers
 from longform.language_models.causal_lm import from_scratch
 from longform.language_models.checkpoints import SavedModel, load_tokenizer
 from longform.language_models.tokenizers import document_rows
 from longform.results import Record, Results, read_results, write_results
 from longform.statistics.critic import estimate
-from longform.statistics.markov_chain import chains_from_readout, true_markov
+from longform.statistics.markov_chain import chains_from_predictions, true_markov
 from longform.statistics.resampling import generator
 from longform_lab.scale import parameters
 from longform_lab.scale_records import FILE as RECORDS
@@ -47,7 +47,10 @@ MEASURED = Path("experiments/scales") / SCALE / RECORDS
 INPUTS = ("params.yaml", "dvc.yaml", f"experiments/scales/{SCALE}/overrides.yaml", str(MEASURED))
 OUTPUTS = (REPORT, "records.json", "curves.csv", "first_texts.txt")
 HSMM = "hsmm_em"  # the system of the scale that the claims of section 3 set beside the transformer
-RULES = {"": "released", "strict": "strict"}  # of the oracle posterior, by the variant of the record
+RULES = {
+    "": "released",
+    "strict": "strict",
+}  # of the oracle posterior, by the variant of the record
 METRICS = ("word_ppl", "latent_ppl", "latent_ppl_strict")
 FIRST_TEXTS = 20
 KERNEL_SECONDS = 4e-6  # assumed: a kernel of a recorded update, from one's start to the next one's
@@ -211,7 +214,10 @@ def run(call: Call) -> None:
             finished = study.measure()
         write_outputs(call, chosen, texts)
         if not finished:
-            print("the time of this call is used up; call again on the same machine to go on", flush=True)
+            print(
+                "the time of this call is used up; call again on the same machine to go on",
+                flush=True,
+            )
             return
     print("everything is measured", flush=True)
 
@@ -250,7 +256,9 @@ def new_network(chosen: Sizes, tokenizer: Any, seed: int) -> Any:
     network = from_scratch(chosen.shape, tokenizer, chosen.positions, seed)
     table = network.transformer.wpe.weight
     table.requires_grad_(False)
-    table.copy_(network.config.initializer_range * sinusoids(*table.shape))  # GPT-2's embeddings have that scale too
+    table.copy_(
+        network.config.initializer_range * sinusoids(*table.shape)
+    )  # GPT-2's embeddings have that scale too
     return network
 
 
@@ -289,7 +297,9 @@ class Study:
         if done == self.run.recipe.updates:
             return True
         device = self.call.device
-        rows, held_out = (self.texts.rows(split, self.chosen, device) for split in ("train", "validation"))
+        rows, held_out = (
+            self.texts.rows(split, self.chosen, device) for split in ("train", "validation")
+        )
         network = new_network(self.chosen, self.texts.tokenizer, self.run.seed).to(device)
         training = Training(network, rows, self.run.recipe, self.run.seed, record=self.call.record)
         kept = self.folder / "training.pt"
@@ -304,18 +314,24 @@ class Study:
             started = time.perf_counter()
             loss = training.advance(stretch)
             seconds = time.perf_counter() - started
-            curve.append(self._row(training, loss, training.held_out_loss(held_out), stretch, seconds))
-            with whole(kept) as fresh:
+            curve.append(
+                self._row(training, loss, training.held_out_loss(held_out), stretch, seconds)
+            )
+            with atomic_write(kept) as fresh:
                 torch.save(training.state(), fresh)
             if boundary in points(self.run):
                 save_network(network, self.texts.tokenizer, self.folder / f"network-{boundary}")
             write_json(self.curve_path, curve)
         return True
 
-    def _row(self, training: Training, loss: float, held_out: float, stretch: int, seconds: float) -> dict[str, Any]:
+    def _row(
+        self, training: Training, loss: float, held_out: float, stretch: int, seconds: float
+    ) -> dict[str, Any]:
         """A row of the curve, which the report shows with its floor."""
         weights = weights_of(self.chosen)
-        tokens = training.rows.predictions / len(training.rows.lengths) * self.run.recipe.batch * stretch
+        tokens = (
+            training.rows.predictions / len(training.rows.lengths) * self.run.recipe.batch * stretch
+        )
         self.call.report.add(
             f"train {self.title}: update {training.update}",
             seconds,
@@ -326,7 +342,12 @@ class Study:
             loss=loss,
             validation_loss=held_out,
         )
-        row = {"run": self.run.name, "seed": self.run.seed, "update": training.update, "seconds": seconds}
+        row = {
+            "run": self.run.name,
+            "seed": self.run.seed,
+            "update": training.update,
+            "seconds": seconds,
+        }
         return {**row, "loss": loss, "validation_loss": held_out}
 
     def measure(self) -> bool:
@@ -346,7 +367,10 @@ class Study:
 
     def _records(self, update: int) -> list[Record]:
         """Word PPL on the test texts, Latent PPL of samples by both rules of the authors."""
-        network, name = self.folder / f"network-{update}", f"{self.run.name}-{self.run.seed}-{update}"
+        network, name = (
+            self.folder / f"network-{update}",
+            f"{self.run.name}-{self.run.seed}-{update}",
+        )
         started = time.perf_counter()
         made = generate(
             model=network, name=name, seed=self.texts.seed, scratch=self.folder / f"samples-{update}",
@@ -361,29 +385,54 @@ class Study:
             first = "\n".join(document.text for document in made.documents[:FIRST_TEXTS])
             (self.folder / "first_texts.txt").write_text(first + "\n", encoding="utf-8")
         started = time.perf_counter()
-        own = {"corpus": "synthetic", "system": self.run.name, "seed": self.run.seed, "task": f"update {update}"}
-        records = [self._word_ppl(network, name, own), *self._latent_ppls(made.documents, name, own)]
+        own = {
+            "corpus": "synthetic",
+            "system": self.run.name,
+            "seed": self.run.seed,
+            "task": f"update {update}",
+        }
+        records = [
+            self._word_ppl(network, name, own),
+            *self._latent_ppls(made.documents, name, own),
+        ]
         values: dict[str, Any] = values_of(records)
-        self.call.report.add(f"measure {self.title}: update {update}", time.perf_counter() - started, **values)
+        self.call.report.add(
+            f"measure {self.title}: update {update}", time.perf_counter() - started, **values
+        )
         return records
 
     def _word_ppl(self, network: Path, name: str, own: Mapping[str, Any]) -> Record:
         test, splits = self.texts.of("test"), ("test",)
-        read = read_log_probs(documents=test, reader=network, name=name, titles=False, splits=splits, batch=64)
+        read = read_log_probs(
+            documents=test, reader=network, name=name, titles=False, splits=splits, batch=64
+        )
         critic = Perplexity(count_end=True)  # as the authors' transformer does
-        tally = critic.tally(log_prob_units(read))
-        return _record("perplexity", "word_ppl", critic, tally, generator(self.texts.seed, name, "bootstrap"), own)
+        statistics = critic.sufficient_statistics(log_prob_units(read))
+        return _record(
+            "perplexity",
+            "word_ppl",
+            critic,
+            statistics,
+            generator(self.texts.seed, name, "bootstrap"),
+            own,
+        )
 
-    def _latent_ppls(self, samples: Sequence[Document], name: str, own: Mapping[str, Any]) -> list[Record]:
+    def _latent_ppls(
+        self, samples: Sequence[Document], name: str, own: Mapping[str, Any]
+    ) -> list[Record]:
         records = []
         for variant, rule in RULES.items():
             truth = self.texts.corpus.truth
-            states = read_states(documents=samples, reader_truth=truth, rule=rule, splits=("generated",))
+            states = read_states(
+                documents=samples, reader_truth=truth, rule=rule, splits=("generated",)
+            )
             critic = true_markov(real=states)
-            tally = critic.tally(chains_from_readout(states))
+            statistics = critic.sufficient_statistics(chains_from_predictions(states))
             rng = generator(self.texts.seed, name, rule, "bootstrap")
             named = {**own, "variant": variant}
-            records.append(_record("synthetic_states", "latent_ppl", critic, tally, rng, named))
+            records.append(
+                _record("synthetic_states", "latent_ppl", critic, statistics, rng, named)
+            )
         return records
 
 
@@ -397,16 +446,21 @@ def seconds_an_update(curve: Sequence[Mapping[str, Any]]) -> float:
 
 def save_network(network: Any, tokenizer: Any, folder: Path) -> None:
     """A checkpoint that every reader of the project opens."""
-    with whole(folder) as fresh:
+    with atomic_write(folder) as fresh:
         fresh.mkdir()
         SavedModel(network, tokenizer).save(fresh)
 
 
 def _record(
-    critic_name: str, metric: str, critic: Any, tally: Any, rng: np.random.Generator, own: Mapping[str, Any]
+    critic_name: str,
+    metric: str,
+    critic: Any,
+    statistics: Any,
+    rng: np.random.Generator,
+    own: Mapping[str, Any],
 ) -> Record:
-    found = estimate(critic, tally, rng)
-    totals = {column: tally.total(column) for column in tally.columns}
+    found = estimate(critic, statistics, rng)
+    totals = {column: statistics.total(column) for column in statistics.columns}
     return Record(
         critic_name, metric, **own, value=found.value, low=found.low, high=found.high, units=found.units,
         excluded=found.excluded, better=critic.better, signature=found.signature, details={"totals": totals},
@@ -422,15 +476,27 @@ def write_outputs(call: Call, chosen: Sizes, texts: Texts) -> None:
     records = Results(record for study in studies for record in _kept_records(study))
     write_results(call.out / "records.json", records)
     rows = [row for study in studies for row in study.curve()]
-    with whole(call.out / "curves.csv") as fresh, fresh.open("w", encoding="utf-8", newline="") as file:
+    with (
+        atomic_write(call.out / "curves.csv") as fresh,
+        fresh.open("w", encoding="utf-8", newline="") as file,
+    ):
         columns = ["run", "seed", "update", "seconds", "loss", "validation_loss", *METRICS]
         table = csv.DictWriter(file, columns, lineterminator="\n")
         table.writeheader()
         for row in rows:
             update = f"update {row['update']}"
-            table.writerow({**row, **values_of(records.where(system=row["run"], seed=row["seed"], task=update))})
+            table.writerow(
+                {
+                    **row,
+                    **values_of(records.where(system=row["run"], seed=row["seed"], task=update)),
+                }
+            )
     texts_of = [study.folder / "first_texts.txt" for study in studies]
-    shown = [f"# {place.parent.name}\n{place.read_text(encoding='utf-8')}" for place in texts_of if place.is_file()]
+    shown = [
+        f"# {place.parent.name}\n{place.read_text(encoding='utf-8')}"
+        for place in texts_of
+        if place.is_file()
+    ]
     (call.out / "first_texts.txt").write_text("\n".join(shown), encoding="utf-8")
     call.report.facts["beside the HSMM"] = [beside_hsmm(records, study.run) for study in studies]
     call.report.write()
@@ -454,5 +520,9 @@ def beside_hsmm(records: Results, run: Run) -> dict[str, Any]:
     for metric in ("word_ppl", "latent_ppl"):
         ours, theirs = own.find(metric=metric, variant=""), scale.one(metric=metric, variant="")
         if ours is not None and ours.value is not None and theirs.value is not None:
-            found[metric] = {"transformer": ours.value, "hsmm": theirs.value, "ratio": ours.value / theirs.value}
+            found[metric] = {
+                "transformer": ours.value,
+                "hsmm": theirs.value,
+                "ratio": ours.value / theirs.value,
+            }
     return found

@@ -24,7 +24,9 @@ IGNORED = -100  # torch's label for "no loss here"
 ROUND = 32  # rows are padded to a multiple: a graph for each width that occurs
 PLAIN = 3  # updates of a width before it is recorded, in which libraries allocate what they need
 CHECK_WIDTH = 256  # rows of a validation batch on a GPU
-ALLOWED_GAP = 0.2  # ours: rounding parts two trainings by a few hundredths; updates on wrong texts by about 1
+ALLOWED_GAP = (
+    0.2  # ours: rounding parts two trainings by a few hundredths; updates on wrong texts by about 1
+)
 
 
 @dataclass(frozen=True)
@@ -110,16 +112,29 @@ class Training:
             network: a causal language model on its device, in float32; autocast gives bfloat16 products on a GPU.
             record: whether updates are recorded as CUDA graphs, which needs a GPU.
         """
-        self.network, self.rows, self.recipe, self.seed, self.logits_of = network, rows, recipe, seed, logits_of
+        self.network, self.rows, self.recipe, self.seed, self.logits_of = (
+            network,
+            rows,
+            recipe,
+            seed,
+            logits_of,
+        )
         self.device = rows.ids.device
         self.update = 0  # updates done
-        self.counter = torch.zeros(1, dtype=torch.int64, device=self.device)  # updates done since advance began
+        self.counter = torch.zeros(
+            1, dtype=torch.int64, device=self.device
+        )  # updates done since advance began
         self.loss = torch.zeros((), dtype=torch.float64, device=self.device)  # summed since then
         self.rate = torch.zeros((), device=self.device)
         learnt = [weight for weight in network.parameters() if weight.requires_grad]
         on_gpu = self.device.type == "cuda"
         self.optimizer = torch.optim.AdamW(
-            learnt, lr=self.rate, betas=recipe.betas, weight_decay=recipe.weight_decay, fused=True, capturable=on_gpu
+            learnt,
+            lr=self.rate,
+            betas=recipe.betas,
+            weight_decay=recipe.weight_decay,
+            fused=True,
+            capturable=on_gpu,
         )
         self.recorder = Recorder(self.device) if record else None
         self.order = torch.zeros(0, recipe.batch, dtype=torch.int64, device=self.device)
@@ -169,7 +184,9 @@ class Training:
         """Put what the next updates read where a recorded update looks for it: in place if there is room."""
         updates = len(numbers)
         if len(self.order) < updates:
-            self.order = torch.zeros(updates, self.recipe.batch, dtype=torch.int64, device=self.device)
+            self.order = torch.zeros(
+                updates, self.recipe.batch, dtype=torch.int64, device=self.device
+            )
             self.rates = torch.zeros(updates, device=self.device)
             if self.recorder is not None:
                 self.recorder.forget()
@@ -211,7 +228,11 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """Weights, optimizer and the number of updates."""
-        return {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "update": self.update}
+        return {
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "update": self.update,
+        }
 
     def resume(self, state: dict[str, Any]) -> None:
         """Go on from what :meth:`state` gave."""
@@ -236,7 +257,9 @@ def recording_gap(device: torch.device, record: Callable[[torch.device], "Record
     start = parameters_to_vector(first.parameters()).detach().clone()
     ends = []
     for recorder in (None, record(device)):
-        training = Training(copy.deepcopy(first), Rows(texts, device), Recipe(4, 40, 1e-3, 10), seed=0)
+        training = Training(
+            copy.deepcopy(first), Rows(texts, device), Recipe(4, 40, 1e-3, 10), seed=0
+        )
         training.recorder = recorder
         for _ in range(2):
             training.advance(20)

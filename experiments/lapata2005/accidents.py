@@ -20,12 +20,22 @@ from typing import Any
 import numpy as np
 
 from experiments.lapata2005.published_grids import ORIGINAL, read_grids
-from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures, rank_weights
+from longform.critics.entity_grid.score import (
+    GridRanker,
+    RoleTransitions,
+    TransitionFeatures,
+    rank_weights,
+)
 from longform.errors import BadInput
-from longform.evaluation.order_discrimination import COLUMNS, PairAccuracy, preference_tally, written_scores
+from longform.evaluation.order_discrimination import (
+    COLUMNS,
+    PairAccuracy,
+    preference_statistics,
+    written_scores,
+)
 from longform.files.artefacts import write_json
 from longform.results import rounded
-from longform.statistics.critic import Tally, estimate
+from longform.statistics.critic import SufficientStatistics, estimate
 from longform.statistics.resampling import generator
 from longform.text.permutations import PermutedDocument, permuted_documents
 
@@ -70,9 +80,14 @@ def learn_tuned(
             f"tuned ranking: {asked}; a document a fold, two folds and one of each are needed; fix the entry"
         )
     fold = np.empty(len(usable), dtype=np.int64)
-    order = generator("tuned ranking", *(document.unit_id for document in usable)).permutation(len(usable))
+    order = generator("tuned ranking", *(document.unit_id for document in usable)).permutation(
+        len(usable)
+    )
     fold[order] = np.arange(len(usable)) % inner
-    rows = {features: [better - worse for better, worse in _pairs(usable, features)] for features in choices}
+    rows = {
+        features: [better - worse for better, worse in _pairs(usable, features)]
+        for features in choices
+    }
     tried = [
         (_inner_accuracy(rows[features], fold, factor), features, factor)
         for features in choices
@@ -84,19 +99,31 @@ def learn_tuned(
 
 def _usable(training: Sequence[PermutedDocument]) -> list[PermutedDocument]:
     return [
-        d for d in training if not d.original.empty and any(not grid.empty for grid in d.permutations.get(TASK, ()))
+        d
+        for d in training
+        if not d.original.empty and any(not grid.empty for grid in d.permutations.get(TASK, ()))
     ]
 
 
-def _pairs(training: Sequence[PermutedDocument], features: TransitionFeatures) -> list[tuple[np.ndarray, np.ndarray]]:
-    full = [(d.original, [grid for grid in d.permutations[TASK] if not grid.empty]) for d in _usable(training)]
-    return [(features.of_texts([original]), features.of_texts(permutations)) for original, permutations in full]
+def _pairs(
+    training: Sequence[PermutedDocument], features: TransitionFeatures
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    full = [
+        (d.original, [grid for grid in d.permutations[TASK] if not grid.empty])
+        for d in _usable(training)
+    ]
+    return [
+        (features.of_texts([original]), features.of_texts(permutations))
+        for original, permutations in full
+    ]
 
 
 def _inner_accuracy(rows: Sequence[np.ndarray], fold: np.ndarray, factor: float) -> float:
     wins = pairs = 0
     for k in range(int(fold.max()) + 1):
-        weights = scaled_weights([row for row, place in zip(rows, fold, strict=True) if place != k], factor)
+        weights = scaled_weights(
+            [row for row, place in zip(rows, fold, strict=True) if place != k], factor
+        )
         judged = np.concatenate([row for row, place in zip(rows, fold, strict=True) if place == k])
         wins, pairs = wins + int((judged @ weights > 0).sum()), pairs + len(judged)
     return wins / pairs
@@ -117,8 +144,8 @@ def cross_validated(
     task: str,
     folds: int = 10,
     name: str = "supplied-orders",
-) -> Tally:
-    """Tally of documents that are all there is: each is judged by a scorer that has learnt from the other folds.
+) -> SufficientStatistics:
+    """SufficientStatistics of documents that are all there is: each is judged by a scorer that has learnt from the other folds.
 
     Args:
         learn: documents -> fitted scorer of what they hold.
@@ -128,7 +155,9 @@ def cross_validated(
         BadInput: fewer documents than folds.
     """
     if len(documents) < folds or folds < 2:
-        raise BadInput(f"cross-validation: {len(documents)} documents, {folds} folds; give 2 folds, a document each")
+        raise BadInput(
+            f"cross-validation: {len(documents)} documents, {folds} folds; give 2 folds, a document each"
+        )
     fold = np.empty(len(documents), dtype=np.int64)
     fold[generator(name).permutation(len(documents))] = np.arange(len(documents)) % folds
     rows = np.zeros((len(documents), len(COLUMNS)))
@@ -136,8 +165,10 @@ def cross_validated(
         inside = np.flatnonzero(fold == k)
         scorer = learn([documents[i] for i in np.flatnonzero(fold != k).tolist()])
         held = [documents[i] for i in inside.tolist()]
-        rows[inside] = preference_tally(held, written_scores(scorer, held, task), scorer.better).values
-    return Tally(tuple(document.unit_id for document in documents), COLUMNS, rows)
+        rows[inside] = preference_statistics(
+            held, written_scores(scorer, held, task), scorer.better
+        ).values
+    return SufficientStatistics(tuple(document.unit_id for document in documents), COLUMNS, rows)
 
 
 FACTORS = (0.1, 1.0, 10.0, 100.0)  # of SVM-light's default C
@@ -145,9 +176,15 @@ LENGTHS = ((2,), (2, 3), (2, 3, 4))
 MODELS: dict[str, Callable[..., Any]] = {
     "role transitions, history 1 (lapata2005)": partial(learn_transitions, history=1),
     "role transitions, history 2": partial(learn_transitions, history=2),
-    "ranking, length 2, one class (published 2005)": partial(learn_ranking, features=TransitionFeatures((2,), 0)),
-    "ranking, lengths 2 and 3, salience 2 (published 2008)": partial(learn_ranking, features=TransitionFeatures()),
-    "tuned: published 2008, C chosen inside": partial(learn_tuned, choices=[TransitionFeatures()], penalties=FACTORS),
+    "ranking, length 2, one class (published 2005)": partial(
+        learn_ranking, features=TransitionFeatures((2,), 0)
+    ),
+    "ranking, lengths 2 and 3, salience 2 (published 2008)": partial(
+        learn_ranking, features=TransitionFeatures()
+    ),
+    "tuned: published 2008, C chosen inside": partial(
+        learn_tuned, choices=[TransitionFeatures()], penalties=FACTORS
+    ),
     "tuned: lengths to 4 and C chosen inside": partial(
         learn_tuned, choices=[TransitionFeatures(lengths) for lengths in LENGTHS], penalties=FACTORS
     ),
@@ -157,9 +194,9 @@ MODELS: dict[str, Callable[..., Any]] = {
 def measured(learn: Callable[..., Any], units: list[Any]) -> dict[str, Any]:
     """Accuracy with its interval over documents, counts, and the processor seconds it took."""
     start = time.process_time()
-    tally = cross_validated(learn, units, task=TASK)
-    found = asdict(estimate(PairAccuracy(str(learn), TASK), tally, generator("accidents")))
-    counts = {name: int(tally.total(name)) for name in ("pairs", "ties", "unscored")}
+    statistics = cross_validated(learn, units, task=TASK)
+    found = asdict(estimate(PairAccuracy(str(learn), TASK), statistics, generator("accidents")))
+    counts = {name: int(statistics.total(name)) for name in ("pairs", "ties", "unscored")}
     return {**found, **counts, "cpu_seconds": round(time.process_time() - start, 1)}
 
 
@@ -167,7 +204,11 @@ def main(file: Path) -> None:
     """Measure every model and write the figures beside this script."""
     grids = read_grids(file)
     units = permuted_documents(grids, supplied)
-    facts = {"grids": len(grids), "empty": sum(grid.empty for grid in grids), "documents": len(units)}
+    facts = {
+        "grids": len(grids),
+        "empty": sum(grid.empty for grid in grids),
+        "documents": len(units),
+    }
     command = f"PYTHONPATH=src:. python experiments/lapata2005/accidents.py {file.name}"
     record: dict[str, Any] = {"command": command, "facts": facts, "models": {}}
     folder = Path(__file__).parent / "measured"
@@ -175,7 +216,9 @@ def main(file: Path) -> None:
     for name, learn in MODELS.items():
         row = record["models"][name] = measured(learn, units)
         print(f"{name}: {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]", flush=True)
-        write_json(folder / "accidents.json", rounded(record))  # what is done stays, should the rest be cut short
+        write_json(
+            folder / "accidents.json", rounded(record)
+        )  # what is done stays, should the rest be cut short
 
 
 if __name__ == "__main__":

@@ -32,7 +32,11 @@ def read_grids(path: Path) -> list[Grid]:
 def parse_grid(text: str, where: str = "grid") -> Grid:
     """One printed grid."""
     lines = [line.split() for line in text.split("\n")]
-    return grid_of(where, {row[0]: "".join(row[1:]) for row in lines if row and not row[0].startswith("%")}, where)
+    return grid_of(
+        where,
+        {row[0]: "".join(row[1:]) for row in lines if row and not row[0].startswith("%")},
+        where,
+    )
 
 
 def grid_of(name: str, rows: Mapping[str, str], where: str) -> Grid:
@@ -44,6 +48,12 @@ def grid_of(name: str, rows: Mapping[str, str], where: str) -> Grid:
                 f"{where}: entity {entity!r} has roles {roles!r}; allowed is one of S, O, X, - per sentence"
             )
     if len({len(roles) for roles in upper.values()}) > 1:
-        raise InputError(f"{where}: entities span different numbers of sentences; every line needs one role a sentence")
-    cells = np.array([[ROLES.index(role) for role in roles] for roles in upper.values()], dtype=np.uint8)
-    return Grid(name, "train", tuple(upper), cells.T.copy() if upper else np.zeros((0, 0), dtype=np.uint8))
+        raise InputError(
+            f"{where}: entities span different numbers of sentences; every line needs one role a sentence"
+        )
+    cells = np.array(
+        [[ROLES.index(role) for role in roles] for roles in upper.values()], dtype=np.uint8
+    )
+    return Grid(
+        name, "train", tuple(upper), cells.T.copy() if upper else np.zeros((0, 0), dtype=np.uint8)
+    )

@@ -38,7 +38,12 @@ from summeval import (
 from longform.datasets.text_files import hanna as build
 from longform.documents import Corpus, Document, Section
 from longform.errors import InputError
-from longform.evaluation.agreement import clustered_interval, correlate, krippendorff_alpha, leave_one_out
+from longform.evaluation.agreement import (
+    clustered_interval,
+    correlate,
+    krippendorff_alpha,
+    leave_one_out,
+)
 from longform.files.artefacts import write_json
 from longform.files.opening import field_of, json_file, rows, typed
 from longform.language_models.sentence_features import split_sentences
@@ -49,7 +54,11 @@ RATERS = (1, 2, 3)
 CRITERIA = {"CH": "coherence", "EG": "engagement", "CX": "complexity"}
 LENGTH = "Text length ¤§"  # of each story, in tokens of theirs
 SAME = 0.98  # correlation of lengths from which two lists are of the same stories
-REASONS = {"cohesion": (1, 2, 3), "consistency": (4, 5), "relevance": (6, 7)}  # authors' code; 8 is another reason
+REASONS = {
+    "cohesion": (1, 2, 3),
+    "consistency": (4, 5),
+    "relevance": (6, 7),
+}  # authors' code; 8 is another reason
 AGREED = 20  # stories of a rater's number from which on it counts in the agreement
 Stories = tuple[list[Document], dict[str, np.ndarray]]
 
@@ -60,18 +69,30 @@ def hanna(stories: Path, rated: Path) -> Stories:
     Raises:
         InputError: no row of human stories, or lists that are not about these stories in this order.
     """
-    human_ones = [d for d in build(name="hanna", seed=0, raw=stories).documents if d.id.endswith("-human")]
-    documents = [replace(d, sections=(Section(None, " ".join(s.text for s in d.sections)),)) for d in human_ones]
+    human_ones = [
+        d for d in build(name="hanna", seed=0, raw=stories).documents if d.id.endswith("-human")
+    ]
+    documents = [
+        replace(d, sections=(Section(None, " ".join(s.text for s in d.sections)),))
+        for d in human_ones
+    ]
     words = np.array([len(document.text.split()) for document in documents])
     needed = ["Model", LENGTH, *(f"Human {k} {key}" for key in CRITERIA for k in RATERS)]
     human = next((row for row in rows(rated, needed) if row["Model"] == "Human"), None)
     if human is None:
-        raise InputError(f"{rated}: no row Human with its marks; give HANNA's hanna_metric_scores_llm.csv")
-    marks = {name: [_listed(human, f"Human {k} {key}", rated) for k in RATERS] for key, name in CRITERIA.items()}
+        raise InputError(
+            f"{rated}: no row Human with its marks; give HANNA's hanna_metric_scores_llm.csv"
+        )
+    marks = {
+        name: [_listed(human, f"Human {k} {key}", rated) for k in RATERS]
+        for key, name in CRITERIA.items()
+    }
     given = np.array(_listed(human, LENGTH, rated))
     sizes = {len(row) for lists in marks.values() for row in [given, *lists]}
     if sizes != {len(words)}:
-        raise InputError(f"{rated}: the row Human has not {len(words)} marks of each rater; give files of one release")
+        raise InputError(
+            f"{rated}: the row Human has not {len(words)} marks of each rater; give files of one release"
+        )
     if not (agreement := np.corrcoef(given, words)[0, 1]) >= SAME:
         raise InputError(
             f"{rated}: its lengths correlate with the stories' at {agreement:.3f}; give files of one release"
@@ -92,7 +113,10 @@ def cohesentia(folder: Path) -> Stories:
             where = f"{path}, story {key!r}"
             whole = field_of(field_of(story, "HolisticData", dict, where), "scores", dict, where)
             parts = field_of(story, "IncrementalData", dict, where)
-            sentences, scores = field_of(parts, "sentences", list, where), field_of(parts, "scores", dict, where)
+            sentences, scores = (
+                field_of(parts, "sentences", list, where),
+                field_of(parts, "scores", dict, where),
+            )
             if not sentences:
                 raise InputError(f"{where}: no sentence; fetch the file again")
             kinds = {kind: _faults(parts, codes, where) for kind, codes in REASONS.items()}
@@ -101,7 +125,9 @@ def cohesentia(folder: Path) -> Stories:
             text = " ".join(field_of(story, "Text", str, where).split())
             documents.append(Document(f"cohesentia-{key}", "test", (Section(None, text),)))
     if not documents:
-        raise InputError(f"{folder}: no story in TrainData.json and TestData.json; fetch them again")
+        raise InputError(
+            f"{folder}: no story in TrainData.json and TestData.json; fetch them again"
+        )
     marks = {}
     for name in found[0]:
         rows = [row[name] for row in found]
@@ -116,13 +142,20 @@ def _listed(row: Mapping[str, str], column: str, path: Path) -> list[float]:
     try:
         values = ast.literal_eval(row[column])
     except (ValueError, SyntaxError) as error:
-        raise InputError(f"{path}, {column}: no list of numbers ({error}); give files of one release") from error
-    return [float(typed(value, float, f"{path}, {column}")) for value in typed(values, list, f"{path}, {column}")]
+        raise InputError(
+            f"{path}, {column}: no list of numbers ({error}); give files of one release"
+        ) from error
+    return [
+        float(typed(value, float, f"{path}, {column}"))
+        for value in typed(values, list, f"{path}, {column}")
+    ]
 
 
 def _marks(row: Mapping[str, Any], where: str) -> list[float]:
     """The marks of all raters; NaN stands for none."""
-    return [value if value != value else float(typed(value, float, where)) for value in row.values()]
+    return [
+        value if value != value else float(typed(value, float, where)) for value in row.values()
+    ]
 
 
 def _faults(parts: Mapping[str, Any], codes: Sequence[int], where: str) -> dict[str, float]:
@@ -136,20 +169,34 @@ def _faults(parts: Mapping[str, Any], codes: Sequence[int], where: str) -> dict[
     return {rater: -number / len(parts["sentences"]) for rater, number in faulty.items()}
 
 
-def judged(documents: list[Document], test: np.ndarray, language_model: bool) -> dict[str, np.ndarray]:
+def judged(
+    documents: list[Document], test: np.ndarray, language_model: bool
+) -> dict[str, np.ndarray]:
     """Values of all critics fitted on the stories outside ``test``, those of the language model, which is not fitted, of all stories."""
-    corpus = Corpus([replace(d, split="test" if out else "train") for d, out in zip(documents, test, strict=True)])
+    corpus = Corpus(
+        [
+            replace(d, split="test" if out else "train")
+            for d, out in zip(documents, test, strict=True)
+        ]
+    )
     with tempfile.TemporaryDirectory() as scratch:
-        values = grid_values(corpus, None) | feature_values(corpus, Path(scratch)) | chain_values(corpus)
+        values = (
+            grid_values(corpus, None) | feature_values(corpus, Path(scratch)) | chain_values(corpus)
+        )
         if language_model:
-            values |= language_model_values(Corpus([replace(d, split="test") for d in documents]), Path(scratch))
+            values |= language_model_values(
+                Corpus([replace(d, split="test") for d in documents]), Path(scratch)
+            )
     return values
 
 
 def against(name: str, columns: Mapping[str, np.ndarray], given: np.ndarray) -> dict[str, Any]:
     """One criterion: the raters' own agreement, every critic's correlation with their mean, and what all critics reach together."""
     people, rows = np.nanmean(given, axis=1), {}
-    lengths, alone = np.column_stack([columns[control] for control in CONTROLS]), np.arange(len(people))
+    lengths, alone = (
+        np.column_stack([columns[control] for control in CONTROLS]),
+        np.arange(len(people)),
+    )
     for critic, values in columns.items():
         cell = asdict(correlate("spearman", values, people))
         rng = generator(name, critic)
@@ -157,12 +204,23 @@ def against(name: str, columns: Mapping[str, np.ndarray], given: np.ndarray) -> 
         rows[critic] = {"spearman": cell}
         if critic not in CONTROLS:
             rng = generator(name, critic, "equal length")
-            rows[critic]["spearman at equal length"] = at_equal_length(values, people, lengths, alone, rng)
+            rows[critic]["spearman at equal length"] = at_equal_length(
+                values, people, lengths, alone, rng
+            )
     often = given[:, (~np.isnan(given)).sum(axis=0) >= AGREED]
     agreed = leave_one_out(often.T, generator(name, "raters"))
-    raters = {"leave_one_out": [agreed.value, agreed.low, agreed.high], "alpha": krippendorff_alpha(given.T)}
-    chosen = {"all critics": columns, "lengths alone": {control: columns[control] for control in CONTROLS}}
-    together = {kind: combined(given, people, alone, alone, f"{name} {kind}") for kind, given in chosen.items()}
+    raters = {
+        "leave_one_out": [agreed.value, agreed.low, agreed.high],
+        "alpha": krippendorff_alpha(given.T),
+    }
+    chosen = {
+        "all critics": columns,
+        "lengths alone": {control: columns[control] for control in CONTROLS},
+    }
+    together = {
+        kind: combined(given, people, alone, alone, f"{name} {kind}")
+        for kind, given in chosen.items()
+    }
     return {"raters": raters, "models": rows, "combined, stories held out": together}
 
 
@@ -171,21 +229,31 @@ def main(name: str, *places: str) -> None:
     start = time.process_time()
     documents, marks = LOADERS[name](*map(Path, places))
     half = generator(name, "halves").permutation(len(documents)) % 2 == 0
-    one, other = judged(documents, half, language_model=True), judged(documents, ~half, language_model=False)
+    one, other = (
+        judged(documents, half, language_model=True),
+        judged(documents, ~half, language_model=False),
+    )
     values = {
-        key: within(np.where(half, found, other[key]), half) if key in other else found for key, found in one.items()
+        key: within(np.where(half, found, other[key]), half) if key in other else found
+        for key, found in one.items()
     }
     sentences = [len(rows) for rows in split_sentences(documents, "rules")]
     words = [len(document.text.split()) for document in documents]
     values |= dict(zip(CONTROLS, np.array([sentences, words], dtype=np.float64), strict=True))
     used = "STORIES RATINGS" if name == "hanna" else "FOLDER"
-    record: dict = {"command": f"PYTHONPATH=src python experiments/lapata2005/stories.py {name} {used}"}
+    record: dict = {
+        "command": f"PYTHONPATH=src python experiments/lapata2005/stories.py {name} {used}"
+    }
     record["stories"] = len(documents)
     for criterion, given in marks.items():
         record[criterion] = found = against(f"{name} {criterion}", values, given)
-        print(f"{criterion}: raters {found['raters']}, together {found['combined, stories held out']}")
+        print(
+            f"{criterion}: raters {found['raters']}, together {found['combined, stories held out']}"
+        )
         for critic, cells in found["models"].items():
-            shown = (f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]" for c in cells.values())
+            shown = (
+                f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]" for c in cells.values()
+            )
             print(f"| {critic} | " + " | ".join(shown) + " |")
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     write_json(Path(__file__).parent / "measured" / f"{name}.json", rounded(record))

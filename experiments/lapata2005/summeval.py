@@ -28,10 +28,10 @@ from statsmodels.stats.multitest import multipletests
 
 from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
-from longform.critics.bbscore.score import units_from_readout as paths
+from longform.critics.bbscore.score import units_from_predictions as paths
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
-from longform.critics.coreference.score import units_from_readout as chains
+from longform.critics.coreference.score import units_from_predictions as chains
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import wordnet as related_words
@@ -40,7 +40,7 @@ from longform.critics.neural_ranker import train as order_scores
 from longform.critics.perplexity import read as token_log_probs
 from longform.critics.repetition import score as word_tokens
 from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
-from longform.critics.repetition.score import units_from_readout as words
+from longform.critics.repetition.score import units_from_predictions as words
 from longform.datasets.text_files import summeval as build
 from longform.documents import Corpus, Document, Section
 from longform.evaluation.agreement import (
@@ -57,7 +57,7 @@ from longform.results import rounded
 from longform.statistics.critic import unit_scores
 from longform.statistics.resampling import generator
 from longform.text import entity_grids
-from longform.text.entity_grids import grids_from_readout
+from longform.text.entity_grids import grids_from_predictions
 
 LEVEL = 0.05  # of significance, after Holm's correction
 FLIPS = 20_000  # so that the least p survives a correction for 200 pairs
@@ -89,11 +89,16 @@ WORDNET: Mapping[str, tuple[str, dict[str, Any]]] = {
 def grid_values(corpus: Corpus, wordnet: Path | None) -> dict[str, np.ndarray]:
     """Values of every document under the grid and the lexical models; those of WordNet where it is given."""
     folder = wordnet or Path(__file__).parent  # holds no lexicon
-    readout = entity_grids.read(documents=corpus.documents, truth={}, reader=folder, roles="rules")
-    units = grids_from_readout(readout)
+    predictions = entity_grids.read(
+        documents=corpus.documents, truth={}, reader=folder, roles="rules"
+    )
+    units = grids_from_predictions(predictions)
     real = [unit for unit in units if unit.split == "train"]
     measures = WORDNET.items() if wordnet else ()
-    related = {name: related_words(real=readout, measure=model, **settings) for name, (model, settings) in measures}
+    related = {
+        name: related_words(real=predictions, measure=model, **settings)
+        for name, (model, settings) in measures
+    }
     scorers = {**SCORERS, **related}
     found = {}
     for name, scorer in scorers.items():
@@ -113,7 +118,10 @@ def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
     read = {"truth": {}, "reader": scratch / "minilm", "name": "summeval", "splitter": "rules"}
     units = paths(bridge_paths.read(documents=corpus.documents, **read))
     real = [unit for unit in units if unit.split == "train"]
-    critics = {"BBScore, frozen MiniLM": BridgeCritic(), "joint bridge density, frozen MiniLM": JointBridgeCritic()}
+    critics = {
+        "BBScore, frozen MiniLM": BridgeCritic(),
+        "joint bridge density, frozen MiniLM": JointBridgeCritic(),
+    }
     return {name: unit_scores(critic.fit(real), units) for name, critic in critics.items()} | {
         "neural ranker (ours), MiniLM": ranker_values(corpus.documents, scratch)
     }
@@ -152,10 +160,18 @@ def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray
             orders += [order] * (not np.array_equal(order, orders[0]))
         for number, order in enumerate(orders):
             text = " ".join(sentences[place] for place in order)
-            versions.append(replace(document, id=f"{document.id}/{number}", sections=(Section(None, text),)))
+            versions.append(
+                replace(document, id=f"{document.id}/{number}", sections=(Section(None, text),))
+            )
             owners.append(i)
     read = token_log_probs.read(
-        documents=versions, reader=folder, name="summeval", titles=False, splits=["test"], batch=2, window=1024
+        documents=versions,
+        reader=folder,
+        name="summeval",
+        titles=False,
+        splits=["test"],
+        batch=2,
+        window=1024,
     )
     per_token = np.array([float(row.mean()) for row in read.ragged("token_logprob")])
     values = np.full((3, len(corpus.documents)), np.nan)
@@ -175,7 +191,11 @@ def language_model_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray
 
 
 def at_equal_length(
-    values: np.ndarray, people: np.ndarray, lengths: np.ndarray, clusters: np.ndarray, rng: np.random.Generator
+    values: np.ndarray,
+    people: np.ndarray,
+    lengths: np.ndarray,
+    clusters: np.ndarray,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Partial Spearman correlation: ranks of scores and ratings, each less what a line over the lengths' ranks says.
 
@@ -183,16 +203,24 @@ def at_equal_length(
         lengths: float64 (texts, controls).
     """
     kept = ~np.isnan(values)
-    design = np.column_stack([np.ones(kept.sum()), *(rankdata(column[kept]) for column in lengths.T)])
+    design = np.column_stack(
+        [np.ones(kept.sum()), *(rankdata(column[kept]) for column in lengths.T)]
+    )
     ranks = np.column_stack([rankdata(values[kept]), rankdata(people[kept])])
     one, other = (ranks - design @ np.linalg.lstsq(design, ranks, rcond=None)[0]).T
     found = asdict(correlate("pearson", one, other))
-    found["low"], found["high"] = clustered_interval("pearson", one, other, clusters[kept], rng, 1000)
+    found["low"], found["high"] = clustered_interval(
+        "pearson", one, other, clusters[kept], rng, 1000
+    )
     return found
 
 
 def combined(
-    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray, groups: np.ndarray, name: str
+    columns: Mapping[str, np.ndarray],
+    people: np.ndarray,
+    clusters: np.ndarray,
+    groups: np.ndarray,
+    name: str,
 ) -> dict[str, Any]:
     """Critics chosen and weighed by stepwise regression on all groups but some, judged on those: every summary is judged once.
 
@@ -200,7 +228,9 @@ def combined(
         groups: what is held out together, ten parts of its names by seed (all of them where there are fewer than 20).
     """
     rng, names = generator("summeval", "folds", name), np.unique(groups)
-    parts = np.array_split(rng.permutation(len(names)), FOLDS if len(names) >= 2 * FOLDS else len(names))
+    parts = np.array_split(
+        rng.permutation(len(names)), FOLDS if len(names) >= 2 * FOLDS else len(names)
+    )
     predicted, kept = np.full(len(people), np.nan), []
     for part in parts:
         out = np.isin(groups, names[part])
@@ -211,12 +241,16 @@ def combined(
     rows = {}
     for kind in ("pearson", "spearman"):
         rows[kind] = asdict(correlate(kind, predicted, people))
-        interval = clustered_interval(kind, predicted, people, clusters, generator("summeval", name, kind), 1000)
+        interval = clustered_interval(
+            kind, predicted, people, clusters, generator("summeval", name, kind), 1000
+        )
         rows[kind]["low"], rows[kind]["high"] = interval
     return rows | {"folds": len(parts), "kept": dict(Counter(kept).most_common())}
 
 
-def better(columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
+def better(
+    columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.ndarray
+) -> dict[str, Any]:
     """Tests between all pairs of scorers, each turned so that higher is better, articles exchanged whole; Holm-corrected."""
     turned = {name: -values if name.endswith(LOWER) else values for name, values in columns.items()}
     tests = []
@@ -224,11 +258,17 @@ def better(columns: Mapping[str, np.ndarray], people: np.ndarray, clusters: np.n
         kept = ~np.isnan(turned[one] + turned[other] + people)
         gaps = [correlate("pearson", turned[key][kept], people[kept]).value for key in (one, other)]
         rng = generator("summeval", one, other, "permutation")
-        p_value = compare_correlations(turned[one], turned[other], people, clusters, rng, flips=FLIPS)
+        p_value = compare_correlations(
+            turned[one], turned[other], people, clusters, rng, flips=FLIPS
+        )
         if not np.isnan(p_value):
-            tests.append([*((one, other) if gaps[0] >= gaps[1] else (other, one)), p_value, int(kept.sum())])
+            tests.append(
+                [*((one, other) if gaps[0] >= gaps[1] else (other, one)), p_value, int(kept.sum())]
+            )
     corrected = multipletests([p for _, _, p, _ in tests], method="holm")[1]
-    beaten = sorted([a, b, p, n] for (a, b, _, n), p in zip(tests, corrected.tolist(), strict=True) if p < LEVEL)
+    beaten = sorted(
+        [a, b, p, n] for (a, b, _, n), p in zip(tests, corrected.tolist(), strict=True) if p < LEVEL
+    )
     return {"level": LEVEL, "pairs": len(tests), "better, worse, p, summaries": beaten}
 
 
@@ -243,7 +283,9 @@ def ranker_values(documents: list[Document], scratch: Path) -> np.ndarray:
     (scratch / "ranker").mkdir()
     made.save(scratch / "ranker")
     splits = ["train", "test"]
-    scored = order_scores.read(documents=documents, reader=scratch / "ranker", name="summeval", splits=splits)
+    scored = order_scores.read(
+        documents=documents, reader=scratch / "ranker", name="summeval", splits=splits
+    )
     return scored.arrays["text_score"]
 
 
@@ -262,7 +304,12 @@ def within(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def row(
-    name: str, values: np.ndarray, people: np.ndarray, clusters: np.ndarray, systems: np.ndarray, lengths: np.ndarray
+    name: str,
+    values: np.ndarray,
+    people: np.ndarray,
+    clusters: np.ndarray,
+    systems: np.ndarray,
+    lengths: np.ndarray,
 ) -> dict[str, Any]:
     """Six correlations: over summaries with intervals over articles, also within systems and at equal length; over systems on the Fisher scale."""
     there = ~np.isnan(values)
@@ -272,7 +319,9 @@ def row(
         rng = generator("summeval", name, kind)
         text["low"], text["high"] = clustered_interval(kind, values, people, clusters, rng, 1000)
         found[f"{kind}, summaries"] = text
-        system = correlate(kind, means(values, systems), means(np.where(there, people, np.nan), systems))
+        system = correlate(
+            kind, means(values, systems), means(np.where(there, people, np.nan), systems)
+        )
         found[f"{kind}, systems"] = asdict(system)
     own = within(values, systems), within(np.where(there, people, np.nan), systems)
     inside, rng = asdict(correlate("pearson", *own)), generator("summeval", name, "within")
@@ -280,7 +329,9 @@ def row(
     found["spearman, summaries of one system"] = inside
     if name not in CONTROLS:
         rng = generator("summeval", name, "equal length")
-        found["spearman at equal length, summaries"] = at_equal_length(values, people, lengths, clusters, rng)
+        found["spearman at equal length, summaries"] = at_equal_length(
+            values, people, lengths, clusters, rng
+        )
     return found
 
 
@@ -289,23 +340,42 @@ def main(folder: Path, wordnet: Path | None) -> None:
     start = time.process_time()
     corpus = build(raw=folder)
     with tempfile.TemporaryDirectory() as scratch:
-        values = grid_values(corpus, wordnet) | feature_values(corpus, Path(scratch)) | chain_values(corpus)
+        values = (
+            grid_values(corpus, wordnet)
+            | feature_values(corpus, Path(scratch))
+            | chain_values(corpus)
+        )
         values |= language_model_values(corpus, Path(scratch))
     sentences = [len(rows) for rows in sentence_features.split_sentences(corpus.documents, "rules")]
-    words = [sum(len(section.text.split()) for section in document.sections) for document in corpus.documents]
+    words = [
+        sum(len(section.text.split()) for section in document.sections)
+        for document in corpus.documents
+    ]
     values |= dict(zip(CONTROLS, np.array([sentences, words], dtype=np.float64), strict=True))
     test = np.array([document.split == "test" for document in corpus.documents])
     marks = corpus.truth["marks"][test]
-    clusters, systems, rated = corpus.truth["cluster"][test], corpus.truth["system"][test], marks.mean(axis=1)
+    clusters, systems, rated = (
+        corpus.truth["cluster"][test],
+        corpus.truth["system"][test],
+        marks.mean(axis=1),
+    )
     columns = {name: v[test] for name, v in values.items()}
     lengths = np.column_stack([columns[name] for name in CONTROLS])
     rows = {name: row(name, v, rated, clusters, systems, lengths) for name, v in columns.items()}
     people = leave_one_out(marks.T, generator("summeval", "experts"))
-    experts = {"leave_one_out": [people.value, people.low, people.high], "alpha": krippendorff_alpha(marks.T)}
+    experts = {
+        "leave_one_out": [people.value, people.low, people.high],
+        "alpha": krippendorff_alpha(marks.T),
+    }
     command = "PYTHONPATH=src python experiments/lapata2005/summeval.py FOLDER" + (
         " /usr/share/wordnet" if wordnet else ""
     )
-    record: dict[str, Any] = {"command": command, "facts": dict(corpus.facts), "experts": experts, "models": rows}
+    record: dict[str, Any] = {
+        "command": command,
+        "facts": dict(corpus.facts),
+        "experts": experts,
+        "models": rows,
+    }
     record["better"] = better(columns, rated, clusters)
     chosen = {"all critics": columns, "lengths alone": {name: columns[name] for name in CONTROLS}}
     record["combined"] = {
@@ -316,7 +386,9 @@ def main(folder: Path, wordnet: Path | None) -> None:
     record["cpu_seconds"] = round(time.process_time() - start, 1)
     target = Path(__file__).parent / "measured"
     target.mkdir(exist_ok=True)
-    write_json(target / ("summeval.json" if wordnet else "summeval_without_wordnet.json"), rounded(record))
+    write_json(
+        target / ("summeval.json" if wordnet else "summeval_without_wordnet.json"), rounded(record)
+    )
     for name, cells in rows.items():
         shown = (f"{c['value']:+.3f} [{c['low']:+.3f}, {c['high']:+.3f}]" for c in cells.values())
         print(f"| {name} | " + " | ".join(shown) + " |")

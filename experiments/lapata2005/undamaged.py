@@ -29,19 +29,25 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     corpus = read_corpus(given.data / "corpora" / "articles" / "summaries")
-    records = read_results(given.data / "scores" / "articles").where(metric="text_values", corpus="summaries")
+    records = read_results(given.data / "scores" / "articles").where(
+        metric="text_values", corpus="summaries"
+    )
     columns = []
     for scorer in SCORERS:
         details = records.one(task=scorer).details
         values = dict(zip(details["unit_ids"], details["values"], strict=True))
-        columns.append(np.array([values[document.id] for document in corpus.documents], dtype=np.float64))
+        columns.append(
+            np.array([values[document.id] for document in corpus.documents], dtype=np.float64)
+        )
     severity, sources = np.asarray(corpus.truth["severity"]), np.asarray(corpus.truth["cluster"])
     chosen = {"all": np.ones(len(severity), dtype=bool)}
     chosen |= {f"severity {level:g}": severity == level for level in np.unique(severity)}
     found = {}
     for name, kept in chosen.items():
         sides = [column[kept] for column in columns]
-        low, high = clustered_interval("pearson", *sides, sources[kept].tolist(), generator("undamaged", name), 5000)
+        low, high = clustered_interval(
+            "pearson", *sides, sources[kept].tolist(), generator("undamaged", name), 5000
+        )
         found[name] = {
             "pearson": correlate("pearson", *sides).value,
             "low": low,
@@ -49,7 +55,9 @@ def main() -> None:
             "texts": int(kept.sum()),
         }
         print(name, found[name])
-    given.out.write_text(json.dumps({"scorers": SCORERS, "correlations": found}, indent=1) + "\n", encoding="utf-8")
+    given.out.write_text(
+        json.dumps({"scorers": SCORERS, "correlations": found}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.lengths import Excerpt
 from longform.criticize.panels import Options, Panel, completion, panels, section_starts
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
-from longform.critics.bbscore.score import units_from_readout as paths_from_readout
+from longform.critics.bbscore.score import units_from_predictions as paths_from_predictions
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
-from longform.documents import Corpus, Document, chains_from_readout
+from longform.documents import Corpus, Document, chains_from_predictions
 from longform.errors import BadInput
 from longform.statistics.resampling import generator, wilson
 from longform.text.sentences import sentences
@@ -53,7 +53,12 @@ DOSES = (0.02, 0.05, 0.1, 0.2, 0.5)  # each gives some articles with exactly one
 def world(corruption: str = "", severity: float = 0.0) -> Corpus:
     """Four hundred planted articles."""
     return build(
-        name="localise", seed=11, domain="wiki", documents={"test": 400}, corruption=corruption, severity=severity
+        name="localise",
+        seed=11,
+        domain="wiki",
+        documents={"test": 400},
+        corruption=corruption,
+        severity=severity,
     )
 
 
@@ -78,7 +83,9 @@ def struck(document: Document, starts: np.ndarray) -> tuple[int, int]:
         start = int(starts[starts[:, 0] == edit["section"]][edit["sentence"], 1])
         return start, start + len(edit["after"])
     following = min(edit["section"] + 2, len(sections) - 1)
-    return sections[edit["section"]], sections[following] + 61  # as far as the place of the transition after it reaches
+    return sections[edit["section"]], sections[
+        following
+    ] + 61  # as far as the place of the transition after it reaches
 
 
 def sentence_starts() -> dict[str, np.ndarray]:
@@ -95,7 +102,7 @@ def planted_panels(truth: dict[str, Any]) -> Iterator[Panel]:
     yield _topic_path("BBScore, true topics", BridgeCritic(), truth, skipped=1)
     yield _topic_path("joint bridge, true topics", JointBridgeCritic(), truth, skipped=0)
     known = {"reader_truth": truth, "splits": ["train", "generated"]}
-    words = completion(lambda documents: read_topics(documents, readout="completion", **known))
+    words = completion(lambda documents: read_topics(documents, predictions="completion", **known))
     yield replace(words, name="completion, true topics")
 
 
@@ -107,29 +114,43 @@ def _persons() -> Panel:
         kept = [document for document in documents if document.split in ("train", "generated")]
         for document, row in zip(kept, found.ragged("span"), strict=True):
             after = dict(sentences(document.text))
-            spans[document.id] = [(a, after.get(a, a + 1) if a == b else b) for a, b in row.tolist()]
-        return chains_from_readout(found)
+            spans[document.id] = [
+                (a, after.get(a, a + 1) if a == b else b) for a, b in row.tolist()
+            ]
+        return chains_from_predictions(found)
 
-    return Panel("persons, by recency", "", read, MentionCritic(), lambda document, parts: spans[document.id])
+    return Panel(
+        "persons, by recency", "", read, MentionCritic(), lambda document, parts: spans[document.id]
+    )
 
 
 def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
     spans: dict[str, list[tuple[int, int]]] = {}
 
     def read(documents: Sequence[Document]) -> list[Any]:
-        found = read_topics(documents, readout="paths", reader_truth=truth, splits=["train", "generated"])
+        found = read_topics(
+            documents, predictions="paths", reader_truth=truth, splits=["train", "generated"]
+        )
         kept = [document for document in documents if document.split in ("train", "generated")]
         for document, row in zip(kept, found.ragged("sentence"), strict=True):
             every = sentences(document.text)
             spans[document.id] = [every[place] for place in row.tolist()]
-        return paths_from_readout(found)
+        return paths_from_predictions(found)
 
-    return Panel(name, "", read, critic, lambda document, parts: spans[document.id][skipped : skipped + parts.size])
+    return Panel(
+        name,
+        "",
+        read,
+        critic,
+        lambda document, parts: spans[document.id][skipped : skipped + parts.size],
+    )
 
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--articles", type=int, default=100)
     given = parser.parse_args()
@@ -154,8 +175,12 @@ def located(
     panel: Panel, edited: list[Document], real: list[Document], starts: dict[str, np.ndarray]
 ) -> dict[str, float]:
     """Share of single edits that one of the three worst places overlaps, with a Wilson interval, beside chance."""
-    damaged = {f"generated/{d.id}": replace(d, split="generated", id=f"generated/{d.id}") for d in edited}
-    units = panel.read([Excerpt(d.id, d.split, d.sections, d.edits) for d in [*real, *damaged.values()]])
+    damaged = {
+        f"generated/{d.id}": replace(d, split="generated", id=f"generated/{d.id}") for d in edited
+    }
+    units = panel.read(
+        [Excerpt(d.id, d.split, d.sections, d.edits) for d in [*real, *damaged.values()]]
+    )
     fitted = panel.critic.fit([unit for unit in units if unit.split == "train"])
     judged = [unit for unit in units if unit.split == "generated"]
     hits, chance = 0, 0.0
@@ -163,13 +188,17 @@ def located(
         document, values = damaged[unit.unit_id], by_sentence(parts)
         low, high = struck(document, starts[unit.unit_id.removeprefix("generated/")])
         spans = panel.places(document, values)  # type: ignore[misc]
-        assert len(spans) == len(values), f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
+        assert len(spans) == len(values), (
+            f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
+        )
         named = worst_places(fitted.blame * values, spans)
         hits += any(a < high and low < b for _, (a, b) in named)
         places = {span for span, value in zip(spans, values, strict=True) if not np.isnan(value)}
         inside = sum(a < high and low < b for a, b in places)
         if named:
-            chance += 1 - math.comb(len(places) - inside, len(named)) / math.comb(len(places), len(named))
+            chance += 1 - math.comb(len(places) - inside, len(named)) / math.comb(
+                len(places), len(named)
+            )
     low, high = wilson(hits, len(damaged))
     return {
         "articles": len(damaged), "found": hits / len(damaged), "low": round(low, 4), "high": round(high, 4),

@@ -28,14 +28,20 @@ def corruption_matrix(given: Given, severity: float = 0.2) -> Table:
     """Responses at one severity, a row for each critic, a column for each corruption. Raises BadInput: none at that severity."""
     found = _responses(given).where(severity=severity)
     if not len(found):
-        raise BadInput(f"no response at severity {severity:g}; the corpus of corruptions must hold that severity")
+        raise BadInput(
+            f"no response at severity {severity:g}; the corpus of corruptions must hold that severity"
+        )
     cells = []
     for r in found:
-        meant = "its own corruption" if r.critic in given.expected["meant_for"].get(r.task, ()) else ""
+        meant = (
+            "its own corruption" if r.critic in given.expected["meant_for"].get(r.task, ()) else ""
+        )
         verdict = "not scored" if r.value is None else "seen" if seen(r) else "not seen"
         row, column = given.label("critic", r.critic), given.label("task", r.task)
         cells.append(cell(row, column, r, verdict=verdict, why=meant))
-    own, other = ([c.verdict == "seen" for c in cells if bool(c.why) is meant] for meant in (True, False))
+    own, other = (
+        [c.verdict == "seen" for c in cells if bool(c.why) is meant] for meant in (True, False)
+    )
     note = (
         f"p < {LEVEL:g}: {sum(own)} of {len(own)} critics see a corruption that they are meant for, "
         f"{sum(other)} of {len(other)} one that they are not"
@@ -48,13 +54,25 @@ def corruption_responses(given: Given) -> Figure:
     """Responses over severity, upward where the critic judges worse: a strip for each critic, a field of it for each corruption."""
     found = _responses(given)
     critics, corruptions = found.values("critic"), found.values("task")
-    spreads = {c: [r.details.get("difference_spread") for r in found.where(critic=c)] for c in critics}
-    units = {c: median([float(spread) for spread in own if spread] or [1.0]) for c, own in spreads.items()}
+    spreads = {
+        c: [r.details.get("difference_spread") for r in found.where(critic=c)] for c in critics
+    }
+    units = {
+        c: median([float(spread) for spread in own if spread] or [1.0])
+        for c, own in spreads.items()
+    }
     cells = []
     for r in found:
-        row, column = given.label("critic", r.critic), f"{given.label('task', r.task)} {r.severity:g}"
-        ends: dict[str, Any] = {end: getattr(worse(r, units[r.critic]), end, None) for end in ("value", "low", "high")}
-        cells.append(Cell(row, column, units=r.units, excluded=r.excluded, p_value=r.p_value, **ends))
+        row, column = (
+            given.label("critic", r.critic),
+            f"{given.label('task', r.task)} {r.severity:g}",
+        )
+        ends: dict[str, Any] = {
+            end: getattr(worse(r, units[r.critic]), end, None) for end in ("value", "low", "high")
+        }
+        cells.append(
+            Cell(row, column, units=r.units, excluded=r.excluded, p_value=r.p_value, **ends)
+        )
 
     def draw(canvas: Any) -> None:
         from matplotlib.ticker import NullLocator
@@ -64,18 +82,26 @@ def corruption_responses(given: Given) -> Figure:
             for place, corruption in enumerate(corruptions):
                 _field(axes, place, found.where(critic=critic, task=corruption), units[critic])
                 if critic in given.expected["meant_for"].get(corruption, ()):
-                    axes.axvspan(place - 0.08, place + 0.88, color=COLOURS[4], alpha=0.3, linewidth=0)
+                    axes.axvspan(
+                        place - 0.08, place + 0.88, color=COLOURS[4], alpha=0.3, linewidth=0
+                    )
             sides = found.where(critic=critic).values("better")
-            name = "\n".join(wrap(given.label("critic", critic), 22)) + (" ±" if "nearer_real" in sides else "")
+            name = "\n".join(wrap(given.label("critic", critic), 22)) + (
+                " ±" if "reference_matched" in sides else ""
+            )
             axes.set_ylabel(name, rotation=0, ha="right", va="center")
             axes.set_yscale("symlog", linthresh=LINEAR)
             top = max([LINEAR, *(abs(end) for end in axes.get_ylim())])
-            axes.set(ylim=(min(axes.get_ylim()[0], -1.0), 1.3 * top), xlim=(-0.1, len(corruptions) - 0.1))
+            axes.set(
+                ylim=(min(axes.get_ylim()[0], -1.0), 1.3 * top), xlim=(-0.1, len(corruptions) - 0.1)
+            )
             decade = int(log10(top))
             axes.set_yticks([0, 10**decade], ["0", f"$10^{decade}$"])
             axes.yaxis.set_minor_locator(NullLocator())
             axes.spines["bottom"].set_visible(False)
-        names = ["\n".join(wrap(given.label("task", c), 11, break_long_words=False)) for c in corruptions]
+        names = [
+            "\n".join(wrap(given.label("task", c), 11, break_long_words=False)) for c in corruptions
+        ]
         strips[0].xaxis.set_tick_params(labeltop=True, labelsize=6.5)
         strips[0].set_xticks([place + 0.4 for place in range(len(corruptions))], names)
         for axes in strips:
@@ -97,13 +123,17 @@ def worse(r: Record, unit: float) -> Estimate | None:
     """How much worse the critic judges damaged text, in units; None where nothing could be scored."""
     if r.value is None:
         return None
-    turned = contrast([(-1.0 if r.better == "higher" else 1.0) / unit], [Estimate(r.value, r.low, r.high)])
-    return turned.absolute() if r.better == "nearer_real" else turned
+    turned = contrast(
+        [(-1.0 if r.better == "higher" else 1.0) / unit], [Estimate(r.value, r.low, r.high)]
+    )
+    return turned.absolute() if r.better == "reference_matched" else turned
 
 
 def _responses(given: Given) -> Results:
     """The differences from sound text with their paired intervals, in the places of value and interval."""
-    found = given.ordered(given.results.where(metric="score", corpus="corruptions"), "critic", "task")
+    found = given.ordered(
+        given.results.where(metric="score", corpus="corruptions"), "critic", "task"
+    )
     return Results(
         replace(
             r,
@@ -119,10 +149,17 @@ def _responses(given: Given) -> Results:
 
 def _field(axes: Any, place: int, records: Results, unit: float) -> None:
     """One corruption's responses from severity 0 to 1, on 0.8 of the field's width."""
-    found = [(r, turned) for r in sorted(records, key=lambda r: r.severity or 0.0) if (turned := worse(r, unit))]
+    found = [
+        (r, turned)
+        for r in sorted(records, key=lambda r: r.severity or 0.0)
+        if (turned := worse(r, unit))
+    ]
     across = [place, *(place + 0.8 * (r.severity or 0.0) for r, _ in found)]
     values = [0.0, *(turned.value for _, turned in found)]
-    ends = [(0.0, 0.0), *((turned.low or turned.value, turned.high or turned.value) for _, turned in found)]
+    ends = [
+        (0.0, 0.0),
+        *((turned.low or turned.value, turned.high or turned.value) for _, turned in found),
+    ]
     axes.axhline(0, color="0.8", linewidth=0.5)
     axes.fill_between(across, *zip(*ends, strict=True), color="0.75", linewidth=0)
     axes.plot(across, values, color="black", linewidth=0.9)

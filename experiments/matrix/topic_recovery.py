@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.files.artefacts import read_corpus, read_readout
+from longform.files.artefacts import read_corpus, read_predictions
 from synthetic_world.planted_topics import read
 
 ROOT = Path(__file__).parents[2]
@@ -38,16 +38,24 @@ def main() -> None:
     corpus = read_corpus(ROOT / "data/corpora/articles/wiki")
     place = {document.id: i for i, document in enumerate(corpus.documents)}
     test = [document for document in corpus.documents if document.split == "test"]
-    fitted = read_readout(ROOT / "data/readings/articles/topics/wiki/data/topics.npz")
+    fitted = read_predictions(ROOT / "data/predictions/articles/topics/wiki/data/topics.npz")
     readings = {"fitted": fitted, "planted": read(test, reader_truth=corpus.truth)}
     found = {"command": "PYTHONPATH=src python experiments/matrix/topic_recovery.py"}
-    for name, readout in readings.items():
-        rows = [i for i, split in enumerate(readout.splits) if split == "test" and readout.arrays["valid"][i]]
-        true = proportions(corpus.truth["topic_logits"][[place[readout.unit_ids[i]] for i in rows]])
+    for name, predictions in readings.items():
+        rows = [
+            i
+            for i, split in enumerate(predictions.splits)
+            if split == "test" and predictions.arrays["valid"][i]
+        ]
+        true = proportions(
+            corpus.truth["topic_logits"][[place[predictions.unit_ids[i]] for i in rows]]
+        )
         found[name] = {
             "articles": len(rows),
-            "correlation": round(recovery(true, proportions(readout.arrays["lambda"][rows])), 3),
-            "words_an_article": round(float(readout.arrays["tokens"][rows].mean()), 1),
+            "correlation": round(
+                recovery(true, proportions(predictions.arrays["lambda"][rows])), 3
+            ),
+            "words_an_article": round(float(predictions.arrays["tokens"][rows].mean()), 1),
         }
     text = json.dumps(found, indent=1)
     print(text)

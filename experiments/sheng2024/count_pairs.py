@@ -29,7 +29,8 @@ def texts(path: Path) -> list[tuple[str, np.ndarray]]:
     """Id and sentence numbers (equal where the sentences are) of the shortest articles."""
     corpus = build(name="cities", seed=1234, raw=path)
     pieces = [
-        (d.id, [s for section in d.sections for s in full_stop_sentences(section.text)]) for d in corpus.documents
+        (d.id, [s for section in d.sections for s in full_stop_sentences(section.text)])
+        for d in corpus.documents
     ]
     shortest = sorted(pieces, key=lambda row: len(row[1]))[:KEPT]
     return [(unit, np.unique(rows, return_inverse=True)[1]) for unit, rows in shortest]
@@ -38,7 +39,10 @@ def texts(path: Path) -> list[tuple[str, np.ndarray]]:
 def pairs(articles: list[tuple[str, np.ndarray]], task: str, copies: int) -> int:
     """Distinct shuffles of all articles."""
     draw, size = (block_orders if task[0] == "b" else local_orders), int(task[1:])
-    rows = ((ids, draw(len(ids), size, copies, generator("table 1", task, unit))) for unit, ids in articles)
+    rows = (
+        (ids, draw(len(ids), size, copies, generator("table 1", task, unit)))
+        for unit, ids in articles
+    )
     return sum(len(distinct_orders(orders, ids)) for ids, orders in rows)
 
 
@@ -56,7 +60,12 @@ def main() -> None:
             "off_percent": round(100 * (counts[near] / printed - 1), 2),
         }
     lengths = [len(ids) for _, ids in articles]
-    print(json.dumps({"articles": len(articles), "mean_sentences": float(np.mean(lengths)), "sets": found}, indent=1))
+    print(
+        json.dumps(
+            {"articles": len(articles), "mean_sentences": float(np.mean(lengths)), "sets": found},
+            indent=1,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(stop, SystemExit) and not interrupt.heard:
                 raise
             print(
-                f"longform: stopped; the same command goes on from {given.out}, if a critic was done", file=sys.stderr
+                f"longform: stopped; the same command goes on from {given.out}, if a critic was done",
+                file=sys.stderr,
             )
             return STOPPED
 
@@ -76,16 +77,26 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
     from longform import __version__
 
-    parser = argparse.ArgumentParser(prog="longform", description="Does long generated text hang together?")
+    parser = argparse.ArgumentParser(
+        prog="longform", description="Does long generated text hang together?"
+    )
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-    verb = verbs.add_parser("criticize", help="compare generated with real texts under every critic that applies")
+    verb = verbs.add_parser(
+        "criticize", help="compare generated with real texts under every critic that applies"
+    )
     add = verb.add_argument
     add("real", type=Path, help="a .jsonl file, or a folder of .txt and .md files")
     add("generated", type=Path, help="likewise")
     add("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
-    add("--model", help="folder of a causal language model, for perplexity, or none (SmolLM2, if installed)")
-    add("--encoder", help="folder of a sentence encoder, for BBScore, or none (MiniLM, if installed)")
+    add(
+        "--model",
+        help="folder of a causal language model, for perplexity, or none (SmolLM2, if installed)",
+    )
+    add(
+        "--encoder",
+        help="folder of a sentence encoder, for BBScore, or none (MiniLM, if installed)",
+    )
     add("--seed", type=int, default=1234, help="of every draw (1234)")
     return parser.parse_args(arguments)
 
@@ -104,7 +115,9 @@ def _compare(given: argparse.Namespace, criticize: Callable[..., Any], interrupt
     try:
         check(given.out, (given.real, given.generated))  # before an hour of work, not after it
         chosen = {"model": given.model, "encoder": given.encoder, "seed": given.seed}
-        found = criticize(given.real, given.generated, **chosen, progress=progress, results=given.out / SO_FAR)
+        found = criticize(
+            given.real, given.generated, **chosen, progress=progress, results=given.out / SO_FAR
+        )
         report = found.save(given.out)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
@@ -119,7 +132,12 @@ def _bar(panels: Sequence[Any]) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=len(panels))
         for panel in panels:

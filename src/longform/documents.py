@@ -26,7 +26,9 @@ class Document:
     id: str  # unique within its corpus
     split: str  # one of ``SPLITS``
     sections: tuple[Section, ...]  # in reading order
-    edits: tuple[Mapping[str, Any], ...] = ()  # what was done to the text on purpose, one record each
+    edits: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # what was done to the text on purpose, one record each
 
     @property
     def unit_id(self) -> str:
@@ -41,7 +43,12 @@ class Document:
     def to_record(self) -> dict[str, Any]:
         """The JSON form of ``data/corpora`` and ``data/generations``."""
         sections = [{"title": section.title, "text": section.text} for section in self.sections]
-        return {"id": self.id, "split": self.split, "sections": sections, "edits": [dict(e) for e in self.edits]}
+        return {
+            "id": self.id,
+            "split": self.split,
+            "sections": sections,
+            "edits": [dict(e) for e in self.edits],
+        }
 
     @classmethod
     def from_record(cls, record: Any, where: str = "record") -> "Document":
@@ -50,14 +57,22 @@ class Document:
         Raises InputError: a field is missing or of the wrong type; ``where`` names the place.
         """
         if not isinstance(record, dict):
-            raise InputError(f"{where}: got {type(record).__name__}, a document is an object with id, split, sections")
+            raise InputError(
+                f"{where}: got {type(record).__name__}, a document is an object with id, split, sections"
+            )
         if missing := {"id", "sections"} - record.keys():
-            raise InputError(f"{where}: document lacks {sorted(missing)}; add them, or convert the file first")
+            raise InputError(
+                f"{where}: document lacks {sorted(missing)}; add them, or convert the file first"
+            )
         if not isinstance(record["id"], str):
-            raise InputError(f"{where}: id is {short_repr(record['id'])}, allowed is a string; quote it")
+            raise InputError(
+                f"{where}: id is {short_repr(record['id'])}, allowed is a string; quote it"
+            )
         split = record.get("split", "test")
         if split not in SPLITS:
-            raise InputError(f"{where}: split {short_repr(split)} is not one of {list(SPLITS)}; rename it")
+            raise InputError(
+                f"{where}: split {short_repr(split)} is not one of {list(SPLITS)}; rename it"
+            )
         edits = record.get("edits") or []
         if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
             raise InputError(
@@ -90,9 +105,13 @@ def sections_of(value: Any, where: str) -> tuple[Section, ...]:
         if not isinstance(text, str) or not isinstance(inner, list):
             raise InputError(f"{where}: a section is {short_repr(section)}, allowed is {allowed}")
         if not isinstance(title, str | None):
-            raise InputError(f"{where}: a title is {short_repr(title)}, allowed is a string or null")
+            raise InputError(
+                f"{where}: a title is {short_repr(title)}, allowed is a string or null"
+            )
         if unread := unread_fields(section):
-            raise InputError(f"{where}: a section has {unread}, which are not read; name them sections, or drop them")
+            raise InputError(
+                f"{where}: a section has {unread}, which are not read; name them sections, or drop them"
+            )
         if text or title or not inner:
             found.append(Section(title, text))
         waiting.extend(reversed(inner))
@@ -119,14 +138,20 @@ def _holds_words(value: Any) -> bool:
 
 
 def refuse_plain_text(
-    given: Sequence[Any], who: str, wanted: str = "documents: Document(name, 'test', (Section(None, text),))"
+    given: Sequence[Any],
+    who: str,
+    wanted: str = "documents: Document(name, 'test', (Section(None, text),))",
 ) -> None:
     """Raises BadInput: a text, or a list of texts, where ``who`` takes what is ``wanted``."""
-    if isinstance(given, str) or (isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], str)):
+    if isinstance(given, str) or (
+        isinstance(given, Sequence) and len(given) > 0 and isinstance(given[0], str)
+    ):
         raise BadInput(f"{who}: got plain text; give {wanted}")
 
 
-def in_splits(documents: Sequence[Document], splits: Sequence[str], who: str = "reader") -> list[Document]:
+def in_splits(
+    documents: Sequence[Document], splits: Sequence[str], who: str = "reader"
+) -> list[Document]:
     """The documents of some splits, maybe none. Raises BadInput: plain text, whose method ``split`` is no split."""
     refuse_plain_text(documents, who)
     return [document for document in documents if document.split in splits]
@@ -153,11 +178,13 @@ class Arrays(dict[str, np.ndarray]):
     """Named arrays; one that is not there is bad input, since an entry of ``params.yaml`` named the wrong reader."""
 
     def __missing__(self, name: str) -> np.ndarray:
-        raise BadInput(f"readout has no array {name!r}, its arrays are {sorted(self)}; name another reading")
+        raise BadInput(
+            f"predictions have no array {name!r}, its arrays are {sorted(self)}; name another reading"
+        )
 
 
 @dataclass(frozen=True)
-class Readout:
+class Predictions:
     """What a model read in a set of texts.
 
     ``arrays[name]`` has one row per unit, or, where ``name + "_lengths"`` is present, the units' rows one after another with those
@@ -170,28 +197,41 @@ class Readout:
 
     def __post_init__(self) -> None:
         if len(self.unit_ids) != len(self.splits):
-            raise BadInput(f"readout has {len(self.unit_ids)} unit ids but {len(self.splits)} splits; give one each")
+            raise BadInput(
+                f"predictions have {len(self.unit_ids)} unit ids but {len(self.splits)} splits; give one each"
+            )
         if len(set(self.unit_ids)) != len(self.unit_ids):
-            raise BadInput("readout has repeated unit ids; make them unique, results are kept per id")
+            raise BadInput(
+                "predictions have repeated unit ids; make them unique, results are kept per id"
+            )
         object.__setattr__(self, "arrays", Arrays(self.arrays))
 
     @classmethod
-    def of(cls, texts: Sequence[Any], arrays: Mapping[str, np.ndarray]) -> "Readout":
+    def of(cls, texts: Sequence[Any], arrays: Mapping[str, np.ndarray]) -> "Predictions":
         """What was read in texts, documents or units of a critic."""
-        return cls(tuple(text.unit_id for text in texts), tuple(text.split for text in texts), arrays)
+        return cls(
+            tuple(text.unit_id for text in texts), tuple(text.split for text in texts), arrays
+        )
 
     def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """Id, split and row of each named array, unit by unit; of a ragged array all rows of the unit."""
-        columns = [self.ragged(name) if f"{name}_lengths" in self.arrays else self.arrays[name] for name in names]
+        columns = [
+            self.ragged(name) if f"{name}_lengths" in self.arrays else self.arrays[name]
+            for name in names
+        ]
         return zip(self.unit_ids, self.splits, *columns, strict=True)
 
     def ragged(self, name: str) -> Iterator[np.ndarray]:
         """Rows of a ragged array, one per unit, as views. Raises BadInput: no such array, or lengths that do not add up to it."""
         lengths = self.arrays.get(name + "_lengths")
         if lengths is None or name not in self.arrays or lengths.sum() != len(self.arrays[name]):
-            raise BadInput(f"readout has no whole ragged array {name!r}; its arrays are {sorted(self.arrays)}")
+            raise BadInput(
+                f"predictions have no whole ragged array {name!r}; its arrays are {sorted(self.arrays)}"
+            )
         ends = np.cumsum(lengths)
-        return (self.arrays[name][start:end] for start, end in zip(ends - lengths, ends, strict=True))
+        return (
+            self.arrays[name][start:end] for start, end in zip(ends - lengths, ends, strict=True)
+        )
 
 
 def ragged(name: str, rows: Iterable[Any], dtype: Any, *shape: int) -> dict[str, np.ndarray]:
@@ -215,44 +255,50 @@ class Chain(Unit):
 
     symbols: tuple[str, ...]  # begin and end symbols left out
     valid: bool = True  # False where the reader could not read the document; such a chain is counted, never scored
-    cut: bool = field(default=False, kw_only=True)  # whether the text ran into a limit of length: it has no end
+    cut: bool = field(
+        default=False, kw_only=True
+    )  # whether the text ran into a limit of length: it has no end
 
 
-def chains_to_readout(chains: Sequence[Chain]) -> Readout:
+def chains_to_predictions(chains: Sequence[Chain]) -> Predictions:
     """Pack chains for ``data/inference``: ``chain`` indexes ``symbol_names``."""
     names = sorted({symbol for chain in chains for symbol in chain.symbols})
     index = {name: i for i, name in enumerate(names)}
-    arrays = ragged("chain", [[index[symbol] for symbol in chain.symbols] for chain in chains], np.int32)
+    arrays = ragged(
+        "chain", [[index[symbol] for symbol in chain.symbols] for chain in chains], np.int32
+    )
     arrays["symbol_names"] = np.array(names, dtype=np.str_)
     arrays["valid"] = np.array([chain.valid for chain in chains], dtype=bool)
-    return Readout.of(chains, arrays)
+    return Predictions.of(chains, arrays)
 
 
-def chains_from_readout(readout: Readout) -> list[Chain]:
-    """Inverse of :func:`chains_to_readout`."""
-    names = readout.arrays["symbol_names"].tolist()
-    rows = zip(readout.rows("chain", "valid"), cut_texts(readout), strict=True)
+def chains_from_predictions(predictions: Predictions) -> list[Chain]:
+    """Inverse of :func:`chains_to_predictions`."""
+    names = predictions.arrays["symbol_names"].tolist()
+    rows = zip(predictions.rows("chain", "valid"), cut_texts(predictions), strict=True)
     return [
         Chain(unit, split, tuple(names[i] for i in row.tolist()), bool(valid), cut=cut)
         for (unit, split, row, valid), cut in rows
     ]
 
 
-CUT = "text_cut"  # array of a readout: whether each unit's text was cut at a limit of length
+CUT = "text_cut"  # array of predictions: whether each unit's text was cut at a limit of length
 
 
-def cut_texts(readout: Readout) -> list[bool]:
-    """Whether each unit's text was cut at a limit of length, and so has no end; nowhere unless the readout says so."""
-    if CUT not in readout.arrays:
-        return [False] * len(readout.unit_ids)
-    return np.asarray(readout.arrays[CUT], dtype=bool).tolist()
+def cut_texts(predictions: Predictions) -> list[bool]:
+    """Whether each unit's text was cut at a limit of length, and so has no end; nowhere unless the predictions say so."""
+    if CUT not in predictions.arrays:
+        return [False] * len(predictions.unit_ids)
+    return np.asarray(predictions.arrays[CUT], dtype=bool).tolist()
 
 
-def with_cut_texts(readout: Readout, documents: Sequence[Document], cut: Sequence[Any]) -> Readout:
-    """A readout of texts that says which of them were cut; ``cut`` has one entry for each document."""
+def with_cut_texts(
+    predictions: Predictions, documents: Sequence[Document], cut: Sequence[Any]
+) -> Predictions:
+    """Predictions of texts that says which of them were cut; ``cut`` has one entry for each document."""
     known = {document.id for document, one in zip(documents, cut, strict=True) if one}
-    told = np.array([unit in known for unit in readout.unit_ids], dtype=bool)
-    return replace(readout, arrays={**readout.arrays, CUT: told})
+    told = np.array([unit in known for unit in predictions.unit_ids], dtype=bool)
+    return replace(predictions, arrays={**predictions.arrays, CUT: told})
 
 
 Item = TypeVar("Item")

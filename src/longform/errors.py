@@ -31,7 +31,7 @@ def short_repr(value: Any) -> str:
     return _SHORT.repr(value)
 
 
-def near(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """`` (near: ...)`` with close names, or nothing."""
     close = difflib.get_close_matches(name, list(names), n=3)
     return f" (near: {', '.join(close)})" if close else ""

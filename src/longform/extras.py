@@ -27,7 +27,11 @@ def told(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "longform").partition(".")[0]
-        if package in ("longform", "longform_lab", "synthetic_world"):  # a mistake of ours, not a missing extra
+        if package in (
+            "longform",
+            "longform_lab",
+            "synthetic_world",
+        ):  # a mistake of ours, not a missing extra
             raise
         print(f"longform: {advice(extra, package)}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -19,7 +19,9 @@ def asked(name: str) -> int:
     """What a variable of the environment says, 1 where it is not set. Raises BadInput: it is no whole number from 1."""
     value = os.environ.get(name, "1")
     if not value.isdecimal() or int(value) < 1:
-        raise BadInput(f"{name} is {value!r:.60}, allowed is a whole number from 1; set it right or unset it")
+        raise BadInput(
+            f"{name} is {value!r:.60}, allowed is a whole number from 1; set it right or unset it"
+        )
     return int(value)
 
 
@@ -35,7 +37,11 @@ def first_process() -> bool:
     Slurm's number counts where Slurm started as many processes as the stage has.
     """
     devices, nodes = processes()
-    names = ["RANK", "LOCAL_RANK", "NODE_RANK"]  # torchrun's, and what Lightning gives to those that it starts
+    names = [
+        "RANK",
+        "LOCAL_RANK",
+        "NODE_RANK",
+    ]  # torchrun's, and what Lightning gives to those that it starts
     names += ["SLURM_PROCID"] if os.environ.get("SLURM_NTASKS") == str(devices * nodes) else []
     return devices * nodes == 1 or all(os.environ.get(name, "0") == "0" for name in names)
 
@@ -61,7 +67,9 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
         return
     if processes() != (1, 1):
         told = "LONGFORM_SYSTEMS (REAL_SYSTEMS of make real)"
-        raise BadInput(f"{told} is {at_once} and LONGFORM_DEVICES or LONGFORM_NODES is set too; set one of them to 1")
+        raise BadInput(
+            f"{told} is {at_once} and LONGFORM_DEVICES or LONGFORM_NODES is set too; set one of them to 1"
+        )
 
     def alone(item: Any) -> None:
         die_with_parent()
@@ -80,6 +88,8 @@ def side_by_side(work: Callable[[Any], None], items: Mapping[str, Any]) -> None:
         children[-1].start()
     for child in children:
         child.join()
-    if failed := [f"{child.name} (exit status {child.exitcode})" for child in children if child.exitcode]:
+    if failed := [
+        f"{child.name} (exit status {child.exitcode})" for child in children if child.exitcode
+    ]:
         advice = "fix what it says above and run again; where it was killed (-9), memory may lack: LONGFORM_SYSTEMS=1"
         raise BadInput(f"{', '.join(failed)} stopped; {advice}")

@@ -14,14 +14,18 @@ from typing import Any
 from longform.results import FEWEST_UNITS, Record
 
 RESOLUTION = 150  # dots per inch of a PNG
-COLOURS_OF_A_PNG = 32  # lines, bands and smoothed letters need no more; a file has a quarter of the bytes
+COLOURS_OF_A_PNG = (
+    32  # lines, bands and smoothed letters need no more; a file has a quarter of the bytes
+)
 PDF = "LONGFORM_PDF"  # with this variable set, every drawing has a PDF beside its PNG
 STYLE: dict[Any, Any] = {
     "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
     "legend.fontsize": 7, "legend.title_fontsize": 7, "legend.frameon": False, "lines.linewidth": 1.2, "figure.labelsize": 8,
     "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "svg.hashsalt": "longform",
 }  # fmt: skip
-Drawing = tuple[Callable[[Any], None], tuple[float, float]]  # draws on a matplotlib figure; the figure's size in inches
+Drawing = tuple[
+    Callable[[Any], None], tuple[float, float]
+]  # draws on a matplotlib figure; the figure's size in inches
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,9 @@ class Cell:
 
     def times(self, factor: float) -> "Cell":
         """Value and interval times a factor: shares in percent."""
-        value, low, high = (None if end is None else factor * end for end in (self.value, self.low, self.high))
+        value, low, high = (
+            None if end is None else factor * end for end in (self.value, self.low, self.high)
+        )
         return replace(self, value=value, low=low, high=high)
 
 
@@ -89,7 +95,9 @@ class Table:
         """The wide table: value [low, high], the printed number in parentheses, a dash for an unknown number."""
         at = {(c.row, c.column): c for c in self.cells if not c.detail}
         named = dict.fromkeys(column for _, column in at)
-        columns = list(dict.fromkeys([*(column for column in self.columns if column in named), *named]))
+        columns = list(
+            dict.fromkeys([*(column for column in self.columns if column in named), *named])
+        )
         lines = []
         for row in dict.fromkeys(row for row, _ in at):
             cells = [at.get((row, column)) for column in columns]
@@ -113,7 +121,9 @@ class Listing:
 
     def markdown(self) -> str:
         """The rows as a Markdown table."""
-        return _markdown(self.caption, self.header, [[_word(v) for v in row] for row in self.rows], self.notes)
+        return _markdown(
+            self.caption, self.header, [[_word(v) for v in row] for row in self.rows], self.notes
+        )
 
 
 @dataclass(frozen=True)
@@ -187,7 +197,9 @@ def write_png(picture: Any, path: Path) -> None:
 
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A CSV file; numbers to nine significant digits, nothing for None and for what is not a number."""
-    path.write_text(csv_text(header, ([_plain(value) for value in row] for row in rows)), encoding="utf-8")
+    path.write_text(
+        csv_text(header, ([_plain(value) for value in row] for row in rows)), encoding="utf-8"
+    )
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -199,7 +211,9 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def json_lines(records: Iterable[Mapping[str, Any]]) -> str:
     """One record a line, its keys in alphabetical order."""
-    return "".join(f"{json.dumps(record, ensure_ascii=False, sort_keys=True)}\n" for record in records)
+    return "".join(
+        f"{json.dumps(record, ensure_ascii=False, sort_keys=True)}\n" for record in records
+    )
 
 
 def _shown(c: Cell) -> str:
@@ -209,7 +223,11 @@ def _shown(c: Cell) -> str:
 
 def interval(value: float, low: float | None, high: float | None) -> str:
     """``2.31 [2.28, 2.34]``, or the number alone."""
-    return short(value) if low is None or high is None else f"{short(value)} [{short(low)}, {short(high)}]"
+    return (
+        short(value)
+        if low is None or high is None
+        else f"{short(value)} [{short(low)}, {short(high)}]"
+    )
 
 
 def short(value: float) -> str:
@@ -219,7 +237,9 @@ def short(value: float) -> str:
     return f"{value:.3g}" if value and abs(value) < 0.1 else f"{value:.2f}"
 
 
-def _markdown(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+def _markdown(
+    caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
+) -> str:
     lines = [f"**{caption}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)]).rstrip() + "\n"
@@ -228,7 +248,9 @@ def _markdown(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]
 def _word(value: Any) -> str:
     if value is None or value != value:
         return ""
-    return short(value) if isinstance(value, float) else " ".join(str(value).split()).replace("|", "∣")
+    return (
+        short(value) if isinstance(value, float) else " ".join(str(value).split()).replace("|", "∣")
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -8,10 +8,16 @@ from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, get_args
 
-from longform.errors import BadInput, near
+from longform.errors import BadInput, did_you_mean
 from longform_lab.code_names import dotted, place_of
 
-PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", NoneType: "null"}
+PLAIN = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    NoneType: "null",
+}
 
 
 def module(place: str, code: Any) -> Any:
@@ -41,7 +47,9 @@ def function(place: str, code: Any, name: str) -> Callable[..., Any]:
     found = getattr(home, name, None)
     if not callable(found):
         known = [key for key in vars(home) if not key.startswith("_")]
-        raise BadInput(f"{place}: {home.__name__} has no function {name!r}{near(name, known)}; fix the name")
+        raise BadInput(
+            f"{place}: {home.__name__} has no function {name!r}{did_you_mean(name, known)}; fix the name"
+        )
     return found
 
 
@@ -57,16 +65,26 @@ def arguments(
     place: str, wanted: Callable[..., Any], settings: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The settings, and what the function takes of ``given``. What training sets is no setting."""
-    trained = {f.name for f in fields(wanted) if f.metadata.get("fitted")} if is_dataclass(wanted) else set()
+    trained = (
+        {f.name for f in fields(wanted) if f.metadata.get("fitted")}
+        if is_dataclass(wanted)
+        else set()
+    )
     try:
         parameters = inspect.signature(wanted, eval_str=True).parameters
     except NameError:  # a type that is known to type checkers only stays text
         parameters = inspect.signature(wanted).parameters
     declared = {name: parameter for name, parameter in parameters.items() if name not in trained}
-    known = {name: parameter for name, parameter in declared.items() if parameter.kind is not parameter.VAR_KEYWORD}
+    known = {
+        name: parameter
+        for name, parameter in declared.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
     if unknown := sorted(settings.keys() - known) if known == declared else []:
         allowed = sorted(known.keys() - given.keys())
-        raise BadInput(f"{place} has {unknown[0]!r}{near(unknown[0], allowed)}; allowed are {allowed}; fix params.yaml")
+        raise BadInput(
+            f"{place} has {unknown[0]!r}{did_you_mean(unknown[0], allowed)}; allowed are {allowed}; fix params.yaml"
+        )
     needed = {name for name, parameter in known.items() if parameter.default is parameter.empty}
     if missing := sorted(needed - settings.keys() - given.keys()):
         name = getattr(wanted, "__name__", str(wanted))
@@ -75,7 +93,9 @@ def arguments(
         value, annotation = settings[name], known[name].annotation
         kinds = set(get_args(annotation)) if isinstance(annotation, UnionType) else {annotation}
         accepted = {int, float} if float in kinds and type(value) is int else {type(value)}
-        if kinds <= PLAIN.keys() and not accepted & kinds:  # what is annotated with more is the function's to check
+        if (
+            kinds <= PLAIN.keys() and not accepted & kinds
+        ):  # what is annotated with more is the function's to check
             names = " or ".join(PLAIN[kind] for kind in PLAIN if kind in kinds)
             raise BadInput(f"{place}: {name} is {value!r:.60}, allowed is {names}; fix params.yaml")
     return {**settings, **{key: value for key, value in given.items() if key in known}}

@@ -24,9 +24,21 @@ FOLDER = Path("data/code")
 SOURCE = Path("src")
 EXPERIMENTS = Path("experiments")
 PIPELINE = "longform_lab"
-APART = (f"{PIPELINE}.code", f"{PIPELINE}.source_code")  # they say when a stage runs, not what it makes
-PUBLISHED = ("hub", "package")  # a language model that is published; see longform_lab.texts.POINTERS
-QUESTIONS = ("metrics", "corruption_response", "severities", "order_discrimination", "human_ratings")
+APART = (
+    f"{PIPELINE}.code",
+    f"{PIPELINE}.source_code",
+)  # they say when a stage runs, not what it makes
+PUBLISHED = (
+    "hub",
+    "package",
+)  # a language model that is published; see longform_lab.texts.POINTERS
+QUESTIONS = (
+    "metrics",
+    "corruption_response",
+    "severities",
+    "order_discrimination",
+    "human_ratings",
+)
 
 
 def code_file(words: Sequence[str]) -> str:
@@ -44,7 +56,9 @@ def code_file(words: Sequence[str]) -> str:
     return "/".join([stage, *own.get(stage, [])]) + ".json"
 
 
-def entry_points(params: Mapping[str, Any], reports: Mapping[str, Any], tree: SourceTree) -> dict[str, list[Request]]:
+def entry_points(
+    params: Mapping[str, Any], reports: Mapping[str, Any], tree: SourceTree
+) -> dict[str, list[Request]]:
     """The functions that each stage calls by name, its own among them.
 
     An entry that is wrong adds what can be made of it; its stage says what is wrong.
@@ -122,7 +136,7 @@ def _sampler(params: Mapping[str, Any], settings: Mapping[str, Any], model: str)
 
 
 def _of_readings(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:
-    for _, settings in _mappings(entry.get("readings")):
+    for _, settings in _mappings(entry.get("predictions")):
         code, _, name = str(settings.get("code", "read")).partition(".")
         yield requested(source_of(critic, code), name or "read")
 
@@ -134,7 +148,7 @@ def _of_scores(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:
             if kind in QUESTIONS:
                 code = source_of(critic, str(settings.get("code", "score")))
                 yield requested(code, str(settings.get("critic")))
-                yield requested(code, "units_from_readout")
+                yield requested(code, "units_from_predictions")
             else:
                 yield requested(str(settings.get("evaluate")), AT_IMPORT)
 
@@ -202,7 +216,9 @@ def changed_since_written(words: Sequence[str], home: Path = Path()) -> list[str
     tree = source_tree(home / SOURCE)
     starts = read_entry_points(home, tree).get(code_file(words), [])
     hashes = tree.hashes(tree.closure(starts))
-    return sorted(name for name in recorded.keys() | hashes.keys() if recorded.get(name) != hashes.get(name))
+    return sorted(
+        name for name in recorded.keys() | hashes.keys() if recorded.get(name) != hashes.get(name)
+    )
 
 
 def main() -> int:
@@ -212,7 +228,10 @@ def main() -> int:
     try:
         count = write(Path())
     except (OSError, yaml.YAMLError, SyntaxError) as error:
-        print(f"longform: {error}; {FOLDER} is made in the folder of params.yaml and src", file=sys.stderr)
+        print(
+            f"longform: {error}; {FOLDER} is made in the folder of params.yaml and src",
+            file=sys.stderr,
+        )
         return 2
     print(f"{FOLDER}: the code of {count} kinds of stages")
     return 0

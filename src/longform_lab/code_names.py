@@ -1,6 +1,11 @@
 """How settings spell the code that they name."""
 
-PACKAGES = ("longform", "longform_lab", "synthetic_world", "experiments")  # whose modules settings may name
+PACKAGES = (
+    "longform",
+    "longform_lab",
+    "synthetic_world",
+    "experiments",
+)  # whose modules settings may name
 Request = tuple[str, str]  # a module by its dotted name, and a name in it
 
 

@@ -15,7 +15,14 @@ from longform_lab.source_code import SourceTree
 
 SOURCE = Path(__file__).parents[1]
 CHOOSER = "longform.language_models.device"  # the module that chooses a device
-STAGES = ("language_model", "generate", "complete", "decode", "train", "read")  # those that may use one
+STAGES = (
+    "language_model",
+    "generate",
+    "complete",
+    "decode",
+    "train",
+    "read",
+)  # those that may use one
 COMMAND = "python -m longform_lab "
 
 

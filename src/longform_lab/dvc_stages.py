@@ -25,7 +25,7 @@ from dvc.utils.serialize import dumps_yaml, load_path
 from networkx import lexicographical_topological_sort
 
 from longform.errors import BadInput
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 
 
 class Pipeline:
@@ -36,13 +36,22 @@ class Pipeline:
 
     def __init__(self, repo: Repo, targets: Sequence[str]) -> None:
         place = {stage: index for index, stage in enumerate(repo.index.stages)}
-        one = {stage: stage for stage in place}  # collecting and the graph give equal objects; state is kept in one
+        one = {
+            stage: stage for stage in place
+        }  # collecting and the graph give equal objects; state is kept in one
         graph = get_active_graph(repo.index.graph)
         planned = graph.subgraph(plan_repro(graph, collect_stages(repo, targets)))
         self.repo = repo
-        self.stages = [one[s] for s in lexicographical_topological_sort(planned.reverse(), key=place.__getitem__)]
-        self.needs = {stage: [one[need] for need in planned.successors(stage)] for stage in self.stages}
-        self.users = {stage: [one[user] for user in planned.predecessors(stage)] for stage in self.stages}
+        self.stages = [
+            one[s]
+            for s in lexicographical_topological_sort(planned.reverse(), key=place.__getitem__)
+        ]
+        self.needs = {
+            stage: [one[need] for need in planned.successors(stage)] for stage in self.stages
+        }
+        self.users = {
+            stage: [one[user] for user in planned.predecessors(stage)] for stage in self.stages
+        }
         self._locks: dict[str, LockText] = {}
         _remember(dependency for stage in self.stages for dependency in stage.deps)
 
@@ -66,7 +75,11 @@ class Pipeline:
     def begin(self, stage: Stage) -> dict[str, Any]:
         """Note what a stage is about to read; returns what a worker needs: commands, folder, the variables that DVC sets."""
         stage.save_deps()
-        variables = {name: value for name, value in prepare_kwargs(stage)["env"].items() if name.startswith("DVC_")}
+        variables = {
+            name: value
+            for name, value in prepare_kwargs(stage)["env"].items()
+            if name.startswith("DVC_")
+        }
         commands = stage.cmd if isinstance(stage.cmd, list) else stage.cmd.splitlines()
         return {"commands": list(commands), "folder": stage.wdir, "variables": variables}
 
@@ -86,7 +99,11 @@ class Pipeline:
         path = stage.dvcfile._lockfile.path
         if path not in self._locks:
             order = [s.name for s in self.stages if s.path == stage.path]
-            known = {s.name for s in self.repo.index.stages if s.path == stage.path and isinstance(s, PipelineStage)}
+            known = {
+                s.name
+                for s in self.repo.index.stages
+                if s.path == stage.path and isinstance(s, PipelineStage)
+            }
             self._locks[path] = LockText(Path(path), stage.dvcfile.lockfile_contents, order, known)
         self._locks[path].put(stage.name, to_single_stage_lockfile(stage))
         self.repo.scm_context.track_file(os.path.relpath(path))
@@ -100,7 +117,9 @@ def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
     """
     repo = Repo(str(folder))
     with closing(repo), lock_repo(repo), repo.scm_context():
-        readers = Path(repo.tmp_dir) / "rwlock"  # DVC writes it in place; where a kill has cut it, it blocks every dvc
+        readers = (
+            Path(repo.tmp_dir) / "rwlock"
+        )  # DVC writes it in place; where a kill has cut it, it blocks every dvc
         try:
             json.loads(readers.read_text(encoding="utf-8") if readers.exists() else "{}")
         except ValueError:
@@ -164,9 +183,13 @@ class LockText:
     ``dvc.yaml`` no longer; here only the ``known`` ones stay.
     """
 
-    def __init__(self, path: Path, contents: Mapping[str, Any], order: Sequence[str], known: Collection[str]) -> None:
+    def __init__(
+        self, path: Path, contents: Mapping[str, Any], order: Sequence[str], known: Collection[str]
+    ) -> None:
         self.path, self._order = path, list(order)
-        self._head = {"schema": "2.0"} | {name: value for name, value in contents.items() if name != "stages"}
+        self._head = {"schema": "2.0"} | {
+            name: value for name, value in contents.items() if name != "stages"
+        }
         self._stages: dict[str, str] = {}
         for name, record in contents.get("stages", {}).items():
             if name in known:
@@ -179,10 +202,12 @@ class LockText:
         """Write the file with this stage; a new one comes after the one before it in the pipeline."""
         if name not in self._stages:
             names = list(self._stages)
-            before = [other for other in self._order[: self._order.index(name)] if other in self._stages]
+            before = [
+                other for other in self._order[: self._order.index(name)] if other in self._stages
+            ]
             names.insert(names.index(before[-1]) + 1 if before else 0, name)
             self._stages = {other: self._stages.get(other, "") for other in names}
         self._format(name, record)
-        with whole(self.path) as partial_file:
+        with atomic_write(self.path) as partial_file:
             text = dumps_yaml(self._head) + "stages:\n" + "".join(self._stages.values())
             partial_file.write_text(text, encoding="utf-8")

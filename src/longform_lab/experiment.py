@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.documents import Document
-from longform.errors import BadInput, near
+from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import read_documents, read_yaml
 from longform.statistics.resampling import derived_seed
 
@@ -27,8 +27,12 @@ class System:
     study: str
     corpus: str  # that it was trained on, or that it is
     model: str = "data"  # an entry of ``models``; ``data`` for the corpus itself
-    titles: bool | None = None  # whether the model saw section titles; None where that is no question
-    seed: int | None = None  # which training of the model, counted from 1; None where it is trained once
+    titles: bool | None = (
+        None  # whether the model saw section titles; None where that is no question
+    )
+    seed: int | None = (
+        None  # which training of the model, counted from 1; None where it is trained once
+    )
 
     @property
     def folder(self) -> str:
@@ -38,7 +42,11 @@ class System:
     @property
     def texts(self) -> str:
         """Where its texts lie, below ``data/``."""
-        return f"corpora/{self.study}/{self.corpus}" if self.model == "data" else f"generations/{self._place}"
+        return (
+            f"corpora/{self.study}/{self.corpus}"
+            if self.model == "data"
+            else f"generations/{self._place}"
+        )
 
     @property
     def checkpoint(self) -> str:
@@ -54,14 +62,19 @@ class System:
         titles = [] if self.titles is None else ["with_titles" if self.titles else "without_titles"]
         return titles + ([] if self.seed is None else [f"seed_{self.seed}"])
 
-    def reading(self, critic: str, name: str) -> str:
+    def predictions(self, critic: str, name: str) -> str:
         """Where what a critic read in its texts lies, below ``data/``."""
-        return f"readings/{self.study}/{critic}/{self.corpus}/{self.folder}/{name}.npz"
+        return f"predictions/{self.study}/{critic}/{self.corpus}/{self.folder}/{name}.npz"
 
     @property
     def fields(self) -> dict[str, Any]:
         """The fields of a record that say whose texts were scored."""
-        return {"corpus": self.corpus, "system": self.model, "titles": self.titles, "seed": self.seed}
+        return {
+            "corpus": self.corpus,
+            "system": self.model,
+            "titles": self.titles,
+            "seed": self.seed,
+        }
 
 
 class Experiment:
@@ -75,7 +88,9 @@ class Experiment:
         """``params.yaml`` as written. Raises BadInput: no such file, or not a mapping."""
         path = self.home / "params.yaml"
         if not path.is_file():
-            raise BadInput(f"{path}: no such file; --home must name a folder with params.yaml and data/")
+            raise BadInput(
+                f"{path}: no such file; --home must name a folder with params.yaml and data/"
+            )
         params = read_yaml(path)
         if not isinstance(params, dict):
             raise BadInput(f"{path}: not a mapping of settings; fix the file")
@@ -100,7 +115,9 @@ class Experiment:
         for depth, key in enumerate(keys):
             if not isinstance(value, Mapping) or key not in value:
                 place = ".".join(keys[: depth + 1])
-                raise BadInput(f"params.yaml has no {place}{near(key, value if isinstance(value, Mapping) else ())}")
+                raise BadInput(
+                    f"params.yaml has no {place}{did_you_mean(key, value if isinstance(value, Mapping) else ())}"
+                )
             value = value[key]
         return value
 
@@ -108,7 +125,9 @@ class Experiment:
         """A mapping of settings. Raises BadInput: there is none, or it is no mapping."""
         value = self.entry(*keys)
         if not isinstance(value, Mapping):
-            raise BadInput(f"params.yaml: {'.'.join(keys)} is {value!r:.60}, allowed is a mapping of settings")
+            raise BadInput(
+                f"params.yaml: {'.'.join(keys)} is {value!r:.60}, allowed is a mapping of settings"
+            )
         return dict(value)
 
     def models(self, study: str, corpus: str) -> list[str]:
@@ -116,37 +135,55 @@ class Experiment:
         settings = self.settings(study)
         for name in ("corpora", "models", "titles", "once"):
             if not isinstance(settings.get(name) or [], list):
-                raise BadInput(f"params.yaml: {study}.{name} is {settings[name]!r:.60}, allowed is a list of names")
+                raise BadInput(
+                    f"params.yaml: {study}.{name} is {settings[name]!r:.60}, allowed is a list of names"
+                )
         listed = list(settings.get("models", ())) if corpus in settings.get("corpora", ()) else []
         sizes = settings.get("sizes", {})
-        return listed + [model for model in sizes.get("models", ()) if corpus in sizes.get("corpora", ())]
+        return listed + [
+            model for model in sizes.get("models", ()) if corpus in sizes.get("corpora", ())
+        ]
 
     def systems(self, study: str, corpus: str) -> list[System]:
         """Every system of a corpus, in the order of the lists; a corpus or model of the list ``once`` has the first seed alone."""
         titles, seeds = (self.settings(study).get(name) for name in ("titles", "seeds"))
         if seeds is not None and (type(seeds) is not int or seeds < 1):
-            raise BadInput(f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none")
+            raise BadInput(
+                f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none"
+            )
         if unknown := [name for name in titles or () if name not in TITLES]:
-            raise BadInput(f"params.yaml: {study}.titles has {unknown[0]!r:.60}, allowed are {list(TITLES)}")
-        shown: Iterable[bool | None] = [None] if titles is None else [TITLES[name] for name in titles]
+            raise BadInput(
+                f"params.yaml: {study}.titles has {unknown[0]!r:.60}, allowed are {list(TITLES)}"
+            )
+        shown: Iterable[bool | None] = (
+            [None] if titles is None else [TITLES[name] for name in titles]
+        )
         once = self.settings(study).get("once", ())
         made = []
         for model in self.models(study, corpus):
             single = corpus in once or model in once
-            trained: Iterable[int | None] = [None] if seeds is None else range(1, 2 if single else seeds + 1)
+            trained: Iterable[int | None] = (
+                [None] if seeds is None else range(1, 2 if single else seeds + 1)
+            )
             made += [System(study, corpus, model, *one) for one in product(shown, trained)]
         return made
 
     def training_seed(self, system: System) -> int:
         """The seed of a system's training: the run's own where the study trains once."""
-        return self.seed if system.seed is None else derived_seed(self.seed, "training", system.seed)
+        return (
+            self.seed if system.seed is None else derived_seed(self.seed, "training", system.seed)
+        )
 
     def of_model(self, study: str, corpus: str, model: str) -> dict[str, System]:
         """The systems of one model by their folders. Raises BadInput: the study does not train that model on that corpus."""
-        chosen = {system.folder: system for system in self.systems(study, corpus) if system.model == model}
+        chosen = {
+            system.folder: system for system in self.systems(study, corpus) if system.model == model
+        }
         if not chosen:
             known = self.models(study, corpus)
-            raise BadInput(f"params.yaml: {study} trains no model {model!r} on {corpus!r}{near(model, known)}")
+            raise BadInput(
+                f"params.yaml: {study} trains no model {model!r} on {corpus!r}{did_you_mean(model, known)}"
+            )
         return chosen
 
     def corpora_of(self, study: str, critic: str) -> list[str]:
@@ -156,7 +193,11 @@ class Experiment:
     def decoders(self, study: str) -> dict[str, dict[str, Any]]:
         """Lists of decoders by name: the files of the folder that the study's ``decoders`` names; none where it names none."""
         folder = self.settings(study).get("decoders") if study in self.params else None
-        return {path.stem: read_yaml(path) for path in sorted((self.home / folder).glob("*.yaml"))} if folder else {}
+        return (
+            {path.stem: read_yaml(path) for path in sorted((self.home / folder).glob("*.yaml"))}
+            if folder
+            else {}
+        )
 
     def documents(self, system: System) -> list[Document]:
         """What a system wrote, or the documents of a corpus. Raises BadInput: nothing yet, or a line is no document."""
@@ -169,7 +210,13 @@ def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterat
     known = {system.model for system in systems} | {"all", "models"}
     for name in names:
         if name not in known:
-            raise BadInput(f"params.yaml names the system {name!r}{near(name, known)}; allowed are {sorted(known)}")
+            raise BadInput(
+                f"params.yaml names the system {name!r}{did_you_mean(name, known)}; allowed are {sorted(known)}"
+            )
     for system in systems:
-        if "all" in names or system.model in names or ("models" in names and system.model != "data"):
+        if (
+            "all" in names
+            or system.model in names
+            or ("models" in names and system.model != "data")
+        ):
             yield system

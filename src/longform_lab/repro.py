@@ -42,11 +42,15 @@ class Run:
         self.to_check = {stage for stage, needs in self.waiting.items() if not needs}
         self.to_run: set[Any] = set()
         self.stages = {stage.addressing: stage for stage in pipeline.stages}
-        self.folders = {stage: Path(stage.path).parent / "scratch" / "repro" for stage in pipeline.stages}
+        self.folders = {
+            stage: Path(stage.path).parent / "scratch" / "repro" for stage in pipeline.stages
+        }
         self.seconds = {folder: _seconds(folder) for folder in set(self.folders.values())}
         self.urgency = self._urgency()
         one_file = len({stage.path for stage in pipeline.stages}) == 1
-        self.called = {stage: stage.name if one_file else stage.addressing for stage in pipeline.stages}
+        self.called = {
+            stage: stage.name if one_file else stage.addressing for stage in pipeline.stages
+        }
         self.experiments: dict[str, Experiment] = {}  # by folder of params.yaml
         self.left = len(self.stages)
         self.counts = dict.fromkeys(("run", "restored", "unchanged", "failed", "skipped"), 0)
@@ -56,7 +60,10 @@ class Run:
 
         Without any earlier run it is the number of stages on the way. Ties go to the stage that stands first in ``dvc.yaml``.
         """
-        last = {stage: self.seconds[self.folders[stage]].get(stage.name) for stage in self.pipeline.stages}
+        last = {
+            stage: self.seconds[self.folders[stage]].get(stage.name)
+            for stage in self.pipeline.stages
+        }
         known = [seconds for seconds in last.values() if seconds is not None]
         typical = median(known) if known else 1.0
         height: dict[Any, tuple[float, int]] = {}
@@ -72,7 +79,11 @@ class Run:
             self._start()
             if self.to_check:
                 self._check(max(self.to_check, key=self.urgency.__getitem__))
-            ended = self.workers.finished(0 if self.to_check else POLL) if self.workers.busy or self.to_run else None
+            ended = (
+                self.workers.finished(0 if self.to_check else POLL)
+                if self.workers.busy or self.to_run
+                else None
+            )
             if ended is not None:
                 self._start()  # its worker need not wait for hashing
                 self._end(self.stages[ended[0]], ended[1])
@@ -84,7 +95,12 @@ class Run:
             if self.workers.room(gpu):
                 self.to_run.remove(stage)
                 with self._failing(stage):
-                    self.workers.submit(stage.addressing, gpu, **self.pipeline.begin(stage), log=str(self._log(stage)))
+                    self.workers.submit(
+                        stage.addressing,
+                        gpu,
+                        **self.pipeline.begin(stage),
+                        log=str(self._log(stage)),
+                    )
 
     def _uses_gpu(self, stage: Any) -> bool:
         """Whether a stage is to have a GPU of its own: what its ``meta: {gpu: true}`` says in ``dvc.yaml``, else what it runs."""
@@ -114,8 +130,12 @@ class Run:
                 raise KeyboardInterrupt  # a terminal tells all processes; a library that was running here may have lost it
             if ended.status:
                 last = ended.said[-1] if ended.said else "it said nothing"
-                killed = f"killed ({signal.Signals(-ended.status).name})" if ended.status < 0 else ""
-                raise BadInput(f"{killed or f'exit status {ended.status}'}: {last} (all of it: {self._log(stage)})")
+                killed = (
+                    f"killed ({signal.Signals(-ended.status).name})" if ended.status < 0 else ""
+                )
+                raise BadInput(
+                    f"{killed or f'exit status {ended.status}'}: {last} (all of it: {self._log(stage)})"
+                )
             self.pipeline.record(stage)
             folder = self.folders[stage]
             self.seconds[folder][stage.name] = round(ended.seconds, 2)
@@ -177,8 +197,17 @@ def main(arguments: list[str] | None = None) -> int:
     add("targets", nargs="*", help="as for dvc repro: files or stages; by default dvc.yaml")
     add("--workers", type=int, default=cores(), help="local processes; default: as many as cores")
     add("--gpus", type=int, default=0, help="so many of the local processes get one GPU each")
-    add("--scheduler", metavar="ADDRESS", help="of a running Dask scheduler, instead of local processes")
-    add("--scheduler-file", type=Path, metavar="FILE", help="of a Dask scheduler, instead of its address; waited for")
+    add(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a running Dask scheduler, instead of local processes",
+    )
+    add(
+        "--scheduler-file",
+        type=Path,
+        metavar="FILE",
+        help="of a Dask scheduler, instead of its address; waited for",
+    )
     add("--gpu-patience", type=float, default=GPU_PATIENCE, metavar="SECONDS",
         help="wait so long for another GPU worker where the last one was lost, then go on without")  # fmt: skip
     chosen = parser.parse_args(arguments)
@@ -186,7 +215,9 @@ def main(arguments: list[str] | None = None) -> int:
         asked = f"--workers {chosen.workers} --gpus {chosen.gpus}"
         parser.error(f"{asked}: at least one worker, and no more GPUs than workers")
     if chosen.scheduler == "" or chosen.scheduler_file == Path(""):
-        parser.error("the scheduler's address is empty; is the scheduler running, and has it written its file yet?")
+        parser.error(
+            "the scheduler's address is empty; is the scheduler running, and has it written its file yet?"
+        )
     if chosen.scheduler and chosen.scheduler_file:
         parser.error("--scheduler and --scheduler-file name a scheduler twice; give one of them")
     logging.getLogger("dvc").setLevel(logging.ERROR)  # one line per stage is said here
@@ -194,7 +225,12 @@ def main(arguments: list[str] | None = None) -> int:
     say, begun = partial(print, flush=True), time.monotonic()
     try:
         workers = Workers(
-            chosen.workers, chosen.gpus, chosen.scheduler, chosen.scheduler_file, chosen.gpu_patience, say
+            chosen.workers,
+            chosen.gpus,
+            chosen.scheduler,
+            chosen.scheduler_file,
+            chosen.gpu_patience,
+            say,
         )
         with closing(workers), opened(Path("."), chosen.targets or ["dvc.yaml"]) as pipeline:
             counts = Run(pipeline, workers, say).all()

@@ -25,22 +25,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longform.errors import BadInput, near
-from longform.files.artefacts import read_documents, read_yaml, whole, write_json
+from longform.errors import BadInput, did_you_mean
+from longform.files.artefacts import atomic_write, read_documents, read_yaml, write_json
 from longform.files.opening import rows
 from longform.files.yaml_dialect import yaml_text
 from longform.text.rendering import render
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import write_scale_records
 
-OWN = ("targets", "extends", "without", "files", "articles", "claims")  # keys of a scale that are no overrides
+OWN = (
+    "targets",
+    "extends",
+    "without",
+    "files",
+    "articles",
+    "claims",
+)  # keys of a scale that are no overrides
 TARGETS, EXTENDS, WITHOUT, FILES, ARTICLES, CLAIMS = OWN
 PARAMS = "params.yaml"
 MADE_FROM = "scale.json"  # the scale's name and the commit that its code is of
 FIGURES = "paper_figures"
 LEDGER = "ledger"
 SHOWN = (".md", ".html", ".png")  # files of an exhibit that a scale keeps beside its CSV
-SAME = re.compile(r"The same files as \[(.+?)\]\((.+?)\) at commit (\w+)\.")  # an exhibit that another run keeps
+SAME = re.compile(
+    r"The same files as \[(.+?)\]\((.+?)\) at commit (\w+)\."
+)  # an exhibit that another run keeps
 BUILT = ("scales/", "dvc.lock", "data/plots/", "data/scores/", "data/metrics/", f"{FIGURES}/")
 
 
@@ -53,7 +62,7 @@ def overridden(params: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[
         inner: Any = result
         for name in path:
             if not isinstance(inner, dict) or name not in inner:
-                close = near(name, inner if isinstance(inner, dict) else ())
+                close = did_you_mean(name, inner if isinstance(inner, dict) else ())
                 raise BadInput(f"override {key}: params.yaml has no {name!r}{close}; fix the key")
             outer, inner = inner, inner[name]
         return outer
@@ -99,15 +108,27 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
         files[PARAMS] = overridden(files[PARAMS], overrides)
         for path, own in (overrides.get(FILES) or {}).items():
             files[path] = overridden(files[path] if path in files else read_yaml(root / path), own)
-    reports = {Path(path).parent.name: own["reports"] for path, own in files.items() if path.endswith("/params.yaml")}
+    reports = {
+        Path(path).parent.name: own["reports"]
+        for path, own in files.items()
+        if path.endswith("/params.yaml")
+    }
     if reports:
         files.setdefault("dvc.yaml", read_yaml(root / "dvc.yaml"))
     for paper, subjects in reports.items():
         for subject, entry in subjects.items():
             stage = files["dvc.yaml"]["stages"][f"report_{paper}_{subject}"]
-            stage["outs"] = [{f"paper_figures/{paper}/{exhibit}": {"cache": False}} for exhibit in entry["exhibits"]]
-            read = [f"data/scores/{scores}" + ".json" * ("/" in scores) for scores in entry["scores"]]
-            stage["deps"] = [*(dep for dep in stage["deps"] if not dep.startswith("data/scores/")), *read]
+            stage["outs"] = [
+                {f"paper_figures/{paper}/{exhibit}": {"cache": False}}
+                for exhibit in entry["exhibits"]
+            ]
+            read = [
+                f"data/scores/{scores}" + ".json" * ("/" in scores) for scores in entry["scores"]
+            ]
+            stage["deps"] = [
+                *(dep for dep in stage["deps"] if not dep.startswith("data/scores/")),
+                *read,
+            ]
     return files
 
 
@@ -118,7 +139,12 @@ def said(name: str, root: Path, key: str, default: Any) -> Any:
 
 def _merged(old: Any, new: Any) -> Any:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return {**old, **{key: _merged(old[key], value) if key in old else value for key, value in new.items()}}
+        return {
+            **old,
+            **{
+                key: _merged(old[key], value) if key in old else value for key, value in new.items()
+            },
+        }
     return new
 
 
@@ -132,12 +158,19 @@ def make(name: str, root: Path, folder: Path) -> None:
     refuse_if_in_use(folder)
     kept = _tracked(root)
     for path in _tracked(folder) if (folder / ".git").is_dir() else []:
-        if path not in kept and str(path) not in (TARGETS, MADE_FROM) and not str(path).startswith(BUILT):
+        if (
+            path not in kept
+            and str(path) not in (TARGETS, MADE_FROM)
+            and not str(path).startswith(BUILT)
+        ):
             (folder / path).unlink(missing_ok=True)
     for path in kept:
         if not str(path).startswith(BUILT) and str(path) not in files and (root / path).is_file():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            if not (folder / path).is_file() or (folder / path).read_bytes() != (root / path).read_bytes():
+            if (
+                not (folder / path).is_file()
+                or (folder / path).read_bytes() != (root / path).read_bytes()
+            ):
                 shutil.copy2(root / path, folder / path)
     for changed, content in files.items():
         header = f"# {changed} with experiments/scales/{name}/overrides.yaml; made by longform_lab.scale.\n"
@@ -147,7 +180,11 @@ def make(name: str, root: Path, folder: Path) -> None:
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_text(text, encoding="utf-8")
     (folder / TARGETS).write_text(" ".join(said(name, root, TARGETS, [])), encoding="utf-8")
-    commit = _run(root, "git", "describe", "--always", "--abbrev=40", "--dirty").strip() if _has_commits(root) else ""
+    commit = (
+        _run(root, "git", "describe", "--always", "--abbrev=40", "--dirty").strip()
+        if _has_commits(root)
+        else ""
+    )
     write_json(folder / MADE_FROM, {"scale": name, "commit": commit})
     if not (folder / ".git").is_dir():
         _run(folder, "git", "init", "--quiet")
@@ -167,7 +204,9 @@ def refuse_if_in_use(folder: Path) -> None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BadInput(f"{folder}: a run is at work there; wait for its end, or stop it and try again") from error
+            raise BadInput(
+                f"{folder}: a run is at work there; wait for its end, or stop it and try again"
+            ) from error
 
 
 def _has_commits(root: Path) -> bool:
@@ -232,7 +271,9 @@ def keep_exhibits(root: Path, written: Path, home: Path) -> None:
         for page in sorted(figures.glob("*/*/*.md")):
             if page.stem == page.parent.name and not SAME.search(page.read_text(encoding="utf-8")):
                 known.setdefault(_content(page.parent), page)
-    for folder in sorted(path.parent for path in written.rglob("*.md") if path.stem == path.parent.name):
+    for folder in sorted(
+        path.parent for path in written.rglob("*.md") if path.stem == path.parent.name
+    ):
         place = home / folder.relative_to(written)
         place.mkdir(parents=True)
         twin = known.get(_content(folder))
@@ -244,7 +285,11 @@ def keep_exhibits(root: Path, written: Path, home: Path) -> None:
             continue
         link = os.path.relpath(twin, place)
         commit = _run(root, "git", "rev-parse", "--short=8", "HEAD").strip()
-        run = "the default run" if twin.is_relative_to(root / FIGURES) else f"the scale {twin.parts[-5]}"
+        run = (
+            "the default run"
+            if twin.is_relative_to(root / FIGURES)
+            else f"the scale {twin.parts[-5]}"
+        )
         text = f"The same files as [{place.name} of {run}]({link}) at commit {commit}.\n"
         (place / f"{place.name}.md").write_text(text, encoding="utf-8")
 
@@ -253,7 +298,7 @@ def keep_measured(ledger: Path) -> None:
     """Take the printed numbers that a run did not measure out of its ledger."""
     lines = rows(ledger, ("ours",))
     measured = [list(line.values()) for line in lines if line["ours"]]
-    with whole(ledger) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+    with atomic_write(ledger) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([list(lines[0]), *measured])
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.errors import InputError
-from longform.files.artefacts import read_json, whole
+from longform.files.artefacts import atomic_write, read_json
 from longform.files.opening import numbered_rows
 from longform.results import NAMES, Record, Results
 
@@ -28,7 +28,9 @@ KEPT = (
     "trainings", "spread", "documents_low", "documents_high", "difference_low", "difference_high", "pairs", "unscored",
     "exact_latent_ppl", "annotators", "judgements", "known", "wilson",
 )  # fmt: skip
-TRANSITIONS = "transitions"  # rows of two titles, how often one followed the other, and how probable that is
+TRANSITIONS = (
+    "transitions"  # rows of two titles, how often one followed the other, and how probable that is
+)
 KEPT_OF_METRIC = {
     "expected_log_prior": ("totals",),
     "latent_ppl": (TRANSITIONS,),
@@ -59,7 +61,7 @@ def write_scale_records(scores: Path, path: Path) -> None:
         name = source.relative_to(scores).with_suffix("").as_posix()
         for record in read_json(source):
             lines.writerow([name, *_cells(record)])
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_bytes(
             gzip.compress(text.getvalue().encode("utf-8"), mtime=0)
         )  # no clock: equal records, equal bytes
@@ -70,7 +72,11 @@ def _cells(record: Mapping[str, Any]) -> Iterable[str]:
         value = record.get(name)
         if name == DETAILS:
             details = kept_details(record)
-            yield json.dumps(details, separators=(",", ":"), sort_keys=True, ensure_ascii=False) if details else ""
+            yield (
+                json.dumps(details, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+                if details
+                else ""
+            )
         elif isinstance(value, bool):
             yield str(value).lower()
         else:

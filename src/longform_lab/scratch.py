@@ -20,7 +20,9 @@ SOURCES = Path(__file__).parents[1]
 
 
 @contextmanager
-def resumable(experiment: Experiment, name: str, settings: Mapping[str, Any], *inputs: Path) -> Iterator[Path]:
+def resumable(
+    experiment: Experiment, name: str, settings: Mapping[str, Any], *inputs: Path
+) -> Iterator[Path]:
     """A work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
 
     That is its settings, hardware apart, the seed, its inputs, and the code that it runs. It lies outside DVC's outputs, the
@@ -31,8 +33,16 @@ def resumable(experiment: Experiment, name: str, settings: Mapping[str, Any], *i
         scratch.mkdir(parents=True, exist_ok=True)
         yield scratch
         return
-    own, code = json.loads(json.dumps(_without_hardware(settings))), _code(str(settings.get("code", "")))
-    stamp = {"settings": own, "seed": experiment.seed, "inputs": [_digest(path) for path in inputs], "code": code}
+    own, code = (
+        json.loads(json.dumps(_without_hardware(settings))),
+        _code(str(settings.get("code", ""))),
+    )
+    stamp = {
+        "settings": own,
+        "seed": experiment.seed,
+        "inputs": [_digest(path) for path in inputs],
+        "code": code,
+    }
     marker = scratch / "begun.json"
     if not _is_begun(marker, stamp):
         shutil.rmtree(scratch, ignore_errors=True)

@@ -29,7 +29,9 @@ from longform_lab.statements import IMPORT, NAMED, Statement, acts, decorators, 
 AT_IMPORT = ""  # in place of a name: what runs when the module is imported
 EVERYTHING = "*"  # in place of a name: the whole module
 MODULE_TEXT = re.compile(r"(\w+[./])+\w+([.:]\w+)?")
-IMPORT_TEXT = re.compile(rf"\b(?:from|import) ((?:{'|'.join(PACKAGES)})\b(?:\.\w+)*)(?: import (\w+))?")
+IMPORT_TEXT = re.compile(
+    rf"\b(?:from|import) ((?:{'|'.join(PACKAGES)})\b(?:\.\w+)*)(?: import (\w+))?"
+)
 Closure = dict[str, set[int]]  # places of a module's definitions, by its dotted name
 
 
@@ -51,8 +53,12 @@ class Module:
 
     path: Path
     definitions: list[Definition] = field(default_factory=list)
-    places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # by the name that they bind
-    imported: dict[str, Request] = field(default_factory=dict)  # what a name of an import stands for
+    places: dict[str, list[int]] = field(
+        default_factory=lambda: defaultdict(list)
+    )  # by the name that they bind
+    imported: dict[str, Request] = field(
+        default_factory=dict
+    )  # what a name of an import stands for
     at_import: set[Request] = field(default_factory=set)
     reads_files: bool = False
 
@@ -91,7 +97,9 @@ class SourceTree:
             if name not in closure:
                 closure[name] = set()
                 waiting += module.at_import
-                places += [place for place, own in enumerate(module.definitions) if own.runs_at_import]
+                places += [
+                    place for place, own in enumerate(module.definitions) if own.runs_at_import
+                ]
             if wanted == EVERYTHING:
                 waiting += module.imported.values()
                 places += range(len(module.definitions))
@@ -144,15 +152,22 @@ class SourceTree:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         read = [Statement(node) for node in statements(tree, is_program=name.endswith(".__main__"))]
         parents = name.split(".")[:-1]
-        module.at_import |= {(".".join(parents[:depth]), AT_IMPORT) for depth in range(1, len(parents) + 1)}
+        module.at_import |= {
+            (".".join(parents[:depth]), AT_IMPORT) for depth in range(1, len(parents) + 1)
+        }
         # first what each name of the module stands for, then what the statements use
-        defining = [statement for statement in read if not self._is_own_import(statement, name, module)]
+        defining = [
+            statement for statement in read if not self._is_own_import(statement, name, module)
+        ]
         for place, statement in enumerate(defining):
             for bound in statement.bound:
                 module.places[bound].append(place)
             module.reads_files |= ("__file__", "") in statement.uses
         own_names = {
-            bound for statement in defining if not isinstance(statement.node, IMPORT) for bound in statement.bound
+            bound
+            for statement in defining
+            if not isinstance(statement.node, IMPORT)
+            for bound in statement.bound
         }
         own_names |= module.imported.keys()
         for statement in defining:
@@ -172,7 +187,9 @@ class SourceTree:
         """Note the imports that run when the module is imported; whether the statement is one of this package's modules."""
         if isinstance(statement.node, NAMED):
             return False
-        imports = [found for node in statement.imports for found in self._imports(node, name, module.path)]
+        imports = [
+            found for node in statement.imports for found in self._imports(node, name, module.path)
+        ]
         for bound, request in imports:
             module.imported[bound] = request
             module.at_import.add(request if bound == EVERYTHING else (request[0], AT_IMPORT))
@@ -218,7 +235,9 @@ class SourceTree:
         if wanted != EVERYTHING or not attribute:
             return request
         submodule = f"{module}.{attribute}"
-        return (submodule, EVERYTHING) if self.path_of(submodule) is not None else (module, attribute)
+        return (
+            (submodule, EVERYTHING) if self.path_of(submodule) is not None else (module, attribute)
+        )
 
     def named_in(self, text: str, following: str = "") -> Iterator[Request]:
         """The modules, or functions of one, that a text names."""
@@ -246,7 +265,9 @@ def data_files(module: Module, places: Iterable[int]) -> list[Path]:
         return []
     home = module.path.parent
     texts = {text for place in places for text in module.definitions[place].texts}
-    files = [path for path in home.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
+    files = [
+        path for path in home.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
+    ]
     named = [path for path in files if path.name in texts]
     picked_from = {home, *(path.parent for path in named)}
     whole = [path for path in files if path.parent not in picked_from and path.parent.name in texts]

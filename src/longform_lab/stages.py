@@ -19,7 +19,9 @@ from longform_lab.experiment import Experiment
 from longform_lab.tracking import track
 
 STAGES = {  # stage -> the module of longform_lab that has it
-    **dict.fromkeys(("corpus", "tokenizer", "language_model", "generate", "complete", "decode"), "texts"),
+    **dict.fromkeys(
+        ("corpus", "tokenizer", "language_model", "generate", "complete", "decode"), "texts"
+    ),
     **dict.fromkeys(("train", "read"), "criticism"),
     **dict.fromkeys(("score", "curve", "ratings"), "scoring"),
     **dict.fromkeys(("report", "ledger"), "reports"),
@@ -43,8 +45,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Parse, run, and turn bad input into one sentence on standard error and exit status 2."""
     parser = argparse.ArgumentParser(prog="python -m longform_lab", description=__doc__)
     parser.add_argument("stage", choices=STAGES)
-    parser.add_argument("names", nargs="*", help="what dvc.yaml gives the stage: study, corpus, model, critic")
-    parser.add_argument("--home", type=Path, default=Path(), help="folder with params.yaml and data/")
+    parser.add_argument(
+        "names", nargs="*", help="what dvc.yaml gives the stage: study, corpus, model, critic"
+    )
+    parser.add_argument(
+        "--home", type=Path, default=Path(), help="folder with params.yaml and data/"
+    )
     chosen = parser.parse_args(arguments)
     keep_freed_memory()
     track()

@@ -47,9 +47,15 @@ def stages_of(module: str, place: int, found: dict[str, Closure]) -> list[str]:
 
 
 def _show_modules(tree: SourceTree, found: dict[str, Closure]) -> None:
-    print(f"Of {len(found)} stages an edit makes stale: at most (any definition of the module), and for the median one")
-    for path in sorted(path for package in PACKAGES for path in (tree.folder / package).rglob("*.py")):
-        name = ".".join(path.relative_to(tree.folder).with_suffix("").parts).removesuffix(".__init__")
+    print(
+        f"Of {len(found)} stages an edit makes stale: at most (any definition of the module), and for the median one"
+    )
+    for path in sorted(
+        path for package in PACKAGES for path in (tree.folder / package).rglob("*.py")
+    ):
+        name = ".".join(path.relative_to(tree.folder).with_suffix("").parts).removesuffix(
+            ".__init__"
+        )
         module = tree.module(name)
         if module is None or not module.definitions:
             continue
@@ -87,7 +93,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     name = dotted(chosen.module.removesuffix(".py")).removesuffix(".__init__")
     if tree.module(name) is None:
-        print(f"longform: there is no {place_of(name)}.py; name a file below {SOURCE}", file=sys.stderr)
+        print(
+            f"longform: there is no {place_of(name)}.py; name a file below {SOURCE}",
+            file=sys.stderr,
+        )
         return 2
     _show_module(name, tree, found)
     return 0

@@ -121,14 +121,22 @@ class Statement:
             return self._scope
         scope = Scope(self._scope, is_class=isinstance(node, ast.ClassDef))
         if not isinstance(node, ast.ClassDef):
-            every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+            every = [
+                *node.args.posonlyargs,
+                *node.args.args,
+                *node.args.kwonlyargs,
+                node.args.vararg,
+                node.args.kwarg,
+            ]
             scope.bound |= {argument.arg for argument in every if argument is not None}
         return scope
 
     def _comprehension_scope(self, node: Any) -> Scope:
         """One scope for all parts of a comprehension, whose targets may stand behind what uses them."""
         targets = [generator.target for generator in node.generators]
-        names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        names = {
+            part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)
+        }
         return Scope(self._scope, bound=names)
 
     def _bind(self, name: str) -> None:
@@ -164,7 +172,9 @@ def statements(tree: ast.Module, is_program: bool) -> Iterator[ast.stmt]:
             yield from (ast.Import(names=[alias], lineno=node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                yield ast.ImportFrom(module=node.module, names=[alias], level=node.level, lineno=node.lineno)
+                yield ast.ImportFrom(
+                    module=node.module, names=[alias], level=node.level, lineno=node.lineno
+                )
         elif not is_docstring(node):
             yield node
 

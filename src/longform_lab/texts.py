@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from longform.errors import BadInput, near
-from longform.files.artefacts import read_documents, whole, write_corpus
+from longform.errors import BadInput, did_you_mean
+from longform.files.artefacts import atomic_write, read_documents, write_corpus
 from longform.processes import first_process, side_by_side
 from longform_lab.calls import call, function
 from longform_lab.code_names import dataset_code
@@ -22,7 +22,13 @@ FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the s
 
 @contextmanager
 def _made(
-    experiment: Experiment, place: str, code: str, wanted: str, settings: Mapping[str, Any], *inputs: Path, **given: Any
+    experiment: Experiment,
+    place: str,
+    code: str,
+    wanted: str,
+    settings: Mapping[str, Any],
+    *inputs: Path,
+    **given: Any,
 ) -> Iterator[Any]:
     """What a function makes of settings and inputs, its checkpoints kept until the block ends; None but in the first process."""
     with resumable(experiment, place, {**settings, "code": code}, *inputs) as scratch:
@@ -59,7 +65,11 @@ def corpus(experiment: Experiment, name: str) -> None:
 def tokenizer(experiment: Experiment, study: str) -> None:
     """All training text of a study -> ``data/tokenizers/<study>``: its models share one vocabulary, as published ones do."""
     settings, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
-    documents = [d for name in experiment.settings(study)["corpora"] for d in experiment.documents(System(study, name))]
+    documents = [
+        d
+        for name in experiment.settings(study)["corpora"]
+        for d in experiment.documents(System(study, name))
+    ]
     if settings.get("folder"):
         settings["folder"] = experiment.data / str(settings["folder"])
     fit = function(place, "language_models/tokenizers", "fit")
@@ -81,11 +91,17 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     if not code:
         alone, code = own.pop("from_scratch", False), "language_models/causal_lm"
         if not isinstance(alone, bool):
-            raise BadInput(f"params.yaml: models.{model}.from_scratch is {alone!r:.60}, allowed are true and false")
+            raise BadInput(
+                f"params.yaml: models.{model}.from_scratch is {alone!r:.60}, allowed are true and false"
+            )
         if published := {key: own.pop(key) for key in POINTERS if key in own}:
-            base = experiment.home / "scratch" / "published" / model  # a folder that points to the checkpoint
+            base = (
+                experiment.home / "scratch" / "published" / model
+            )  # a folder that points to the checkpoint
             base.mkdir(parents=True, exist_ok=True)
-            call("models", function("models", "language_models/checkpoints", "published"), published).save(base)
+            call(
+                "models", function("models", "language_models/checkpoints", "published"), published
+            ).save(base)
         settings = {**experiment.settings(study, "training"), **({"shape": own} if own else {})}
         settings |= {"bases": None} if alone else {}
     bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
@@ -93,7 +109,12 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
     function("models", code, wanted)  # loads its libraries, which a fork then shares
 
     def train(system: System) -> None:
-        given = {"name": f"{corpus}-{system.folder}", "titles": bool(system.titles), "base": base, "bases": bases}
+        given = {
+            "name": f"{corpus}-{system.folder}",
+            "titles": bool(system.titles),
+            "base": base,
+            "bases": bases,
+        }
         given |= {"documents": experiment.documents(real), "seed": experiment.training_seed(system)}
         place = f"language_model {study} {corpus} {system.folder}"
         read = (experiment.data / real.texts, *filter(None, (base, bases)))
@@ -114,8 +135,15 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
     packing = experiment.settings(study).get("training", {}).get("packing")
 
     def write(system: System) -> None:
-        place, checkpoint = f"generate {study} {corpus} {system.folder}", experiment.data / system.checkpoint
-        given = {"name": f"{corpus}-{system.folder}", "titles": bool(system.titles), "model": checkpoint}
+        place, checkpoint = (
+            f"generate {study} {corpus} {system.folder}",
+            experiment.data / system.checkpoint,
+        )
+        given = {
+            "name": f"{corpus}-{system.folder}",
+            "titles": bool(system.titles),
+            "model": checkpoint,
+        }
         given |= {"prefixes": experiment.documents(real), "packing": packing}
         inputs = (checkpoint, experiment.data / real.texts)
         with _made(experiment, place, code, "generate", settings, *inputs, **given) as made:
@@ -126,7 +154,7 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
 
 
 def _save(model: Any, place: Path) -> None:
-    with whole(place) as folder:
+    with atomic_write(place) as folder:
         folder.mkdir()
         model.save(folder)
 
@@ -143,8 +171,21 @@ def complete(experiment: Experiment, study: str, corpus: str) -> None:
         for part, target in (("larger", "half"), ("smaller", corpus)):
             settings, place = experiment.settings(study, part), f"complete {study} {part}"
             model = experiment.data / str(settings.pop("model"))
-            given = {"name": part, "model": model, "prefixes": read_documents(source / "documents.jsonl")}
-            made = _made(experiment, place, "decoding/completions", "generate", settings, model, source, **given)
+            given = {
+                "name": part,
+                "model": model,
+                "prefixes": read_documents(source / "documents.jsonl"),
+            }
+            made = _made(
+                experiment,
+                place,
+                "decoding/completions",
+                "generate",
+                settings,
+                model,
+                source,
+                **given,
+            )
             write_corpus(folder / target, finished.enter_context(made))
             source = folder / target
     shutil.rmtree(folder / "half")
@@ -156,13 +197,20 @@ def decode(experiment: Experiment, study: str, run: str) -> None:
     settings = {**experiment.settings(study, "sampling"), **chosen}
     lists, named = experiment.decoders(study), str(chosen.get("decoders"))
     if named not in lists:
-        told, where = f"{named!r}{near(named, lists)}", experiment.settings(study).get("decoders")
+        told, where = (
+            f"{named!r}{did_you_mean(named, lists)}",
+            experiment.settings(study).get("decoders"),
+        )
         known = f"allowed are {sorted(lists)}, the files of {where}"
-        raise BadInput(f"{place}: there is no list of decoders {told}; {known}; fix decoders in params.yaml")
+        raise BadInput(
+            f"{place}: there is no list of decoders {told}; {known}; fix decoders in params.yaml"
+        )
     settings["decoders"] = lists[named]
     model = experiment.data / "models" / "decoding" / str(settings.pop("model"))
     prefixes = experiment.data / str(settings.pop("prefixes"))
     given = {"name": run, "model": model, "prefixes": read_documents(prefixes / "documents.jsonl")}
-    with _made(experiment, place, "decoding/continuations", "generate", settings, model, prefixes, **given) as made:
+    with _made(
+        experiment, place, "decoding/continuations", "generate", settings, model, prefixes, **given
+    ) as made:
         count = write_corpus(experiment.data / "generations" / study / run, made)
     print(f"{place}: {count} documents")

@@ -31,7 +31,9 @@ def wandb_run(name: str, scratch: Path, tags: list[str]) -> list[Any]:
         return []
     if find_spec("wandb") is None:
         advice = "pip install wandb, or set WANDB_MODE=disabled"
-        print(f"{name}: wandb is not installed, so only the CSV log is written; {advice}", flush=True)
+        print(
+            f"{name}: wandb is not installed, so only the CSV log is written; {advice}", flush=True
+        )
         return []
     from pytorch_lightning.loggers import WandbLogger
 
@@ -45,15 +47,28 @@ def wandb_run(name: str, scratch: Path, tags: list[str]) -> list[Any]:
         scratch.mkdir(parents=True, exist_ok=True)
         id_file.write_text(uuid.uuid4().hex[:12])
     group = name.replace("/", "-").split("-")[0]  # names begin with the corpus
-    settings: dict[str, Any] = {"name": name, "tags": tags, "group": group, "project": "longform", "resume": "allow"}
-    if SCALE_FILE.is_file():  # a scale's folder is a repository without commits, of which W&B would know nothing
+    settings: dict[str, Any] = {
+        "name": name,
+        "tags": tags,
+        "group": group,
+        "project": "longform",
+        "resume": "allow",
+    }
+    if (
+        SCALE_FILE.is_file()
+    ):  # a scale's folder is a repository without commits, of which W&B would know nothing
         made_from = json.loads(SCALE_FILE.read_text(encoding="utf-8"))
         scale = made_from["scale"]
         settings |= {"name": f"{scale}/{name}", "group": f"{scale}/{group}", "config": made_from}
     mirror = WandbLogger(id=id_file.read_text(), save_dir=str(folder), **settings)
     try:
-        _ = mirror.experiment  # starts the run here, where a service that does not answer costs the mirror alone
+        _ = (
+            mirror.experiment
+        )  # starts the run here, where a service that does not answer costs the mirror alone
     except Exception as error:  # any: the mirror is never worth a training
-        print(f"{name}: not mirrored to Weights & Biases ({type(error).__name__}); the CSV log is whole", flush=True)
+        print(
+            f"{name}: not mirrored to Weights & Biases ({type(error).__name__}); the CSV log is whole",
+            flush=True,
+        )
         return []
     return [mirror]

@@ -43,9 +43,15 @@ def _named_hash(path: Path) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line: 0 where all is sound, 1 where a file is damaged, 2 where there is no cache."""
-    parser = argparse.ArgumentParser(prog="python -m longform_lab.verify_cache", description=__doc__)
-    parser.add_argument("cache", nargs="?", type=Path, default=Path(".dvc/cache"), help="default: .dvc/cache")
-    parser.add_argument("--remove", action="store_true", help="remove damaged files, so that their stages run again")
+    parser = argparse.ArgumentParser(
+        prog="python -m longform_lab.verify_cache", description=__doc__
+    )
+    parser.add_argument(
+        "cache", nargs="?", type=Path, default=Path(".dvc/cache"), help="default: .dvc/cache"
+    )
+    parser.add_argument(
+        "--remove", action="store_true", help="remove damaged files, so that their stages run again"
+    )
     chosen = parser.parse_args(arguments)
     if not chosen.cache.is_dir():
         print(f"longform: {chosen.cache}: no such folder; name DVC's cache", file=sys.stderr)

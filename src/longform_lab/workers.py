@@ -53,16 +53,29 @@ class Warm:
         self._environment, self._libraries = dict(environment), libraries
         self._process: subprocess.Popen[str] | None = None
 
-    def run(self, arguments: Sequence[str], folder: str, environment: Mapping[str, str], log: str) -> int | None:
+    def run(
+        self, arguments: Sequence[str], folder: str, environment: Mapping[str, str], log: str
+    ) -> int | None:
         """Run ``python -m longform_lab ARGUMENTS`` in a folder with ``src``; its output is added to the file ``log``.
 
         Returns its exit status, or None where the process is gone.
         """
-        request = {"arguments": list(arguments), "folder": folder, "environment": dict(environment), "log": log}
+        request = {
+            "arguments": list(arguments),
+            "folder": folder,
+            "environment": dict(environment),
+            "log": log,
+        }
         if self._process is None:
             command = [sys.executable, "-m", "longform_lab.workers", *self._libraries]
-            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-            self._process = subprocess.Popen(command, env=self._environment, preexec_fn=die_with_parent, **pipes)
+            pipes: dict[str, Any] = {
+                "stdin": subprocess.PIPE,
+                "stdout": subprocess.PIPE,
+                "text": True,
+            }
+            self._process = subprocess.Popen(
+                command, env=self._environment, preexec_fn=die_with_parent, **pipes
+            )
         assert self._process.stdin and self._process.stdout
         answer = ""
         with suppress(BrokenPipeError):
@@ -119,7 +132,9 @@ def _stage(request: Mapping[str, Any]) -> None:
     runpy.run_module("longform_lab", run_name="__main__", alter_sys=True)
 
 
-_idle: list[Warm] = []  # this worker's that run nothing; a worker of several threads runs as many at once
+_idle: list[
+    Warm
+] = []  # this worker's that run nothing; a worker of several threads runs as many at once
 
 
 @dataclass(frozen=True)
@@ -131,7 +146,9 @@ class Finished:
     said: tuple[str, ...]
 
 
-def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, str], log: str) -> Finished:
+def run_commands(
+    commands: Sequence[str], folder: str, variables: Mapping[str, str], log: str
+) -> Finished:
     """Run commands one after the other, with one thread each, until one fails; runs in a Dask worker.
 
     The process dies with the worker (on Linux), so that a stage that Dask starts again does not meet itself.
@@ -142,11 +159,23 @@ def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, s
     told.parent.mkdir(parents=True, exist_ok=True)
     told.write_text("")
     with told.open("a", encoding="utf-8") as written:
-        pipes: dict[str, Any] = {"stdout": written, "stderr": subprocess.STDOUT, "preexec_fn": die_with_parent}
+        pipes: dict[str, Any] = {
+            "stdout": written,
+            "stderr": subprocess.STDOUT,
+            "preexec_fn": die_with_parent,
+        }
         for command in commands:
             warm = _run_warm(command, folder, environment, log)
-            shell = ["/bin/sh", "-c", command if NOT_PLAIN.search(command) else f"exec env {command}"]
-            status = subprocess.call(shell, cwd=folder, env=environment, **pipes) if warm is None else warm
+            shell = [
+                "/bin/sh",
+                "-c",
+                command if NOT_PLAIN.search(command) else f"exec env {command}",
+            ]
+            status = (
+                subprocess.call(shell, cwd=folder, env=environment, **pipes)
+                if warm is None
+                else warm
+            )
             if status:
                 break
     said = told.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
@@ -156,7 +185,9 @@ def run_commands(commands: Sequence[str], folder: str, variables: Mapping[str, s
 def _run_warm(command: str, folder: str, environment: Mapping[str, str], log: str) -> int | None:
     """Exit status of a stage that needs the heavy libraries, from a process that has them; None for any other command."""
     stage = HEAVY.fullmatch(command.strip())
-    if stage is None or sys.platform != "linux":  # elsewhere libraries may have threads that a fork does not survive
+    if (
+        stage is None or sys.platform != "linux"
+    ):  # elsewhere libraries may have threads that a fork does not survive
         return None
     given = {**environment, "PYTHONPATH": "src"}
     try:
@@ -252,7 +283,9 @@ class Workers:
         if stage is None or stage.future.key != future.key:
             return None  # it was cancelled here and handed over again
         if stage.future.cancelled():
-            raise BadInput(GONE)  # nobody here cancelled it: the scheduler that knew it is not there any more
+            raise BadInput(
+                GONE
+            )  # nobody here cancelled it: the scheduler that knew it is not there any more
         del self._running[name]
         try:
             return name, stage.future.result()
@@ -315,7 +348,9 @@ class Workers:
         """Hand stages that wait for a lost GPU to workers without one."""
         for name, stage in list(self._running.items()):
             if stage.pinned:
-                self._say(f"{name}: no worker with a GPU for {self._gpu_patience:.0f} s; it runs on another worker now")
+                self._say(
+                    f"{name}: no worker with a GPU for {self._gpu_patience:.0f} s; it runs on another worker now"
+                )
                 stage.future.cancel()
                 self._hand_over(name, stage.job, pinned=False)
 
@@ -323,7 +358,12 @@ class Workers:
         import dask
         from distributed import Client, Nanny, Scheduler, SpecCluster
 
-        for part in ("client", "core", "comm", "batched"):  # a lost connection is said here, in one line
+        for part in (
+            "client",
+            "core",
+            "comm",
+            "batched",
+        ):  # a lost connection is said here, in one line
             logging.getLogger(f"distributed.{part}").setLevel(logging.CRITICAL)
         address = self._address
         if self._scheduler_file is not None:
@@ -331,19 +371,37 @@ class Workers:
         if not address:
             dask.config.set(QUIET)  # the workers take it over
             # the memory of a stage is its own affair, so Dask watches none
-            settings = {"nthreads": 1, "memory_limit": 0, "dashboard_address": None, "preload": [DEAF]}
+            settings = {
+                "nthreads": 1,
+                "memory_limit": 0,
+                "dashboard_address": None,
+                "preload": [DEAF],
+            }
             workers = {}
             for index in range(self._count):
                 gpu = index < self._gpus
                 seen = {"CUDA_VISIBLE_DEVICES": str(index) if gpu else ""} if self._gpus else {}
-                options = {**settings, "silence_logs": 50, "env": seen, "resources": {"GPU": 1} if gpu else {}}
+                options = {
+                    **settings,
+                    "silence_logs": 50,
+                    "env": seen,
+                    "resources": {"GPU": 1} if gpu else {},
+                }
                 workers[index] = {"cls": Nanny, "options": options}
-            free_port = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
-            self._cluster = SpecCluster(workers, {"cls": Scheduler, "options": free_port}, silence_logs=50)
+            free_port = {
+                "dashboard": False,
+                "dashboard_address": "127.0.0.1:0",
+                "host": "127.0.0.1",
+            }
+            self._cluster = SpecCluster(
+                workers, {"cls": Scheduler, "options": free_port}, silence_logs=50
+            )
         try:
             self._client = Client(address or self._cluster)
         except ValueError as error:
-            raise BadInput(f"scheduler {address!r}: {error}; an address is tcp://host:port") from error
+            raise BadInput(
+                f"scheduler {address!r}: {error}; an address is tcp://host:port"
+            ) from error
         except OSError as error:
             advice = "is it running, and of this run where a file named it?"
             raise BadInput(f"scheduler {address!r} does not answer ({error}); {advice}") from error
@@ -353,13 +411,17 @@ class Workers:
         begun = said = time.monotonic()
         self._say(f"waiting for the scheduler's file {path}")
         while time.monotonic() - begun < SCHEDULER_PATIENCE:
-            with suppress(FileNotFoundError, json.JSONDecodeError):  # not there yet, or half written
+            with suppress(
+                FileNotFoundError, json.JSONDecodeError
+            ):  # not there yet, or half written
                 return str(json.loads(path.read_text(encoding="utf-8"))["address"])
             if time.monotonic() - said > REMINDER:
                 said = time.monotonic()
                 self._say(f"still waiting for the scheduler's file {path}")
             time.sleep(0.1)
-        raise BadInput(f"{path}: no scheduler wrote it within {SCHEDULER_PATIENCE:.0f} s; start dask scheduler first")
+        raise BadInput(
+            f"{path}: no scheduler wrote it within {SCHEDULER_PATIENCE:.0f} s; start dask scheduler first"
+        )
 
 
 if __name__ == "__main__":

@@ -34,7 +34,9 @@ class SentenceWriter:
     pieces: list[str] = field(default_factory=list)  # of the text
     marks: list[int] = field(default_factory=list)  # the pieces that are mentions
     manners: dict[int, str] = field(default_factory=dict)
-    subject: str = "S"  # role of the first mention; an object where a first sentence is about something else
+    subject: str = (
+        "S"  # role of the first mention; an object where a first sentence is about something else
+    )
 
     def write(self, topic: int, first: bool) -> Sentence:
         """The sentence; one that is first in its section never opens with a connective."""
@@ -50,20 +52,28 @@ class SentenceWriter:
             if across:
                 pieces.append("yet " if connective == "yet" else f"{connective}, ")
             else:
-                pieces.append(f", {connective} " if name in grammar.COMMA_SENSES else f" {connective} ")
+                pieces.append(
+                    f", {connective} " if name in grammar.COMMA_SENSES else f" {connective} "
+                )
             self._fill(draws.pick(CLAUSES["result" if across and name == "causal" else name]))
         pieces.append(".")
         pieces[0] = pieces[0][0].upper() + pieces[0][1:]
-        spans = [(end - len(piece), end) for end, piece in zip(accumulate(map(len, pieces)), pieces, strict=True)]
+        spans = [
+            (end - len(piece), end)
+            for end, piece in zip(accumulate(map(len, pieces)), pieces, strict=True)
+        ]
         mentions = []
         for place, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True)):
             role = self.subject if place == 0 else "P" if self._manner(place) == "own" else "O"
             mentions.append(Mention(*spans[piece], *symbol, role))
         words = tuple(
-            (slot, word, *spans[piece]) for (slot, word), piece in zip(self.page.words, self.page.places, strict=True)
+            (slot, word, *spans[piece])
+            for (slot, word), piece in zip(self.page.words, self.page.places, strict=True)
         )
         number = grammar.CONNECTIVES.index(connective)
-        return Sentence("".join(pieces), topic, tuple(mentions), sense, number, across, relations, words)
+        return Sentence(
+            "".join(pieces), topic, tuple(mentions), sense, number, across, relations, words
+        )
 
     def _fill(self, frame: Frame) -> None:
         page, pieces = self.page, self.pieces
@@ -173,16 +183,24 @@ def write(seed: int, domain_name: str, index: int) -> Article:
     # five to nine sentences a section; few sections are long enough together, many are short enough
     low = min(9, max(5, -(-21 // len(chain))), max(3, 50 // len(chain)))
     counts = [draws.integer(low, min(9, max(3, 66 // len(chain)))) for _ in chain]
-    kind = world.kind_of.get(world.chain.types[chain[1]], world.kind) if len(chain) > 1 else world.kind
+    kind = (
+        world.kind_of.get(world.chain.types[chain[1]], world.kind) if len(chain) > 1 else world.kind
+    )
     symbols = world.kinds[kind].mentions.sample(sum(counts), draws)
     eta = world.prior.draw(rng)
     path = world.prior.path(eta, sum(counts), rng)
     topics = world.prior.assign(path, rng)
-    facts = {name: relation.draw(draws, world.vocabulary) for name, relation in RELATIONS[kind].items()}
+    facts = {
+        name: relation.draw(draws, world.vocabulary) for name, relation in RELATIONS[kind].items()
+    }
     cast = _cast(symbols, index, draws)
     page = _page(kind, facts, cast, world.vocabulary.topics[topics[0]], index, draws)
-    stops = [place for place, symbol in enumerate(symbols) if symbol == STOP]  # one opens each sentence
-    groups = [symbols[a + 1 : b] for a, b in pairwise([*stops, len(symbols)])]  # mentions by sentence
+    stops = [
+        place for place, symbol in enumerate(symbols) if symbol == STOP
+    ]  # one opens each sentence
+    groups = [
+        symbols[a + 1 : b] for a, b in pairwise([*stops, len(symbols)])
+    ]  # mentions by sentence
     met: set[int] = set()
     sections, rows = [], zip(topics, groups, strict=True)
     for place, (row, count) in enumerate(zip(chain, counts, strict=True)):
@@ -195,14 +213,33 @@ def write(seed: int, domain_name: str, index: int) -> Article:
             surfaces = []  # how each mention is spelt: a pronoun as it is, a person in full at first and sometimes later
             for tag, person in group:
                 short = tag in GENDERS and person in met and draws.uniform() > LONG_NAME
-                surfaces.append(tag if tag not in GENDERS else cast[person].short if short else cast[person].full)
+                surfaces.append(
+                    tag
+                    if tag not in GENDERS
+                    else cast[person].short
+                    if short
+                    else cast[person].full
+                )
                 met.add(person)
             opening = world.kinds[kind].openings if place == position == 0 else None
             protagonist = cast[0].full if cast else ""
-            writer = SentenceWriter(world.fact_share, page, style, group, surfaces, protagonist, opening)
+            writer = SentenceWriter(
+                world.fact_share, page, style, group, surfaces, protagonist, opening
+            )
             sentences.append(writer.write(topic, first=position == 0))
         sections.append((section, tuple(sentences)))
-    return Article(index, kind, page.title, tuple(sections), tuple(chain), eta, path, tuple(symbols), cast, facts)
+    return Article(
+        index,
+        kind,
+        page.title,
+        tuple(sections),
+        tuple(chain),
+        eta,
+        path,
+        tuple(symbols),
+        cast,
+        facts,
+    )
 
 
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
@@ -227,20 +264,31 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
             first, last = unused(pool), unused(lexicon.SURNAMES)
             cast.append(Person(f"{first} {last}", last))
         else:
-            rank, number = divmod(index, len(lexicon.SURNAMES))  # within a pool names repeat after 124,800 numbers
+            rank, number = divmod(
+                index, len(lexicon.SURNAMES)
+            )  # within a pool names repeat after 124,800 numbers
             first, last = pool[(rank + 7 * number) % len(pool)], lexicon.SURNAMES[number]
             used.update((first, last))
             cast.append(Person(f"{first} {last}", last))
     return tuple(cast)
 
 
-def _page(kind: str, facts: dict[str, str], cast: Sequence[Person], topic: Topic, index: int, draws: Draws) -> Page:
+def _page(
+    kind: str, facts: dict[str, str], cast: Sequence[Person], topic: Topic, index: int, draws: Draws
+) -> Page:
     """The page with its title and the years that its sentences may name."""
     if kind in ("film", "study"):
-        noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))]).capitalize()
+        noun = draws.pick(
+            topic.tables[draws.pick(("thing", "place", "person", "event"))]
+        ).capitalize()
     if kind == "person":
         return Page(
-            kind, draws, (int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1), facts, cast[0].full, topic
+            kind,
+            draws,
+            (int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1),
+            facts,
+            cast[0].full,
+            topic,
         )
     if kind == "film":
         title, release = f"The {noun} of {lexicon.numbered_place(index)}", int(facts["release"])
@@ -249,5 +297,7 @@ def _page(kind: str, facts: dict[str, str], cast: Sequence[Person], topic: Topic
         title = f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun}"
     else:
         title = lexicon.numbered_place(index) if kind == "city" else lexicon.numbered_company(index)
-    start = draws.integer(max(1830, int(facts.get("founded", "0"))) + 1, 1940)  # an era that one life can span
+    start = draws.integer(
+        max(1830, int(facts.get("founded", "0"))) + 1, 1940
+    )  # an era that one life can span
     return Page(kind, draws, (start, start + 45), facts, title, topic)

@@ -13,7 +13,10 @@ from synthetic_world.domains import Domain, domain
 from synthetic_world.lexicon import SLOTS
 
 Counts = int | Mapping[str, int]  # of documents, or of documents of each split
-SPLIT_CYCLE = ("train",) * 8 + ("validation", "test")  # document i belongs to split i modulo 10, whatever else is made
+SPLIT_CYCLE = ("train",) * 8 + (
+    "validation",
+    "test",
+)  # document i belongs to split i modulo 10, whatever else is made
 
 
 def split_of(index: int) -> str:
@@ -29,17 +32,23 @@ def indices(documents: Counts) -> list[int]:
     if isinstance(documents, int):
         documents = {"all": documents}
     if documents.keys() - {"all", *SPLIT_CYCLE} or min(documents.values(), default=-1) < 0:
-        raise BadInput(f"documents is {documents!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}")
+        raise BadInput(
+            f"documents is {documents!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}"
+        )
     numbers = []
     for split, count in documents.items():
         places = [i for i, name in enumerate(SPLIT_CYCLE) if split in (name, "all")]
-        numbers += [len(SPLIT_CYCLE) * (j // len(places)) + places[j % len(places)] for j in range(count)]
+        numbers += [
+            len(SPLIT_CYCLE) * (j // len(places)) + places[j % len(places)] for j in range(count)
+        ]
     return numbers
 
 
 def to_document(article: Article, domain_name: str) -> Document:
     """The article as the pipeline sees it: sentences joined by one space, one paragraph per section."""
-    sections = tuple(Section(title, " ".join(s.text for s in sentences)) for title, sentences in article.sections)
+    sections = tuple(
+        Section(title, " ".join(s.text for s in sentences)) for title, sentences in article.sections
+    )
     return Document(f"{domain_name}-{article.index:06d}", split_of(article.index), sections)
 
 
@@ -56,7 +65,11 @@ def article_corpus(
         document.id: {"title": article.title, "kind": article.kind, "facts": article.facts}
         for document, article in zip(documents, articles, strict=True)
     }
-    return Corpus(documents, _truth(world, articles), {**facts, **_closed_forms(world, articles), "pages": pages})
+    return Corpus(
+        documents,
+        _truth(world, articles),
+        {**facts, **_closed_forms(world, articles), "pages": pages},
+    )
 
 
 def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
@@ -71,17 +84,25 @@ def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
             for s in written:
                 end, number = start + len(s.text), len(sentences[-1])
                 sentences[-1].append((section, start, end, s.sense, s.connective, int(s.across)))
-                mentions[-1] += [(start + m.start, start + m.end, number, m.person) for m in s.mentions]
+                mentions[-1] += [
+                    (start + m.start, start + m.end, number, m.person) for m in s.mentions
+                ]
                 start = end + 1
             start += 1  # a blank line between sections, one space between sentences
-    chains = [[tag if tag == "." else f"{tag}:{person}" for tag, person in a.symbols] for a in articles]
+    chains = [
+        [tag if tag == "." else f"{tag}:{person}" for tag, person in a.symbols] for a in articles
+    ]
     symbols = sorted({symbol for chain in chains for symbol in chain})
     index = {symbol: i for i, symbol in enumerate(symbols)}
 
-    def columns(kind: str, rows: Sequence[Sequence[tuple[int, ...]]], names: str) -> dict[str, np.ndarray]:
+    def columns(
+        kind: str, rows: Sequence[Sequence[tuple[int, ...]]], names: str
+    ) -> dict[str, np.ndarray]:
         arrays: dict[str, np.ndarray] = {}
         for place, name in enumerate(names.split()):
-            arrays |= ragged(f"{kind}_{name}", [[entry[place] for entry in row] for row in rows], np.int64)
+            arrays |= ragged(
+                f"{kind}_{name}", [[entry[place] for entry in row] for row in rows], np.int64
+            )
         return arrays
 
     return {
@@ -103,7 +124,9 @@ def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
         "connective_names": np.array(grammar.CONNECTIVES, dtype=np.str_),
         "sense_probabilities": np.array(grammar.SENSE_PROBABILITIES),
         "connective_probabilities": grammar.connective_probabilities(),
-        **ragged("mention_chain", [[index[symbol] for symbol in chain] for chain in chains], np.int32),
+        **ragged(
+            "mention_chain", [[index[symbol] for symbol in chain] for chain in chains], np.int32
+        ),
         **columns("mention", mentions, "start end sentence person"),
         # ``.``, ``MALE:0`` or ``he:0``, persons numbered within a document
         "mention_symbol_names": np.array(symbols, dtype=np.str_),
@@ -111,7 +134,10 @@ def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
 
 
 def _closed_forms(world: Domain, articles: Sequence[Article]) -> dict[str, Any]:
-    counts = {kind: [len(a.path) for a in rows] for kind, rows in grouped(articles, lambda a: a.kind).items()}
+    counts = {
+        kind: [len(a.path) for a in rows]
+        for kind, rows in grouped(articles, lambda a: a.kind).items()
+    }
     nll = {kind: world.kinds[kind].mentions.latent_nll(rows) for kind, rows in counts.items()}
     nats, symbols = (sum(values) for values in zip(*nll.values(), strict=True))
     return {

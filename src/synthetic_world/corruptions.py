@@ -24,7 +24,9 @@ from synthetic_world.lexicon import TABLE_SIZE, article, plural
 from synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
 
 SOUND = "sound@0"  # in ids, what others have as corruption@severity
-DONOR_OFFSET = 1_000_003  # the article that lends off-topic sentences is another one of the same world
+DONOR_OFFSET = (
+    1_000_003  # the article that lends off-topic sentences is another one of the same world
+)
 ALIKE = ("contrast", "concession")  # told apart by no reader
 PROPER = frozenset(lexicon.PLACES + lexicon.COMPANIES)
 Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
@@ -46,11 +48,15 @@ class Context:
         return self.article.sections[self.place[0]][1][self.place[1]]
 
 
-def corrupt(article: Article, *, domain_name: str, corruption: str, severity: float, seed: int) -> Document:
+def corrupt(
+    article: Article, *, domain_name: str, corruption: str, severity: float, seed: int
+) -> Document:
     """The article with one corruption at a severity; ``Document.edits`` has one record per struck place."""
     rng = stream("failure", corruption, seed, domain_name, article.index)
     places = eligible_places(article, corruption)
-    struck = [place for place, u in zip(places, rng.random(len(places)), strict=True) if u < severity]
+    struck = [
+        place for place, u in zip(places, rng.random(len(places)), strict=True) if u < severity
+    ]
     document = to_document(article, domain_name)
     sections = list(document.sections)
     edits: list[dict[str, Any]] = []
@@ -60,16 +66,32 @@ def corrupt(article: Article, *, domain_name: str, corruption: str, severity: fl
                 sections[i : i + 2] = document.sections[i + 1], document.sections[i]
             else:
                 sections[i] = document.sections[i - 1]
-        edits = [{"section": i, "before": document.sections[i].text, "after": sections[i].text} for i, _ in struck]
+        edits = [
+            {"section": i, "before": document.sections[i].text, "after": sections[i].text}
+            for i, _ in struck
+        ]
     elif struck:
         texts = [[s.text for s in sentences] for _, sentences in article.sections]
         rewrite, draws = OF_SENTENCES[corruption][1], Draws(rng)
         for section, sentence in struck:
             after = rewrite(Context(article, domain_name, seed, draws, (section, sentence)))
-            edits.append({"section": section, "sentence": sentence, "before": texts[section][sentence], "after": after})
+            edits.append(
+                {
+                    "section": section,
+                    "sentence": sentence,
+                    "before": texts[section][sentence],
+                    "after": after,
+                }
+            )
             texts[section][sentence] = after
-        sections = [Section(s.title, " ".join(rows)) for s, rows in zip(sections, texts, strict=True)]
-    return replace(document, sections=tuple(sections), edits=tuple({"corruption": corruption, **e} for e in edits))
+        sections = [
+            Section(s.title, " ".join(rows)) for s, rows in zip(sections, texts, strict=True)
+        ]
+    return replace(
+        document,
+        sections=tuple(sections),
+        edits=tuple({"corruption": corruption, **e} for e in edits),
+    )
 
 
 def eligible_places(article: Article, corruption: str) -> list[Place]:
@@ -77,7 +99,9 @@ def eligible_places(article: Article, corruption: str) -> list[Place]:
     if corruption in OF_SECTIONS:
         return [(i, -1) for i in OF_SECTIONS[corruption](len(article.sections))]
     keep = OF_SENTENCES[corruption][0]
-    sentences = ((i, j, s) for i, (_, rows) in enumerate(article.sections) for j, s in enumerate(rows))
+    sentences = (
+        (i, j, s) for i, (_, rows) in enumerate(article.sections) for j, s in enumerate(rows)
+    )
     return [(i, j) for i, j, s in sentences if keep(article, i, j, s)]
 
 
@@ -103,31 +127,46 @@ def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
 def _pronouns(sentence: Sentence, genders: Mapping[int, str]) -> str:
     """The sentence with pronouns of a gender in place of some of its mentions."""
     chosen = ((sentence.mentions[place], gender) for place, gender in genders.items())
-    return _replaced(sentence.text, [(m.start, m.end, FORMS[m.role][gender].lower()) for m, gender in chosen])
+    return _replaced(
+        sentence.text, [(m.start, m.end, FORMS[m.role][gender].lower()) for m, gender in chosen]
+    )
 
 
 def _wrong_pronouns(context: Context) -> str:
     mentions = enumerate(context.sentence.mentions)
-    return _pronouns(context.sentence, {i: WRONG_GENDER[GENDER_OF[m.tag]] for i, m in mentions if m.tag not in GENDERS})
+    return _pronouns(
+        context.sentence,
+        {i: WRONG_GENDER[GENDER_OF[m.tag]] for i, m in mentions if m.tag not in GENDERS},
+    )
 
 
 def _unnamed(context: Context) -> str:
     """Persons whom nobody has introduced become pronouns."""
     mentions = context.sentence.mentions
-    return _pronouns(context.sentence, {i: mentions[i].tag for i in _newcomers(context.article, *context.place)})
+    return _pronouns(
+        context.sentence, {i: mentions[i].tag for i in _newcomers(context.article, *context.place)}
+    )
 
 
 def _drifted(context: Context) -> str:
     """Every content word becomes a word of the document's least topic, in the same slot and shape."""
     sentence, world = context.sentence, domain(context.domain)
-    tables = world.vocabulary.topics[int(world.prior.weights(context.article.eta[None])[0].argmin())].tables
+    tables = world.vocabulary.topics[
+        int(world.prior.weights(context.article.eta[None])[0].argmin())
+    ].tables
     replacements = []
     for slot, word, start, end in sentence.words:
         words = tables[slot.rstrip("2")]
         while (new := words[int(context.draws.uniform() * TABLE_SIZE)]) == word:
             pass
         shown = sentence.text[start:end].lower()
-        shape = plural if shown == plural(word) and shown != word else article if shown == article(word) else str
+        shape = (
+            plural
+            if shown == plural(word) and shown != word
+            else article
+            if shown == article(word)
+            else str
+        )
         replacements.append((start, end, shape(new)))
     return _replaced(sentence.text, replacements)
 
@@ -138,13 +177,17 @@ def _donors(seed: int, domain_name: str, index: int) -> tuple[str, ...]:
 
 
 def _off_topic(context: Context) -> str:
-    return context.draws.pick(_donors(context.seed, context.domain, context.article.index + DONOR_OFFSET))
+    return context.draws.pick(
+        _donors(context.seed, context.domain, context.article.index + DONOR_OFFSET)
+    )
 
 
 def _translated(context: Context) -> str:
     """Every lower-case word in one invented language; names and numbers stay."""
     language = context.draws.pick(LANGUAGES)
-    return re.sub(r"\b[a-z]+\b", lambda word: translate_word(language, word[0]), context.sentence.text)
+    return re.sub(
+        r"\b[a-z]+\b", lambda word: translate_word(language, word[0]), context.sentence.text
+    )
 
 
 def _falsified(context: Context) -> str:
@@ -153,7 +196,9 @@ def _falsified(context: Context) -> str:
     text = sentence.text
     for name in sentence.relations:
         relation, true = grammar.RELATIONS[page.kind][name], page.facts[name]
-        value = grammar.other_value(page.kind, name, true, context.draws, domain(context.domain).vocabulary)
+        value = grammar.other_value(
+            page.kind, name, true, context.draws, domain(context.domain).vocabulary
+        )
         head, shown, tail = text.rpartition(relation.show(true))
         text = head + relation.show(value) + tail if shown else text
     return text
@@ -162,12 +207,22 @@ def _falsified(context: Context) -> str:
 def _misconnected(context: Context) -> str:
     """A connective that never stands for the sentence's sense or one like it, in the same place."""
     sentence = context.sentence
-    probabilities, sense = grammar.connective_probabilities()[int(sentence.across)], grammar.SENSES[sentence.sense]
+    probabilities, sense = (
+        grammar.connective_probabilities()[int(sentence.across)],
+        grammar.SENSES[sentence.sense],
+    )
     alike = [grammar.SENSES.index(name) for name in (ALIKE if sense in ALIKE else (sense,))]
     wrong = np.flatnonzero(probabilities.any(axis=0) & ~probabilities[alike].any(axis=0)).tolist()
-    old, new = grammar.CONNECTIVES[sentence.connective], grammar.CONNECTIVES[context.draws.pick(wrong)]
+    old, new = (
+        grammar.CONNECTIVES[sentence.connective],
+        grammar.CONNECTIVES[context.draws.pick(wrong)],
+    )
     if sentence.across:
-        return re.sub(rf"^{old.capitalize()},?", new.capitalize() + ("" if new == "yet" else ","), sentence.text)
+        return re.sub(
+            rf"^{old.capitalize()},?",
+            new.capitalize() + ("" if new == "yet" else ","),
+            sentence.text,
+        )
     head, _, tail = sentence.text.rpartition(f" {old} ")
     return f"{head} {new} {tail}"
 
@@ -190,11 +245,22 @@ OF_SECTIONS: Mapping[str, Callable[[int], range]] = {
     "repeated_section": lambda sections: range(1, sections),
 }
 # whether sentence j of section i of an article can be struck, and its new text
-OF_SENTENCES: Mapping[str, tuple[Callable[[Article, int, int, Sentence], bool], Callable[[Context], str]]] = {
-    "wrong_pronoun": (lambda a, i, j, s: any(m.tag not in GENDERS for m in s.mentions), _wrong_pronouns),
+OF_SENTENCES: Mapping[
+    str, tuple[Callable[[Article, int, int, Sentence], bool], Callable[[Context], str]]
+] = {
+    "wrong_pronoun": (
+        lambda a, i, j, s: any(m.tag not in GENDERS for m in s.mentions),
+        _wrong_pronouns,
+    ),
     "new_entity_as_pronoun": (lambda a, i, j, s: bool(_newcomers(a, i, j)), _unnamed),
-    "topic_drift": (lambda a, i, j, s: bool(s.words) and 2 * _number(a, i, j) >= len(a.path), _drifted),
-    "off_topic_sentence": (lambda a, i, j, s: j > 0 and not s.mentions and not s.relations, _off_topic),
+    "topic_drift": (
+        lambda a, i, j, s: bool(s.words) and 2 * _number(a, i, j) >= len(a.path),
+        _drifted,
+    ),
+    "off_topic_sentence": (
+        lambda a, i, j, s: j > 0 and not s.mentions and not s.relations,
+        _off_topic,
+    ),
     "mixed_language": (lambda a, i, j, s: True, _translated),
     "false_fact": (lambda a, i, j, s: bool(s.relations), _falsified),
     "repeated_sentence": (lambda a, i, j, s: j > 0, _repeated),

@@ -62,7 +62,9 @@ class SectionChain:
         inner = np.zeros((size, size))
         inner[:, 1:] = self.transitions[:, :-1]
         visits = np.linalg.solve((np.eye(size) - inner).T, np.eye(size)[0])
-        logs = np.log(self.transitions, out=np.zeros_like(self.transitions), where=self.transitions > 0)
+        logs = np.log(
+            self.transitions, out=np.zeros_like(self.transitions), where=self.transitions > 0
+        )
         entropy = -(self.transitions * logs).sum(axis=1)
         return math.exp(float(visits @ entropy) / float(visits.sum()))
 
@@ -87,7 +89,9 @@ class TopicPrior:
         """Prior covariance: float64, (topics - 1, topics - 1), in blocks."""
         blocks = np.arange(self.topics - 1) // self.block
         same = blocks[:, None] == blocks[None, :]
-        return self.variance * np.where(same, self.correlation + (1 - self.correlation) * np.eye(len(blocks)), 0.0)
+        return self.variance * np.where(
+            same, self.correlation + (1 - self.correlation) * np.eye(len(blocks)), 0.0
+        )
 
     @cached_property
     def _factor(self) -> np.ndarray:
@@ -120,7 +124,9 @@ class TopicPrior:
     def latent_nll(self) -> float:
         r"""Expected $-\log N(\eta; \mu, \Sigma)$ in nats: $\frac{K-1}{2}(1 + \log 2\pi) + \frac12 \log|\Sigma|$."""
         size = self.topics - 1
-        return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * float(np.linalg.slogdet(self.covariance)[1])
+        return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * float(
+            np.linalg.slogdet(self.covariance)[1]
+        )
 
     def expected_variance_estimate(self) -> float:
         r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4): $n\sigma_m^2/2$, as of each $\lVert s_i - \mu_i \rVert^2 / (2 v_i)$."""
@@ -166,7 +172,9 @@ class Domain:
     kind_of: Mapping[str, str]  # kind of page by the title of its second section
     kind: str  # of all other pages
     kinds: Mapping[str, Kind]
-    styles: Mapping[str, Style]  # by section title, or by ``title/kind`` where they depend on the kind
+    styles: Mapping[
+        str, Style
+    ]  # by section title, or by ``title/kind`` where they depend on the kind
     vocabulary: Vocabulary
     prior: TopicPrior
     fact_share: float = 0.4  # probability that an eligible sentence of an abstract states a fact
@@ -180,23 +188,34 @@ def domain(name: str) -> Domain:
     section is written like an abstract, so most facts of its pages are stated in them.
     """
     if name not in DOMAINS:
-        raise BadInput(f"domain {name!r} has no articles, allowed are {sorted(DOMAINS)}; choose one of them")
+        raise BadInput(
+            f"domain {name!r} has no articles, allowed are {sorted(DOMAINS)}; choose one of them"
+        )
     chains, field = table("section_chains"), SCIENTIFIC.get(name, "everyday")
     frames = table(f"{field}_frames" if name in SCIENTIFIC else "encyclopedic_frames")
     rows, words = chains[name], vocabulary(field)
     types = tuple(title for title in rows if title != "begin")
-    matrix = np.array([[rows[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)])
+    matrix = np.array(
+        [[rows[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)]
+    )
     chain = SectionChain(types, matrix)
     styles = {title: compile_style(block) for title, block in frames["sections"].items()}
     if name in SCIENTIFIC:
         kinds = {"study": Kind(MentionProcess(quiet=1.0), (compile_frame(frames["opening"]),))}
-        return Domain(chain, {}, "study", kinds, styles, words, TopicPrior(len(words.topics), block=2))
+        return Domain(
+            chain, {}, "study", kinds, styles, words, TopicPrior(len(words.topics), block=2)
+        )
     abstracts = {kind: compile_style(block) for kind, block in frames["abstracts"].items()}
     styles |= {f"abstract/{kind}": style for kind, style in abstracts.items()}
     kind_of = chains["kinds"]["encyclopedia" if name == "encyclopedia" else "wiki"]
     if name == "encyclopedia":
         styles |= {title: abstracts[kind] for title, kind in kind_of.items()}
         styles |= {f"record/{kind}": abstracts[kind] for kind in kind_of.values()}
-    kinds = {k: Kind(process, tuple(map(compile_frame, frames["openings"][k]))) for k, process in PROCESSES.items()}
+    kinds = {
+        k: Kind(process, tuple(map(compile_frame, frames["openings"][k])))
+        for k, process in PROCESSES.items()
+    }
     share = 0.9 if name == "encyclopedia" else 0.4
-    return Domain(chain, kind_of, "city", kinds, styles, words, TopicPrior(len(words.topics)), share)
+    return Domain(
+        chain, kind_of, "city", kinds, styles, words, TopicPrior(len(words.topics)), share
+    )

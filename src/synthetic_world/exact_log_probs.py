@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from longform.documents import Document, Readout, ragged
+from longform.documents import Document, Predictions, ragged
 from longform.errors import BadInput
 from synthetic_world.hsmm_language import language_from_truth
 
@@ -15,15 +15,17 @@ def read(
     truth: Mapping[str, np.ndarray],
     reader_truth: Mapping[str, np.ndarray],
     splits: Sequence[str],
-) -> Readout:
-    r"""Token log-probabilities in the layout of a language model's readout, without an end token.
+) -> Predictions:
+    r"""Token log-probabilities in the layout of a language model's predictions, without an end token.
 
     A subsequence is one draw: $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter, zero at its
     letters, so sums over texts and token counts are exact.
     """
     known = len(truth.get("emitted", ()))
     if known != len(documents):
-        raise BadInput(f"true log-probs: {known} rows of truth for {len(documents)} documents; read the corpus itself")
+        raise BadInput(
+            f"true log-probs: {known} rows of truth for {len(documents)} documents; read the corpus itself"
+        )
     language = language_from_truth(dict(reader_truth))
     lengths = np.array([len(text.split()) for text in language.subsequences])
     chosen, rows = [], []
@@ -35,4 +37,4 @@ def read(
             values[np.cumsum(lengths[emitted]) - 1] = np.log(draws)
             chosen.append(document)
             rows.append(values)
-    return Readout.of(chosen, ragged("token_logprob", rows, np.float32))
+    return Predictions.of(chosen, ragged("token_logprob", rows, np.float32))

@@ -11,7 +11,7 @@ from longform.critics.verifiability import score
 from longform.critics.verifiability.read import Label
 from longform.critics.verifiability.score import NEI, CheckedText
 from longform.decoding.continuations import prefix_of
-from longform.documents import Document, Readout
+from longform.documents import Document, Predictions
 from longform.errors import BadInput
 from longform.text.sentences import SPLITTERS, sentence_texts
 from synthetic_world.corruptions import SOUND
@@ -26,7 +26,7 @@ def read_generations(
     name: str,
     domain: str,
     **settings: Any,
-) -> Readout:
+) -> Predictions:
     """A trained checker's verdicts on generations with the exact ones beside them (:func:`longform.critics.verifiability.read.read`).
 
     Args:
@@ -36,7 +36,9 @@ def read_generations(
     def exact(pages: Mapping[str, Sequence[str]]) -> Callable[[str], Label]:
         return judge(verifier_of_lines(pages, domain))
 
-    return generations.read(documents=documents, truth=truth, reader=reader, name=name, exact=exact, **settings)
+    return generations.read(
+        documents=documents, truth=truth, reader=reader, name=name, exact=exact, **settings
+    )
 
 
 def judge(verifier: Verifier) -> Callable[[str], Label]:
@@ -44,22 +46,30 @@ def judge(verifier: Verifier) -> Callable[[str], Label]:
 
     def label(sentence: str) -> Label:
         found = verifier.check(sentence)
-        return (NEI, frozenset()) if found is None or found.label == UNKNOWN else (found.label, found.evidence)
+        return (
+            (NEI, frozenset())
+            if found is None or found.label == UNKNOWN
+            else (found.label, found.evidence)
+        )
 
     return label
 
 
-def read(*, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition") -> Readout:
+def read(
+    *, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition"
+) -> Predictions:
     """A verdict on every sentence of every document: supported, refuted, or not enough information."""
     pages = [document for document in documents if document.id.startswith(f"{SOUND}/")]
     verifier = verifier_of(pages, domain, "rules", title_from)
     if not verifier.stated:
-        raise BadInput(f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; fix domain")
+        raise BadInput(
+            f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; fix domain"
+        )
     label, units = judge(verifier), []
     for document in documents:
         rows = [label(sentence) for sentence in sentence_texts(document.text)]
         units.append(CheckedText.of(document.id, document.split, rows))
-    return score.checks_to_readout(units)
+    return score.checks_to_predictions(units)
 
 
 def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:

@@ -25,8 +25,15 @@ from synthetic_world.lexicon import Vocabulary
 SUPPORTED, REFUTED, UNKNOWN = "supported", "refuted", "unknown"
 TITLE = r"(?P<title>(?!It\b)[A-Z]\w+(?: (?:of )?[A-Z]\w+)*)"
 WORD = r"(?:an? )?[\w-]+"
-PATTERNS = {"trade": r"an? (\w+)", "things": r"(\w+)", "year": r"(\d{4})", "number": r"(\d{1,3}(?:,\d{3})*)"}
-OTHER = dict.fromkeys(("{1}", "{2}", "{3}"), r"[\w ]+?") | {"{settlement}": f"(?:{'|'.join(SETTLEMENTS)})"}
+PATTERNS = {
+    "trade": r"an? (\w+)",
+    "things": r"(\w+)",
+    "year": r"(\d{4})",
+    "number": r"(\d{1,3}(?:,\d{3})*)",
+}
+OTHER = dict.fromkeys(("{1}", "{2}", "{3}"), r"[\w ]+?") | {
+    "{settlement}": f"(?:{'|'.join(SETTLEMENTS)})"
+}
 Evidence = tuple[str, int]  # title of a page and number of its sentence
 Pattern = tuple[re.Pattern[str], tuple[str, ...]]  # of a sentence, and the relations that it states
 
@@ -56,7 +63,9 @@ def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
         value = PATTERNS.get(RELATIONS[kind][relation].value.split()[0], r"([A-Z]\w+)")
         slots[f"{{F_{relation}}}"] = value.replace("(", f"(?P<{relation}>", 1)
     parts = re.split(r"(\{\w+\})", frame.source)
-    body = "".join(slots.get(part, WORD) if part.startswith("{") else re.escape(part) for part in parts)
+    body = "".join(
+        slots.get(part, WORD) if part.startswith("{") else re.escape(part) for part in parts
+    )
     return re.compile(rf"^{body}(?=[ ,.])"), frame.relations
 
 
@@ -73,7 +82,9 @@ def page_patterns(name: str) -> tuple[Pattern, ...]:
     world, patterns = domain(name), []
     for kind, settings in world.kinds.items():
         style = world.styles.get(f"abstract/{kind}")
-        frames = [f for f in settings.openings if f.relations] + list(style.facts + style.own_facts if style else ())
+        frames = [f for f in settings.openings if f.relations] + list(
+            style.facts + style.own_facts if style else ()
+        )
         for frame in frames:
             subject = "{T}" if "{T}" in frame.source else "{1}"
             if frame.source.startswith(subject):
@@ -106,7 +117,9 @@ class Verifier:
         """
         triples = read_claim(sentence, self.domain)
         known = [self.stated.get((t.title, t.relation)) for t in triples]
-        if against := {fact[1] for t, fact in zip(triples, known, strict=True) if fact and fact[0] != t.value}:
+        if against := {
+            fact[1] for t, fact in zip(triples, known, strict=True) if fact and fact[0] != t.value
+        }:
             return Verdict(REFUTED, frozenset(against))
         if known and all(known):
             return Verdict(SUPPORTED, frozenset(fact[1] for fact in known if fact))
@@ -129,26 +142,44 @@ def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) 
 
 DOMAIN = "encyclopedia"
 LABELS = {SUPPORTED: "SUPPORTS", REFUTED: "REFUTES", UNKNOWN: "NOT ENOUGH INFO"}
-FALSE, ELSEWHERE = 0.5, 0.5  # shares of fact sentences that are falsified, and of those that speak of another page
+FALSE, ELSEWHERE = (
+    0.5,
+    0.5,
+)  # shares of fact sentences that are falsified, and of those that speak of another page
 SILENT = 3  # sentences of a page that state nothing and are taken for claims
 
 
-def build(*, name: str, seed: int, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES) -> Corpus:
+def build(
+    *, name: str, seed: int, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES
+) -> Corpus:
     """So many pages of each split of the encyclopedia with claims, whose split is drawn for their page; see :mod:`longform.datasets.fever`."""
-    articles = list({a.title: a for a in (write(seed, DOMAIN, number) for number in indices(pages))}.values())
-    claims = [*make_claims(articles, domain(DOMAIN).vocabulary, seed), *sentence_claims(articles, seed)]
-    files = {"claims.jsonl": fever_claims(claims), "wiki-pages/wiki-001.jsonl": fever_pages(articles)}
+    articles = list(
+        {a.title: a for a in (write(seed, DOMAIN, number) for number in indices(pages))}.values()
+    )
+    claims = [
+        *make_claims(articles, domain(DOMAIN).vocabulary, seed),
+        *sentence_claims(articles, seed),
+    ]
+    files = {
+        "claims.jsonl": fever_claims(claims),
+        "wiki-pages/wiki-001.jsonl": fever_pages(articles),
+    }
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "wiki-pages").mkdir()
         for file, rows in files.items():
-            (Path(place) / file).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+            (Path(place) / file).write_text(
+                "".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8"
+            )
         return fever.build(name=name, seed=seed, raw=Path(place), shares=shares)
 
 
 def fever_claims(claims: Iterable[Claim]) -> Iterator[dict[str, object]]:
     """FEVER's claim records: id, label, claim, and evidence as lists of [annotation, evidence, page, line]."""
     for number, (text, verdict) in enumerate(claims):
-        evidence = [[[number, number, title.replace(" ", "_"), line]] for title, line in sorted(verdict.evidence)]
+        evidence = [
+            [[number, number, title.replace(" ", "_"), line]]
+            for title, line in sorted(verdict.evidence)
+        ]
         yield {
             "id": number,
             "verifiable": "VERIFIABLE" if evidence else "NOT VERIFIABLE",
@@ -183,7 +214,9 @@ def sentence_claims(articles: Sequence[Article], seed: int) -> Iterator[Claim]:
                 relation, evidence = sentence.relations[0], frozenset({(article.title, line)})
                 value, show = article.facts[relation], RELATIONS[article.kind][relation].show
                 if show(value) in text and draws.uniform() < FALSE:
-                    wrong = other_value(article.kind, relation, value, draws, domain(DOMAIN).vocabulary)
+                    wrong = other_value(
+                        article.kind, relation, value, draws, domain(DOMAIN).vocabulary
+                    )
                     yield text.replace(show(value), show(wrong), 1), Verdict(REFUTED, evidence)
                 else:
                     yield text, Verdict(SUPPORTED, evidence)

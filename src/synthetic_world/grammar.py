@@ -36,7 +36,9 @@ def connective_probabilities() -> np.ndarray:
     values = np.zeros((2, len(SENSES), len(CONNECTIVES)))
     for place, name in enumerate(("inside", "across")):
         for sense, row in _TABLE[name].items():
-            values[place, SENSES.index(sense), [CONNECTIVES.index(word) for word in row]] = list(row.values())
+            values[place, SENSES.index(sense), [CONNECTIVES.index(word) for word in row]] = list(
+                row.values()
+            )
     return values
 
 
@@ -62,7 +64,9 @@ class Relation:
         if kind in NAMES:
             return draws.pick(NAMES[kind])
         tables = draws.pick(vocabulary.topics).tables
-        return draws.pick(tables["person"]) if kind == "trade" else plural(draws.pick(tables["thing"]))
+        return (
+            draws.pick(tables["person"]) if kind == "trade" else plural(draws.pick(tables["thing"]))
+        )
 
     def show(self, value: str) -> str:
         """How the value stands in a sentence."""
@@ -70,7 +74,8 @@ class Relation:
 
 
 RELATIONS: Mapping[str, Mapping[str, Relation]] = {
-    kind: {name: Relation(**row) for name, row in rows.items()} for kind, rows in table("facts").items()
+    kind: {name: Relation(**row) for name, row in rows.items()}
+    for kind, rows in table("facts").items()
 }  # by kind of page
 
 
@@ -115,10 +120,18 @@ class Page:
     title: str
     topic: Topic
     year: int = 0
-    words: list[tuple[str, str]] = field(default_factory=list)  # (slot, word) of the sentence being written
-    places: list[int] = field(default_factory=list)  # the pieces of the sentence that hold those words
-    used: set[str] = field(default_factory=set)  # frames of the section, so that it seldom says a thing twice
-    stated: set[str] = field(default_factory=set)  # fact frames of the document: a page states a fact once
+    words: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # (slot, word) of the sentence being written
+    places: list[int] = field(
+        default_factory=list
+    )  # the pieces of the sentence that hold those words
+    used: set[str] = field(
+        default_factory=set
+    )  # frames of the section, so that it seldom says a thing twice
+    stated: set[str] = field(
+        default_factory=set
+    )  # fact frames of the document: a page states a fact once
 
     def fresh(self, frames: Sequence[Frame]) -> Frame:
         """A frame that the section has not used, if three draws find one."""
@@ -220,7 +233,9 @@ def compile_style(block: str) -> Style:
 
     plain = compiled(lines["-"])
     shapes = ((False, str), (True, _pluralised))
-    predicates = {(mark, many): compiled(lines[mark], shape) for mark in "123" for many, shape in shapes}
+    predicates = {
+        (mark, many): compiled(lines[mark], shape) for mark in "123" for many, shape in shapes
+    }
     return Style(
         compiled(lines[">"], lambda source: source + " "),
         tuple(frame for frame in plain if not frame.relations),
@@ -241,8 +256,13 @@ def _pluralised(source: str) -> str:
     return " ".join(words)
 
 
-THIRD = {manner: tuple(map(compile_frame, frames)) for manner, frames in _TABLE["third"].items()}  # a third mention
-CLAUSES = {sense: tuple(map(compile_frame, block.splitlines())) for sense, block in _TABLE["clauses"].items()}
+THIRD = {
+    manner: tuple(map(compile_frame, frames)) for manner, frames in _TABLE["third"].items()
+}  # a third mention
+CLAUSES = {
+    sense: tuple(map(compile_frame, block.splitlines()))
+    for sense, block in _TABLE["clauses"].items()
+}
 
 
 @dataclass(frozen=True)
@@ -267,4 +287,6 @@ class Sentence:
     connective: int
     across: bool
     relations: tuple[str, ...]
-    words: tuple[tuple[str, str, int, int], ...]  # slot, dictionary form, and span of each content word
+    words: tuple[
+        tuple[str, str, int, int], ...
+    ]  # slot, dictionary form, and span of each content word

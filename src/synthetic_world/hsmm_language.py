@@ -46,20 +46,27 @@ class SyntheticLanguage:
         """Exact PPL per token (delimiter counted, no end token): entropy of a text over its expected length."""
         marginals = self.state_marginals()
         lengths = np.array([len(text.split()) for text in self.subsequences])
-        nats = marginals[:-1] @ row_entropy(self.transitions) + marginals[1:] @ row_entropy(self.emissions)
+        nats = marginals[:-1] @ row_entropy(self.transitions) + marginals[1:] @ row_entropy(
+            self.emissions
+        )
         return float(np.exp(nats.sum() / (marginals[1:] @ (self.emissions @ lengths)).sum()))
 
     def sample(self, rngs: list[np.random.Generator]) -> tuple[np.ndarray, np.ndarray]:
         """States and subsequence ids, int64 (units, steps) each; one generator per text, so texts are independent."""
         uniforms = np.stack([rng.random((self.steps, 2)) for rng in rngs])
-        to_state, to_subsequence = np.cumsum(self.transitions, axis=1), np.cumsum(self.emissions, axis=1)
+        to_state, to_subsequence = (
+            np.cumsum(self.transitions, axis=1),
+            np.cumsum(self.emissions, axis=1),
+        )
         states = np.zeros((len(rngs), self.steps), dtype=np.int64)
         emitted = np.zeros_like(states)
         for unit in range(len(rngs)):
             state = 0
             for step, (u, v) in enumerate(uniforms[unit]):
                 for ends, uniform, drawn in ((to_state, u, states), (to_subsequence, v, emitted)):
-                    drawn[unit, step] = np.searchsorted(ends[state], uniform * ends[state, -1], side="right")
+                    drawn[unit, step] = np.searchsorted(
+                        ends[state], uniform * ends[state, -1], side="right"
+                    )
                     state = int(states[unit, step])
         return states, emitted
 
@@ -97,10 +104,18 @@ def language(
     rng, owners = generator(seed, "owners"), np.zeros(0, np.int64)
     while len(np.unique(owners)) < num_states:  # small languages can leave a state without a text
         owners = rng.integers(0, num_states, subsequences)
-    logits = generator(seed, "transitions").standard_normal((num_states, num_states)) / temperatures["transition"]
-    emitting = generator(seed, "emissions").standard_normal((num_states, subsequences)) / temperatures["emission"]
+    logits = (
+        generator(seed, "transitions").standard_normal((num_states, num_states))
+        / temperatures["transition"]
+    )
+    emitting = (
+        generator(seed, "emissions").standard_normal((num_states, subsequences))
+        / temperatures["emission"]
+    )
     emitting[owners[None, :] != np.arange(num_states)[:, None]] = -np.inf
-    return SyntheticLanguage(softmax(logits, axis=1), softmax(emitting, axis=1), tuple(texts), owners, steps)
+    return SyntheticLanguage(
+        softmax(logits, axis=1), softmax(emitting, axis=1), tuple(texts), owners, steps
+    )
 
 
 def build(
@@ -116,13 +131,26 @@ def build(
     temperatures: Mapping[str, float],
 ) -> Corpus:
     """The corpus of one entry: documents, the language as truth, its exact perplexities as facts."""
-    sizes = {"num_states": num_states, "subsequences": subsequences, "min_length": min_length, "max_length": max_length}
+    sizes = {
+        "num_states": num_states,
+        "subsequences": subsequences,
+        "min_length": min_length,
+        "max_length": max_length,
+    }
     made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
-    if not isinstance(documents, Mapping) or not set(documents) <= set(SPLITS) or min(documents.values()) < 0:
-        raise BadInput(f"corpus {name}: documents is {documents!r}, allowed are counts from 0 of {list(SPLITS)}")
+    if (
+        not isinstance(documents, Mapping)
+        or not set(documents) <= set(SPLITS)
+        or min(documents.values()) < 0
+    ):
+        raise BadInput(
+            f"corpus {name}: documents is {documents!r}, allowed are counts from 0 of {list(SPLITS)}"
+        )
     names = [(split, index) for split, count in documents.items() for index in range(count)]
     if not names:
-        raise BadInput(f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed")
+        raise BadInput(
+            f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed"
+        )
     states, emitted = made.sample([generator(seed, name, split, index) for split, index in names])
     texts = [" ".join(made.subsequences[i] for i in row) for row in emitted.tolist()]
     records = [
@@ -132,14 +160,25 @@ def build(
     truth = {"transitions": made.transitions, "emissions": made.emissions, "owners": made.owners}
     truth |= {"subsequence_names": np.array(made.subsequences)}
     truth |= {"states": states.astype(np.int32), "emitted": emitted.astype(np.int32)}
-    facts = {"latent_ppl": made.latent_ppl(), "word_ppl": made.word_ppl(), "steps": steps, "num_states": num_states}
-    return Corpus(records, truth, facts | {"parameters": made.transitions.size + made.emissions.size})
+    facts = {
+        "latent_ppl": made.latent_ppl(),
+        "word_ppl": made.word_ppl(),
+        "steps": steps,
+        "num_states": num_states,
+    }
+    return Corpus(
+        records, truth, facts | {"parameters": made.transitions.size + made.emissions.size}
+    )
 
 
 def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
     """The language that wrote a corpus. Raises BadInput: the truth arrays are not those of a synthetic corpus."""
     needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
     if not needed <= truth.keys():
-        raise BadInput(f"truth has {sorted(truth)}, needed is {sorted(needed)}; name a synthetic corpus")
+        raise BadInput(
+            f"truth has {sorted(truth)}, needed is {sorted(needed)}; name a synthetic corpus"
+        )
     texts = tuple(truth["subsequence_names"].tolist())
-    return SyntheticLanguage(truth["transitions"], truth["emissions"], texts, truth["owners"], truth["states"].shape[1])
+    return SyntheticLanguage(
+        truth["transitions"], truth["emissions"], texts, truth["owners"], truth["states"].shape[1]
+    )

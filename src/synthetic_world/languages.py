@@ -20,7 +20,9 @@ _SPELLING = {language: lists(rows) for language, rows in table("languages").item
 LANGUAGES = tuple(_SPELLING)
 ADJECTIVE_PROBABILITY = 0.6
 _WORDS = {
-    language: re.compile(f"(?:(?:{'|'.join(s['consonants'])})(?:{'|'.join(s['vowels'])}))*(?:{'|'.join(s['endings'])})")
+    language: re.compile(
+        f"(?:(?:{'|'.join(s['consonants'])})(?:{'|'.join(s['vowels'])}))*(?:{'|'.join(s['endings'])})"
+    )
     for language, s in _SPELLING.items()
 }
 
@@ -33,7 +35,10 @@ def translate_word(language: str, word: str) -> str:
     """
     draws, spelling = Draws(stream("language", language, word)), _SPELLING[language]
     syllables = 1 + derived_seed(word) % 3
-    parts = [draws.pick(spelling["consonants"]) + draws.pick(spelling["vowels"]) for _ in range(syllables)]
+    parts = [
+        draws.pick(spelling["consonants"]) + draws.pick(spelling["vowels"])
+        for _ in range(syllables)
+    ]
     return "".join(parts) + draws.pick(spelling["endings"])
 
 
@@ -54,21 +59,37 @@ def parallel_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object])
         language = draws.pick(LANGUAGES)
         spelling, tables = _SPELLING[language], draws.pick(vocabulary("everyday").topics).tables
         phrases: dict[str, list[str]] = {}
-        for part, slot in (("subject", "person"), ("verb", "verb"), ("object", "thing"), ("place", "place")):
+        for part, slot in (
+            ("subject", "person"),
+            ("verb", "verb"),
+            ("object", "thing"),
+            ("place", "place"),
+        ):
             described = part != "verb" and draws.uniform() < ADJECTIVE_PROBABILITY
             slots = ("adjective", slot) if described else (slot,)
             phrases[part] = [tables[name][int(draws.uniform() * TABLE_SIZE)] for name in slots]
         subject, verb, thing, place = (" ".join(words) for words in phrases.values())
         source = f"the {subject} {verb} the {thing} near the {place} ."
         for part in ("subject", "object", "place"):
-            phrases[part] = ["the", *(phrases[part][::-1] if spelling["adjectives"] == ("after",) else phrases[part])]
-        words = [translate_word(language, word) for part in spelling["order"] for word in phrases[part]]
+            phrases[part] = [
+                "the",
+                *(phrases[part][::-1] if spelling["adjectives"] == ("after",) else phrases[part]),
+            ]
+        words = [
+            translate_word(language, word) for part in spelling["order"] for word in phrases[part]
+        ]
         sections = (Section("source", source), Section("target", f"{' '.join(words)} ."))
         documents.append(Document(f"parallel-{index:06d}", split_of(index), sections))
         languages.append(LANGUAGES.index(language))
         lengths.append(len(words))
-    truth = {"language": np.array(languages, dtype=np.int64), "language_names": np.array(LANGUAGES, dtype=np.str_)}
+    truth = {
+        "language": np.array(languages, dtype=np.int64),
+        "language_names": np.array(LANGUAGES, dtype=np.str_),
+    }
     rows = ([language] * length for language, length in zip(languages, lengths, strict=True))
     truth |= ragged("word_language", rows, np.int64)
-    known = {"language_nll": math.log(len(LANGUAGES)), "language_convention": "nats per document, uniform"}
+    known = {
+        "language_nll": math.log(len(LANGUAGES)),
+        "language_convention": "nats per document, uniform",
+    }
     return Corpus(documents, truth, facts | known)

@@ -17,7 +17,11 @@ from longform.errors import BadInput
 from synthetic_world.draws import lists, stream, table
 
 _SYLLABLES = lists(table("names"))
-_FIRST = tuple(onset + core for onset in _SYLLABLES["first_onsets"] for core in (*_SYLLABLES["first_cores"], ""))
+_FIRST = tuple(
+    onset + core
+    for onset in _SYLLABLES["first_onsets"]
+    for core in (*_SYLLABLES["first_cores"], "")
+)
 
 
 def _compose(kind: str, count: int, onsets: tuple[str, ...]) -> tuple[str, ...]:
@@ -49,7 +53,9 @@ def numbered_place(number: int) -> str:
 def numbered_company(number: int) -> str:
     """The company of that number; different numbers name different companies."""
     rank, company = divmod(number, len(COMPANIES))
-    return COMPANIES[company] if rank == 0 else f"{COMPANIES[company]} of {numbered_place(rank - 1)}"
+    return (
+        COMPANIES[company] if rank == 0 else f"{COMPANIES[company]} of {numbered_place(rank - 1)}"
+    )
 
 
 VOCABULARIES = ("everyday", "medical", "physical")
@@ -58,9 +64,14 @@ TABLE_SIZE = 1024  # probabilities are multiples of 1/1024, so a draw is one ind
 GENERIC_SHARE = 0.2  # of a topic's adjective mass lies on adjectives that every topic uses
 ZIPF_EXPONENT = 0.7  # ours: flat enough that a document shows many words of a topic
 _WORDS = table("words")
-GENERIC_ADJECTIVES, PERSON_ADJECTIVES = tuple(_WORDS["adjectives"].split()), tuple(_WORDS["moods"].split())
+GENERIC_ADJECTIVES, PERSON_ADJECTIVES = (
+    tuple(_WORDS["adjectives"].split()),
+    tuple(_WORDS["moods"].split()),
+)
 SPARE = lists(_WORDS["spare"])  # words of a slot that a topic leaves out
-SLOT_OF_KIND = {kind: slot for slot, kinds in lists(_WORDS["slots"]).items() for kind in kinds}  # others fill "thing"
+SLOT_OF_KIND = {
+    kind: slot for slot, kinds in lists(_WORDS["slots"]).items() for kind in kinds
+}  # others fill "thing"
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,9 @@ class Vocabulary:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Every content word, sorted."""
-        return tuple(sorted({w for topic in self.topics for words in topic.tables.values() for w in words}))
+        return tuple(
+            sorted({w for topic in self.topics for words in topic.tables.values() for w in words})
+        )
 
     @cached_property
     def word_probabilities(self) -> np.ndarray:
@@ -112,7 +125,10 @@ def _topic(name: str, kinds: Mapping[str, tuple[str, ...]]) -> Topic:
         weights = _zipf(len(words))
         if slot == "adjective":
             shared = _zipf(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
-            words, weights = words + GENERIC_ADJECTIVES, np.concatenate([weights * (1 - GENERIC_SHARE), shared])
+            words, weights = (
+                words + GENERIC_ADJECTIVES,
+                np.concatenate([weights * (1 - GENERIC_SHARE), shared]),
+            )
         exact = weights[stream("zipf", f"{name}/{slot}").permutation(len(weights))] * TABLE_SIZE
         counts = np.floor(exact).astype(int)
         counts[np.argsort(counts - exact, kind="stable")[: TABLE_SIZE - counts.sum()]] += 1
@@ -140,11 +156,16 @@ def plural(noun: str) -> str:
 @cache
 def article(word: str) -> str:
     """The word with its indefinite article: ``an honest``, ``a useful``, ``an oar``."""
-    silent, sounded = word.startswith(("honest", "hour", "heir")), word.startswith(("uni", "use", "eu", "one"))
+    silent, sounded = (
+        word.startswith(("honest", "hour", "heir")),
+        word.startswith(("uni", "use", "eu", "one")),
+    )
     return f"an {word}" if silent or (word[0].lower() in "aeiou" and not sounded) else f"a {word}"
 
 
-PARENT_OF_KIND = {kind: parent for parent, kinds in lists(table("taxonomy")["kinds"]).items() for kind in kinds}
+PARENT_OF_KIND = {
+    kind: parent for parent, kinds in lists(table("taxonomy")["kinds"]).items() for kind in kinds
+}
 PLACE_KINDS = ("building", "land", "water")  # where a gloss says that a noun is met
 NOT_NOUNS = ("adjective", "verb", "deed")
 LEXICON = "synthetic"
@@ -152,13 +173,23 @@ LEXICON = "synthetic"
 
 def synsets(vocabulary: Vocabulary) -> dict[str, tuple[str, str | None, str]]:
     """A tree of the vocabulary's nouns: word, key of the hypernym and gloss of each concept by its key, hypernyms first."""
-    tree = {name: (name, parent, gloss) for name, (parent, gloss) in table("taxonomy")["nodes"].items()}
+    tree = {
+        name: (name, parent, gloss) for name, (parent, gloss) in table("taxonomy")["nodes"].items()
+    }
 
     def add_group(name: str, kind: str, owner: str) -> str:
         if f"kind/{kind}" not in tree:
             parent = PARENT_OF_KIND.get(kind, "artefact")
-            tree[f"kind/{kind}"] = (f"{kind} kind", parent, f"{article(parent)} of the sort called {kind}")
-        tree[f"{name}/{kind}"] = (f"{name} {kind}", f"kind/{kind}", f"{article(kind)} that belongs to {owner}")
+            tree[f"kind/{kind}"] = (
+                f"{kind} kind",
+                parent,
+                f"{article(parent)} of the sort called {kind}",
+            )
+        tree[f"{name}/{kind}"] = (
+            f"{name} {kind}",
+            f"kind/{kind}",
+            f"{article(kind)} that belongs to {owner}",
+        )
         return f"{name}/{kind}"
 
     for topic in vocabulary.topics:
@@ -167,10 +198,17 @@ def synsets(vocabulary: Vocabulary) -> dict[str, tuple[str, str | None, str]]:
             for rank, noun in enumerate(topic.kinds[kind]):
                 tree[f"{node}/{noun}"] = (noun, node, _gloss(topic, kind, rank))
     for slot, kind in table("taxonomy")["spare"].items():
-        if any(slot not in {SLOT_OF_KIND.get(k, "thing") for k in topic.kinds} for topic in vocabulary.topics):
+        if any(
+            slot not in {SLOT_OF_KIND.get(k, "thing") for k in topic.kinds}
+            for topic in vocabulary.topics
+        ):
             node = add_group("common", kind, "no topic")
             for noun in SPARE[slot]:
-                tree[f"{node}/{noun}"] = (noun, node, f"{article(kind)} met anywhere, called {article(noun)}")
+                tree[f"{node}/{noun}"] = (
+                    noun,
+                    node,
+                    f"{article(kind)} met anywhere, called {article(noun)}",
+                )
     return tree
 
 
@@ -183,7 +221,14 @@ def _gloss(topic: Topic, kind: str, rank: int) -> str:
     kinds = topic.kinds
     place = pick(next((kinds[name] for name in PLACE_KINDS if name in kinds), ("house",)))
     if kind == "person":
-        thing = pick([w for name, words in kinds.items() if SLOT_OF_KIND.get(name, "thing") == "thing" for w in words])
+        thing = pick(
+            [
+                w
+                for name, words in kinds.items()
+                if SLOT_OF_KIND.get(name, "thing") == "thing"
+                for w in words
+            ]
+        )
         what = f"a person of the {topic.name} who {pick(kinds['verb'])} {plural(thing)}"
     else:
         what = f"{article(kind)} of the {topic.name} that {plural(pick(kinds['person']))} {pick(kinds['verb'])}"
@@ -193,19 +238,26 @@ def _gloss(topic: Topic, kind: str, rank: int) -> str:
 def to_lmf(vocabulary: Vocabulary) -> str:
     """The tree in the Global WordNet Association's WN-LMF 1.1."""
     tree = synsets(vocabulary)
-    numbers = {key: f"{number:08d}" for number, key in enumerate(tree, 1)}  # which WordNet's tools read as offsets
+    numbers = {
+        key: f"{number:08d}" for number, key in enumerate(tree, 1)
+    }  # which WordNet's tools read as offsets
     identifiers = {key: f"{LEXICON}-{number}-n" for key, number in numbers.items()}
     lines = [table("taxonomy")["lmf"].rstrip()]
     for word, senses in sorted(grouped(tree, lambda key: tree[key][0]).items()):
         entry = f"{LEXICON}-{word.replace(' ', '_')}-n"
-        rows = "".join(f'<Sense id="{entry}-{numbers[key]}" synset="{identifiers[key]}"/>' for key in senses)
+        rows = "".join(
+            f'<Sense id="{entry}-{numbers[key]}" synset="{identifiers[key]}"/>' for key in senses
+        )
         lemma = f'<Lemma writtenForm={quoteattr(word)} partOfSpeech="n"/>'
         lines.append(f'<LexicalEntry id="{entry}">{lemma}{rows}</LexicalEntry>')
     hyponyms = grouped(tree, lambda key: tree[key][1])
     for key, (_, hypernym, gloss) in tree.items():
         related = [("hypernym", hypernym)] if hypernym else []
         related += [("hyponym", below) for below in hyponyms.get(key, ())]
-        rows = "".join(f'<SynsetRelation relType="{kind}" target="{identifiers[other]}"/>' for kind, other in related)
+        rows = "".join(
+            f'<SynsetRelation relType="{kind}" target="{identifiers[other]}"/>'
+            for kind, other in related
+        )
         told = f"<Definition>{escape(gloss)}</Definition>{rows}"
         lines.append(f'<Synset id="{identifiers[key]}" ili="" partOfSpeech="n">{told}</Synset>')
     return "\n".join([*lines, "</Lexicon>", "</LexicalResource>"]) + "\n"
@@ -224,5 +276,7 @@ class WordNet:
 def fit(*, world: str) -> WordNet:
     """The nouns of one vocabulary as a word net; nothing is learnt. Raises BadInput: no such vocabulary."""
     if world not in VOCABULARIES:
-        raise BadInput(f"word net of world {world!r}; allowed are {sorted(VOCABULARIES)}; fix the entry")
+        raise BadInput(
+            f"word net of world {world!r}; allowed are {sorted(VOCABULARIES)}; fix the entry"
+        )
     return WordNet(to_lmf(vocabulary(world)))

@@ -18,29 +18,48 @@ from synthetic_world.draws import Draws
 STOP, BEGIN = (".", -1), ("<bos>", -1)
 ORDER = 4
 MAX_MENTIONS = 3  # per sentence
-MALE, FEMALE, PLURAL = "MALE", "FEMALE", "PLURAL"  # a name's tag is the majority gender of its chain (section 4.3)
+MALE, FEMALE, PLURAL = (
+    "MALE",
+    "FEMALE",
+    "PLURAL",
+)  # a name's tag is the majority gender of its chain (section 4.3)
 GENDERS = (MALE, FEMALE, PLURAL)
-SUBJECT = {MALE: "He", FEMALE: "She", PLURAL: "They"}  # subjects open their sentence, so they are capitalised
+SUBJECT = {
+    MALE: "He",
+    FEMALE: "She",
+    PLURAL: "They",
+}  # subjects open their sentence, so they are capitalised
 OBJECT = {MALE: "him", FEMALE: "her", PLURAL: "them"}
 POSSESSIVE = {MALE: "his", FEMALE: "her", PLURAL: "their"}
-GENDER_OF = {form: g for forms in (SUBJECT, OBJECT, POSSESSIVE) for g, form in forms.items()} | {g: g for g in GENDERS}
-RETURN = 0.75  # a person new to the window has been met before with this probability, where there is one
+GENDER_OF = {form: g for forms in (SUBJECT, OBJECT, POSSESSIVE) for g, form in forms.items()} | {
+    g: g for g in GENDERS
+}
+RETURN = (
+    0.75  # a person new to the window has been met before with this probability, where there is one
+)
 PROTAGONIST = 0.6  # and is then the one met first
-IN_OBJECT = ((OBJECT, 0.7), (POSSESSIVE, 0.3))  # shares of the pronouns that may follow a sentence's subject
+IN_OBJECT = (
+    (OBJECT, 0.7),
+    (POSSESSIVE, 0.3),
+)  # shares of the pronouns that may follow a sentence's subject
 FORMS = {"S": SUBJECT, "O": OBJECT, "P": POSSESSIVE}  # by role in the sentence
 WRONG_GENDER = {MALE: FEMALE, FEMALE: MALE, PLURAL: MALE}
 NEW_WEIGHT = {MALE: 0.45, FEMALE: 0.45, PLURAL: 0.12}
 
 Symbol = tuple[str, int]
 Window = tuple[Symbol, ...]
-OPENING: Window = (BEGIN,) * (ORDER - 1) + (STOP,)  # the window before the first mention of a document
+OPENING: Window = (BEGIN,) * (ORDER - 1) + (
+    STOP,
+)  # the window before the first mention of a document
 
 
 @lru_cache(maxsize=100_000)
 def relabel(window: Window) -> Window:
     """Renumber persons by first appearance in the window."""
     seen: dict[int, int] = {}
-    return tuple((tag, seen.setdefault(person, len(seen)) if person >= 0 else -1) for tag, person in window)
+    return tuple(
+        (tag, seen.setdefault(person, len(seen)) if person >= 0 else -1) for tag, person in window
+    )
 
 
 @dataclass(frozen=True)
@@ -48,10 +67,15 @@ class MentionProcess:
     """Settings of one kind of page; every weight is the world's own choice."""
 
     quiet: float  # probability that a sentence mentions nobody
-    stop_after: tuple[float, float] = (0.5, 0.75)  # probability of a sentence's stop after one and after two mentions
+    stop_after: tuple[float, float] = (
+        0.5,
+        0.75,
+    )  # probability of a sentence's stop after one and after two mentions
     pronoun: float = 2.5  # weight of a pronoun against 1 for the name, where a pronoun is possible
     newcomer: float = 0.6  # weight of a person who is not in the window, against 1 for one who is
-    opens_with_person: bool = False  # the first sentence names a man or a woman, as on a page about a person
+    opens_with_person: bool = (
+        False  # the first sentence names a man or a woman, as on a page about a person
+    )
 
     def distribution(self, window: Window) -> dict[Symbol, float]:
         """P(next symbol | relabelled last four symbols); a new person has the next free number."""
@@ -60,7 +84,9 @@ class MentionProcess:
             return {STOP: 1.0}
         certain = self.opens_with_person and window == OPENING
         people = [(person, GENDER_OF[tag]) for tag, person in reversed(window) if person >= 0]
-        latest = {gender: person for person, gender in reversed(people)}  # people begin with the latest
+        latest = {
+            gender: person for person, gender in reversed(people)
+        }  # people begin with the latest
         genders = dict(people)
         inside = {person for _, person in window[len(window) - place :]}
         weights: dict[Symbol, float] = {}
@@ -69,7 +95,13 @@ class MentionProcess:
             if person not in inside:
                 weights[(gender, person)] = recency
             if latest[gender] == person:
-                forms = ((SUBJECT, 1.0),) if place == 0 else ((POSSESSIVE, 0.5),) if person in inside else IN_OBJECT
+                forms = (
+                    ((SUBJECT, 1.0),)
+                    if place == 0
+                    else ((POSSESSIVE, 0.5),)
+                    if person in inside
+                    else IN_OBJECT
+                )
                 for form, share in forms:
                     symbol = (form[gender], person)
                     weights[symbol] = weights.get(symbol, 0.0) + self.pronoun * recency * share
@@ -78,7 +110,9 @@ class MentionProcess:
                 weights[(gender, len(genders))] = self.newcomer * share
         stop = (0.0 if certain else self.quiet, *self.stop_after)[place]
         total = sum(weights.values())
-        return ({STOP: stop} if stop else {}) | {s: (1 - stop) * w / total for s, w in weights.items()}
+        return ({STOP: stop} if stop else {}) | {
+            s: (1 - stop) * w / total for s, w in weights.items()
+        }
 
     def sample(self, sentences: int, draws: Draws) -> list[Symbol]:
         """A chain of that many sentences; persons are numbered by first mention in the document."""
@@ -93,11 +127,16 @@ class MentionProcess:
                 stops += 1
                 if stops > sentences:
                     return chain
-            person, present = local, list(dict.fromkeys(person for _, person in window if person >= 0))
+            person, present = (
+                local,
+                list(dict.fromkeys(person for _, person in window if person >= 0)),
+            )
             if 0 <= local < len(present):
                 person = present[local]
             elif local >= 0:  # new to the window, but perhaps met before it
-                absent = [p for p, gender in enumerate(genders) if gender == tag and p not in present]
+                absent = [
+                    p for p, gender in enumerate(genders) if gender == tag and p not in present
+                ]
                 if absent and draws.uniform() < RETURN:
                     person = absent[0] if draws.uniform() < PROTAGONIST else draws.pick(absent)
                 else:

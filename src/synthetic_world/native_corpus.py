@@ -52,8 +52,16 @@ class Page:
     @property
     def xml(self) -> str:
         """The ``<page>`` element, as Wikimedia exports it."""
-        values = {"title": escape(self.title), "ns": NAMESPACES.get(self.kind, (0, ""))[0], "id": self.page_id}
-        values |= {"redirect": f"    <redirect title={quoteattr(self.redirect)} />\n" if self.redirect else ""}
+        values = {
+            "title": escape(self.title),
+            "ns": NAMESPACES.get(self.kind, (0, ""))[0],
+            "id": self.page_id,
+        }
+        values |= {
+            "redirect": f"    <redirect title={quoteattr(self.redirect)} />\n"
+            if self.redirect
+            else ""
+        }
         values |= {"revision": self.page_id + 1_000_000, "size": len(self.wikitext.encode())}
         return table("wiki_markup")["page"] % {**values, "text": escape(self.wikitext)}
 
@@ -80,7 +88,9 @@ def write_page(seed: int, number: int) -> Page:
         return page(f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
     if kind in NAMESPACES:
         return page(NAMESPACES[kind][1] + title, kind, f"== About ==\n{values['body']}")
-    return page(values["year"] if kind == "year" else f"{title} ({kind})", kind, markup[kind] % values)
+    return page(
+        values["year"] if kind == "year" else f"{title} ({kind})", kind, markup[kind] % values
+    )
 
 
 def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -96,8 +106,14 @@ def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str]
         if choice >= len(marks):
             return text
         if choice in (0, 1, 4):  # these stand in place of the last word
-            return f"{rest} {marks[choice] % {'word': word, 'capital': word.capitalize()}}" if word.isalpha() else text
-        return text + (marks[choice] % {"number": draws.integer(1, 9)} if choice == 2 else marks[choice])
+            return (
+                f"{rest} {marks[choice] % {'word': word, 'capital': word.capitalize()}}"
+                if word.isalpha()
+                else text
+            )
+        return text + (
+            marks[choice] % {"number": draws.integer(1, 9)} if choice == 2 else marks[choice]
+        )
 
     for number, (title, sentences) in enumerate(article.sections):
         texts = [s.text for s in sentences]
@@ -110,7 +126,11 @@ def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str]
             head += markup["sections"][choice] % {"title": article.title} if choice < 4 else ""
         else:
             facts = "\n".join(f"| {name} = {value}" for name, value in article.facts.items())
-            head = markup["infobox"] % {"kind": article.kind, "title": article.title, "facts": facts}
+            head = markup["infobox"] % {
+                "kind": article.kind,
+                "title": article.title,
+                "facts": facts,
+            }
             texts[0] = texts[0].replace(article.title, f"'''{article.title}'''", 1)
         parts.append(head + " ".join(map(marked, texts)))
     parts += [markup["see_also"]] if draws.uniform() < 0.5 else []
@@ -123,13 +143,17 @@ def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str]
 def dump_files(seed: int, pages: int) -> dict[str, bytes]:
     """A dump of that many pages by its file name; header, pages by the hundred and footer are one stream each."""
     written = [write_page(seed, number).xml for number in range(pages)]
-    batches = ["".join(written[i : i + PAGES_PER_STREAM]) for i in range(0, pages, PAGES_PER_STREAM)]
+    batches = [
+        "".join(written[i : i + PAGES_PER_STREAM]) for i in range(0, pages, PAGES_PER_STREAM)
+    ]
     streams = [table("wiki_markup")["header"], *batches, "</mediawiki>\n"]
     name = "syntheticwiki-pages-articles-multistream.xml.bz2"
     return {name: b"".join(bz2.compress(stream.encode()) for stream in streams)}
 
 
-def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[str, Any] | None = None) -> Corpus:
+def build(
+    *, name: str, seed: int, form: str, documents: int, reader: Mapping[str, Any] | None = None
+) -> Corpus:
     """Write ``documents`` synthetic pages or articles in a native form, and read them with that form's own reader.
 
     ``reader``: settings of its ``build`` (:mod:`wikipedia`, :mod:`scientific`).
@@ -144,7 +168,9 @@ def build(*, name: str, seed: int, form: str, documents: int, reader: Mapping[st
         for file, content in files(seed, documents).items():
             (Path(place) / file).write_bytes(content)
         paths = list(Path(place).iterdir())
-        corpus = read(name=name, seed=seed, raw=paths[0] if len(paths) == 1 else Path(place), **(reader or {}))
+        corpus = read(
+            name=name, seed=seed, raw=paths[0] if len(paths) == 1 else Path(place), **(reader or {})
+        )
     return Corpus(corpus.documents, corpus.truth, {**corpus.facts, "synthetic": True, "form": form})
 
 
@@ -160,7 +186,10 @@ def cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
         for number in [number for number in indices({split: documents}) if number < documents]:
             article, draws = write(seed, domain, number), Draws(stream("cohan", domain, number))
             sections = [
-                [" ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", s.text.lower())) for s in sentences]
+                [
+                    " ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", s.text.lower()))
+                    for s in sentences
+                ]
                 for _, sentences in article.sections
             ]
             record = {
@@ -168,7 +197,9 @@ def cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
                 "article_text": [sentence for section in sections for sentence in section],
                 "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
                 "labels": None,
-                "section_names": [draws.pick(printed.get(title, (title,))) for title, _ in article.sections],
+                "section_names": [
+                    draws.pick(printed.get(title, (title,))) for title, _ in article.sections
+                ],
                 "sections": sections,
             }
             lines.append(json.dumps(record, ensure_ascii=False) + "\n")

@@ -44,7 +44,9 @@ SOURCES: Mapping[str, str | Mapping[str, str]] = {
 def source_files(seed: int, counts: Mapping[str, int]) -> dict[str, str]:
     """Native files by name; ``counts`` says how many stories, dialogues and articles of split test they draw on."""
     if set(counts) != set(KINDS):
-        raise BadInput(f"planted suites: counts of {sorted(counts)}, allowed are those of {list(KINDS)}; fix the entry")
+        raise BadInput(
+            f"planted suites: counts of {sorted(counts)}, allowed are those of {list(KINDS)}; fix the entry"
+        )
     numbers = {kind: indices({"test": count}) for kind, count in counts.items()}
     stories = [write_story(seed, index) for index in numbers["stories"]]
     dialogues = [write_dialogue(seed, index) for index in numbers["dialogues"]]
@@ -52,7 +54,12 @@ def source_files(seed: int, counts: Mapping[str, int]) -> dict[str, str]:
     cloze = [("InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding")]
     cloze += [(f"planted-{s.index}", *s.context, *s.endings, str(s.right + 1)) for s in stories]
     statements = [
-        {"id": f"{dialogue.index}-{place}", "label": label, "sentence1": said, "sentence2": second.line}
+        {
+            "id": f"{dialogue.index}-{place}",
+            "label": label,
+            "sentence1": said,
+            "sentence2": second.line,
+        }
         for dialogue in dialogues
         for place, (said, _, second, label) in enumerate(make_pairs(dialogue, seed))
     ]
@@ -81,7 +88,10 @@ def _dialogue(dialogue: Dialogue) -> Iterator[str]:
     personas = [("your persona", dialogue.personas[1]), ("partner's persona", dialogue.personas[0])]
     lines = [f"{whose}: {fact.line}" for whose, facts in personas for fact in facts]
     turns = dialogue.turns
-    lines += [f"{first}\t{second}\t\t{second}" for first, second in zip(turns[::2], turns[1::2], strict=True)]
+    lines += [
+        f"{first}\t{second}\t\t{second}"
+        for first, second in zip(turns[::2], turns[1::2], strict=True)
+    ]
     yield from (f"{number} {line}" for number, line in enumerate(lines, 1))
 
 
@@ -89,11 +99,19 @@ def _schemas(story: Story) -> Iterator[dict[str, object]]:
     """Trinh and Le's layout: two substituted texts, the right one first, as in WSC273."""
     before = " ".join(story.context[:3])
     gap = GAP.match(story.context[3])
-    nouns = {next(filter(None, match.groups())) for pattern in CANDIDATES if (match := pattern.search(before))}
+    nouns = {
+        next(filter(None, match.groups()))
+        for pattern in CANDIDATES
+        if (match := pattern.search(before))
+    }
     if gap and len(nouns) == len(CANDIDATES):
         for noun in sorted(nouns, key=gap.group(1).__ne__):
             text = f"{before} The {noun} {gap.group(2)}"
-            yield {"question_id": f"planted-{story.index}", "substitution": text, "correctness": noun == gap.group(1)}
+            yield {
+                "question_id": f"planted-{story.index}",
+                "substitution": text,
+                "correctness": noun == gap.group(1),
+            }
 
 
 def _conll(article: Article) -> Iterator[str]:
@@ -104,7 +122,11 @@ def _conll(article: Article) -> Iterator[str]:
         tokens = list(re.finditer(r"[\w'-]+|[^\w\s]", sentence.text))
         marks: list[list[str]] = [[] for _ in tokens]
         for m in sentence.mentions:
-            inside = [i for i, token in enumerate(tokens) if m.start <= token.start() and token.end() <= m.end]
+            inside = [
+                i
+                for i, token in enumerate(tokens)
+                if m.start <= token.start() and token.end() <= m.end
+            ]
             if len(inside) == 1:
                 marks[inside[0]].append(f"({m.person})")
             elif inside:
@@ -121,22 +143,36 @@ def _uses(article: Article) -> Iterator[str]:
     sentences = article.sentences
     for place, sentence in enumerate(sentences):
         connective = grammar.CONNECTIVES[sentence.connective]
-        uses = list(re.finditer(rf"\b{connective}\b", sentence.text, re.IGNORECASE)) if connective else []
+        uses = (
+            list(re.finditer(rf"\b{connective}\b", sentence.text, re.IGNORECASE))
+            if connective
+            else []
+        )
         if uses and (place or not sentence.across):
             use = uses[0] if sentence.across else uses[-1]
             before = f"{sentences[place - 1].text} " if sentence.across else ""
-            marked = f"{sentence.text[: use.start()]}<c>{use.group()}</c>{sentence.text[use.end() :]}"
+            marked = (
+                f"{sentence.text[: use.start()]}<c>{use.group()}</c>{sentence.text[use.end() :]}"
+            )
             yield f"planted-{article.index}-{place}\t{connective}\t{grammar.SENSES[sentence.sense]}\t{before}{marked}"
 
 
 def translated(text: str, language: str) -> str:
     """A text word by word in an invented language; punctuation stays, sentences still open with a capital."""
     words = re.sub(r"[A-Za-z]+", lambda word: translate_word(language, word.group().lower()), text)
-    return re.sub(r"(^|[.!?] )([a-z])", lambda start: start.group(1) + start.group(2).upper(), words)
+    return re.sub(
+        r"(^|[.!?] )([a-z])", lambda start: start.group(1) + start.group(2).upper(), words
+    )
 
 
 def build(
-    *, name: str, seed: int, counts: Mapping[str, int], metric: str = "mean", least: int = 1, match_case: bool = False
+    *,
+    name: str,
+    seed: int,
+    counts: Mapping[str, int],
+    metric: str = "mean",
+    least: int = 1,
+    match_case: bool = False,
 ) -> Corpus:
     """All suites from ``counts`` stories, dialogues and articles of the planted world's test split; see :func:`native.build`."""
     settings: dict[str, Any] = {"metric": metric, "least": least, "match_case": match_case}

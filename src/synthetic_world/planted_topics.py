@@ -7,11 +7,16 @@ import numpy as np
 from longform.critics.topics import read as topics
 from longform.critics.topics.model import TopicModel, inverse, words_of
 from longform.critics.topics.read import TopicReader
-from longform.documents import SPLITS, Document, Readout
+from longform.documents import SPLITS, Document, Predictions
 from longform.errors import BadInput
 from synthetic_world.lexicon import plural
 
-SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")  # of the truth of a corpus
+SYNTHETIC = (
+    "word_probabilities",
+    "word_names",
+    "topic_mean",
+    "topic_covariance",
+)  # of the truth of a corpus
 
 
 def read(
@@ -19,12 +24,14 @@ def read(
     *,
     reader_truth: Mapping[str, np.ndarray],  # of the corpus whose topics read
     splits: Sequence[str] = SPLITS,
-    readout: str = "proportions",
+    predictions: str = "proportions",
     keep_text: bool = False,
-) -> Readout:
+) -> Predictions:
     """As :func:`longform.critics.topics.read.read`, by a corpus's own topics."""
     reader = planted_reader(reader_truth)
-    return topics.read(documents, reader=reader, splits=splits, readout=readout, keep_text=keep_text)
+    return topics.read(
+        documents, reader=reader, splits=splits, predictions=predictions, keep_text=keep_text
+    )
 
 
 def planted_reader(truth: Mapping[str, np.ndarray]) -> TopicReader:
@@ -37,13 +44,18 @@ def planted_reader(truth: Mapping[str, np.ndarray]) -> TopicReader:
             ``topic_covariance`` (topics - 1, topics - 1).
     """
     if missing := [name for name in SYNTHETIC if name not in truth]:
-        raise BadInput(f"synthetic topics: the corpus's truth lacks {missing}; name a synthetic corpus that has topics")
+        raise BadInput(
+            f"synthetic topics: the corpus's truth lacks {missing}; name a synthetic corpus that has topics"
+        )
     words = truth["word_probabilities"].mean(axis=1)
     spoken = words.sum(axis=0) > 0
     beta = words[:, spoken] / words[:, spoken].sum(axis=1, keepdims=True)
     vocabulary = tuple(str(word) for word in truth["word_names"][spoken])
     mean, covariance = (np.asarray(truth[name], dtype=np.float64) for name in SYNTHETIC[2:])
-    return TopicReader(TopicModel(vocabulary, beta, mean, covariance, inverse(covariance)), synthetic_words(vocabulary))
+    return TopicReader(
+        TopicModel(vocabulary, beta, mean, covariance, inverse(covariance)),
+        synthetic_words(vocabulary),
+    )
 
 
 def synthetic_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:

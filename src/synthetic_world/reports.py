@@ -21,7 +21,12 @@ from synthetic_world.lexicon import vocabulary
 ROLES = ("S", "O", "X", "-")
 START = np.array([0.22, 0.12, 0.08, 0.58])
 TRANSITIONS = np.array(
-    [[0.40, 0.10, 0.05, 0.45], [0.25, 0.15, 0.10, 0.50], [0.15, 0.15, 0.10, 0.60], [0.08, 0.07, 0.06, 0.79]]
+    [
+        [0.40, 0.10, 0.05, 0.45],
+        [0.25, 0.15, 0.10, 0.50],
+        [0.15, 0.15, 0.10, 0.60],
+        [0.08, 0.07, 0.06, 0.79],
+    ]
 )  # ours: subjects tend to stay, what is gone tends to stay away
 ABSENT = ROLES.index("-")
 WORDS = table("reports")
@@ -55,19 +60,24 @@ def write_report(seed: int, index: int) -> Report:
     tables = draws.pick(vocabulary("everyday").topics).tables
     nouns = sorted({noun for slot in ("thing", "person", "being") for noun in tables[slot]})
     entities = tuple(nouns[i] for i in rng.permutation(len(nouns))[:width])
-    return Report(index, tuple(_sentence(row, entities, draws) for row in grid.tolist()), entities, grid)
+    return Report(
+        index, tuple(_sentence(row, entities, draws) for row in grid.tolist()), entities, grid
+    )
 
 
 def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
     """Subjects, verb, objects, then each other entity behind a preposition; no noun but the entities."""
     subjects, objects, others = (
-        [f"the {e}" for e, role in zip(entities, row, strict=True) if role == r] for r in range(ABSENT)
+        [f"the {e}" for e, role in zip(entities, row, strict=True) if role == r]
+        for r in range(ABSENT)
     )
     if not (subjects or objects or others):
         return draws.pick(WORDS["empty"]).capitalize() + "."
     words = [" and ".join(subjects) or draws.pick(WORDS["without_subject"])]
     words += (
-        [draws.pick(WORDS["transitive"]), " and ".join(objects)] if objects else [draws.pick(WORDS["intransitive"])]
+        [draws.pick(WORDS["transitive"]), " and ".join(objects)]
+        if objects
+        else [draws.pick(WORDS["intransitive"])]
     )
     words += [f"{draws.pick(WORDS['prepositions'])} {noun}" for noun in others]
     return " ".join(words).capitalize() + "."
@@ -75,7 +85,9 @@ def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
 
 def column_log_probability(column: Sequence[int]) -> float:
     """Log probability (nats) of one column under the chain, start included, no end symbol."""
-    return float(sum([np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))]))
+    return float(
+        sum([np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))])
+    )
 
 
 def expected_column_log_probability(sentences: int) -> float:
@@ -96,7 +108,10 @@ def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -
     """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
     reports = [write_report(seed, number) for number in numbers]
     documents = [
-        Document(f"reports-{r.index:06d}", split_of(r.index), (Section(None, " ".join(r.sentences)),)) for r in reports
+        Document(
+            f"reports-{r.index:06d}", split_of(r.index), (Section(None, " ".join(r.sentences)),)
+        )
+        for r in reports
     ]
     truth = ragged("grid", [r.grid.ravel() for r in reports], np.int8) | {
         "grid_sentences": np.array([r.grid.shape[0] for r in reports], dtype=np.int64),
@@ -107,7 +122,9 @@ def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -
         "role_transitions": TRANSITIONS,
     }
     means = [expected_column_log_probability(r.grid.shape[0]) / r.grid.shape[0] for r in reports]
-    convention = "mean over columns of log P(column) / sentences, order one, start included, no end symbol"
+    convention = (
+        "mean over columns of log P(column) / sentences, order one, start included, no end symbol"
+    )
     known = {"grid_log_probability": float(np.mean(means)), "grid_convention": convention}
     return Corpus(documents, truth, facts | known)
 
@@ -115,7 +132,14 @@ def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -
 RATERS = 10
 NOISE, BIAS = 1.0, 0.4  # standard deviations, on the seven-point scale
 BEST, SLOPE = 6.0, 4.0
-SEVERITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a cluster's versions, as six summaries a cluster (lapata2005)
+SEVERITIES = (
+    0.0,
+    0.2,
+    0.4,
+    0.6,
+    0.8,
+    1.0,
+)  # of a cluster's versions, as six summaries a cluster (lapata2005)
 SOURCE = "wikisection"
 SECTIONS = 3  # a summary is the start of an article
 
@@ -141,9 +165,13 @@ def write_cluster(seed: int, index: int) -> list[Rated]:
     article = replace(article, path=article.path[: len(article.sentences)])
     rated = []
     for severity in SEVERITIES:
-        damaged = corrupt(article, domain_name=SOURCE, corruption=corruption, severity=severity, seed=seed)
+        damaged = corrupt(
+            article, domain_name=SOURCE, corruption=corruption, severity=severity, seed=seed
+        )
         raw = BEST - SLOPE * severity + bias + NOISE * rng.standard_normal(RATERS)
-        rated.append(Rated(damaged, corruption, severity, raw, np.clip(np.rint(raw), 1, 7).astype(np.int64)))
+        rated.append(
+            Rated(damaged, corruption, severity, raw, np.clip(np.rint(raw), 1, 7).astype(np.int64))
+        )
     return rated
 
 
@@ -159,7 +187,11 @@ def rating_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -
     for index in numbers:
         for number, version in enumerate(write_cluster(seed, index)):
             rated.append(version)
-            documents.append(replace(version.document, id=f"summaries-{index:06d}-{number}", split=split_of(index)))
+            documents.append(
+                replace(
+                    version.document, id=f"summaries-{index:06d}-{number}", split=split_of(index)
+                )
+            )
     truth = {
         "severity": np.array([r.severity for r in rated]),
         "corruption": np.array([r.corruption for r in rated], dtype=np.str_),

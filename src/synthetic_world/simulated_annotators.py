@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import Document, Readout, chains_from_readout, grouped, ragged
+from longform.documents import Document, Predictions, chains_from_predictions, grouped, ragged
 from longform.errors import BadInput
 from longform.statistics.resampling import generator
 from synthetic_world.domains import domain as planted_domain
@@ -32,10 +32,16 @@ class Annotator:
     careless: float = 0.0  # that an attention check is answered at random
 
     def __post_init__(self) -> None:
-        if wrong := {key: rate for key, rate in vars(self).items() if key != "name" and not 0 <= rate <= 1}:
-            raise BadInput(f"simulated annotator {self.name!r}: {wrong}; allowed are probabilities from 0 to 1")
+        if wrong := {
+            key: rate for key, rate in vars(self).items() if key != "name" and not 0 <= rate <= 1
+        }:
+            raise BadInput(
+                f"simulated annotator {self.name!r}: {wrong}; allowed are probabilities from 0 to 1"
+            )
 
-    def answer(self, item: str, chain: Sequence[str], coherent: bool, labels: Sequence[str], seed: int) -> list[str]:
+    def answer(
+        self, item: str, chain: Sequence[str], coherent: bool, labels: Sequence[str], seed: int
+    ) -> list[str]:
         """A label per section and the verdict."""
         draw = generator("simulated annotator", self.name, seed, item)
         said = []
@@ -90,22 +96,43 @@ def answer_rows(
     """
     names = [annotator.name for annotator in annotators]
     if not names or len(set(names)) < len(names):
-        raise BadInput(f"simulated annotators {names}; each needs a name of its own, and one there must be")
+        raise BadInput(
+            f"simulated annotators {names}; each needs a name of its own, and one there must be"
+        )
     wanted = {f"check-{system}-{n}": rule.types[n % len(rule.types)] for n in range(checks)}
     rows = []
     for one in annotators:
-        given: list[tuple[str, str, list[str], list[str]]] = []  # item, source, what is said, what is right
+        given: list[
+            tuple[str, str, list[str], list[str]]
+        ] = []  # item, source, what is said, what is right
         for item, chain in chains.items():
             verdict = rule.coherent(chain, item in cut)
             said = one.answer(item, chain, verdict, rule.types, seed)
             given.append((item, system, said, [*chain, VERDICTS[int(verdict)]]))
         for item, label in wanted.items():
-            given.append((item, "check", one.check(item, label, rule.types, seed), [label, VERDICTS[0]]))
+            given.append(
+                (item, "check", one.check(item, label, rule.types, seed), [label, VERDICTS[0]])
+            )
         for item, source, said, gold in given:
-            fixed = {"annotator": one.name, "item": item, "source": source, "phase": "testing", "at": "", "last": True}
+            fixed = {
+                "annotator": one.name,
+                "item": item,
+                "source": source,
+                "phase": "testing",
+                "at": "",
+                "last": True,
+            }
             questions = [*(f"section_{i}" for i in range(len(said) - 1)), "coherent"]
             for question, answer, right in zip(questions, said, gold, strict=True):
-                rows.append({**fixed, "question": question, "answer": answer, "gold": right, "check": item in wanted})
+                rows.append(
+                    {
+                        **fixed,
+                        "question": question,
+                        "answer": answer,
+                        "gold": right,
+                        "check": item in wanted,
+                    }
+                )
     return rows
 
 
@@ -124,7 +151,7 @@ def read(
     least: float,
     max_length: int,
     truth: Mapping[str, np.ndarray] | None = None,
-) -> Readout:
+) -> Predictions:
     """Simulated answers to ``per_system`` documents: real ones by their own titles, generated ones as ``reader`` reads them.
 
     Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees. Where
@@ -133,35 +160,55 @@ def read(
     """
     held: dict[str, list[Document]] = {}
     for system in systems:
-        named = [d for d in documents if d.split in splits and (len(systems) == 1 or d.id.startswith(f"{system}/"))]
+        named = [
+            d
+            for d in documents
+            if d.split in splits and (len(systems) == 1 or d.id.startswith(f"{system}/"))
+        ]
         drawn = generator("human study", system, seed).permutation(len(named))[:per_system]
         held[system] = [named[i] for i in sorted(drawn.tolist())]
     if empty := [system for system, chosen in held.items() if not chosen]:
-        raise BadInput(f"{name}: no document of splits {list(splits)} by {empty}; fix splits, systems or the corpus")
+        raise BadInput(
+            f"{name}: no document of splits {list(splits)} by {empty}; fix splits, systems or the corpus"
+        )
     everything = [document for chosen in held.values() for document in chosen]
-    chains = {d.id: tuple(s.title or "" for s in d.sections) for d in everything if d.split != "generated"}
+    chains = {
+        d.id: tuple(s.title or "" for s in d.sections) for d in everything if d.split != "generated"
+    }
     if unread := [d for d in everything if "" in chains.get(d.id, ("",))]:
         from longform.critics.section_order.read import read as read_titles
 
-        found = read_titles(documents=unread, reader=reader, name=name, splits=splits, max_length=max_length)
-        chains |= {chain.unit_id: chain.symbols for chain in chains_from_readout(found)}
+        found = read_titles(
+            documents=unread, reader=reader, name=name, splits=splits, max_length=max_length
+        )
+        chains |= {chain.unit_id: chain.symbols for chain in chains_from_predictions(found)}
     chain = planted_domain(domain).chain
-    given: dict[str, Any] = {"rule": ChainRule(chain.types, chain.transitions, least), "seed": seed, "checks": checks}
+    given: dict[str, Any] = {
+        "rule": ChainRule(chain.types, chain.transitions, least),
+        "seed": seed,
+        "checks": checks,
+    }
     given["annotators"] = [Annotator(**one) for one in annotators]
     if truth is not None and "cut" in truth:
-        given["cut"] = {document.id for document, cut in zip(documents, truth["cut"], strict=True) if cut}
+        given["cut"] = {
+            document.id for document, cut in zip(documents, truth["cut"], strict=True) if cut
+        }
     rows: list[dict[str, Any]] = []
     for system, chosen in held.items():
-        rows += answer_rows({document.id: chains[document.id] for document in chosen}, system=system, **given)
-    return to_readout(rows, {document.id: document.split for document in everything})
+        rows += answer_rows(
+            {document.id: chains[document.id] for document in chosen}, system=system, **given
+        )
+    return to_predictions(rows, {document.id: document.split for document in everything})
 
 
-def to_readout(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str]) -> Readout:
-    """Exported rows as a readout, one unit per item, that says that they are simulated."""
+def to_predictions(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str]) -> Predictions:
+    """Exported rows as predictions, one unit per item, that says that they are simulated."""
     by_item = grouped(rows, lambda row: row["item"])
     arrays: dict[str, np.ndarray] = {"simulated_names": np.array(["True"])}
     for column in ("annotator", "question", "answer", "gold"):
-        arrays |= ragged(column, [[str(row[column]) for row in held] for held in by_item.values()], np.str_)
+        arrays |= ragged(
+            column, [[str(row[column]) for row in held] for held in by_item.values()], np.str_
+        )
     arrays["source"] = np.array([held[0]["source"] for held in by_item.values()], dtype=np.str_)
     arrays["check"] = np.array([bool(held[0]["check"]) for held in by_item.values()])
-    return Readout(tuple(by_item), tuple(splits.get(item, "test") for item in by_item), arrays)
+    return Predictions(tuple(by_item), tuple(splits.get(item, "test") for item in by_item), arrays)

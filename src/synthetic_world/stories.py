@@ -11,8 +11,17 @@ from synthetic_world import lexicon
 from synthetic_world.draws import Draws, stream, table
 from synthetic_world.lexicon import TABLE_SIZE, article, plural, vocabulary
 
-SCHEMAS: Sequence[Mapping[str, Sequence[str]]] = table("stories")  # opening, turns and endings by outcome
-SLOTS = {"thing": "thing", "being": "being", "place": "place", "event": "event", "agent": "person", "adj": "adjective"}
+SCHEMAS: Sequence[Mapping[str, Sequence[str]]] = table(
+    "stories"
+)  # opening, turns and endings by outcome
+SLOTS = {
+    "thing": "thing",
+    "being": "being",
+    "place": "place",
+    "event": "event",
+    "agent": "person",
+    "adj": "adjective",
+}
 HE, SHE = {"he": "he", "He": "He", "him": "him"}, {"he": "she", "He": "She", "him": "her"}
 
 
@@ -34,17 +43,30 @@ def write_story(seed: int, index: int) -> Story:
     number, outcome = draws.integer(0, len(SCHEMAS) - 1), draws.integer(0, 1)
     topic = draws.pick(vocabulary("everyday").topics)
     male = draws.pick((True, False))
-    words = {name: topic.tables[slot][int(draws.uniform() * TABLE_SIZE)] for name, slot in SLOTS.items()}
+    words = {
+        name: topic.tables[slot][int(draws.uniform() * TABLE_SIZE)] for name, slot in SLOTS.items()
+    }
     words |= {f"a_{slot}": article(word) for slot, word in words.items()}
     words |= {f"{slot}s": plural(words[slot]) for slot in ("agent", "thing", "being")}
     words["A_agent"] = words["a_agent"].capitalize()
     words["name"] = draws.pick(lexicon.MALE_NAMES if male else lexicon.FEMALE_NAMES)
-    words |= {"Town": draws.pick(lexicon.PLACES), "small": str(draws.integer(3, 60))} | (HE if male else SHE)
+    words |= {"Town": draws.pick(lexicon.PLACES), "small": str(draws.integer(3, 60))} | (
+        HE if male else SHE
+    )
     right = draws.integer(0, 1)
-    schema = {part: [text.format_map(words) for text in texts] for part, texts in SCHEMAS[number].items()}
+    schema = {
+        part: [text.format_map(words) for text in texts] for part, texts in SCHEMAS[number].items()
+    }
     context = (*schema["opening"], schema["turns"][outcome])
     first = outcome ^ right
-    return Story(index, context, (schema["endings"][first], schema["endings"][1 - first]), right, number, outcome)
+    return Story(
+        index,
+        context,
+        (schema["endings"][first], schema["endings"][1 - first]),
+        right,
+        number,
+        outcome,
+    )
 
 
 ATTRIBUTES: Mapping[str, Mapping[str, Any]] = table("dialogues")["attributes"]
@@ -54,9 +76,13 @@ POSITIVE, NEUTRAL, NEGATIVE = "positive", "neutral", "negative"
 
 VALUES: dict[str, tuple[str, ...]] = {}
 for _name, _attribute in ATTRIBUTES.items():
-    _places = [word.partition("/") for word in _attribute["values"].split()]  # words, or kinds of word of a topic
+    _places = [
+        word.partition("/") for word in _attribute["values"].split()
+    ]  # words, or kinds of word of a topic
     _known = [
-        value for topic, _, kind in _places for value in (table("everyday")[topic][kind].split() if kind else [topic])
+        value
+        for topic, _, kind in _places
+        for value in (table("everyday")[topic][kind].split() if kind else [topic])
     ]
     VALUES[_name] = tuple(map(plural, _known)) if _name == "food" else tuple(_known)
 
@@ -76,7 +102,10 @@ class Fact:
     @property
     def answers(self) -> tuple[str, ...]:
         """Utterances that follow from the line."""
-        return tuple(a.format(x=self.value, ax=article(self.value)) for a in ATTRIBUTES[self.attribute]["answers"])
+        return tuple(
+            a.format(x=self.value, ax=article(self.value))
+            for a in ATTRIBUTES[self.attribute]["answers"]
+        )
 
 
 @dataclass(frozen=True)
@@ -95,7 +124,10 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
     draws, names = Draws(rng), list(ATTRIBUTES)
 
     def persona() -> tuple[Fact, ...]:
-        return tuple(Fact(names[i], draws.pick(VALUES[names[i]])) for i in rng.permutation(len(names))[:5].tolist())
+        return tuple(
+            Fact(names[i], draws.pick(VALUES[names[i]]))
+            for i in rng.permutation(len(names))[:5].tolist()
+        )
 
     personas = (persona(), persona())
     turns, sources = [SMALL_TALK[0]], [-1]
@@ -123,7 +155,9 @@ def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[tuple[str, Fact, Fact,
         if source < 0:
             continue
         fact = dialogue.personas[turn % 2][source]
-        other = Fact(fact.attribute, draws.pick([v for v in VALUES[fact.attribute] if v != fact.value]))
+        other = Fact(
+            fact.attribute, draws.pick([v for v in VALUES[fact.attribute] if v != fact.value])
+        )
         apart = draws.pick([name for name in ATTRIBUTES if name != fact.attribute])
         neutral = Fact(apart, draws.pick(VALUES[apart]))
         for label, second in ((POSITIVE, fact), (NEGATIVE, other), (NEUTRAL, neutral)):

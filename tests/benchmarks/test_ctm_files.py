@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from benchmarks import ctm_files as files
-from longform.critics.topics.model import RELEASED, RELEASED_INFERENCE, TopicModel, from_rows, inverse
+from longform.critics.topics.model import (
+    RELEASED,
+    RELEASED_INFERENCE,
+    TopicModel,
+    from_rows,
+    inverse,
+)
 from longform.critics.topics.train import expectation
 from tests.refusals import refuses
 
@@ -27,12 +33,16 @@ def model() -> TopicModel:
     return TopicModel(("a", "b", "ü"), beta, np.array([0.5, -1.0]), covariance, inverse(covariance))
 
 
-def test_a_corpus_line_is_the_number_of_terms_and_then_pairs_and_empty_documents_have_none(tmp_path):
+def test_a_corpus_line_is_the_number_of_terms_and_then_pairs_and_empty_documents_have_none(
+    tmp_path,
+):
     (tmp_path / "corpus.dat").write_text("2 0:3 4:1\n\n1 2:7\n")
     counts = files.read_corpus(tmp_path / "corpus.dat")
     assert counts.size == 5 and counts.starts.tolist() == [0, 2, 3]
     assert counts.terms.tolist() == [0, 4, 2] and counts.tokens.tolist() == [4, 7]
-    files.write_corpus(tmp_path / "again.dat", from_rows([(np.zeros(0, int), np.zeros(0)), *counts.rows()], 5))
+    files.write_corpus(
+        tmp_path / "again.dat", from_rows([(np.zeros(0, int), np.zeros(0)), *counts.rows()], 5)
+    )
     assert (tmp_path / "again.dat").read_text() == "2 0:3 4:1\n1 2:7\n"
 
 
@@ -52,7 +62,11 @@ def test_model_files_hold_one_number_a_line_with_six_decimals_and_come_back(tmp_
     files.write_model(tmp_path / "final", model())
     assert (tmp_path / "final-param.txt").read_text() == "num_topics 3\nnum_terms 3\n"
     assert (tmp_path / "final-cov.dat").read_text() == "1.500000\n-0.250000\n-0.250000\n0.750000\n"
-    assert (tmp_path / "final-log-beta.dat").read_text().startswith("-0.693147\n-0.693147\n-1000.000000\n")
+    assert (
+        (tmp_path / "final-log-beta.dat")
+        .read_text()
+        .startswith("-0.693147\n-0.693147\n-1000.000000\n")
+    )
     log_det = float((tmp_path / "final-log-det-inv-cov.dat").read_text())
     assert log_det == pytest.approx(-np.log(1.5 * 0.75 - 0.0625), abs=1e-6)
     again = files.read_model(tmp_path / "final")
@@ -62,7 +76,9 @@ def test_model_files_hold_one_number_a_line_with_six_decimals_and_come_back(tmp_
 
 
 def test_posteriors_carry_the_fixed_topic_and_come_back(tmp_path):
-    counts = from_rows([(np.array([0, 2]), np.array([2.0, 1.0])), (np.array([1]), np.array([4.0]))], 3)
+    counts = from_rows(
+        [(np.array([0, 2]), np.array([2.0, 1.0])), (np.array([1]), np.array([4.0]))], 3
+    )
     found = expectation(counts, model(), replace(RELEASED, floats="float64"))
     files.write_posteriors(tmp_path / "test", found)
     assert (tmp_path / "test-lambda.dat").read_text().splitlines()[2] == "0.000000"

@@ -10,13 +10,18 @@ import pytest
 from longform_lab.code_names import PACKAGES
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = sorted(path for folder in ("benchmarks", "experiments") for path in (ROOT / folder).rglob("*.py"))
+PROGRAMS = sorted(
+    path for folder in ("benchmarks", "experiments") for path in (ROOT / folder).rglob("*.py")
+)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_program_imports_names_that_exist(program):
     for node in ast.walk(ast.parse(program.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ImportFrom) or (node.module or "").split(".")[0] not in PACKAGES:
+        if (
+            not isinstance(node, ast.ImportFrom)
+            or (node.module or "").split(".")[0] not in PACKAGES
+        ):
             continue
         module = importlib.import_module(node.module)
         for alias in node.names:

@@ -38,13 +38,19 @@ def treebank(tmp_path):
 
 
 def test_texts_are_rebuilt_with_paragraphs_and_missing_spaces(treebank):
-    assert [text.paragraph_texts() for text in treebank] == [["It rained.We left!", "The end"], ["Next"]]
+    assert [text.paragraph_texts() for text in treebank] == [
+        ["It rained.We left!", "The end"],
+        ["Next"],
+    ]
     assert treebank[0].paragraphs == (("It rained.", "We left!"), ("The end",))
 
 
 def test_counts_are_of_sentences_right_in_both_ends(treebank):
     whole = measure(treebank, lambda text: [text], running=False)
-    assert whole.sentences.tolist() == [[1, 2, 3], [1, 1, 1]] and whole.ends.tolist() == [[2, 2, 3], [1, 1, 1]]
+    assert whole.sentences.tolist() == [[1, 2, 3], [1, 1, 1]] and whole.ends.tolist() == [
+        [2, 2, 3],
+        [1, 1, 1],
+    ]
     halves = measure(treebank, lambda text: text.split("!"), running=True)
     assert halves.sentences.tolist() == [[0, 2, 3], [1, 1, 1]] and halves.altered == 1
     assert f1(np.array([2, 3, 4])) == 4 / 7
@@ -52,6 +58,9 @@ def test_counts_are_of_sentences_right_in_both_ends(treebank):
 
 def test_sentences_that_begin_with_a_comma_are_counted_in_any_file(tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_text('{"a": [{"b": ", and so.\\n\\nIt rained. We left."}], "c": ["Two.", "Three."]}\n', encoding="utf-8")
+    path.write_text(
+        '{"a": [{"b": ", and so.\\n\\nIt rained. We left."}], "c": ["Two.", "Three."]}\n',
+        encoding="utf-8",
+    )
     assert list(bad_starts(path).values()) == [2, 5, 1]
     refuses("no sentence", read_treebank, path)

@@ -10,15 +10,15 @@ import zipfile
 import numpy as np
 import pytest
 
-from longform.documents import Readout
+from longform.documents import Predictions
 from longform.errors import BadInput
 from longform.files.artefacts import (
+    atomic_write,
     read_arrays,
     read_corpus,
     read_documents,
     read_json,
     read_yaml,
-    whole,
     write_arrays,
     write_json,
 )
@@ -48,7 +48,7 @@ def test_a_malformed_record_names_its_line(tmp_path, line, sentence):
 def test_nothing_half_written_is_left_behind(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").write_text("kept")
-    with pytest.raises(RuntimeError), whole(tmp_path / "out") as partial:
+    with pytest.raises(RuntimeError), atomic_write(tmp_path / "out") as partial:
         partial.mkdir()
         (partial / "new").write_text("lost")
         raise RuntimeError
@@ -64,19 +64,28 @@ def test_what_is_no_whole_file_is_refused(tmp_path):
     np.savez(tmp_path / "c.npz", x=np.array([{"evil": 1}], dtype=object))
     refuses("not a whole npz", read_arrays, tmp_path / "c.npz")
     refuses("no such file", read_corpus, tmp_path / "nowhere")
-    refuses("repeated unit ids", Readout, ("a", "a"), ("test", "test"), {})
+    refuses("repeated unit ids", Predictions, ("a", "a"), ("test", "test"), {})
 
 
 def test_json_keeps_infinities_and_texts_of_any_script_come_back(tmp_path):
-    write_json(tmp_path / "x.json", {"a": float("inf"), "b": [float("-inf"), float("nan")], "c": np.float64(1.5)})
-    assert read_json(tmp_path / "x.json") == {"a": float("inf"), "b": [float("-inf"), None], "c": 1.5}
-    json.loads((tmp_path / "x.json").read_text(), parse_constant=lambda c: pytest.fail(f"not JSON: {c}"))
+    write_json(
+        tmp_path / "x.json",
+        {"a": float("inf"), "b": [float("-inf"), float("nan")], "c": np.float64(1.5)},
+    )
+    assert read_json(tmp_path / "x.json") == {
+        "a": float("inf"),
+        "b": [float("-inf"), None],
+        "c": 1.5,
+    }
+    json.loads(
+        (tmp_path / "x.json").read_text(), parse_constant=lambda c: pytest.fail(f"not JSON: {c}")
+    )
     (tmp_path / "y.json").write_text("{")
     refuses("not JSON", read_json, tmp_path / "y.json")
     texts = ["Zoë 彼は", "", "half \ud800 a pair"]
-    readout = Readout(("a", "b", "c"), ("test",) * 3, pack(texts))
-    assert unpack(readout) == texts
-    assert unpack(Readout(("a",), ("test",), {"x": np.zeros(1)})) == [""]
+    predictions = Predictions(("a", "b", "c"), ("test",) * 3, pack(texts))
+    assert unpack(predictions) == texts
+    assert unpack(Predictions(("a",), ("test",), {"x": np.zeros(1)})) == [""]
 
 
 def test_bytes_do_not_depend_on_the_clock_or_the_order(tmp_path, monkeypatch):
@@ -97,7 +106,9 @@ def begin(tmp_path):
     texts.write_text("some")
 
     def begun(settings):
-        return scratch.resumable(Experiment(tmp_path), "train r", {"code": "language_models/model", **settings}, texts)
+        return scratch.resumable(
+            Experiment(tmp_path), "train r", {"code": "language_models/model", **settings}, texts
+        )
 
     return begun
 
@@ -107,7 +118,9 @@ def package(tmp_path, monkeypatch):
     """Sources of a package: a model that imports rates, and a report that nothing imports."""
     folder = tmp_path / "src" / "longform"
     (folder / "language_models").mkdir(parents=True)
-    (folder / "language_models" / "model.py").write_text("from longform import rates\n\nRATE = rates.fast()\n")
+    (folder / "language_models" / "model.py").write_text(
+        "from longform import rates\n\nRATE = rates.fast()\n"
+    )
     (folder / "rates.py").write_text('"""Rates."""\n\ndef fast():\n    return 1\n')
     (folder / "report.py").write_text("COLOUR = 1\n")
     monkeypatch.setattr(scratch, "SOURCES", tmp_path / "src")
@@ -147,11 +160,15 @@ def test_other_hardware_takes_a_training_up_and_another_rate_does_not(begin, pac
         return {"workers": 4}
 
     assert survives(begin, {"schedule": schedule, "workers": 1}, move)
-    assert not survives(begin, {"schedule": schedule}, lambda: {"schedule": {**schedule, "learning_rate": 2e-3}})
+    assert not survives(
+        begin, {"schedule": schedule}, lambda: {"schedule": {**schedule, "learning_rate": 2e-3}}
+    )
 
 
 def test_inputs_are_read_in_pieces_and_start_it_anew(begin, package, tmp_path, monkeypatch):
-    monkeypatch.setattr("pathlib.Path.read_bytes", lambda self: pytest.fail("a whole dump in memory"))
+    monkeypatch.setattr(
+        "pathlib.Path.read_bytes", lambda self: pytest.fail("a whole dump in memory")
+    )
     assert not survives(begin, {}, lambda: (tmp_path / "texts.jsonl").write_text("more") and None)
 
 
@@ -168,8 +185,12 @@ def test_inputs_are_read_in_pieces_and_start_it_anew(begin, package, tmp_path, m
         ({"DEVICES": "2", "NODES": "2"}, {"NODE_RANK": "1", "LOCAL_RANK": "0"}, False),
     ],
 )
-def test_only_the_first_process_of_a_stage_of_several_writes(tmp_path, monkeypatch, asked, environment, writes):
-    for name, value in (environment | {f"LONGFORM_{name}": value for name, value in asked.items()}).items():
+def test_only_the_first_process_of_a_stage_of_several_writes(
+    tmp_path, monkeypatch, asked, environment, writes
+):
+    for name, value in (
+        environment | {f"LONGFORM_{name}": value for name, value in asked.items()}
+    ).items():
         monkeypatch.setenv(name, value)
     (tmp_path / "params.yaml").write_text("seed: 1\n")
     checkpoint = tmp_path / "scratch" / "train" / "r" / "last.ckpt"
@@ -186,27 +207,35 @@ def test_a_marker_of_a_begun_work_that_is_cut_costs_one_sentence(begin, capsys, 
         marker.write_bytes(marker.read_bytes()[:20])
 
     assert not survives(begin, {"batch": 2}, cut)
-    assert capsys.readouterr().out.endswith("begun.json: missing or cut; what stands beside it is begun anew\n")
+    assert capsys.readouterr().out.endswith(
+        "begun.json: missing or cut; what stands beside it is begun anew\n"
+    )
 
 
-@pytest.mark.parametrize(("text", "line"), [("a: 1\nb: 2\na: 3\n", 3), ("x:\n  - {k: 1, 'k': 2}\n", 2)])
+@pytest.mark.parametrize(
+    ("text", "line"), [("a: 1\nb: 2\na: 3\n", 3), ("x:\n  - {k: 1, 'k': 2}\n", 2)]
+)
 def test_a_key_that_stands_twice_in_yaml_is_refused_by_its_line(tmp_path, text, line):
     (tmp_path / "p.yaml").write_text(text)
-    refuses(rf"p\.yaml:{line}: the key '[ak]' stands here a second time", read_yaml, tmp_path / "p.yaml")
+    refuses(
+        rf"p\.yaml:{line}: the key '[ak]' stands here a second time", read_yaml, tmp_path / "p.yaml"
+    )
 
 
 def test_merged_and_repeated_anchors_are_no_repeated_keys(tmp_path):
-    (tmp_path / "p.yaml").write_text("base: &b {a: 1, c: 2}\none: {<<: *b, a: 3}\ntwo: {<<: *b}\nlist: [*b, *b]\n")
+    (tmp_path / "p.yaml").write_text(
+        "base: &b {a: 1, c: 2}\none: {<<: *b, a: 3}\ntwo: {<<: *b}\nlist: [*b, *b]\n"
+    )
     assert read_yaml(tmp_path / "p.yaml")["one"] == {"a": 3, "c": 2}
 
 
 def test_a_full_disk_is_one_sentence_with_the_path(tmp_path):
     def write():
-        with whole(tmp_path / "out.json"):
+        with atomic_write(tmp_path / "out.json"):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     refuses(r"out\.json: cannot be written, the disk is full", write)
-    with pytest.raises(PermissionError), whole(tmp_path / "out.json"):
+    with pytest.raises(PermissionError), atomic_write(tmp_path / "out.json"):
         raise PermissionError(errno.EACCES, "denied")
 
 

@@ -7,7 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from longform.documents import Chain, Document, Section, chains_from_readout, chains_to_readout, with_cut_texts
+from longform.documents import (
+    Chain,
+    Document,
+    Section,
+    chains_from_predictions,
+    chains_to_predictions,
+    with_cut_texts,
+)
 from longform.errors import BadInput
 from longform.statistics.markov_chain import (
     END,
@@ -35,27 +42,33 @@ def test_probabilities_equal_hand_counts_over_v_plus_two_columns():
     assert [probability[3, 0], probability[0, 1], probability[1, 4]] == pytest.approx(by_hand)
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, atol=1e-12)
     units = chains("ab", "cccccb")
-    tally = critic.tally(units)
-    ratio = math.exp(-tally.total("logprob") / tally.total("transitions"))
-    mean = np.mean([critic.score(critic.tally([unit])) for unit in units])
-    assert critic.score(tally) == pytest.approx(ratio)
+    statistics = critic.sufficient_statistics(units)
+    ratio = math.exp(-statistics.total("logprob") / statistics.total("transitions"))
+    mean = np.mean([critic.score_of(critic.sufficient_statistics([unit])) for unit in units])
+    assert critic.score_of(statistics) == pytest.approx(ratio)
     assert abs(mean - ratio) > 0.1
 
 
 def test_unknown_titles_and_invalid_chains_are_counted_and_never_scored():
     critic = BigramCritic(delta=1.0).fit(REAL)
-    with_unknown, known = critic.tally(chains("axb")), critic.tally(chains("b"))
-    assert with_unknown.total("unknown") == with_unknown.total("transitions") == 2 and known.total("unknown") == 0
-    tally = critic.tally(chains("ab") + chains("ab", valid=False))
-    assert tally.column("excluded").tolist() == [0, 1]
-    assert tally.values[1, :3].tolist() == [0, 0, 0]
+    with_unknown, known = (
+        critic.sufficient_statistics(chains("axb")),
+        critic.sufficient_statistics(chains("b")),
+    )
+    assert (
+        with_unknown.total("unknown") == with_unknown.total("transitions") == 2
+        and known.total("unknown") == 0
+    )
+    statistics = critic.sufficient_statistics(chains("ab") + chains("ab", valid=False))
+    assert statistics.column("excluded").tolist() == [0, 1]
+    assert statistics.values[1, :3].tolist() == [0, 0, 0]
     assert "z" not in BigramCritic().fit(REAL + chains("zz", valid=False)).names
 
 
 def test_delta_zero_is_infinite_on_an_unseen_transition_and_the_best_delta_finite():
     critic = BigramCritic(delta=0.0).fit(REAL)
-    assert critic.score(critic.tally(chains("ba"))) == math.inf
-    assert math.isfinite(critic.score(critic.tally(chains("abc"))))
+    assert critic.score_of(critic.sufficient_statistics(chains("ba"))) == math.inf
+    assert math.isfinite(critic.score_of(critic.sufficient_statistics(chains("abc"))))
     assert not np.isnan(critic.log_transitions).any()
     both = [BigramCritic(delta=0), BigramCritic(delta=1)]
     assert best_delta(delta_scores(REAL, chains("abc", "ab"), both)) == 0
@@ -68,8 +81,10 @@ def test_probabilities_of_all_chains_of_a_length_sum_to_one_without_an_end_symbo
     matrix = np.array([[0.2, 0.5, 0.3], [0.6, 0.4, 0.0], [0.1, 0.1, 0.8]])
     critic = MarkovCritic(("x", "y", "z"), matrix, begin="x")
     every = [Chain(str(i), "test", z) for i, z in enumerate(itertools.product("xyz", repeat=3))]
-    assert np.exp(critic.tally(every).column("logprob")).sum() == pytest.approx(1.0, abs=1e-12)
-    assert critic.tally(every).column("transitions").tolist() == [3.0] * 27
+    assert np.exp(critic.sufficient_statistics(every).column("logprob")).sum() == pytest.approx(
+        1.0, abs=1e-12
+    )
+    assert critic.sufficient_statistics(every).column("transitions").tolist() == [3.0] * 27
 
 
 def test_attribution_and_transition_counts_agree_with_the_tally():
@@ -78,7 +93,11 @@ def test_attribution_and_transition_counts_agree_with_the_tally():
     parts = critic.attribute(units)
     assert [len(row) for row in parts] == [4, 4, 0, 1]
     assert np.isnan(parts[1]).tolist() == [False, True, True, False]
-    np.testing.assert_allclose([np.nansum(row) for row in parts], critic.tally(units).column("logprob"), atol=1e-12)
+    np.testing.assert_allclose(
+        [np.nansum(row) for row in parts],
+        critic.sufficient_statistics(units).column("logprob"),
+        atol=1e-12,
+    )
     plain: dict[tuple[str, str], int] = {}
     for unit in REAL:
         row = ["<bos>", *unit.symbols, END]
@@ -90,7 +109,7 @@ def test_attribution_and_transition_counts_agree_with_the_tally():
 @pytest.mark.parametrize("build",
                          [lambda: BigramCritic(delta=-1.0), lambda: BigramCritic().fit(chains("a", valid=False)),
                           lambda: BigramCritic().fit([Chain("u", "test", ("a", END))]),
-                          lambda: BigramCritic().tally(REAL), lambda: MarkovCritic(("a",), np.array([[0.5]])),
+                          lambda: BigramCritic().sufficient_statistics(REAL), lambda: MarkovCritic(("a",), np.array([[0.5]])),
                           lambda: MarkovCritic(("a", "b"), np.eye(3)),
                           lambda: MarkovCritic(("a",), np.eye(1), begin="z")])  # fmt: skip
 def test_bad_input_is_refused_with_a_message(build):
@@ -102,15 +121,20 @@ def test_a_text_cut_at_the_limit_of_length_has_no_transition_to_the_end():
     critic = BigramCritic(delta=1.0).fit(REAL)
     (whole,) = chains("ac")
     cut = replace(whole, cut=True)
-    tally = critic.tally([whole, cut])
-    assert tally.column("transitions").tolist() == [3, 2]
-    assert tally.column("logprob")[1] == pytest.approx(math.log(5 / 9) + math.log(2 / 9))  # begin a, a c
-    assert (("c", END) in transition_counts(critic, [whole])) and ("c", END) not in transition_counts(critic, [cut])
+    statistics = critic.sufficient_statistics([whole, cut])
+    assert statistics.column("transitions").tolist() == [3, 2]
+    assert statistics.column("logprob")[1] == pytest.approx(
+        math.log(5 / 9) + math.log(2 / 9)
+    )  # begin a, a c
+    assert (("c", END) in transition_counts(critic, [whole])) and (
+        "c",
+        END,
+    ) not in transition_counts(critic, [cut])
 
 
 def test_readings_say_which_texts_were_cut():
     documents = [Document(name, "generated", (Section(None, "a"),)) for name in ("u0", "u1")]
-    read = chains_to_readout(chains("ab", "ba"))
-    assert [chain.cut for chain in chains_from_readout(read)] == [False, False]
+    read = chains_to_predictions(chains("ab", "ba"))
+    assert [chain.cut for chain in chains_from_predictions(read)] == [False, False]
     told = with_cut_texts(read, documents, [False, True])
-    assert [chain.cut for chain in chains_from_readout(told)] == [False, True]
+    assert [chain.cut for chain in chains_from_predictions(told)] == [False, True]

@@ -10,7 +10,7 @@ from longform.datasets import text_files
 from longform.documents import Chain
 from longform.evaluation import order_discrimination
 from longform.statistics import markov_chain, resampling
-from longform.statistics.critic import Tally
+from longform.statistics.critic import SufficientStatistics
 from longform.statistics.resampling import derived_seed, generator
 from longform_lab.study import items
 from synthetic_world import simulated_annotators
@@ -20,7 +20,11 @@ def test_a_stream_is_the_digest_of_its_names_apart():
     digest = hashlib.blake2b(b"doc\x1f7", digest_size=16).digest()
     expected = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "little"))).random(4)
     assert generator("doc", 7).random(4).tolist() == expected.tolist()
-    assert generator("a", 1).integers(1000, size=3).tolist() == [75, 891, 577]  # whatever library's version
+    assert generator("a", 1).integers(1000, size=3).tolist() == [
+        75,
+        891,
+        577,
+    ]  # whatever library's version
     assert derived_seed("a", 1) == 6962120981034877120
     assert generator("ab", "c").random() != generator("a", "bc").random()
 
@@ -62,7 +66,9 @@ def test_parallel_text_is_split_by_seed_and_sentence(named, tmp_path):
 
 def test_chains_at_random_are_drawn_by_name_and_document(named):
     chain = Chain("d", "test", ("a", "b", "c"))
-    opened = named(markov_chain, lambda: markov_chain.drawn_at_random(chain, ["x", "y"], "random titles"))
+    opened = named(
+        markov_chain, lambda: markov_chain.drawn_at_random(chain, ["x", "y"], "random titles")
+    )
     assert opened == [("random titles", "d")]
 
 
@@ -74,8 +80,12 @@ def test_topics_at_random_are_drawn_by_document(named):
 
 
 def test_tests_against_chance_are_drawn_by_all_names_of_a_number(named):
-    tally = Tally(("a",), order_discrimination.COLUMNS, np.array([[1.0, 0, 2, 0, 0, 0]]))
-    opened = named(order_discrimination, lambda: order_discrimination.against_chance(tally, "x", "y", 2))
+    statistics = SufficientStatistics(
+        ("a",), order_discrimination.COLUMNS, np.array([[1.0, 0, 2, 0, 0, 0]])
+    )
+    opened = named(
+        order_discrimination, lambda: order_discrimination.against_chance(statistics, "x", "y", 2)
+    )
     assert opened == [("x", "y", 2, "chance")]
 
 

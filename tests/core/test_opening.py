@@ -12,7 +12,13 @@ from longform.errors import BadInput, InputError
 from longform.files import opening
 from tests.refusals import refuses
 
-ODD = ["a\u0085b\u2028c\u2029d", "e\x0bf\x0cg\x1ch", "lone \r inside", "", "last"]  # lines, whatever splitlines says
+ODD = [
+    "a\u0085b\u2028c\u2029d",
+    "e\x0bf\x0cg\x1ch",
+    "lone \r inside",
+    "",
+    "last",
+]  # lines, whatever splitlines says
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-be"])
@@ -69,7 +75,10 @@ def test_places_that_are_no_plain_file_and_unread_packings_are_named(tmp_path):
 def test_empty_files_have_no_line_and_a_lone_mark_is_no_text(tmp_path):
     for content in (b"", b"\xef\xbb\xbf", gzip.compress(b"")):
         (tmp_path / "a").write_bytes(content)
-        assert list(opening.text_lines(tmp_path / "a")) == [] and opening.read_text(tmp_path / "a") == ""
+        assert (
+            list(opening.text_lines(tmp_path / "a")) == []
+            and opening.read_text(tmp_path / "a") == ""
+        )
 
 
 def test_an_object_that_has_a_key_twice_is_refused_at_any_depth(tmp_path):
@@ -85,11 +94,18 @@ def test_joined_files_of_json_lines_keep_no_mark_before_a_line(tmp_path):
 
 def test_fields_keep_line_ends_quotes_and_odd_characters(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_bytes('id,text\r\n1,"two\r\nlines, ""quoted"" \u2028 \u0085"\r\n\r\n2,\x0bplain\r\n'.encode())
-    want = [{"id": "1", "text": 'two\nlines, "quoted" \u2028 \u0085'}, {"id": "2", "text": "\x0bplain"}]
+    path.write_bytes(
+        'id,text\r\n1,"two\r\nlines, ""quoted"" \u2028 \u0085"\r\n\r\n2,\x0bplain\r\n'.encode()
+    )
+    want = [
+        {"id": "1", "text": 'two\nlines, "quoted" \u2028 \u0085'},
+        {"id": "2", "text": "\x0bplain"},
+    ]
     assert opening.rows(path, ("id",)) == want
     path.write_text('id\ttext\n1\t"open \r quote\n', encoding="utf-8", newline="")
-    assert opening.rows(path, ("id",), "\t", quoted=False) == [{"id": "1", "text": '"open \r quote'}]
+    assert opening.rows(path, ("id",), "\t", quoted=False) == [
+        {"id": "1", "text": '"open \r quote'}
+    ]
     path.write_text("id,text\n1," + "x" * 200_000 + "\n")
     assert len(opening.rows(path, ())[0]["text"]) == 200_000
 
@@ -107,7 +123,14 @@ def test_a_table_that_is_none_is_refused_by_its_line(tmp_path, content, sentence
 
 def test_values_of_another_kind_are_named_however_deep(tmp_path):
     deep = json.loads("[" * 200 + "]" * 200)
-    for value, kind in (("1", int), (True, int), (1.5, int), (float("nan"), float), (None, str), (deep, dict)):
+    for value, kind in (
+        ("1", int),
+        (True, int),
+        (1.5, int),
+        (float("nan"), float),
+        (None, str),
+        (deep, dict),
+    ):
         refuses("x, n: got .*allowed is", opening.field_of, {"n": value}, "n", kind, "x")
     assert opening.field_of({"n": 3}, "n", float, "x") == 3
     refuses("'n' is missing", opening.field_of, {}, "n", int, "x")

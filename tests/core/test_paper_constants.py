@@ -99,7 +99,11 @@ PRINTED = [
     ("critics.mauve.score:SMOOTHING", 0.5, "Pillutla et al. 2023"),
     ("critics.mauve.read:MAX_TOKENS", 1024, "published program"),
     ("critics.neural_ranker.train:KERNEL", 5, "Moon et al. 2019"),
-    ("statistics.resampling:SHARES", {"train": 0.7, "validation": 0.1, "test": 0.2}, "Arnold et al. 2019, section 3"),
+    (
+        "statistics.resampling:SHARES",
+        {"train": 0.7, "validation": 0.1, "test": 0.2},
+        "Arnold et al. 2019, section 3",
+    ),
     ("language_models.translation:LENGTHS", 256, "fairseq's nonautoregressive_transformer"),
     ("language_models.translation:LENGTH_WEIGHT", 0.1, "fairseq's nonautoregressive_transformer"),
     ("datasets.wikipedia.templates:NESTING", 40, "MediaWiki's $wgMaxTemplateDepth"),
@@ -118,7 +122,9 @@ def value_of(place):
     return inspect.signature(value).parameters[parameter].default
 
 
-@pytest.mark.parametrize(("place", "printed", "source"), PRINTED, ids=[place for place, *_ in PRINTED])
+@pytest.mark.parametrize(
+    ("place", "printed", "source"), PRINTED, ids=[place for place, *_ in PRINTED]
+)
 def test_a_default_is_the_number_that_its_source_prints(place, printed, source):
     value = value_of(place)
     value = value.tolist() if isinstance(value, np.ndarray) else value

@@ -48,7 +48,12 @@ def test_a_failed_item_is_named_and_the_others_still_run(monkeypatch):
         with done.get_lock():
             done.value += 1
 
-    refuses(r"^b \(exit status 3\) stopped", side_by_side, work, dict(zip("abcd", range(4), strict=True)))
+    refuses(
+        r"^b \(exit status 3\) stopped",
+        side_by_side,
+        work,
+        dict(zip("abcd", range(4), strict=True)),
+    )
     assert done.value == 3
 
 
@@ -81,7 +86,14 @@ def test_processes_and_machines_are_one_unless_the_environment_says_more(monkeyp
     ],
 )
 def test_the_first_process_is_the_one_whose_ranks_are_zero(devices, ranks, first, monkeypatch):
-    for name in ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_PROCID", "SLURM_NTASKS", "LONGFORM_NODES"):
+    for name in (
+        "RANK",
+        "LOCAL_RANK",
+        "NODE_RANK",
+        "SLURM_PROCID",
+        "SLURM_NTASKS",
+        "LONGFORM_NODES",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LONGFORM_DEVICES", devices)
     for name, value in ranks.items():

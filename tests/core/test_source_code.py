@@ -62,13 +62,16 @@ def changed(package: Path, file: str, old: str, new: str) -> set[str]:
     after = hashes(package)
     path.write_text(text)
     return {
-        name.removeprefix("longform/") for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+        name.removeprefix("longform/")
+        for name in before.keys() | after.keys()
+        if before.get(name) != after.get(name)
     }
 
 
 def test_the_closure_is_what_the_function_reaches(package):
     assert set(hashes(package)) == {
-        f"longform/{name}" for name in ("model.py", "rates.py", "tables.py", "names.txt", "lazy.py", "kinds/wide.py")
+        f"longform/{name}"
+        for name in ("model.py", "rates.py", "tables.py", "names.txt", "lazy.py", "kinds/wide.py")
     }
     assert set(hashes(package, "describe")) == {"longform/model.py", "longform/shapes.py"}
 
@@ -123,20 +126,22 @@ def test_a_changed_constant_call_import_or_data_file_changes_its_file(package, f
     ],
 )
 def test_every_way_to_name_a_module_reaches_it(package, line):
-    (package / "noise.py").write_text("print('imported')\nLOUD = 1\n\n\ndef hum():\n    return LOUD\n")
+    (package / "noise.py").write_text(
+        "print('imported')\nLOUD = 1\n\n\ndef hum():\n    return LOUD\n"
+    )
     rates = package / "rates.py"
     rates.write_text(rates.read_text().replace("SPEED = 2", "SPEED = 2\n" + line))
     assert "longform/noise.py" in hashes(package)
     assert changed(package, "noise.py", "print('imported')", "print('opened')") == {"noise.py"}
     alone = line == "import longform.noise"  # nothing of it is used
-    assert changed(package, "noise.py", "LOUD = 1", "LOUD = 2") == (set() if alone else {"noise.py"})
+    assert changed(package, "noise.py", "LOUD = 1", "LOUD = 2") == (
+        set() if alone else {"noise.py"}
+    )
 
 
 def test_code_for_type_checkers_and_for_programs_alone_is_not_run(package):
     rates = package / "rates.py"
-    guards = (
-        "if TYPE_CHECKING:\n    from longform import noise\nif __name__ == '__main__':\n    import longform.noise\n"
-    )
+    guards = "if TYPE_CHECKING:\n    from longform import noise\nif __name__ == '__main__':\n    import longform.noise\n"
     rates.write_text(rates.read_text() + guards)
     (package / "noise.py").write_text("print('imported')\n")
     assert "longform/noise.py" not in hashes(package)
@@ -156,23 +161,34 @@ def test_a_folder_of_data_files_counts_unless_one_of_them_is_named(package):
     (package / "data" / "y.yaml").write_text("1")
     (package / "tables.py").write_text("FOLDER = open(__file__, 'data')\nNAMES = FOLDER\n")
     assert changed(package, "data/y.yaml", "1", "2") == {"data/y.yaml"}
-    (package / "tables.py").write_text("FOLDER = open(__file__, 'data')\nNAMES = FOLDER / 'x.yaml'\n")
+    (package / "tables.py").write_text(
+        "FOLDER = open(__file__, 'data')\nNAMES = FOLDER / 'x.yaml'\n"
+    )
     assert changed(package, "data/x.yaml", "1", "2") == {"data/x.yaml"}
     assert changed(package, "data/y.yaml", "1", "2") == set()
 
 
 def test_texts_of_a_dispatching_package_are_left_to_its_settings(package):
     (package / "steps").mkdir()
-    (package / "steps" / "run.py").write_text("def step():\n    return function('kinds/wide', 'build')\n")
+    (package / "steps" / "run.py").write_text(
+        "def step():\n    return function('kinds/wide', 'build')\n"
+    )
     start = [("longform.steps.run", "step")]
     assert "longform.kinds.wide" in SourceTree(package.parent).closure(start)
-    assert "longform.kinds.wide" not in SourceTree(package.parent, dispatching="longform.steps").closure(start)
+    assert "longform.kinds.wide" not in SourceTree(
+        package.parent, dispatching="longform.steps"
+    ).closure(start)
 
 
 def test_modules_set_apart_and_unknown_ones_are_left_out(package):
     tree = SourceTree(package.parent, apart=["longform.rates"])
-    closure = tree.closure([("longform.model", "fit"), ("longform.nowhere", "fit"), ("numpy", AT_IMPORT)])
-    assert "longform.model" in closure and not {"longform.rates", "longform.nowhere", "numpy"} & closure.keys()
+    closure = tree.closure(
+        [("longform.model", "fit"), ("longform.nowhere", "fit"), ("numpy", AT_IMPORT)]
+    )
+    assert (
+        "longform.model" in closure
+        and not {"longform.rates", "longform.nowhere", "numpy"} & closure.keys()
+    )
 
 
 def test_an_unknown_name_stands_for_its_whole_module(package):

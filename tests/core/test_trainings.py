@@ -13,7 +13,9 @@ from tests.refusals import refuses
 
 def test_student_arm_is_that_of_the_tables():
     assert student_arm([1.0, 2.0, 3.0]) == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
-    assert student_arm([0.0, 2.0]) == pytest.approx(12.706205, rel=1e-6)  # t of one degree times sqrt(2) / sqrt(2)
+    assert student_arm([0.0, 2.0]) == pytest.approx(
+        12.706205, rel=1e-6
+    )  # t of one degree times sqrt(2) / sqrt(2)
     refuses("at least two are needed", student_arm, [1.0])
 
 
@@ -58,7 +60,9 @@ def test_p_is_below_05_where_the_interval_leaves_the_reference_out(shift):
     values = [0.50, 0.52, 0.54]
     interval = two_level_interval((0.50, 0.54), values)
     reference = 0.52 - shift
-    assert (two_level_p((0.50, 0.54), values, reference) < 0.05) == (not interval[0] <= reference <= interval[1])
+    assert (two_level_p((0.50, 0.54), values, reference) < 0.05) == (
+        not interval[0] <= reference <= interval[1]
+    )
 
 
 def test_the_test_rejects_a_true_reference_in_at_most_5_of_100_cases():
@@ -77,4 +81,12 @@ def test_a_record_computes_its_difference_and_refuses_another():
     assert Record("c", "m", value=0.7, reference=0.5).difference == pytest.approx(0.2)
     assert Record("c", "m", value=0.7, reference=0.5, difference=0.2).difference == 0.2
     assert Record("c", "m", value=0.7).difference is None
-    refuses("a difference is value minus reference", Record, "c", "m", value=0.7, reference=0.5, difference=-0.2)
+    refuses(
+        "a difference is value minus reference",
+        Record,
+        "c",
+        "m",
+        value=0.7,
+        reference=0.5,
+        difference=-0.2,
+    )

@@ -16,7 +16,22 @@ WORDS = {
     "-7": -7, ".inf": math.inf, "true": True, "FALSE": False, "~": None, "null": None, "no": "no", "Yes": "Yes", "on": "on",
     "off": "off", "12:30": "12:30", "1e": "1e", "e5": "e5", "1.2.3": "1.2.3", "-": [None], "2e-3 x": "2e-3 x", "'1e-05'": "1e-05",
 }  # fmt: skip
-TEXTS = ["1e-05", "2E3", "010", "0x1F", "no", "on", "12:30", "true", "~", "", "1_000", ".inf", "2021-01-01", "plain"]
+TEXTS = [
+    "1e-05",
+    "2E3",
+    "010",
+    "0x1F",
+    "no",
+    "on",
+    "12:30",
+    "true",
+    "~",
+    "",
+    "1_000",
+    ".inf",
+    "2021-01-01",
+    "plain",
+]
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -28,7 +43,13 @@ def test_a_plain_word_is_what_yaml_1_2_says(tmp_path, word):
 
 
 def test_a_setting_that_dvc_writes_reaches_a_training_as_a_number(tmp_path):
-    settings = {"learning_rate": 1e-05, "batch": 8, "epochs": 2, "warmup": 5e-07, "weight_decay": 1e-06}
+    settings = {
+        "learning_rate": 1e-05,
+        "batch": 8,
+        "epochs": 2,
+        "warmup": 5e-07,
+        "weight_decay": 1e-06,
+    }
     with (tmp_path / "params.yaml").open("w") as file:
         YAML().dump({"schedule": settings, "language": "no"}, file)
     params = read_yaml(tmp_path / "params.yaml")
@@ -39,4 +60,7 @@ def test_a_setting_that_dvc_writes_reaches_a_training_as_a_number(tmp_path):
 
 @pytest.mark.parametrize("read", [YAML(typ="safe").load, yaml.safe_load], ids=["1.2", "1.1"])
 def test_a_text_that_looks_like_a_number_is_written_as_text(read):
-    assert read(io.StringIO(yaml_text({"texts": TEXTS, "rate": 1e-05}))) == {"texts": TEXTS, "rate": 1e-05}
+    assert read(io.StringIO(yaml_text({"texts": TEXTS, "rate": 1e-05}))) == {
+        "texts": TEXTS,
+        "rate": 1e-05,
+    }

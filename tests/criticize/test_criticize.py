@@ -18,7 +18,7 @@ from longform.criticize.panels import Options
 from longform.criticize.report import _half, check, marks, page
 from longform.criticize.texts import halves, read_texts
 from longform.critics.entity_grid.score import RoleTransitions
-from longform.critics.perplexity import read as token_readout
+from longform.critics.perplexity import read as token_predictions
 from longform.documents import Document, Section
 from longform.errors import BadInput
 from longform.statistics.critic import compare
@@ -50,11 +50,17 @@ def bare():
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """A planted world as a person's own texts: real ones; other true ones; the same with sections in a wrong order."""
-    folder, given = tmp_path_factory.mktemp("world"), {"seed": 5, "domain": "wiki", "documents": {"test": 60}}
+    folder, given = (
+        tmp_path_factory.mktemp("world"),
+        {"seed": 5, "domain": "wiki", "documents": {"test": 60}},
+    )
     true = build(name="criticize", **given).documents
     broken = build(name="criticize", corruption="section_order", severity=1.0, **given).documents
     sides = {"real": true[:40], "true": true[40:], "broken": broken[40:]}
-    return {name: write(folder / f"{name}.jsonl", [d.to_record() for d in side]) for name, side in sides.items()}
+    return {
+        name: write(folder / f"{name}.jsonl", [d.to_record() for d in side])
+        for name, side in sides.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -70,28 +76,48 @@ def test_a_wrong_order_of_sections_moves_the_section_critic_true_text_does_not_a
 ):
     assert by_name(broken)["section order"].difference.p_value < 0.01
     assert by_name(broken)["section order"].verdict(broken.level) == "higher than real text"
-    assert by_name(criticize(world["real"], world["true"]))["section order"].difference.p_value > 0.01
+    assert (
+        by_name(criticize(world["real"], world["true"]))["section order"].difference.p_value > 0.01
+    )
     judged, left = set(by_name(broken)), {name for name, _ in broken.left_out}
-    assert {"section order", "persons", "entity grid", "shared nouns", "repetition", "topics", "kept topics"} <= judged
+    assert {
+        "section order",
+        "persons",
+        "entity grid",
+        "shared nouns",
+        "repetition",
+        "topics",
+        "kept topics",
+    } <= judged
     assert "language model" in left and len(judged) + len(left) == 11
     assert all(why for _, why in broken.left_out)
 
 
-def test_a_few_short_texts_a_wrong_path_and_missing_models_end_in_a_sentence_or_a_report(tmp_path, capsys):
+def test_a_few_short_texts_a_wrong_path_and_missing_models_end_in_a_sentence_or_a_report(
+    tmp_path, capsys
+):
     for count, code, said in ((1, 2, "two are needed"), (2, 0, "| repetition |")):
-        rows = [{"id": f"t{i}", "text": f"Anna met Ben {i} times. She liked the garden."} for i in range(count)]
+        rows = [
+            {"id": f"t{i}", "text": f"Anna met Ben {i} times. She liked the garden."}
+            for i in range(count)
+        ]
         real, mine = write(tmp_path / "r.jsonl", rows), write(tmp_path / "m.jsonl", rows[:1])
         assert main(["criticize", str(real), str(mine), "--out", str(tmp_path / "out")]) == code
         assert said in "".join(capsys.readouterr())
     (tmp_path / "g").mkdir()
-    assert main(["criticize", str(tmp_path / "no"), str(tmp_path / "g"), "--out", str(tmp_path / "o")]) == 2
+    assert (
+        main(["criticize", str(tmp_path / "no"), str(tmp_path / "g"), "--out", str(tmp_path / "o")])
+        == 2
+    )
     assert "no such file or folder; give a folder" in capsys.readouterr().err
     refuses("no text to read", read_texts, tmp_path / "g")
     why = dict(criticize(["One. Two."] * 2, ["Three. Four."]).left_out)["language model"]
     assert "pip install --no-deps no-such-package and pip install 'longform[real]'" in why
 
 
-def test_titles_that_real_text_never_has_shared_texts_single_texts_and_lacks_are_told(tmp_path, world):
+def test_titles_that_real_text_never_has_shared_texts_single_texts_and_lacks_are_told(
+    tmp_path, world
+):
     rows = [json.loads(line) for line in world["true"].read_text().splitlines()]
     for row in rows:
         row["sections"][0]["title"] = "prehistory"
@@ -99,19 +125,34 @@ def test_titles_that_real_text_never_has_shared_texts_single_texts_and_lacks_are
     assert by_name(found)["section order"].unknown[1] >= len(rows)
     assert "not scored are transitions to or from a title" in found.table()
     table = criticize(world["real"], world["real"]).table()
-    assert "40 generated texts are near copies of real ones, 40 word for word" in table and "Bonferroni" in table
-    found = criticize([f"One {i} two three four five." for i in range(4)], ["Six seven eight nine ten.", "Short."])
+    assert (
+        "40 generated texts are near copies of real ones, 40 word for word" in table
+        and "Bonferroni" in table
+    )
+    found = criticize(
+        [f"One {i} two three four five." for i in range(4)], ["Six seven eight nine ten.", "Short."]
+    )
     assert "(one text), 1 left out" in found.table()
-    assert "repetition: left out are texts without four words with blanks between them" in found.table()
+    assert (
+        "repetition: left out are texts without four words with blanks between them"
+        in found.table()
+    )
 
 
-def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(panels, "SMOLLM2", {"hub": str(lm_folder(tmp_path, window=1024)), "revision": "0" * 40})
+def test_an_installed_model_is_taken_with_its_cost_unless_none_is_asked_for(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(
+        panels, "SMOLLM2", {"hub": str(lm_folder(tmp_path, window=1024)), "revision": "0" * 40}
+    )
     rows = [f"Anna met Ben {i} times. She liked the garden." for i in range(4)]
     assert "language model" in by_name(criticize(rows, rows[:2]))
     assert "language model under 1 s (--model none leaves it out)" in capsys.readouterr().err
     left = dict(criticize(rows, rows[:2], model="none", encoder="none").left_out)
-    assert left["language model"] == "--model none leaves it out" and "language" not in capsys.readouterr().err
+    assert (
+        left["language model"] == "--model none leaves it out"
+        and "language" not in capsys.readouterr().err
+    )
     assert left["sentence path (BBScore)"] == "--encoder none leaves it out"
 
 
@@ -132,23 +173,76 @@ def test_a_tokenizer_file_that_holds_no_tokenizer_is_one_sentence(tmp_path, worl
     (tmp_path / "config.json").write_text("{}")
     for held in ("{}", "[]", "{"):
         (tmp_path / "tokenizer.json").write_text(held)
-        refuses("tokenizer.json .*; fetch the folder again$", criticize, world["real"], world["true"], model=tmp_path)
+        refuses(
+            "tokenizer.json .*; fetch the folder again$",
+            criticize,
+            world["real"],
+            world["true"],
+            model=tmp_path,
+        )
 
 
 def test_texts_may_be_given_as_lists_and_what_is_no_text_is_set_aside(world):
-    for given in ("A text.\nIn two lines.", "Many words. " * 200, None, 3):  # neither a name nor a list
+    for given in (
+        "A text.\nIn two lines.",
+        "Many words. " * 200,
+        None,
+        3,
+    ):  # neither a name nor a list
         refuses("list of texts", criticize, world["real"], given)
     texts = [d.text for d in read_texts(world["real"]).documents]
     found = criticize(texts[:20], [*texts[20:], None, ""])
     assert len(found.real.documents) == len(found.generated.documents) == 20
-    assert found.generated.set_aside == (("text-21", "NoneType, not a text"), ("text-22", "no word in it"))
+    assert found.generated.set_aside == (
+        ("text-21", "NoneType, not a text"),
+        ("text-22", "no word in it"),
+    )
     refuses("no text to read", criticize, texts, [])
 
 
 WORLDS = {
-    "sea": ["harbour", "ship", "sailor", "wave", "anchor", "tide", "gull", "pier", "mast", "rope", "crew", "storm"],
-    "farm": ["barn", "cow", "plough", "field", "wheat", "fence", "goat", "hay", "orchard", "well", "tractor", "seed"],
-    "mine": ["shaft", "coal", "ore", "lamp", "tunnel", "pit", "miner", "pick", "cart", "seam", "drill", "dust"],
+    "sea": [
+        "harbour",
+        "ship",
+        "sailor",
+        "wave",
+        "anchor",
+        "tide",
+        "gull",
+        "pier",
+        "mast",
+        "rope",
+        "crew",
+        "storm",
+    ],
+    "farm": [
+        "barn",
+        "cow",
+        "plough",
+        "field",
+        "wheat",
+        "fence",
+        "goat",
+        "hay",
+        "orchard",
+        "well",
+        "tractor",
+        "seed",
+    ],
+    "mine": [
+        "shaft",
+        "coal",
+        "ore",
+        "lamp",
+        "tunnel",
+        "pit",
+        "miner",
+        "pick",
+        "cart",
+        "seam",
+        "drill",
+        "dust",
+    ],
 }
 
 
@@ -172,25 +266,46 @@ def test_real_texts_cut_in_half_are_no_worse_under_the_entity_grid(world):
     """Read whole, a cell's log-probability follows the number of sentences and half a real article is worse than real."""
     texts = read_texts(world["real"]).documents + read_texts(world["true"]).documents
     parts = [[sentence_texts(section.text) for section in d.sections] for d in texts[40:]]
-    real, cut = [d.text for d in texts[:40]], [" ".join(s for p in d for s in p[: (len(p) + 1) // 2]) for d in parts]
+    real, cut = (
+        [d.text for d in texts[:40]],
+        [" ".join(s for p in d for s in p[: (len(p) + 1) // 2]) for d in parts],
+    )
     found = by_name(criticize(real, cut))["entity grid"]
     assert found.difference.p_value > 0.05 and found.real.excluded == 0
-    documents = [Document(f"{i}", "test", (Section(None, text),)) for i, text in enumerate([*real, *cut])]
+    documents = [
+        Document(f"{i}", "test", (Section(None, text),)) for i, text in enumerate([*real, *cut])
+    ]
     whole = found_grids(documents, NounRules(None).mentions)
     critic = RoleTransitions().fit(whole[:20])
-    assert compare(critic, critic.tally(whole[40:]), critic.tally(whole[20:40]), generator("cut")).p_value < 0.01
+    assert (
+        compare(
+            critic,
+            critic.sufficient_statistics(whole[40:]),
+            critic.sufficient_statistics(whole[20:40]),
+            generator("cut"),
+        ).p_value
+        < 0.01
+    )
 
 
 def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_path):
-    found = by_name(criticize(world["real"], world["broken"], encoder=lm_folder(tmp_path / "encoder")))
+    found = by_name(
+        criticize(world["real"], world["broken"], encoder=lm_folder(tmp_path / "encoder"))
+    )
     bbscore, density = found["sentence path (BBScore)"], found["sentence path (joint density)"]
-    assert 0.5 < density.real.value < 2  # 1 on the texts that the head was trained on, more on others
-    units = density.panel.read([Document(f"d{i}", "train", (Section(None, LONG),)) for i in range(12)])
+    assert (
+        0.5 < density.real.value < 2
+    )  # 1 on the texts that the head was trained on, more on others
+    units = density.panel.read(
+        [Document(f"d{i}", "train", (Section(None, LONG),)) for i in range(12)]
+    )
     assert units[0].latents.shape[1] == 8  # the head's width, not the encoder's
     assert bbscore.real.value != density.real.value
 
 
-def test_the_report_holds_every_number_a_page_per_text_marks_in_the_text_and_text_as_text(tmp_path, broken):
+def test_the_report_holds_every_number_a_page_per_text_marks_in_the_text_and_text_as_text(
+    tmp_path, broken
+):
     index = broken.save(tmp_path / "out")
     assert index.is_file() and (tmp_path / "out" / "results.png").is_file()
     with (tmp_path / "out" / "results.csv").open() as file:
@@ -217,11 +332,18 @@ def test_a_report_is_put_over_reports_and_nothing_else(tmp_path, broken):
         refuses("holds 'texts/1-mine.html', which no report wrote", put, tmp_path / "a")
     assert mine.read_text() == "mine"
     (tmp_path / "in").mkdir()
-    refuses("whose texts are read", check, tmp_path / "in" / "out", (tmp_path / "in", tmp_path / "b.jsonl"))
+    refuses(
+        "whose texts are read",
+        check,
+        tmp_path / "in" / "out",
+        (tmp_path / "in", tmp_path / "b.jsonl"),
+    )
     refuses("no folder can be written there", check, tmp_path / ("x" * 300))
     refuses("which no report wrote", check, Path("/"))
     check(tmp_path / "new" / "below")
-    assert not (tmp_path / "new").exists() and not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+    assert not (tmp_path / "new").exists() and not [
+        p for p in tmp_path.iterdir() if p.name.startswith(".")
+    ]
 
 
 def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken, monkeypatch):
@@ -234,7 +356,9 @@ def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken,
     with pytest.raises(ZeroDivisionError):
         broken.save(tmp_path / "out")
     assert held() == before
-    (tmp_path / ".out.partial" / "texts").mkdir(parents=True)  # a kill leaves what was being written
+    (tmp_path / ".out.partial" / "texts").mkdir(
+        parents=True
+    )  # a kill leaves what was being written
     monkeypatch.undo()
     broken.save(tmp_path / "out")
     assert not (tmp_path / ".out.partial").exists()
@@ -244,7 +368,11 @@ def test_differences_and_the_figure_are_said_and_drawn_as_they_are(broken):
     one = broken.judged[0]
     parts = [replace(one.difference, p_value=p, difference=1.0) for p in (0.2, 0.03, 0.001)]
     seen = [replace(one, difference=part).verdict(0.01) for part in parts]
-    assert seen == ["no difference found", "higher than real text, were this the only test", "higher than real text"]
+    assert seen == [
+        "no difference found",
+        "higher than real text, were this the only test",
+        "higher than real text",
+    ]
     still = replace(one, real=replace(one.real, low=one.real.value, high=one.real.value))
     assert _half(still) == (one.generated.high - one.generated.low) / 2
     assert _half(replace(still, generated=replace(one.generated, low=1.0, high=1.0))) == 1.0
@@ -254,9 +382,15 @@ def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world)
     real = list(read_texts(world["real"]).documents)
     text = real[0].sections[0].text
     first = sentence_texts(text)[0]
-    said = replace(real[0], sections=(Section("lead <b>", f"{text} {first} The end."), *real[0].sections[1:]))
+    said = replace(
+        real[0], sections=(Section("lead <b>", f"{text} {first} The end."), *real[0].sections[1:])
+    )
     texts = [*real[1:], replace(said, split="generated", id="generated/x")]
-    again = judge({one.name: one for one in panels.panels(Options())}["repetition"], ComparedTexts.of(texts), 1)
+    again = judge(
+        {one.name: one for one in panels.panels(Options())}["repetition"],
+        ComparedTexts.of(texts),
+        1,
+    )
     shown = page(replace(said, id="x"), [again])
     assert "<h2>lead &lt;b&gt;</h2>" in shown
     ((_, (start, end)), *others) = again.blame["generated/x"]
@@ -264,7 +398,9 @@ def test_a_page_shows_its_headings_and_a_repeated_sentence_is_marked_once(world)
     assert len({span for _, span in again.blame["generated/x"]}) == 1 + len(others)
     for values, named in (([2.3, 0.5, 2.3, 2.3], [0, 2, 3]), ([1.0, 1.0], []), ([5.0, 1.0, 1.0, 1.1], [0]),
                           ([1.0, float("nan"), 3.0], [2]), ([], [])):  # fmt: skip
-        spans = [(i, i + 1) for i in range(len(values))]  # what is above the mean stands out, even where most is bad
+        spans = [
+            (i, i + 1) for i in range(len(values))
+        ]  # what is above the mean stands out, even where most is bad
         assert [span[0] for _, span in worst_places(np.array(values), spans)] == named
 
 
@@ -276,17 +412,25 @@ def test_bad_records_odd_ids_and_titles_are_set_aside_or_numbered(tmp_path):
     (tmp_path / "t.jsonl").write_bytes("\n".join(lines).encode() + b'\n{"text": "\xff"}\n')
     found = read_texts(tmp_path / "t.jsonl")
     assert [d.id for d in found.documents] == ["a"]
-    assert [place for place, _ in found.set_aside] == [f"line {n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 11)]
+    assert [place for place, _ in found.set_aside] == [
+        f"line {n}" for n in (2, 3, 4, 5, 6, 7, 8, 9, 11)
+    ]
     rows = [{"id": "", "text": "A."}, {"id": True, "text": "B."}, {"id": 1.5, "text": "C."},
             {"title": {"a": 1}, "text": "D."}]  # fmt: skip
     found = read_texts(write(tmp_path / "x.jsonl", rows))
     assert [d.id for d in found.documents] == ["line-1"]
     assert [place for place, _ in found.set_aside] == ["line 2", "line 3", "line 4"]
     rows = [{"id": None, "text": "One."}, {"text": "Two."}, {"id": 3, "text": "Three."}]
-    assert [d.id for d in read_texts(write(tmp_path / "x.jsonl", rows)).documents] == ["line-1", "line-2", "3"]
+    assert [d.id for d in read_texts(write(tmp_path / "x.jsonl", rows)).documents] == [
+        "line-1",
+        "line-2",
+        "3",
+    ]
 
 
-def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a_title_and_code(tmp_path):
+def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a_title_and_code(
+    tmp_path,
+):
     (tmp_path / "b.txt").write_text("Plain text.\n\nWith a gap.", encoding="utf-8")
     (tmp_path / "a.md").write_text("Before.\n# History #\nThen.\n## Later\nNow.", encoding="utf-8")
     (tmp_path / "c.pdf").write_bytes(b"%PDF")
@@ -300,12 +444,17 @@ def test_folders_are_read_by_name_and_markdown_headings_begin_sections_but_for_a
         "c.pdf": "none of .txt, .md, .markdown",
         "d.txt": "line 1: not UTF-8 (invalid start byte) at byte 4; save it as UTF-8",
     }
-    (tmp_path / "a.md").write_text("# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n")
+    (tmp_path / "a.md").write_text(
+        "# The town\n\nA lead.\n\n## History\n\nThen.\n```\n# comment\n```\n"
+    )
     (tmp_path / "b.md").write_text("# One\nText.\n# Two\nMore.", encoding="utf-8")
     (tmp_path / "c.md").write_text("# a" + " " * 300_000 + "b\nWords.")  # which takes no time
     first, second, _, blanks = read_texts(tmp_path).documents
     assert blanks.text == "Words."
-    assert [s.title for s in first.sections] == ["(lead)", "history"] and "# comment" in first.sections[1].text
+    assert [s.title for s in first.sections] == [
+        "(lead)",
+        "history",
+    ] and "# comment" in first.sections[1].text
     assert [s.title for s in second.sections] == ["one", "two"]
 
 
@@ -319,9 +468,14 @@ def test_a_file_name_that_is_no_text_is_told_and_the_report_written(tmp_path):
     assert place.encode("utf-8") and why == "none of .txt, .md, .markdown"
 
 
-def test_halves_depend_on_the_texts_not_on_their_order_and_files_that_cannot_be_read_are_counted(tmp_path):
+def test_halves_depend_on_the_texts_not_on_their_order_and_files_that_cannot_be_read_are_counted(
+    tmp_path,
+):
     rows = [{"id": f"t{i}", "text": f"Text number {i} is here."} for i in range(9)]
-    one, other = (halves(read_texts(write(tmp_path / "a.jsonl", order)).documents) for order in (rows, rows[::-1]))
+    one, other = (
+        halves(read_texts(write(tmp_path / "a.jsonl", order)).documents)
+        for order in (rows, rows[::-1])
+    )
     assert {d.id: d.split for d in one} == {d.id: d.split for d in other}
     assert sorted(d.split for d in one) == ["test"] * 5 + ["train"] * 4
     folder = tmp_path / "texts"
@@ -334,9 +488,16 @@ def test_halves_depend_on_the_texts_not_on_their_order_and_files_that_cannot_be_
     assert [place for place, _ in found.set_aside] == ["gone.txt", "2 hidden files"]
 
 
-def test_a_model_that_reads_to_both_sides_is_refused_before_any_critic_runs(tmp_path, world, monkeypatch):
+def test_a_model_that_reads_to_both_sides_is_refused_before_any_critic_runs(
+    tmp_path, world, monkeypatch
+):
     bpe_folder(tmp_path)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     config = AutoConfig.for_model("electra", vocab_size=300, **sizes)
     AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
     monkeypatch.setattr(judging, "judge", lambda *_: pytest.fail("a critic ran"))
@@ -344,17 +505,22 @@ def test_a_model_that_reads_to_both_sides_is_refused_before_any_critic_runs(tmp_
     refuses(said, criticize, world["real"], world["true"], model=tmp_path)
 
 
-@pytest.mark.parametrize("error", [RuntimeError("out of memory"), KeyError("a bug"), BadInput("no such token")])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("out of memory"), KeyError("a bug"), BadInput("no such token")]
+)
 def test_a_critic_that_fails_is_one_row_and_the_others_stand(tmp_path, monkeypatch, capsys, error):
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr(token_readout, "read", broken)
+    monkeypatch.setattr(token_predictions, "read", broken)
     texts = [f"Anna met Ben {i} times. She liked the garden near the old town." for i in range(4)]
     found = criticize(texts, texts[:2], model=lm_folder(tmp_path / "lm", window=256))
     assert dict(found.failed).keys() == {"language model"} and "repetition" in by_name(found)
     assert "| language model | | | | failed, see below |" in found.table()
-    assert "failed: language model: " in found.table() and str(error.args[0]) in dict(found.failed)["language model"]
+    assert (
+        "failed: language model: " in found.table()
+        and str(error.args[0]) in dict(found.failed)["language model"]
+    )
     shown = capsys.readouterr().err
     assert ("Traceback" in shown) == (not isinstance(error, BadInput))
     record = found.save(tmp_path / "out").parent / "results.json"
@@ -362,4 +528,8 @@ def test_a_critic_that_fails_is_one_row_and_the_others_stand(tmp_path, monkeypat
 
 
 def test_a_mapping_of_texts_is_refused_where_its_keys_would_be_read():
-    refuses("got dict; give a .jsonl file, a folder, or a list of texts", read_texts, {"a": "A text.", "b": "Another."})
+    refuses(
+        "got dict; give a .jsonl file, a folder, or a list of texts",
+        read_texts,
+        {"a": "A text.", "b": "Another."},
+    )

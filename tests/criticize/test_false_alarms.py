@@ -12,11 +12,15 @@ from longform.statistics.resampling import generator
 from longform.text.sentences import sentence_texts
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("false_alarms", ROOT / "experiments" / "false_alarms.py")
+spec = importlib.util.spec_from_file_location(
+    "false_alarms", ROOT / "experiments" / "false_alarms.py"
+)
 false_alarms = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(false_alarms)
 TRIALS = 1000  # of halves, and of unequal lengths
-RECORD = json.loads((ROOT / "experiments/matrix/measured/false_alarms.json").read_text(encoding="utf-8"))
+RECORD = json.loads(
+    (ROOT / "experiments/matrix/measured/false_alarms.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("critic", [*false_alarms.DAMAGES, *false_alarms.STRANGERS])
@@ -27,7 +31,9 @@ def test_no_critic_alarms_too_often_and_each_sees_its_damage(critic):
         if (critic, kind) == false_alarms.AGAIN:  # all draws count, the first and the further ones
             hits, trials = np.add((hits, trials), RECORD["again"][critic])
         assert false_alarms.interval(hits, trials)[0] <= 0.05
-    powers = [false_alarms.rate(RECORD, critic, "damaged", name) for name in false_alarms.COLLECTIONS]
+    powers = [
+        false_alarms.rate(RECORD, critic, "damaged", name) for name in false_alarms.COLLECTIONS
+    ]
     assert max(hits / trials for hits, trials in powers if trials) >= 0.8
 
 
@@ -37,15 +43,25 @@ def test_the_page_shows_the_committed_counts():
 
 
 def test_exact_intervals_of_rates():
-    assert false_alarms.interval(0, 10) == (0.0, pytest.approx(0.3085, abs=1e-4))  # 1 - 0.025^(1/10)
+    assert false_alarms.interval(0, 10) == (
+        0.0,
+        pytest.approx(0.3085, abs=1e-4),
+    )  # 1 - 0.025^(1/10)
     assert false_alarms.interval(10, 10) == (pytest.approx(0.6915, abs=1e-4), 1.0)
-    assert false_alarms.interval(5, 10) == (pytest.approx(0.1871, abs=1e-4), pytest.approx(0.8129, abs=1e-4))
+    assert false_alarms.interval(5, 10) == (
+        pytest.approx(0.1871, abs=1e-4),
+        pytest.approx(0.8129, abs=1e-4),
+    )
 
 
 def test_damages_do_what_they_are_called():
     rng = generator("damages")
     texts = [
-        Document(name, "generated", (Section("a", f"{name} came home. He slept. Nobody knew {name}. It rained."),))
+        Document(
+            name,
+            "generated",
+            (Section("a", f"{name} came home. He slept. Nobody knew {name}. It rained."),),
+        )
         for name in ("Anna", "Berta", "Carla")
     ]
     rows = [sentence_texts(text.text) for text in texts]
@@ -57,7 +73,11 @@ def test_damages_do_what_they_are_called():
         assert "He " not in text.text and "Nobody knew" in text.text
     for text, row in zip(false_alarms.mixed_halves(texts, rng), rows, strict=True):
         assert sentence_texts(text.text)[:2] == row[:2]
-    repeated = [sentence_texts(t.text) for _ in range(9) for t in false_alarms.repeated_sentences(texts, rng)]
+    repeated = [
+        sentence_texts(t.text)
+        for _ in range(9)
+        for t in false_alarms.repeated_sentences(texts, rng)
+    ]
     assert {len(row) for row in repeated} == {4} and any(len(set(row)) < 4 for row in repeated)
 
 
@@ -68,7 +88,11 @@ def test_a_run_that_was_stopped_counts_each_trial_once(tmp_path, monkeypatch):
     def trial(documents, kind, critics, number):
         calls.append((kind, number, documents))
         names = [panel.name for panel in critics]
-        return {name: number % 2 == 0 for name in names if name != "section order" or documents == "cities"}
+        return {
+            name: number % 2 == 0
+            for name in names
+            if name != "section order" or documents == "cities"
+        }
 
     monkeypatch.setattr(false_alarms, "trial", trial)
     monkeypatch.setattr(false_alarms, "strangers", lambda *_: True)

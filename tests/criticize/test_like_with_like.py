@@ -16,7 +16,7 @@ from longform.criticize.splits import combined_p, halves, one_row_per_source
 from longform.criticize.texts import Texts
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.documents import Document, Section
-from longform.statistics.critic import SumScored, Tally
+from longform.statistics.critic import SufficientStatistics, SumScored
 from longform.statistics.resampling import generator
 from longform.text.entity_grids import Grid
 from longform.text.sentences import sentence_texts
@@ -57,7 +57,10 @@ def prose(rng, count):
 def document(name, sentences, split="test", titles=None):
     """One section a title, the sentences shared among them; without titles one section."""
     groups = np.array_split(sentences, len(titles)) if titles else [sentences]
-    sections = [Section(title, " ".join(group)) for title, group in zip(titles or [None], groups, strict=True)]
+    sections = [
+        Section(title, " ".join(group))
+        for title, group in zip(titles or [None], groups, strict=True)
+    ]
     return Document(name, split, tuple(sections))
 
 
@@ -84,9 +87,13 @@ def test_each_text_is_cut_to_the_length_of_its_rank_on_the_other_side():
     assert sides == [{"r9": 9, "r2": 2, "r6": 4}, {"g3": 2, "g4": 4, "g20": 9}]
     assert equal.cut == (1, 2) and not any(excerpt.ends for excerpt in equal.documents)
     for before, after in zip([*real, *made], equal.documents, strict=True):
-        assert before.text.startswith(after.text)  # so that places in the one are places in the other
+        assert before.text.startswith(
+            after.text
+        )  # so that places in the one are places in the other
     words = equal_lengths(real, made, "words")
-    assert sorted(length(d, "words") for d in words.real) == sorted(length(d, "words") for d in words.generated)
+    assert sorted(length(d, "words") for d in words.real) == sorted(
+        length(d, "words") for d in words.generated
+    )
 
 
 def test_texts_of_equal_lengths_stay_whole_in_any_order():
@@ -105,7 +112,10 @@ def test_a_text_that_was_cut_has_no_last_section_to_judge():
     assert found.cut == (12, 0) and found.difference.p_value == 1.0
     assert found.real.value == found.generated.value
     turned = [document(f"g{i}", prose(rng, 4), "generated", titles=["b", "a"]) for i in range(12)]
-    assert judge(panel("section order"), ComparedTexts.of([*real, *turned]), 1).difference.p_value < 0.01
+    assert (
+        judge(panel("section order"), ComparedTexts.of([*real, *turned]), 1).difference.p_value
+        < 0.01
+    )
 
 
 @pytest.mark.parametrize("name", ["repetition", "shared nouns", "entity grid", "topics"])
@@ -138,14 +148,21 @@ def test_a_grid_in_blocks_is_scored_as_its_blocks_are_one_by_one():
         for first in range(0, len(grid.cells) - 3, 4):
             cells = grid.cells[first : first + 4]
             used = (cells != 3).any(axis=0)
-            pieces.append(Grid(f"{grid.unit_id}@{first}", "test", tuple(np.array(grid.entities)[used]), cells[:, used]))
+            pieces.append(
+                Grid(
+                    f"{grid.unit_id}@{first}",
+                    "test",
+                    tuple(np.array(grid.entities)[used]),
+                    cells[:, used],
+                )
+            )
     alone = RoleTransitions().fit(pieces)
-    tally, parts = fitted.tally(units), fitted.attribute(units)
-    assert tally.column("excluded").tolist() == [1, 0, 0, 0]
+    statistics, parts = fitted.sufficient_statistics(units), fitted.attribute(units)
+    assert statistics.column("excluded").tolist() == [1, 0, 0, 0]
     for row, grid in enumerate(grids):
         own = alone.attribute([piece for piece in pieces if piece.unit_id.startswith(grid.unit_id)])
-        assert tally.values[row, 0] == pytest.approx(sum(cells.sum() for cells in own))
-        assert tally.values[row, 1] == sum(cells.size for cells in own)
+        assert statistics.values[row, 0] == pytest.approx(sum(cells.sum() for cells in own))
+        assert statistics.values[row, 1] == sum(cells.size for cells in own)
         sums = [cells.sum(axis=1) if cells.size else np.full(4, np.nan) for cells in own]
         np.testing.assert_allclose(parts[row], np.concatenate([np.zeros(0), *sums]))
 
@@ -154,9 +171,15 @@ def test_critics_are_left_out_where_no_halving_has_what_they_need():
     """A check that failed at the first halving was not asked again at the others."""
     real, made = texts("nobody", 20, size=3), texts("nobody here", 20, size=3, split="generated")
     compared = ComparedTexts.of([*real, *made])
-    refuses("^0 of 20 real texts mention a person twice; 8 must$", judge, panel("persons"), compared, 1)
     refuses(
-        "^none of the 10 real texts that teach it has 4 sentences with nouns$", judge, panel("entity grid"), compared, 1
+        "^0 of 20 real texts mention a person twice; 8 must$", judge, panel("persons"), compared, 1
+    )
+    refuses(
+        "^none of the 10 real texts that teach it has 4 sentences with nouns$",
+        judge,
+        panel("entity grid"),
+        compared,
+        1,
     )
 
 
@@ -179,7 +202,10 @@ def test_copies_are_found_whether_whole_shuffled_or_edited_and_others_are_not():
 
 def test_copies_are_found_among_a_sample_of_many_words(monkeypatch):
     own = texts("own", 6, size=40)
-    edited = [document(f"e{d.id}", [s.replace("the", "a", 1) for s in sentence_texts(d.text)]) for d in own]
+    edited = [
+        document(f"e{d.id}", [s.replace("the", "a", 1) for s in sentence_texts(d.text)])
+        for d in own
+    ]
     monkeypatch.setattr(copies, "MOST", 3000)  # of 7,000
     numbers = sources([*own, *edited])
     assert numbers[:6] == numbers[6:] and len(set(numbers)) == 6
@@ -203,11 +229,13 @@ def test_time_for_copies_grows_with_texts_and_not_with_pairs():
 
 
 def test_copies_count_as_one_text():
-    tally = Tally(("a", "b", "c", "d"), ("value", "units", "excluded"),
+    statistics = SufficientStatistics(("a", "b", "c", "d"), ("value", "units", "excluded"),
                   np.array([[2, 1, 0], [4, 1, 0], [0, 0, 1], [9, 1, 0]], dtype=float))  # fmt: skip
-    merged = one_row_per_source(tally, {"a": 0, "b": 0, "c": 0, "d": 5})
+    merged = one_row_per_source(statistics, {"a": 0, "b": 0, "c": 0, "d": 5})
     assert merged.values.tolist() == [[3, 1, 0], [9, 1, 0]]
-    assert one_row_per_source(tally.take(np.array([2])), {"c": 0}).values.tolist() == [[0, 0, 1]]
+    assert one_row_per_source(statistics.take(np.array([2])), {"c": 0}).values.tolist() == [
+        [0, 0, 1]
+    ]
 
 
 def test_eight_copies_of_eight_texts_are_eight_texts():
@@ -232,9 +260,11 @@ def test_critics_that_learnt_from_a_text_do_not_judge_its_shuffles():
             seen.append({unit.unit_id for unit in real})
             return self
 
-        def tally(self, units):
+        def sufficient_statistics(self, units):
             seen[-1] |= {unit.unit_id for unit in units}
-            return Tally.of(units, ("value", "units", "excluded"), [(1.0, 1, 0)] * len(units))
+            return SufficientStatistics.of(
+                units, ("value", "units", "excluded"), [(1.0, 1, 0)] * len(units)
+            )
 
     real = texts("real", 12)
     made = []
@@ -264,7 +294,9 @@ def test_shuffled_real_texts_are_told_by_their_order_and_not_by_their_topics():
 def test_halvings_differ_and_keep_copies_together():
     own = texts("own", 20)
     copied = [Document(f"copy {d.id}", "test", d.sections) for d in own[:5]]
-    numbers = {d.id: i for i, d in enumerate(own)} | {f"copy {d.id}": i for i, d in enumerate(own[:5])}
+    numbers = {d.id: i for i, d in enumerate(own)} | {
+        f"copy {d.id}": i for i, d in enumerate(own[:5])
+    }
     found = [halves([*own, *copied], numbers, number) for number in range(5)]
     assert len({half.train for half in found}) == 5
     for half in found:
@@ -296,14 +328,18 @@ def test_the_interval_holds_what_halvings_disagree_about():
             fitted.least = min(len(unit.id) for unit in real)
             return fitted
 
-        def tally(self, units):
-            return Tally.of(units, ("value", "units", "excluded"), [(self.least, 1, 0)] * len(units))
+        def sufficient_statistics(self, units):
+            return SufficientStatistics.of(
+                units, ("value", "units", "excluded"), [(self.least, 1, 0)] * len(units)
+            )
 
     real = [Document("x" * (i + 3), "test", d.sections) for i, d in enumerate(texts("real", 12))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judging, "signature", lambda _: "least")
         found = judge(
-            panels.Panel("least", "?", list, Least()), ComparedTexts.of([*real, *texts("g", 6, split="generated")]), 1
+            panels.Panel("least", "?", list, Least()),
+            ComparedTexts.of([*real, *texts("g", 6, split="generated")]),
+            1,
         )
     expected = sorted(
         min(len(name) for name in halves(real, {d.id: i for i, d in enumerate(real)}, number).train)
@@ -317,10 +353,17 @@ def test_the_interval_holds_what_halvings_disagree_about():
 def test_lengths_copies_and_languages_are_said():
     real, made = texts("real", 10, size=8), texts("made", 10, size=4)
     copied = [Document(f"c{d.id}", "test", d.sections) for d in made[:3]]
-    table = criticize([d.text for d in real], [d.text for d in [*made, *copied]], model="none").table()
+    table = criticize(
+        [d.text for d in real], [d.text for d in [*made, *copied]], model="none"
+    ).table()
     assert "median length: real 8 sentences (96 words), generated 4 (48)" in table
-    assert "compared at equal numbers of words" in table and "10 real and 0 generated texts" in table
-    assert "3 generated texts are near copies of other generated ones" in table and "English" not in table
+    assert (
+        "compared at equal numbers of words" in table and "10 real and 0 generated texts" in table
+    )
+    assert (
+        "3 generated texts are near copies of other generated ones" in table
+        and "English" not in table
+    )
     german = [
         "Die Stadt liegt an einem Fluss und hat viele alte Häuser. Im Sommer kommen Menschen aus dem ganzen Land hierher, um "
         f"zu wandern und zu baden. Das Rathaus von {year} ist das älteste Gebäude, das noch steht, und wird gern besucht."
@@ -335,23 +378,36 @@ def test_the_cost_is_said_critic_by_critic_before_any_work(monkeypatch):
     monkeypatch.setattr(panels, "PACES", {"persons": 10.0, "repetition": 1000.0})
     fast = {one.name: one for one in panels.panels(Options())}
     asked = [fast["persons"], fast["repetition"], fast["language model"]]
-    sides = [Texts(tuple(texts(name, 10, size=size))) for name, size in (("a", 8), ("b", 4))]  # 12 words a sentence
+    sides = [
+        Texts(tuple(texts(name, 10, size=size))) for name, size in (("a", 8), ("b", 4))
+    ]  # 12 words a sentence
     assert announcement(asked, *sides) == (
         "10 real and 10 generated texts, 960 and 480 words; 2 critics, about 2 min on one core: persons 2 min; repetition 1 s"
     )
 
 
 def test_texts_that_no_critic_can_judge_are_said_to_be_so(capsys):
-    table = criticize(["Yes.", "No.", "Well."], ["Maybe.", "Hm."], model="none", encoder="none").table()
+    table = criticize(
+        ["Yes.", "No.", "Well."], ["Maybe.", "Hm."], model="none", encoder="none"
+    ).table()
     assert "no critic could judge these texts: nothing is said of a difference" in table
-    assert "2 generated texts, 3 and 2 words; 8 critics, under 1 s on one core: " in capsys.readouterr().err
+    assert (
+        "2 generated texts, 3 and 2 words; 8 critics, under 1 s on one core: "
+        in capsys.readouterr().err
+    )
 
 
 def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch, capsys):
     for name in ("real", "made"):
         rows = [json.dumps({"id": d.id, "text": d.text}) for d in texts(name, 8)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(rows))
-    command = ["criticize", str(tmp_path / "real.jsonl"), str(tmp_path / "made.jsonl"), "--out", str(tmp_path / "out")]
+    command = [
+        "criticize",
+        str(tmp_path / "real.jsonl"),
+        str(tmp_path / "made.jsonl"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     seen, stops, judged = [], ["topics"], judging.judge
 
     def stopped(one, *rest):
@@ -364,12 +420,22 @@ def test_a_comparison_that_was_stopped_goes_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(judging, "judge", stopped)
     assert main(command) == 130
     said = capsys.readouterr().err
-    assert said.startswith("8 real and 8 generated texts, 768 and 768 words; 8 critics") and "goes on from" in said
-    kept = [json.loads(line)["critic"] for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
+    assert (
+        said.startswith("8 real and 8 generated texts, 768 and 768 words; 8 critics")
+        and "goes on from" in said
+    )
+    kept = [
+        json.loads(line)["critic"]
+        for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    ]
     assert "repetition" in kept and "topics" not in kept
     seen.clear()
     assert main(command) == 0
-    assert "topics" not in kept and not set(kept) & set(seen) and "repetition" in capsys.readouterr().out
+    assert (
+        "topics" not in kept
+        and not set(kept) & set(seen)
+        and "repetition" in capsys.readouterr().out
+    )
     seen.clear()
     assert main([*command, "--seed", "2"]) == 0
     assert set(kept) <= set(seen)  # nothing of other settings is taken

@@ -10,14 +10,18 @@ from longform.criticize.panels import Options, panels
 from longform.documents import Document, Section
 
 ROOT = Path(__file__).parents[2]
-spec = importlib.util.spec_from_file_location("localise", ROOT / "experiments" / "matrix" / "localise.py")
+spec = importlib.util.spec_from_file_location(
+    "localise", ROOT / "experiments" / "matrix" / "localise.py"
+)
 localise = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(localise)
 
 
 def article(name, order, split, edits=()):
     """Ten titled sections in some order, each longer than the 60 characters that are marked of one."""
-    sections = [Section(f"part {number}", f"Somebody wrote part {number}. " * 5) for number in order]
+    sections = [
+        Section(f"part {number}", f"Somebody wrote part {number}. " * 5) for number in order
+    ]
     return Document(name, split, tuple(sections), edits)
 
 

@@ -35,9 +35,18 @@ def read(path, *records):
 
 
 def test_sections_in_sections_are_read_in_order(tmp_path):
-    inner = [{"title": "S", "text": "deep text"}, {"title": "E", "sections": [{"text": "deepest text"}]}]
-    (document,) = read(tmp_path / "a.jsonl", {"sections": [{"title": "T", "text": "x y", "sections": inner}]}).documents
-    assert [(s.title, s.text) for s in document.sections] == [("t", "x y"), ("s", "deep text"), (None, "deepest text")]
+    inner = [
+        {"title": "S", "text": "deep text"},
+        {"title": "E", "sections": [{"text": "deepest text"}]},
+    ]
+    (document,) = read(
+        tmp_path / "a.jsonl", {"sections": [{"title": "T", "text": "x y", "sections": inner}]}
+    ).documents
+    assert [(s.title, s.text) for s in document.sections] == [
+        ("t", "x y"),
+        ("s", "deep text"),
+        (None, "deepest text"),
+    ]
 
 
 def test_text_beside_sections_comes_first_unless_it_is_theirs(tmp_path):
@@ -51,7 +60,9 @@ def test_text_beside_sections_comes_first_unless_it_is_theirs(tmp_path):
         ["Lead in.", "One one.", "Two two."],
         ["One one.", "Two two."],
     ]
-    assert found.set_aside == (("line 3", "text holds the sections and more, or a part of them; give one of the two"),)
+    assert found.set_aside == (
+        ("line 3", "text holds the sections and more, or a part of them; give one of the two"),
+    )
 
 
 @pytest.mark.parametrize(("record", "why"), [
@@ -73,12 +84,17 @@ def test_fields_that_say_something_of_a_text_set_nothing_aside(tmp_path):
 
 def test_padded_repeated_and_cut_lines_are_set_aside(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_bytes(b'\xef\xbb\xbf{"text": "One."}\r\n{"text": "a", "text": "b"}\n{"text": "two\xff"}\n' + b"\0" * 9)
+    path.write_bytes(
+        b'\xef\xbb\xbf{"text": "One."}\r\n{"text": "a", "text": "b"}\n{"text": "two\xff"}\n'
+        + b"\0" * 9
+    )
     found = read_texts(path)
     assert [d.text for d in found.documents] == ["One."]
     assert [why.split()[0] for _, why in found.set_aside] == ["an", "not", "NUL,"]
     assert "at byte 61" in found.set_aside[1][1]
-    lines = b"".join(json.dumps({"text": f"Text {i} {i**300}"}).encode() + b"\n" for i in range(900))
+    lines = b"".join(
+        json.dumps({"text": f"Text {i} {i**300}"}).encode() + b"\n" for i in range(900)
+    )
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines)[:-20])
     cut = read_texts(tmp_path / "b.jsonl.gz")
     assert len(cut.documents) > 500 and "cut off" in cut.set_aside[-1][1]

@@ -52,11 +52,15 @@ def test_a_section_begins_after_those_before_it_and_their_breaks():
 def test_persons_stand_where_they_are_mentioned_whatever_blanks_open_the_text(panel):
     persons = panel["persons"]
     (chain,) = persons.read([DOCUMENT])
-    parts = [TEXT[start:end] for start, end in persons.places(DOCUMENT, np.zeros(len(chain.symbols)))]
+    parts = [
+        TEXT[start:end] for start, end in persons.places(DOCUMENT, np.zeros(len(chain.symbols)))
+    ]
     of_stops = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol == "."]
     of_names = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol != "."]
     assert of_stops == SENTENCES
-    assert of_names[0] == "Reed" and of_names[-1] == "She" and "her" in of_names  # of names the head word
+    assert (
+        of_names[0] == "Reed" and of_names[-1] == "She" and "her" in of_names
+    )  # of names the head word
     assert parts.index("Reed") < parts.index("her") < parts.index("She")
 
 

@@ -24,7 +24,9 @@ FILES = (
 
 @pytest.mark.parametrize("size", [1, 20])
 def test_uniform_numbers_fill_their_array_and_no_more(size):
-    assert np.array_equal(tausworthe.py_func(3, size), tausworthe(3, size))  # Python's arrays know their bounds
+    assert np.array_equal(
+        tausworthe.py_func(3, size), tausworthe(3, size)
+    )  # Python's arrays know their bounds
 
 
 @pytest.mark.long
@@ -33,5 +35,7 @@ def test_kernels_stay_in_bounds_in_all_their_tests(tmp_path):
     checked = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     options = ["-n", "0", "-q", "-p", "no:cacheprovider", "-k", "not older_processor"]
     command = [sys.executable, "-m", "pytest", *options, *FILES]
-    run = subprocess.run(command, cwd=ROOT, env=checked, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        command, cwd=ROOT, env=checked, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stdout[-3000:]

@@ -14,19 +14,24 @@ from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 from longform.critics.mauve import read as features
 from longform.critics.mauve import score as measure
 from longform.critics.neural_ranker import train
-from longform.critics.perplexity import read as token_readout
-from longform.critics.perplexity.score import Perplexity, ratio, units_from_readout
+from longform.critics.perplexity import read as token_predictions
+from longform.critics.perplexity.score import Perplexity, ratio, units_from_predictions
 from longform.critics.repetition import score as repetition
 from longform.critics.repetition.score import DistinctGrams, GramProportion
-from longform.documents import Document, Readout, Section
+from longform.documents import Document, Predictions, Section
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.schedule import Schedule
 from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder
-from longform.language_models.tokenizers import document_rows, document_windows, in_titles, stream_blocks
+from longform.language_models.tokenizers import (
+    document_rows,
+    document_windows,
+    in_titles,
+    stream_blocks,
+)
 from longform.statistics.critic import estimate
 from longform.statistics.resampling import generator
 from longform.text.permutations import shuffled_orders
-from longform.text.rendering import TokenText, texts_to_readout
+from longform.text.rendering import TokenText, texts_to_predictions
 from tests.refusals import refuses
 
 EXPECTED = Path(__file__).parents[2] / "experiments" / "massarelli2020" / "expected.yaml"
@@ -34,9 +39,11 @@ EXPECTED = Path(__file__).parents[2] / "experiments" / "massarelli2020" / "expec
 
 def test_windows_score_every_position_once():
     for length in range(2, 40):
-        found = list(token_readout.windows(length, 8))
+        found = list(token_predictions.windows(length, 8))
         assert [p for _, stop, first in found for p in range(first, stop)] == list(range(1, length))
-        assert all(stop - start <= 8 and (first - start >= 4 or first == 1) for start, stop, first in found)
+        assert all(
+            stop - start <= 8 and (first - start >= 4 or first == 1) for start, stop, first in found
+        )
 
 
 @pytest.fixture(scope="module")
@@ -45,37 +52,68 @@ def model(tmp_path_factory):
 
 
 def test_log_probs_equal_one_plain_forward_pass_per_document(model):
-    out = token_readout.read(documents=documents(), reader=model, name="t", titles=True, splits=["test"], batch=3)
-    network, tokenizer = AutoModelForCausalLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)
+    out = token_predictions.read(
+        documents=documents(), reader=model, name="t", titles=True, splits=["test"], batch=3
+    )
+    network, tokenizer = (
+        AutoModelForCausalLM.from_pretrained(model),
+        AutoTokenizer.from_pretrained(model),
+    )
     chosen = [d for d in documents() if d.split == "test"]
-    for row, ids in zip(out.ragged("token_logprob"), document_rows(chosen, tokenizer, True, 10**9), strict=True):
+    for row, ids in zip(
+        out.ragged("token_logprob"), document_rows(chosen, tokenizer, True, 10**9), strict=True
+    ):
         with torch.no_grad():
             plain = network(torch.tensor([ids])).logits[0, :-1].log_softmax(-1)
         np.testing.assert_allclose(row, plain[range(len(ids) - 1), ids[1:]].numpy(), atol=1e-5)
-    given = {"documents": documents(), "reader": model, "name": "t", "titles": True, "splits": ["test"]}
-    refuses("window is 257, allowed is 2 to 256", token_readout.read, **given, window=257)
-    refuses("preset is 'blocks'", token_readout.read, **given, preset="blocks")
+    given = {
+        "documents": documents(),
+        "reader": model,
+        "name": "t",
+        "titles": True,
+        "splits": ["test"],
+    }
+    refuses("window is 257, allowed is 2 to 256", token_predictions.read, **given, window=257)
+    refuses("preset is 'blocks'", token_predictions.read, **given, preset="blocks")
 
 
 def test_long_documents_are_scored_in_windows(tmp_path):
-    given = {"documents": documents(), "reader": lm_folder(tmp_path, window=16), "name": "t", "titles": False}
-    out = token_readout.read(**given, splits=["test"])
+    given = {
+        "documents": documents(),
+        "reader": lm_folder(tmp_path, window=16),
+        "name": "t",
+        "titles": False,
+    }
+    out = token_predictions.read(**given, splits=["test"])
     assert all(np.isfinite(row).all() and len(row) > 16 for row in out.ragged("token_logprob"))
 
 
 @pytest.mark.parametrize(("window", "given"), [(16, None), (31, None), (31, 16)])
-def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(tmp_path, window, given):
+def test_the_papers_perplexity_is_the_mean_loss_of_the_streams_disjoint_blocks(
+    tmp_path, window, given
+):
     reader = lm_folder(tmp_path, window=window)
-    settings = {"name": "t", "titles": False, "splits": ["test"], "preset": "paper", "window": given}
-    out = token_readout.read(documents=documents(), reader=reader, **settings)
+    settings = {
+        "name": "t",
+        "titles": False,
+        "splits": ["test"],
+        "preset": "paper",
+        "window": given,
+    }
+    out = token_predictions.read(documents=documents(), reader=reader, **settings)
     window = given or window
-    network, tokenizer = AutoModelForCausalLM.from_pretrained(reader), AutoTokenizer.from_pretrained(reader)
+    network, tokenizer = (
+        AutoModelForCausalLM.from_pretrained(reader),
+        AutoTokenizer.from_pretrained(reader),
+    )
     blocks = stream_blocks([d for d in documents() if d.split == "test"], tokenizer, False, window)
     module = CausalLanguageModel(network.eval(), Schedule(1e-3, 1, 1), 1)
     with torch.no_grad():
         losses = [float(module.loss(collate([block]))) for block in blocks]
-    units, score = units_from_readout(out), Perplexity()
-    assert score.score(score.tally(units)) == pytest.approx(np.exp(np.mean(losses)), rel=1e-5)
+    units, score = units_from_predictions(out), Perplexity()
+    assert score.score_of(score.sufficient_statistics(units)) == pytest.approx(
+        np.exp(np.mean(losses)), rel=1e-5
+    )
     assert len(units) == 3 and sum(len(unit.values) for unit in units) == len(blocks) * (window - 1)
 
 
@@ -83,7 +121,7 @@ def reading(per_document, tokens=20):
     ids = tuple(f"d{i}" for i in range(len(per_document)))
     nats, lengths = np.repeat(-np.asarray(per_document, float), tokens), np.full(len(ids), tokens)
     arrays = {"token_logprob": nats, "token_logprob_lengths": lengths}
-    return Readout(ids, ("train",) + ("test",) * (len(ids) - 1), arrays)
+    return Predictions(ids, ("train",) + ("test",) * (len(ids) - 1), arrays)
 
 
 def test_a_constant_factor_is_certain_however_much_documents_differ():
@@ -91,10 +129,14 @@ def test_a_constant_factor_is_certain_however_much_documents_differ():
     noise = np.random.default_rng(1).normal(0, 0.01, 60)
     (certain,) = ratio(train=reading(nats), texts=reading(nats + np.log(1.1)), seed=1, name="t")
     np.testing.assert_allclose([certain.value, certain.low, certain.high], 1.1)
-    (near,) = ratio(train=reading(nats), texts=reading(nats + np.log(1.1) + noise), seed=1, name="t")
+    (near,) = ratio(
+        train=reading(nats), texts=reading(nats + np.log(1.1) + noise), seed=1, name="t"
+    )
     assert 1.09 < near.low < near.value < near.high < 1.11 and near.high - near.low > 0.002
     assert (near.units, near.metric) == (59, "word_ppl_ratio")
-    refuses("the same documents", ratio, train=reading(nats), texts=reading(nats[1:]), seed=1, name="t")
+    refuses(
+        "the same documents", ratio, train=reading(nats), texts=reading(nats[1:]), seed=1, name="t"
+    )
 
 
 def points(count, shift, name):
@@ -124,7 +166,9 @@ def test_equals_the_published_program_on_the_same_features_buckets_and_seeds(shi
     for seed in measure.SEEDS[:3]:
         given = {"seed": seed, "num_buckets": buckets or "auto", "verbose": False}
         theirs = published.compute_mauve(p_features=real, q_features=other, **given)
-        ours = measure.mauve(real, other, generator("b"), seeds=[seed], buckets=buckets, resamples=2)
+        ours = measure.mauve(
+            real, other, generator("b"), seeds=[seed], buckets=buckets, resamples=2
+        )
         assert ours["buckets"] == theirs.num_buckets
         assert ours["mauve"] == pytest.approx(theirs.mauve, abs=1e-3)
         assert ours["smoothed"] == pytest.approx(theirs.mauve_star, abs=1e-3)
@@ -133,7 +177,12 @@ def test_equals_the_published_program_on_the_same_features_buckets_and_seeds(shi
 @pytest.mark.parametrize("shift", [0.0, 0.3])
 def test_the_interval_of_the_fixed_clusters_holds_the_value(shift):
     critic = measure.Mauve().fit(text_features(points(200, 0, "real")))
-    found = estimate(critic, critic.tally(text_features(points(100, shift, "other"))), generator("mauve interval"), 200)
+    found = estimate(
+        critic,
+        critic.sufficient_statistics(text_features(points(100, shift, "other"))),
+        generator("mauve interval"),
+        200,
+    )
     assert 0 < found.low < found.value < found.high <= 1
 
 
@@ -141,14 +190,16 @@ def test_the_interval_of_a_mean_over_seeds_is_at_least_students():
     """Of two seeds that are t = 12.706 x s / sqrt(2) apart from their mean at both ends, whatever the texts say."""
     real, other = points(120, 0, "real"), points(60, 0.5, "other")
     critic = measure.Mauve(seeds=(1, 2)).fit(text_features(real))
-    tally = critic.tally(text_features(other))
-    first, second = critic.of_seeds(tally)
-    found = estimate(critic, tally, generator("m"), 100)
+    statistics = critic.sufficient_statistics(text_features(other))
+    first, second = critic.of_seeds(statistics)
+    found = estimate(critic, statistics, generator("m"), 100)
     assert found.value == pytest.approx((first + second) / 2) and first != second
     arm = 12.706 * abs(first - second) / 2
-    assert found.low <= found.value - arm * 0.999 and found.high >= min(1.0, found.value + arm) * 0.999
+    assert (
+        found.low <= found.value - arm * 0.999 and found.high >= min(1.0, found.value + arm) * 0.999
+    )
     (alone,) = [measure.Mauve(seeds=(seed,)).fit(text_features(real)) for seed in (1,)]
-    assert alone.score(alone.tally(text_features(other))) == pytest.approx(first)
+    assert alone.score_of(alone.sufficient_statistics(text_features(other))) == pytest.approx(first)
     whole = measure.mauve(real, other, generator("w"), seeds=(1, 2), resamples=50)
     arm = 12.706 * abs(whole["per_seed"][0] - whole["per_seed"][1]) / 2
     assert whole["low"] <= max(0.0, whole["mauve"] - arm * 0.999)
@@ -157,7 +208,10 @@ def test_the_interval_of_a_mean_over_seeds_is_at_least_students():
 def test_further_texts_score_lower():
     real = points(200, 0, "real")
     critic = measure.Mauve().fit(text_features(real))
-    scores = [critic.score(critic.tally(text_features(points(200, shift, "other")))) for shift in (0.0, 1.0, 2.0, 4.0)]
+    scores = [
+        critic.score_of(critic.sufficient_statistics(text_features(points(200, shift, "other"))))
+        for shift in (0.0, 1.0, 2.0, 4.0)
+    ]
     assert scores == sorted(scores, reverse=True) and scores[0] > 0.9 > scores[2]
     described = critic.describe(text_features(points(100, 1.0, "other")))
     assert described["spread"] > 0 and described["low"] <= described["mauve"] <= described["high"]
@@ -170,7 +224,7 @@ def test_texts_that_mauve_cannot_compare_are_named():
     refuses("at most one per text", measure.quantise, drawn[:2], drawn[:2], 0, buckets=9)
     lost = measure.TextFeature("b", "test", drawn[1], valid=False)
     refuses("two are needed", measure.Mauve().fit, [*text_features(drawn[:1]), lost])
-    refuses("no clusters yet", measure.Mauve().tally, [])
+    refuses("no clusters yet", measure.Mauve().sufficient_statistics, [])
 
 
 @pytest.mark.parametrize("batch", [1, 3, 32])
@@ -181,34 +235,51 @@ def test_texts_in_batches_have_the_features_that_they_have_alone(tmp_path, batch
     found = features.last_states(network, rows, batch, "x")
     for row, feature in zip(rows, found, strict=True):
         with torch.no_grad():
-            alone = network(input_ids=torch.tensor([row])).last_hidden_state[0, -1].numpy() if row else np.zeros(1)
+            alone = (
+                network(input_ids=torch.tensor([row])).last_hidden_state[0, -1].numpy()
+                if row
+                else np.zeros(1)
+            )
         np.testing.assert_allclose(feature, np.broadcast_to(alone, feature.shape), atol=1e-5)
 
 
-def test_a_feature_is_the_last_hidden_state_of_the_last_token_an_empty_text_is_counted_a_long_one_cut(tmp_path):
+def test_a_feature_is_the_last_hidden_state_of_the_last_token_an_empty_text_is_counted_a_long_one_cut(
+    tmp_path,
+):
     folder, texts = lm_folder(tmp_path / "lm", window=256), documents(6)
-    found = features.read(documents=texts, reader=folder, name="x", splits=["train", "validation", "test"])
-    network, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    found = features.read(
+        documents=texts, reader=folder, name="x", splits=["train", "validation", "test"]
+    )
+    network, tokenizer = (
+        AutoModel.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
     for document, feature in zip(texts, found.arrays["features"], strict=True):
         with torch.no_grad():
-            states = network(input_ids=torch.tensor([tokenizer(document.text)["input_ids"]])).last_hidden_state
+            states = network(
+                input_ids=torch.tensor([tokenizer(document.text)["input_ids"]])
+            ).last_hidden_state
         np.testing.assert_allclose(feature, states[0, -1].numpy(), atol=1e-6)
     assert found.arrays["valid"].all() and not found.arrays["cut"].any()
     folder = lm_folder(tmp_path / "short", window=8)
     empty = Document("e", "test", (Section(None, ""),))
-    found = features.read(documents=[*documents(12), empty], reader=folder, name="x", splits=["train", "test"])
+    found = features.read(
+        documents=[*documents(12), empty], reader=folder, name="x", splits=["train", "test"]
+    )
     assert found.arrays["valid"].tolist() == [True] * 9 + [False]
     assert found.arrays["cut"][:-1].all()
-    read_off = measure.units_from_readout(found)
-    assert measure.Mauve().fit(read_off).tally(read_off).total("excluded") == 1
+    read_off = measure.units_from_predictions(found)
+    assert measure.Mauve().fit(read_off).sufficient_statistics(read_off).total("excluded") == 1
 
 
 def text(tokens, reference=(), name="g"):
-    return TokenText(name, "generated", np.array(tokens, dtype=np.int64), np.array(reference, dtype=np.int64))
+    return TokenText(
+        name, "generated", np.array(tokens, dtype=np.int64), np.array(reference, dtype=np.int64)
+    )
 
 
 def value(critic, *units):
-    return critic.score(critic.tally(units))
+    return critic.score_of(critic.sufficient_statistics(units))
 
 
 def test_grams_are_sets_of_tuples_and_equal_words_have_equal_numbers():
@@ -218,7 +289,10 @@ def test_grams_are_sets_of_tuples_and_equal_words_have_equal_numbers():
         wanted = len({tuple(tokens[i : i + 4].tolist()) for i in range(length - 3)})
         assert repetition.first_grams(tokens, 4).sum() == wanted
     assert value(DistinctGrams(), text([7] * 256), text([])) == 0.5
-    documents = [Document("a", "test", (Section(None, "b a b"),)), Document("e", "test", (Section(None, ""),))]
+    documents = [
+        Document("a", "test", (Section(None, "b a b"),)),
+        Document("e", "test", (Section(None, ""),)),
+    ]
     rows = list(repetition.read(documents=documents, splits=["test"]).ragged("token"))
     assert rows[0].tolist() == [0, 1, 0] and rows[1].tolist() == []
 
@@ -227,8 +301,10 @@ def test_proportions_and_texts_without_a_human_text():
     units = text(range(8), range(13), "a"), text(range(5), range(5), "b")
     assert value(GramProportion(), *units) == pytest.approx((5 + 2) / (10 + 2))
     assert value(GramProportion("average_of_ratios"), *units) == pytest.approx((0.5 + 1) / 2)
-    tally = GramProportion().tally([text(range(9), range(2)), text(range(9), range(9))])
-    assert tally.total("excluded") == 1 and GramProportion().score(tally) == 1
+    statistics = GramProportion().sufficient_statistics(
+        [text(range(9), range(2)), text(range(9), range(9))]
+    )
+    assert statistics.total("excluded") == 1 and GramProportion().score_of(statistics) == 1
 
 
 def test_printed_proportions_and_precisions_agree_with_their_averages():
@@ -239,13 +315,19 @@ def test_printed_proportions_and_precisions_agree_with_their_averages():
     for name, row in rows.items():
         assert 100 * row[0] / rows["human_wikipedia"][0] == pytest.approx(row[1], abs=0.011)
         assert name == "human_wikipedia" or 5 * row[4] < row[5]
-    assert all(5 * rows[name][2] < rows[name][3] for name in ("top_k", "top_p"))  # with zeros SPV is at most 5 SPG
+    assert all(
+        5 * rows[name][2] < rows[name][3] for name in ("top_k", "top_p")
+    )  # with zeros SPV is at most 5 SPG
 
 
 def test_texts_survive_the_readout():
-    for before, after in zip(texts(), repetition.units_from_readout(texts_to_readout(texts())), strict=True):
+    for before, after in zip(
+        texts(), repetition.units_from_predictions(texts_to_predictions(texts())), strict=True
+    ):
         assert before.unit_id == after.unit_id
-        assert np.array_equal(before.tokens, after.tokens) and np.array_equal(before.reference, after.reference)
+        assert np.array_equal(before.tokens, after.tokens) and np.array_equal(
+            before.reference, after.reference
+        )
 
 
 SHAPE = {"features": 6, "sentence": 8, "pair": 8}
@@ -268,7 +350,9 @@ def test_scores_do_not_depend_on_the_batch_and_a_text_without_shuffles_gives_a_z
     alone = torch.cat([network(features[i : i + 1]) for i in range(3)])
     torch.testing.assert_close(network(features), alone)
     data = {"train": ([np.zeros((1, 6), dtype=np.float32)], [["only"]])}
-    ranker = train.CoherenceRanker(train.RankerNetwork(**SHAPE), data, [("block", 1)], Schedule(1e-3, 1, 1))
+    ranker = train.CoherenceRanker(
+        train.RankerNetwork(**SHAPE), data, [("block", 1)], Schedule(1e-3, 1, 1)
+    )
     loss = ranker.losses("train", [0], generator("x"))
     assert loss.sum() == 0 and loss.requires_grad
 
@@ -308,14 +392,25 @@ def test_it_takes_its_encoder_along_and_misses_it_when_it_is_gone(tmp_path):
     shutil.rmtree(folder / ENCODER)
     refuses("not there", train.open_ranker, folder)
     refuses(r"no ranker\.json", train.open_ranker, tmp_path)
-    given = {"documents": [], "base": tmp_path, "name": "r", "seed": 1, "scratch": tmp_path, "splitter": "rules"}
+    given = {
+        "documents": [],
+        "base": tmp_path,
+        "name": "r",
+        "seed": 1,
+        "scratch": tmp_path,
+        "splitter": "rules",
+    }
     refuses("allowed are", train.fit, **given, tasks=[["spiral", 1]], schedule={})
 
 
 def test_a_title_and_its_colon_are_told_from_the_text(model):
     tokenizer = AutoTokenizer.from_pretrained(model)
-    document = Document("d", "test", (Section("history", "the old town"), Section("abstract", "a river")))
-    tokens = tokenizer.convert_ids_to_tokens(tokenizer("history: the old town\n\nabstract: a river")["input_ids"])
+    document = Document(
+        "d", "test", (Section("history", "the old town"), Section("abstract", "a river"))
+    )
+    tokens = tokenizer.convert_ids_to_tokens(
+        tokenizer("history: the old town\n\nabstract: a river")["input_ids"]
+    )
     inside = in_titles(document, tokenizer)
     titles = "".join(token for token, title in zip(tokens, inside, strict=True) if title)
     texts = "".join(token for token, title in zip(tokens, inside, strict=True) if not title)
@@ -325,23 +420,32 @@ def test_a_title_and_its_colon_are_told_from_the_text(model):
 
 def test_perplexities_with_and_without_titles_count_the_tokens_of_the_body(model):
     given = {"documents": documents(), "reader": model, "name": "t", "splits": ["test"]}
-    with_titles = token_readout.read(**given, titles=True)
-    without = token_readout.read(**given, titles=False)
+    with_titles = token_predictions.read(**given, titles=True)
+    without = token_predictions.read(**given, titles=False)
     critic = Perplexity()
-    tallies = [critic.tally(units_from_readout(read)) for read in (with_titles, without)]
-    tokens = [tally.total("tokens") for tally in tallies]
-    assert abs(tokens[0] - tokens[1]) <= 3 * 3 * 4  # a first word is cut otherwise after a blank: nine sections
-    assert tallies[0].total("title_tokens") > 9 and tallies[1].total("title_tokens") == 0
-    unit = units_from_readout(with_titles)[0]
+    all_statistics = [
+        critic.sufficient_statistics(units_from_predictions(read))
+        for read in (with_titles, without)
+    ]
+    tokens = [statistics.total("tokens") for statistics in all_statistics]
+    assert (
+        abs(tokens[0] - tokens[1]) <= 3 * 3 * 4
+    )  # a first word is cut otherwise after a blank: nine sections
+    assert (
+        all_statistics[0].total("title_tokens") > 9 and all_statistics[1].total("title_tokens") == 0
+    )
+    unit = units_from_predictions(with_titles)[0]
     body = unit.values[~unit.in_title].astype(np.float64)
-    assert critic.score(critic.tally([unit])) == pytest.approx(np.exp(-body.mean()))
+    assert critic.score_of(critic.sufficient_statistics([unit])) == pytest.approx(
+        np.exp(-body.mean())
+    )
     assert critic.attribute([unit])[0].sum() == pytest.approx(body.sum())
     (record,) = ratio(train=with_titles, texts=without, seed=0, name="t")
-    values = [critic.score(tally) for tally in tallies]
+    values = [critic.score_of(statistics) for statistics in all_statistics]
     assert record.value == pytest.approx(values[1] / values[0])
     assert record.details == {
         "tokens_of_both": tokens[::-1],
-        "title_tokens_of_both": [0.0, tallies[0].total("title_tokens")],
+        "title_tokens_of_both": [0.0, all_statistics[0].total("title_tokens")],
     }
 
 

@@ -20,14 +20,21 @@ def page(number, title, text, *, ns=0, redirect=False, model="wikitext"):
 def article(number, sections=("History", "Geography", "Economy", "Culture"), words=40):
     """Wikitext of an article with an introduction and some sections, each of about as many words."""
     body = " ".join(f"word{number}x{i}" for i in range(words))
-    parts = [f"'''Town {number}''' is a [[town]]. {body}.{{{{citation needed}}}}<ref>{{{{cite web|url=x}}}}</ref>"]
-    parts += [f"== {title} ==\nIn {title.lower()}, {body}.\n\n[[File:a.jpg|thumb|A [[caption]]]]" for title in sections]
+    parts = [
+        f"'''Town {number}''' is a [[town]]. {body}.{{{{citation needed}}}}<ref>{{{{cite web|url=x}}}}</ref>"
+    ]
+    parts += [
+        f"== {title} ==\nIn {title.lower()}, {body}.\n\n[[File:a.jpg|thumb|A [[caption]]]]"
+        for title in sections
+    ]
     return "\n\n".join(parts) + "\n\n== See also ==\n* [[Other]]\n"
 
 
 def articles(count, first=1):
     """Pages of plain articles."""
-    return [page(number, f"Town {number}", article(number)) for number in range(first, first + count)]
+    return [
+        page(number, f"Town {number}", article(number)) for number in range(first, first + count)
+    ]
 
 
 def plain(pages):
@@ -37,7 +44,9 @@ def plain(pages):
 
 def multistream(pages, per_stream=10):
     """The dump as many bz2 streams."""
-    groups = ("".join(pages[start : start + per_stream]) for start in range(0, len(pages), per_stream))
+    groups = (
+        "".join(pages[start : start + per_stream]) for start in range(0, len(pages), per_stream)
+    )
     return b"".join(bz2.compress(text.encode()) for text in (HEADER, *groups, FOOTER))
 
 

@@ -25,7 +25,9 @@ def test_a_connective_may_open_its_sentence(tmp_path):
 
 @pytest.mark.parametrize(("begin", "end"), [(-1, 3), (5, 5), (6, 5), (20, 25)])
 def test_a_connective_outside_its_sentence_is_refused(begin, end, tmp_path):
-    refuses("are not in its sentence", read_connective_lines, written(tmp_path, begin=begin, end=end))
+    refuses(
+        "are not in its sentence", read_connective_lines, written(tmp_path, begin=begin, end=end)
+    )
 
 
 def test_a_connective_may_close_its_sentence(tmp_path):

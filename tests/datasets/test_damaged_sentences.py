@@ -33,7 +33,12 @@ def dump(tmp_path_factory):
 
 def test_a_sentence_with_an_unknown_template_is_struck_and_none_is_damaged(program, dump):
     numbers = program.report(program.measure(dump))
-    assert (numbers["articles"], numbers["sentences"], numbers["struck"], numbers["damaged_left"]) == (1, 4, 1, 0)
+    assert (
+        numbers["articles"],
+        numbers["sentences"],
+        numbers["struck"],
+        numbers["damaged_left"],
+    ) == (1, 4, 1, 0)
     assert numbers["struck_by"] == {"strange": 1}
 
 
@@ -48,4 +53,8 @@ def test_what_a_reader_drops_in_silence_is_damage(program, dump, monkeypatch):
 
 def test_notes_are_not_text(program):
     assert [place.name for place in program.places(WIKITEXT)] == ["convert", "strange", "<sup>"]
-    assert Counter(place.before[-1] for place in program.places(WIKITEXT)) == {"of": 1, "in": 1, "10": 1}
+    assert Counter(place.before[-1] for place in program.places(WIKITEXT)) == {
+        "of": 1,
+        "in": 1,
+        "10": 1,
+    }

@@ -26,7 +26,11 @@ def claim(number, label, text, *evidence):
 
 FILM = "Soul_Food_-LRB-film-RRB-"
 PAGES = [
-    {"id": FILM, "text": "", "lines": "0\tSoul Food is a film .\tfilm\n1\t\n2\tIt was -LRB- well -RRB- liked ."},
+    {
+        "id": FILM,
+        "text": "",
+        "lines": "0\tSoul Food is a film .\tfilm\n1\t\n2\tIt was -LRB- well -RRB- liked .",
+    },
     {"id": "Telemundo", "text": "", "lines": "0\tTelemundo is a network ."},
 ]
 CLAIMS = [claim(1, "SUPPORTS", "Soul Food is a film.", (FILM, 0), (FILM, 2)),
@@ -38,7 +42,9 @@ CLAIMS = [claim(1, "SUPPORTS", "Soul Food is a film.", (FILM, 0), (FILM, 2)),
 def raw(tmp_path):
     (tmp_path / "wiki-pages").mkdir()
     for name, rows in (("claims.jsonl", CLAIMS), ("wiki-pages/wiki-001.jsonl", PAGES)):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        (tmp_path / name).write_text(
+            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+        )
     return tmp_path
 
 
@@ -47,7 +53,11 @@ read = partial(build, name="c", seed=1)
 
 def test_pages_and_claims_are_read_as_people_write_them(raw):
     corpus = read(raw=raw)
-    assert pages_of(corpus.documents)["Soul Food (film)"] == ("Soul Food is a film .", "", "It was ( well ) liked .")
+    assert pages_of(corpus.documents)["Soul Food (film)"] == (
+        "Soul Food is a film .",
+        "",
+        "It was ( well ) liked .",
+    )
     found = [one for _, one in claims_of(corpus.documents)]
     assert [one.label for one in found] == ["supported", "refuted", "not_enough_info", "supported"]
     assert found[0].evidence == (("Soul Food (film)", 0),)  # the first evidence set
@@ -57,10 +67,17 @@ def test_pages_and_claims_are_read_as_people_write_them(raw):
 
 def test_pages_that_stay_in_their_files_change_no_claim_and_are_seen_when_they_change(raw):
     whole, apart = (read(raw=raw, with_pages=kept) for kept in (True, False))
-    assert list(apart.documents) == [document for document in whole.documents if document.id.startswith("claim:")]
-    assert {**whole.facts, "pages_sha256": apart.facts["pages_sha256"]} == apart.facts and apart.facts["pages"] == 2
+    assert list(apart.documents) == [
+        document for document in whole.documents if document.id.startswith("claim:")
+    ]
+    assert {
+        **whole.facts,
+        "pages_sha256": apart.facts["pages_sha256"],
+    } == apart.facts and apart.facts["pages"] == 2
     assert dict(pages_in(raw)) == pages_of(whole.documents) and not pages_of(apart.documents)
-    (raw / "wiki-pages" / "wiki-002.jsonl").write_text(json.dumps({"id": "New", "lines": "0\tNew ."}) + "\n")
+    (raw / "wiki-pages" / "wiki-002.jsonl").write_text(
+        json.dumps({"id": "New", "lines": "0\tNew ."}) + "\n"
+    )
     assert read(raw=raw, with_pages=False).facts["pages_sha256"] != apart.facts["pages_sha256"]
 
 
@@ -71,10 +88,15 @@ def test_planted_labels_are_what_the_rules_of_the_world_say_and_claims_about_one
     assert len(claims) > 300
     for document, one in claims:
         verdict = verifier.check(one.text)
-        assert one.label == (verdict.label if verdict.label != UNKNOWN else "not_enough_info"), one.text
+        assert one.label == (verdict.label if verdict.label != UNKNOWN else "not_enough_info"), (
+            one.text
+        )
         assert frozenset(one.evidence) == verdict.evidence
         splits |= {(one.evidence[0][0], document.split)} if one.evidence else set()
-    assert len({page for page, _ in splits}) == len(splits) > 25 and len({split for _, split in splits}) == 3
+    assert (
+        len({page for page, _ in splits}) == len(splits) > 25
+        and len({split for _, split in splits}) == 3
+    )
 
 
 def test_news_tell_what_a_page_states_and_no_other_fact():
@@ -116,17 +138,24 @@ def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(t
     pairs = [{"claim": f"c{i // 4}{i % 2}", "evidence": f"e{i // 4}{i % 4 // 2}", "gold_label": ("SUPPORTS", "REFUTES")[(i + i // 2) % 2]}
              for i in range(40)]  # fmt: skip
     (tmp_path / "cities.txt").write_text("\n".join(CITIES) + "\n", encoding="utf-8")
-    (tmp_path / "symmetric.jsonl").write_text("".join(json.dumps(row) + "\n" for row in pairs), encoding="utf-8")
+    (tmp_path / "symmetric.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in pairs), encoding="utf-8"
+    )
     corpus = encyclopedia.claims(name="c", seed=1, raw=tmp_path)
     known, found = pages_of(corpus.documents), list(claims_of(corpus.documents))
     assert known["Ada"] == ("The city of Ada ( ) is old.", "It lies low.", "Ada grew.") and {
         "Bel",
         "symmetric-0",
     } < set(known)
-    assert [known[page][line] for _, one in found for page, line in one.evidence] == [row["evidence"] for row in pairs]
+    assert [known[page][line] for _, one in found for page, line in one.evidence] == [
+        row["evidence"] for row in pairs
+    ]
     assert [one.label for _, one in found[:4]] == ["supported", "refuted", "refuted", "supported"]
     splits = [{document.split for document, _ in found[i : i + 4]} for i in range(0, 40, 4)]
-    assert all(len(split) == 1 for split in splits) and set.union(*splits) == {"train", "validation"}
+    assert all(len(split) == 1 for split in splits) and set.union(*splits) == {
+        "train",
+        "validation",
+    }
     given = {
         "name": "p",
         "seed": 1,
@@ -135,10 +164,18 @@ def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(t
     }
     pages, read_whole = encyclopedia.pages(**given), encyclopedia.read_whole(**given).documents
     assert pages.documents[0].text == "The city of Ada ( ) is old. It lies low.\n\nAda grew."
-    assert [d.sections[0].title for d in pages.documents] == ["Ada", "Bel", "Ada"] and pages.facts["unnamed"] == 1
+    assert [d.sections[0].title for d in pages.documents] == ["Ada", "Bel", "Ada"] and pages.facts[
+        "unnamed"
+    ] == 1
     assert Counter(d.split for d in read_whole) == {"train": 4, "validation": 1}
     (tmp_path / "symmetric.jsonl").write_text(
         '{"claim": "c", "evidence": "", "gold_label": "SUPPORTS"}\n', encoding="utf-8"
     )
-    refuses("symmetric.jsonl:1: gold_label 'SUPPORTS'", encyclopedia.claims, name="c", seed=1, raw=tmp_path)
+    refuses(
+        "symmetric.jsonl:1: gold_label 'SUPPORTS'",
+        encyclopedia.claims,
+        name="c",
+        seed=1,
+        raw=tmp_path,
+    )
     refuses("no such file", encyclopedia.claims, name="c", seed=1, raw=tmp_path, pairs="lost.jsonl")

@@ -33,21 +33,34 @@ def test_sections_inside_sections_are_read_in_order_and_other_parts_refused(tmp_
     inner = {"title": "S", "text": "deep", "sections": [{"title": "R", "text": "deeper"}]}
     nested = [{"title": "T", "sections": [inner]}, {"title": "U", "text": "last"}]
     document = Document.from_record({"id": "a", "sections": nested})
-    assert [(s.title, s.text) for s in document.sections] == [("T", ""), ("S", "deep"), ("R", "deeper"), ("U", "last")]
+    assert [(s.title, s.text) for s in document.sections] == [
+        ("T", ""),
+        ("S", "deep"),
+        ("R", "deeper"),
+        ("U", "last"),
+    ]
     lost = {"title": "T", "text": "x", "subsections": [{"text": "lost words"}], "tags": ["one"]}
     with pytest.raises(InputError, match=r"\['subsections'\], which are not read"):
         Document.from_record({"id": "a", "sections": [lost]})
 
 
 def paper(**changes):
-    fields = {"article_id": "a", "abstract_text": ["A."], "section_names": ["x", "y"], "sections": [["One."], ["Two."]]}
+    fields = {
+        "article_id": "a",
+        "abstract_text": ["A."],
+        "section_names": ["x", "y"],
+        "sections": [["One."], ["Two."]],
+    }
     return fields | changes
 
 
 def test_sentences_in_lists_of_lists_are_joined_and_what_is_no_text_is_malformed(tmp_path):
     deep = paper(sections=[[["One.", ["Two."]], "Three."], ["Four."]])
     path = lines(
-        tmp_path / "train.txt", deep, paper(sections=[["One.", {"text": "Two."}], ["x"]]), paper(sections=[[None], []])
+        tmp_path / "train.txt",
+        deep,
+        paper(sections=[["One.", {"text": "Two."}], ["x"]]),
+        paper(sections=[[None], []]),
     )
     read = scientific.CohanArticles(path)
     (article,) = read
@@ -57,7 +70,13 @@ def test_sentences_in_lists_of_lists_are_joined_and_what_is_no_text_is_malformed
 
 def test_flat_records_of_a_hub_are_said_to_be_another_form(tmp_path):
     path = lines(tmp_path / "train.txt", {"article": "x", "abstract": "y", "section_names": "a\nb"})
-    refuses("flat record without sections.*no record is an article", scientific.build, name="p", seed=1, raw=path)
+    refuses(
+        "flat record without sections.*no record is an article",
+        scientific.build,
+        name="p",
+        seed=1,
+        raw=path,
+    )
 
 
 def test_a_byte_order_mark_costs_no_first_article(tmp_path):
@@ -69,9 +88,17 @@ def test_a_byte_order_mark_costs_no_first_article(tmp_path):
     corpus = wikisection.build(name="c", seed=1, raw=tmp_path / "c.txt")
     assert len(corpus.documents) == 5 and not corpus.facts["dropped"]
     rows = [("Prompt", "Human", "Story", "Model"), *((f"p{i}", "H.", "S.", "m") for i in range(10))]
-    assert len(hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", *rows, mark=MARK)).documents) == 20
+    assert (
+        len(hanna(name="h", seed=1, raw=table(tmp_path / "h.csv", *rows, mark=MARK)).documents)
+        == 20
+    )
     (tmp_path / "gcdc").mkdir()
-    table(tmp_path / "gcdc" / "x_test.csv", ("text_id", "text", "labelA"), ("1", "One.", "2"), mark=MARK)
+    table(
+        tmp_path / "gcdc" / "x_test.csv",
+        ("text_id", "text", "labelA"),
+        ("1", "One.", "2"),
+        mark=MARK,
+    )
     assert [d.id for d in gcdc(name="g", raw=tmp_path / "gcdc").documents] == ["test-1"]
     (tmp_path / "t.en").write_text(f"{MARK}yes\u2028 or\u0085 no\r\n", encoding="utf-8", newline="")
     (tmp_path / "t.de").write_text("ja\n", encoding="utf-8")
@@ -86,7 +113,11 @@ def wiki(*marks, text="Old town. It is flat. Far."):
 
 def test_json_articles_are_checked_for_overlap_and_text_outside_is_counted(tmp_path):
     good = wiki(("history", 0, 10), ("land", 10, 16))
-    rows = [good] * 4 + [wiki(("history", 0, 10)), wiki(("a", 0, 12), ("b", 10, 16)), good | {"text": {"x": 1}}]
+    rows = [good] * 4 + [
+        wiki(("history", 0, 10)),
+        wiki(("a", 0, 12), ("b", 10, 16)),
+        good | {"text": {"x": 1}},
+    ]
     (tmp_path / "w.json").write_text(MARK + json.dumps(rows), encoding="utf-8")
     facts = wikisection.build(name="w", seed=1, raw=tmp_path / "w.json").facts
     assert facts["dropped"] == {"sections overlap": 1, "malformed record": 1}
@@ -108,7 +139,12 @@ def test_chains_never_cross_documents_or_parts_of_a_conll_file(tmp_path):
     path = tmp_path / "a.conll"
     marked = CONLL.replace("#end document\n#begin document (a); part 001\n", "")
     same = marked.replace("a 1 ", "a 0 ")
-    for content, pairs in ((CONLL, 0), (marked, 0), (same, 1), (same.replace("\n\n", "\n\n# newdoc id = b\n"), 0)):
+    for content, pairs in (
+        (CONLL, 0),
+        (marked, 0),
+        (same, 1),
+        (same.replace("\n\n", "\n\n# newdoc id = b\n"), 0),
+    ):
         path.write_text(content)
         assert len(read_conll(path)) == pairs
 
@@ -131,7 +167,19 @@ def test_mentions_that_are_opened_or_closed_alone_are_named_by_line(tmp_path, co
     refuses(sentence, read_conll, tmp_path / "a.conll")
 
 
-GAP = ("ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL")
+GAP = (
+    "ID",
+    "Text",
+    "Pronoun",
+    "Pronoun-offset",
+    "A",
+    "A-offset",
+    "A-coref",
+    "B",
+    "B-offset",
+    "B-coref",
+    "URL",
+)
 
 
 def gap(path, *labels, ids=("1", "2"), mark=""):
@@ -143,9 +191,14 @@ def gap(path, *labels, ids=("1", "2"), mark=""):
 
 def test_gap_labels_are_true_or_false_and_ids_its_own(tmp_path):
     path = tmp_path / "g.tsv"
-    assert [item.labels[0] for item in read_gap(gap(path, "True", " FALSE", mark=MARK))] == [True, False]
+    assert [item.labels[0] for item in read_gap(gap(path, "True", " FALSE", mark=MARK))] == [
+        True,
+        False,
+    ]
     for label in ("1", "", "maybe"):
-        refuses(r"g\.tsv:3: A-coref is .*allowed are TRUE and FALSE", read_gap, gap(path, "TRUE", label))
+        refuses(
+            r"g\.tsv:3: A-coref is .*allowed are TRUE and FALSE", read_gap, gap(path, "TRUE", label)
+        )
     refuses(r"g\.tsv:3: the id '1'", read_gap, gap(path, "TRUE", "TRUE", ids=("1", "1")))
 
 
@@ -157,7 +210,11 @@ def test_gap_labels_are_true_or_false_and_ids_its_own(tmp_path):
 ])  # fmt: skip
 def test_stories_that_would_overwrite_each_other_are_refused(tmp_path, rows, sentence):
     refuses(
-        sentence, hanna, name="h", seed=1, raw=table(tmp_path / "h.csv", ("Prompt", "Human", "Story", "Model"), *rows)
+        sentence,
+        hanna,
+        name="h",
+        seed=1,
+        raw=table(tmp_path / "h.csv", ("Prompt", "Human", "Story", "Model"), *rows),
     )
 
 
@@ -183,7 +240,9 @@ def test_ratings_that_would_overwrite_each_other_are_refused(tmp_path, second, s
 
 def test_ids_that_come_twice_are_refused_when_read_and_when_written(tmp_path):
     document = Document("a", "test", (Section(None, "x"),))
-    refuses("two documents have the id 'a'", write_documents, tmp_path / "d.jsonl", [document, document])
+    refuses(
+        "two documents have the id 'a'", write_documents, tmp_path / "d.jsonl", [document, document]
+    )
     path = lines(tmp_path / "d.jsonl", document.to_record(), document.to_record())
     refuses(r"d\.jsonl:2: the id 'a' stands in .*:1", read_documents, path)
 
@@ -198,11 +257,18 @@ def evidence(corpus):
 
 
 def test_evidence_stands_at_the_line_number_that_is_written(tmp_path):
-    pages(tmp_path, ("P", "0\tFirst .\n1\tBroken\nhere .\tlink\n2\tThird .\n4\tFifth ."), ("P", "0\tAgain ."))
+    pages(
+        tmp_path,
+        ("P", "0\tFirst .\n1\tBroken\nhere .\tlink\n2\tThird .\n4\tFifth ."),
+        ("P", "0\tAgain ."),
+    )
     places = [(1, 1), (2, 2), (3, 4), (4, 9), (5, -1)]
     lines(
         tmp_path / "c.jsonl",
-        *({"id": n, "label": "SUPPORTS", "claim": "x", "evidence": [[[0, 0, "P", line]]]} for n, line in places),
+        *(
+            {"id": n, "label": "SUPPORTS", "claim": "x", "evidence": [[[0, 0, "P", line]]]}
+            for n, line in places
+        ),
     )
     corpus = fever.build(name="f", seed=1, raw=tmp_path)
     texts = ["P: Broken here .", "P: Third .", "P: Fifth .", "", ""]
@@ -219,7 +285,12 @@ def flat(number, page, line, annotation=7, found=8, label="SUPPORTS", claim="x")
 
 def test_flat_columns_of_a_hub_are_grouped_to_claims(tmp_path):
     pages(tmp_path, ("P_Q", "0\tFirst .\n1\tSecond ."))
-    rows = [flat(1, "P_Q", 1), flat(1, "P_Q", 0), flat(1, "P_Q", 5, found=9), flat(2, "", -1, label="NOT ENOUGH INFO")]
+    rows = [
+        flat(1, "P_Q", 1),
+        flat(1, "P_Q", 0),
+        flat(1, "P_Q", 5, found=9),
+        flat(2, "", -1, label="NOT ENOUGH INFO"),
+    ]
     path = lines(tmp_path / "c.jsonl", *rows)
     assert evidence(fever.build(name="f", seed=1, raw=tmp_path)) == {
         "claim:1": "P Q: Second .\nP Q: First .",
@@ -229,7 +300,11 @@ def test_flat_columns_of_a_hub_are_grouped_to_claims(tmp_path):
     refuses("another claim or label", fever.build, name="f", seed=1, raw=tmp_path)
 
 
-@pytest.mark.parametrize("sets", [[[["P", 0]]], [[[0, 0, "P", "0"]]], [[[0, 0, 7, 0]]], {"P": 0}, [{"P": 0}]])
+@pytest.mark.parametrize(
+    "sets", [[[["P", 0]]], [[[0, 0, "P", "0"]]], [[[0, 0, 7, 0]]], {"P": 0}, [{"P": 0}]]
+)
 def test_evidence_of_another_shape_is_refused_by_its_line(tmp_path, sets):
-    path = lines(tmp_path / "c.jsonl", {"id": 1, "label": "SUPPORTS", "claim": "x", "evidence": sets})
+    path = lines(
+        tmp_path / "c.jsonl", {"id": 1, "label": "SUPPORTS", "claim": "x", "evidence": sets}
+    )
     refuses(r"c\.jsonl:1.*evidence", lambda: list(fever.read_claims(path)))

@@ -11,7 +11,11 @@ from tests.refusals import refuses
 
 
 def truth(text: str, **values: float) -> bool:
-    return bool(formulas.evaluate(formulas.parse(text), lambda named: values[f"{named.condition}{named.region}"]))
+    return bool(
+        formulas.evaluate(
+            formulas.parse(text), lambda named: values[f"{named.condition}{named.region}"]
+        )
+    )
 
 
 def test_arithmetic_is_left_associative_comparisons_strict_equality_numpys_and_brackets_are_read():
@@ -23,8 +27,13 @@ def test_arithmetic_is_left_associative_comparisons_strict_equality_numpys_and_b
     assert not truth("(1;%a%) = (1;%b%)", a1=100.0, b1=100.0 + 0.0021)
     assert not truth("1 < 2 | 1 < 2 & 2 < 1")
     formula = "[(6;%np_mismatch%)-(6;%np_match%)]+[[(5;%v%)+(6;%v%)]-(5;%np_match%)]>0"
-    assert next(str(place) for place in formulas.region_values(formulas.parse(formula))) == "(6;%np_mismatch%)"
-    assert truth("[ (6;%a%) + (7;%a%) ] < [ (6;%b-1%) + (7;%b-1%) ]", a6=1, a7=2, **{"b-16": 2, "b-17": 2})
+    assert (
+        next(str(place) for place in formulas.region_values(formulas.parse(formula)))
+        == "(6;%np_mismatch%)"
+    )
+    assert truth(
+        "[ (6;%a%) + (7;%a%) ] < [ (6;%b-1%) + (7;%b-1%) ]", a6=1, a7=2, **{"b-16": 2, "b-17": 2}
+    )
 
 
 @pytest.mark.parametrize(("text", "says"),
@@ -40,7 +49,11 @@ def test_a_bad_formula_says_where_and_what_is_allowed(text, says):
 
 NUMBERS = st.one_of(
     st.integers(0, 99).map(lambda n: formulas.Number(float(n))),
-    st.builds(formulas.RegionValue, st.one_of(st.none(), st.integers(1, 9)), st.sampled_from(["a", "b_c", "d-1"])),
+    st.builds(
+        formulas.RegionValue,
+        st.one_of(st.none(), st.integers(1, 9)),
+        st.sampled_from(["a", "b_c", "d-1"]),
+    ),
 )
 
 
@@ -64,4 +77,6 @@ def test_evaluation_agrees_with_python_on_the_written_formula(formula, low, high
     written = str(formula)
     for place in set(formulas.region_values(formula)):
         written = written.replace(str(place), f"({values[place.condition]!r})")
-    assert "=" in written or formulas.evaluate(formula, lambda named: values[named.condition]) == eval(written)
+    assert "=" in written or formulas.evaluate(
+        formula, lambda named: values[named.condition]
+    ) == eval(written)

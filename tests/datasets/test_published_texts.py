@@ -42,7 +42,9 @@ def test_a_marked_line_becomes_titled_sections_and_the_plain_form_splits_alike(t
         ("abstract", "Town 0 is a town. It is small."), ("history", "It was founded."), ("geography", "It is flat."),
     ]  # fmt: skip
     assert marked.truth["sentences"].tolist() == [4] * 8 and marked.facts["dropped"] == {}
-    lines = [" ".join(section.text for section in document.sections) for document in marked.documents]
+    lines = [
+        " ".join(section.text for section in document.sections) for document in marked.documents
+    ]
     plain = cities(name="d", seed=3, raw=written(tmp_path / "plain.txt", *lines), shares=SHARES)
     assert [d.split for d in plain.documents] == [d.split for d in marked.documents]
     assert [d.sections[0].title for d in plain.documents] == [None] * 8
@@ -55,18 +57,27 @@ def test_lines_and_records_that_are_no_articles_are_counted_by_reason(tmp_path):
         "Stray. [ ABSTRACT ] A town. [ HISTORY ] Old.", city(2),
     ]  # fmt: skip
     corpus = cities(raw=written(tmp_path / "city.txt", *lines), shares={"train": 0.5, "test": 0.5})
-    assert [d.id for d in corpus.documents] == ["line-00001", "line-00007"] and corpus.facts["articles_read"] == 7
+    assert [d.id for d in corpus.documents] == ["line-00001", "line-00007"] and corpus.facts[
+        "articles_read"
+    ] == 7
     assert corpus.facts["dropped"] == {"abstract missing": 1, "blank line": 1, "empty section": 1, "no sections": 1,
                                        "text before the first marker": 1}  # fmt: skip
     marks = [
         {"begin": 0, "length": 15, "sectionHeading": "Early days", "sectionLabel": "city.history"},
-        {"begin": 16, "length": 11, "sectionHeading": "Geography", "sectionLabel": "city.geography"},
+        {
+            "begin": 16,
+            "length": 11,
+            "sectionHeading": "Geography",
+            "sectionLabel": "city.geography",
+        },
     ]
     good = {"id": "Q1", "type": "city", "title": "A", "abstract": "A is a town.", "annotations": marks,
             "text": "It was founded. It is flat."}  # fmt: skip
     far = good | {"annotations": [marks[0] | {"length": 99}]}
     rows = [good, good | {"annotations": []}, good | {"abstract": " "}, far, {"id": "Q2"}, 7]
-    corpus = cities(raw=written(tmp_path / "HGD_en_city.json", json.dumps(rows)), shares={"test": 1.0})
+    corpus = cities(
+        raw=written(tmp_path / "HGD_en_city.json", json.dumps(rows)), shares={"test": 1.0}
+    )
     assert [(s.title, s.text) for s in corpus.documents[0].sections] == [
         ("abstract", "A is a town."), ("history", "It was founded."), ("geography", "It is flat."),
     ]  # fmt: skip
@@ -117,17 +128,30 @@ def paper(unit, **changes):
     names = ["Introduction", "Methods", "Results"]
     sections = [[f"this is {name.lower()} .", "it goes on ."] for name in names]
     text = [sentence for section in sections for sentence in section]
-    base = {"article_id": unit, "abstract_text": ["<S> short . </S>"], "article_text": text, "labels": None}
+    base = {
+        "article_id": unit,
+        "abstract_text": ["<S> short . </S>"],
+        "article_text": text,
+        "labels": None,
+    }
     return base | {"section_names": names, "sections": sections} | changes
 
 
 def test_cohans_own_splits_are_words_of_file_names_and_sections_come_through(tmp_path):
-    for name, units in (("pubmed_train", "abcd"), ("pubmed_val", "e"), ("pubmed_test", "fg"), ("arxiv_train", "z")):
+    for name, units in (
+        ("pubmed_train", "abcd"),
+        ("pubmed_val", "e"),
+        ("pubmed_test", "fg"),
+        ("arxiv_train", "z"),
+    ):
         (tmp_path / f"{name}.jsonl").write_bytes(records(*map(paper, units)))
     corpus = papers(raw=tmp_path, files="pubmed_*")
     splits = ["train"] * 4 + ["validation"] + ["test"] * 2
     assert [(d.id, d.split) for d in corpus.documents] == list(zip("abcdefg", splits, strict=True))
-    assert [(s.title, s.text) for s in corpus.documents[0].sections][1] == ("method", "this is methods . it goes on .")
+    assert [(s.title, s.text) for s in corpus.documents[0].sections][1] == (
+        "method",
+        "this is methods . it goes on .",
+    )
     assert corpus.facts["lines"] == {"article": 7} and corpus.facts["table_11"]["train"] == 4
     refuses("no file matches", papers, raw=tmp_path, files="plos*")
     refuses("infrequent title", papers, raw=tmp_path, filters={"min_tokens": 1})
@@ -154,7 +178,11 @@ def test_one_file_is_split_by_seed_and_of_a_gzip_cut_off_what_came_before_is_kep
     whole = gzip.compress(records(*(paper(f"u{i}", labels=noise[i]) for i in range(60))))
     path = tmp_path / "all.jsonl.gz"
     path.write_bytes(whole)
-    assert Counter(d.split for d in papers(raw=path).documents) == {"train": 42, "validation": 6, "test": 12}
+    assert Counter(d.split for d in papers(raw=path).documents) == {
+        "train": 42,
+        "validation": 6,
+        "test": 12,
+    }
     path.write_bytes(whole[: len(whole) // 2])
     read = scientific.CohanArticles(path)
     assert 10 < len(list(read)) < 50
@@ -190,7 +218,10 @@ def test_all_stories_of_a_prompt_are_in_one_split_and_paragraphs_are_sections(tm
 
 
 def test_json_lines_give_one_pair_per_target_language_in_one_split(tmp_path):
-    rows = [{"id": f"s{i}", "en": f"house {i}", "de": f"Haus {i}", "fr": f"maison {i}", "es": ""} for i in range(40)]
+    rows = [
+        {"id": f"s{i}", "en": f"house {i}", "de": f"Haus {i}", "fr": f"maison {i}", "es": ""}
+        for i in range(40)
+    ]
     (tmp_path / "all.jsonl.gz").write_bytes(gzip.compress(records(*rows)))
     corpus = pairs(raw=tmp_path)
     assert len(corpus.documents) == 80 and corpus.facts["pairs_without_a_side"] == 40
@@ -217,7 +248,13 @@ def test_aligned_files_are_read_line_by_line_and_what_is_no_pair_is_named(tmp_pa
 
 def test_gcdc_rows_become_documents_with_ratings_and_dropped_ones_are_counted(tmp_path):
     refuses("0 CSV files", gcdc, name="x", raw=tmp_path)
-    rows = ['1,s,"One. Two.\n\nThree.",3,3.0', "2,s,,2,2", "3,s,Four.,1,", "4,s,Five.,1,7", "5,s,Six.,1,1"]
+    rows = [
+        '1,s,"One. Two.\n\nThree.",3,3.0',
+        "2,s,,2,2",
+        "3,s,Four.,1,",
+        "4,s,Five.,1,7",
+        "5,s,Six.,1,1",
+    ]
     header = "text_id,subject,text,ratingA1,labelA"
     written(tmp_path / "Yelp_train.csv", header, *rows)
     written(tmp_path / "Yelp_test.csv", header, "9,s,Nine.,2,2")
@@ -227,7 +264,9 @@ def test_gcdc_rows_become_documents_with_ratings_and_dropped_ones_are_counted(tm
     assert corpus.truth["rating"].tolist() == [2, 3, 1]
     assert [s.text for s in corpus.documents[1].sections] == ["One. Two.", "Three."]
     assert corpus.facts["dropped"] == {"no rating": 1, "no text": 1, "rating outside 1..3": 1}
-    refuses("lacks", gcdc, name="x", raw=written(tmp_path / "a.csv", "text,labelA", "One.,1").parent)
+    refuses(
+        "lacks", gcdc, name="x", raw=written(tmp_path / "a.csv", "text,labelA", "One.,1").parent
+    )
 
 
 def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):

@@ -16,8 +16,12 @@ TASKS = [["block", 1], ["block", 5], ["window", 2], ["section", 1]]
 
 
 def article(number, split, sections=3, sentences=5):
-    texts = [" ".join(f"Sentence {number} {i} {j}." for j in range(sentences)) for i in range(sections)]
-    return Document(f"a-{number}", split, tuple(Section(f"title {i}", text) for i, text in enumerate(texts)))
+    texts = [
+        " ".join(f"Sentence {number} {i} {j}." for j in range(sentences)) for i in range(sections)
+    ]
+    return Document(
+        f"a-{number}", split, tuple(Section(f"title {i}", text) for i, text in enumerate(texts))
+    )
 
 
 def written(folder, texts):
@@ -27,7 +31,9 @@ def written(folder, texts):
 
 @pytest.fixture
 def folder(tmp_path):
-    return written(tmp_path, [article(i, split) for i, split in enumerate(["train", "train", "test", "test"])])
+    return written(
+        tmp_path, [article(i, split) for i, split in enumerate(["train", "train", "test", "test"])]
+    )
 
 
 def made(folder, **changed):
@@ -39,7 +45,9 @@ def sentences(document):
     return [s for _, row in cut_sections(document, "rules") for s in row]
 
 
-def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own_and_moves_nothing_else(folder):
+def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own_and_moves_nothing_else(
+    folder,
+):
     seen, corpus = set(), made(folder)
     for document in corpus.documents[2:]:
         name, task, _ = document.id.split("/")
@@ -50,11 +58,21 @@ def test_a_shuffle_holds_its_originals_sentences_in_an_order_of_its_own_and_move
         seen.add((task, *read))
         if task.startswith(("block", "window")):
             cut = cut_sections(document, "rules")
-            assert [(title, len(row)) for title, row in cut] == [(f"title {i}", 5) for i in range(3)]
+            assert [(title, len(row)) for title, row in cut] == [
+                (f"title {i}", 5) for i in range(3)
+            ]
         if task == "section_1":
             assert set(document.sections) == set(whole.sections)
-    assert {task for task, *_ in seen} == {"original", "block_1", "block_5", "window_2", "section_1"}
-    few = {d.id: d.text for d in made(folder, tasks=[["block", 1]], documents={"test": 1}).documents}
+    assert {task for task, *_ in seen} == {
+        "original",
+        "block_1",
+        "block_5",
+        "window_2",
+        "section_1",
+    }
+    few = {
+        d.id: d.text for d in made(folder, tasks=[["block", 1]], documents={"test": 1}).documents
+    }
     assert few.items() <= {d.id: d.text for d in corpus.documents}.items()
 
 
@@ -81,7 +99,10 @@ def test_planted_ratings_say_how_a_text_was_shuffled(tmp_path):
         assert after.edits[-1]["rating"] == given and after.split == before.split
     assert set(corpus.truth["rating"].tolist()) == {1, 2, 3}
     again = rating(tmp_path)
-    assert np.array_equal(again.truth["rating"], corpus.truth["rating"]) and again.documents == corpus.documents
+    assert (
+        np.array_equal(again.truth["rating"], corpus.truth["rating"])
+        and again.documents == corpus.documents
+    )
 
 
 TOLD = [
@@ -93,12 +114,24 @@ TOLD = [
 
 @pytest.fixture
 def told(tmp_path):
-    rows = [Document(f"a-{i}", "test", tuple(Section(f"t{j}", t) for j, t in enumerate(TOLD))) for i in range(2)]
+    rows = [
+        Document(f"a-{i}", "test", tuple(Section(f"t{j}", t) for j, t in enumerate(TOLD)))
+        for i in range(2)
+    ]
     return written(tmp_path, [*rows, article(9, "test")])
 
 
 def damaged(folder, **changed):
-    return corrupted(**{"name": "c", "seed": 1, "raw": folder, "documents": 2, "severities": [0.5, 1.0], **changed})
+    return corrupted(
+        **{
+            "name": "c",
+            "seed": 1,
+            "raw": folder,
+            "documents": 2,
+            "severities": [0.5, 1.0],
+            **changed,
+        }
+    )
 
 
 def test_each_corruption_does_what_its_name_says(told):
@@ -106,10 +139,17 @@ def test_each_corruption_does_what_its_name_says(told):
     assert texts["sound@0/a-0"] == TOLD
     assert texts["section_order@1/a-0"] == [TOLD[1], TOLD[0], TOLD[2]]
     assert texts["repeated_section@1/a-0"] == [TOLD[0], TOLD[0], TOLD[1]]
-    assert texts["repeated_sentence@1/a-0"][2] == "A third section says so. A third section says so."
+    assert (
+        texts["repeated_sentence@1/a-0"][2] == "A third section says so. A third section says so."
+    )
     assert "However, she gave him her lamp, but he left." in texts["wrong_pronoun@1/a-0"][0]
-    opening, between = texts["wrong_connective@1/a-0"][0].split(". ", 1)[1].split(", he gave her his lamp, ")
-    assert opening not in ADVERBIALS["contrast"] and between in ("so she left.", "because she left.")
+    opening, between = (
+        texts["wrong_connective@1/a-0"][0].split(". ", 1)[1].split(", he gave her his lamp, ")
+    )
+    assert opening not in ADVERBIALS["contrast"] and between in (
+        "so she left.",
+        "because she left.",
+    )
     borrowed = texts["off_topic_sentence@1/a-1"][1].split(". ", 1)[1]
     assert borrowed in sentences(article(9, "test"))
 
@@ -134,22 +174,36 @@ def test_sentences_of_other_languages_come_from_a_file_beside_the_corpus(told, t
     assert corpus.documents[: len(without)] == without
     struck = next(d.text for d in corpus.documents if d.id == "mixed_language@1/a-0")
     foreign = {row[key] for row in rows for key in ("de", "fr")}
-    assert sum(sentence in struck for sentence in foreign) >= 2 and "One" not in struck and "None" not in struck
+    assert (
+        sum(sentence in struck for sentence in foreign) >= 2
+        and "One" not in struck
+        and "None" not in struck
+    )
     assert all(text.split(".")[0] in struck for text in TOLD)
-    assert corpus.facts["edits"]["mixed_language@1"] == corpus.facts["edits"]["off_topic_sentence@1"]
+    assert (
+        corpus.facts["edits"]["mixed_language@1"] == corpus.facts["edits"]["off_topic_sentence@1"]
+    )
     beside.write_text('{"id": "1", "en": "One."}\n', encoding="utf-8")
     refuses("no sentence in .*de.*fix the file", damaged, told, beside=beside)
     refuses("no such file", damaged, told, beside=tmp_path / "absent.jsonl")
 
 
-def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_strike_is_recorded(told):
+def test_a_lower_severity_strikes_among_the_places_of_a_higher_one_and_every_strike_is_recorded(
+    told,
+):
     corpus = damaged(told)
     edits = {d.id: {(e["section"], e["sentence"]) for e in d.edits} for d in corpus.documents}
     for name, places in edits.items():
         if "@0.5/" in name:
             assert places <= edits[name.replace("@0.5/", "@1/")]
     counts = corpus.facts["edits"]
-    assert counts["sound@0"] == 0 < counts["off_topic_sentence@0.5"] <= counts["off_topic_sentence@1"] == 6
+    assert (
+        counts["sound@0"]
+        == 0
+        < counts["off_topic_sentence@0.5"]
+        <= counts["off_topic_sentence@1"]
+        == 6
+    )
     for name, value in (("documents", 3), ("documents", 0), ("severities", [0]), ("severities", []),
                         ("splitter", "")):  # fmt: skip
         refuses("fix|give", damaged, told, **{name: value})

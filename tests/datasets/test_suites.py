@@ -43,8 +43,12 @@ def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_th
     path = tmp_path / "toy.json"
     path.write_text(json.dumps(RECORD), encoding="utf-8")
     suite = items.read_suite(path)
-    bare = items.suite_from_record(changed(items__0__conditions__0__regions__0__content="", meta__name="other"))
-    edited = type(suite)("e", "mean", ("(1;%a%) > (1;%b%)",), (items.pair(3, {"a": ["x"], "b": ["y"]}, EDITS),))
+    bare = items.suite_from_record(
+        changed(items__0__conditions__0__regions__0__content="", meta__name="other")
+    )
+    edited = type(suite)(
+        "e", "mean", ("(1;%a%) > (1;%b%)",), (items.pair(3, {"a": ["x"], "b": ["y"]}, EDITS),)
+    )
     assert suite.meta == {"author": "me", "comment": "naïve"} and suite.items[2].number == 5
     assert [r.content for r in suite.items[0].condition("b").regions] == ["The dog", "b barked ."]
     plain = [suite, bare, edited]
@@ -64,16 +68,28 @@ def test_suites_survive_the_way_through_files_and_documents_and_have_names_of_th
         (changed(meta__metric="all"), "metric 'all' is not one of"),
         (changed(predictions__0__type="code"), "allowed is 'formula'"),
         (changed(predictions__0__formula="(7;%a%) > (2;%b%)"), "names region 7, item 0 has [1, 2]"),
-        (changed(predictions__0__formula="(2;%c%) > (2;%b%)"), "names condition 'c', allowed are ['a', 'b']"),
-        (changed(items__1__conditions=RECORD["items"][1]["conditions"][:1]), "item 1: conditions are ['a']"),
+        (
+            changed(predictions__0__formula="(2;%c%) > (2;%b%)"),
+            "names condition 'c', allowed are ['a', 'b']",
+        ),
+        (
+            changed(items__1__conditions=RECORD["items"][1]["conditions"][:1]),
+            "item 1: conditions are ['a']",
+        ),
         (changed(items__1__item_number=0), "item numbers repeat"),
         (changed(items=[]), "0 items"),
         (changed(items=None), "items: got None, allowed is a list"),
         (changed(items__1=3), "got 3, allowed is an object"),
         (changed(items__1__item_number="one"), "item_number: got 'one', allowed is a whole number"),
         (changed(items__1__conditions__0__regions="x"), "item 1, condition a, regions: got 'x'"),
-        (changed(items__1__conditions__0__regions__1__region_number=1), "region numbers are [1, 1]"),
-        (changed(predictions__0="(2;%a%) > 0"), "prediction: got '(2;%a%) > 0', allowed is an object"),
+        (
+            changed(items__1__conditions__0__regions__1__region_number=1),
+            "region numbers are [1, 1]",
+        ),
+        (
+            changed(predictions__0="(2;%a%) > 0"),
+            "prediction: got '(2;%a%) > 0', allowed is an object",
+        ),
         (changed(meta=None), "meta: got None"),
     ],
 )
@@ -84,7 +100,16 @@ def test_a_bad_suite_says_what_is_wrong(record, says):
 STORY_COLUMNS = ["InputStoryid", *(f"InputSentence{i}" for i in range(1, 5)), "RandomFifthSentenceQuiz1",
                  "RandomFifthSentenceQuiz2", "AnswerRightEnding"]  # fmt: skip
 STORIES = [
-    ["s1", "Ann woke up.", "She ate.", 'She said "hi".', "She left.", "She sang.", "She slept.", "2"],
+    [
+        "s1",
+        "Ann woke up.",
+        "She ate.",
+        'She said "hi".',
+        "She left.",
+        "She sang.",
+        "She slept.",
+        "2",
+    ],
     ["s2", "A dog ran.", "It fell.", "It rose.", "It ran.", "It won.", "It flew.", "1"],
 ]
 DIALOGUES = [
@@ -130,7 +155,9 @@ SOURCES = {"stories": "stories.tsv", "dialogues": "dialogues.txt", "schemas": "s
 
 def built(raw, chosen=SOURCES, **settings):
     corpus = build(name="row", seed=1, raw=raw, sources=chosen, **settings)
-    return {suite.name: suite for suite in items.suites_from_documents(corpus.documents, corpus.truth)}
+    return {
+        suite.name: suite for suite in items.suites_from_documents(corpus.documents, corpus.truth)
+    }
 
 
 @pytest.fixture
@@ -144,15 +171,44 @@ def regions(suite, item: int, condition: str) -> list[str]:
 
 def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suites):
     words = ["although", "as", "however", "since", "though", "yet"]
-    connectives = {f"connective_while_{sense}_as_{other}" for sense in ("contrast", "temporal") for other in words}
-    others = {"N_all", "N_context", "story_cloze", "D_all", "D_context", "winograd_full", "winograd_partial"}
-    assert set(suites) == others | connectives | {"speaker_commitment", "coreference_tiny", "zu_all", "zu_context"}
+    connectives = {
+        f"connective_while_{sense}_as_{other}"
+        for sense in ("contrast", "temporal")
+        for other in words
+    }
+    others = {
+        "N_all",
+        "N_context",
+        "story_cloze",
+        "D_all",
+        "D_context",
+        "winograd_full",
+        "winograd_partial",
+    }
+    assert set(suites) == others | connectives | {
+        "speaker_commitment",
+        "coreference_tiny",
+        "zu_all",
+        "zu_context",
+    }
     told = 'Ann woke up. She ate. She said "hi". She left.'
     for name, condition, *wanted in (
         ("story_cloze", "original_ending", told, "She slept."),
         ("story_cloze", "distractor_ending", told, "She sang."),
-        ("connective_while_contrast_as_yet", "manipulated", "I like tea ,", "yet", "you like coffee ."),
-        ("connective_while_temporal_as_as", "original", "A while ago he sang", "while", "we danced ."),
+        (
+            "connective_while_contrast_as_yet",
+            "manipulated",
+            "I like tea ,",
+            "yet",
+            "you like coffee .",
+        ),
+        (
+            "connective_while_temporal_as_as",
+            "original",
+            "A while ago he sang",
+            "while",
+            "we danced .",
+        ),
         ("coreference_tiny", "pronoun", "A woman sang .", "Then she bowed ."),
         ("coreference_tiny", "repetition", "A woman sang .", "Then the woman bowed ."),
         ("speaker_commitment", "speaker_change", "i am a nurse . [SEP]", "i am a cook ."),
@@ -162,7 +218,10 @@ def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suite
     assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
     assert len(suites["connective_while_contrast_as_yet"].items) == 1
     assert suites["connective_while_contrast_as_yet"].meta["excluded"] == {"opens its segment": 1}
-    assert suites["speaker_commitment"].meta["excluded"] == {"label positive": 1, "label neutral": 1}
+    assert suites["speaker_commitment"].meta["excluded"] == {
+        "label positive": 1,
+        "label neutral": 1,
+    }
 
 
 def test_order_suites_hold_the_same_units_and_their_edits_restore_them(suites):
@@ -181,16 +240,26 @@ def test_order_suites_hold_the_same_units_and_their_edits_restore_them(suites):
 
 
 def test_winograd_sides_are_shuffled_by_seed(raw):
-    (raw / "schemas.jsonl").write_text("\n".join(json.dumps(SCHEMA | {"id": i}) for i in range(200)), encoding="utf-8")
+    (raw / "schemas.jsonl").write_text(
+        "\n".join(json.dumps(SCHEMA | {"id": i}) for i in range(200)), encoding="utf-8"
+    )
     suites = built(raw, {"schemas": "schemas.jsonl"})
-    assert 65 < sum(item.conditions[0].name == "target" for item in suites["winograd_full"].items) < 135
+    assert (
+        65
+        < sum(item.conditions[0].name == "target" for item in suites["winograd_full"].items)
+        < 135
+    )
     assert suites == built(raw, {"schemas": "schemas.jsonl"})
 
 
 @pytest.mark.parametrize(("settings", "put_in"), [({}, "yet"), ({"match_case": True}, "Yet")])
 def test_a_replacement_may_take_the_case_of_its_place(raw, settings, put_in):
-    (raw / "uses.tsv").write_text("u\thowever\tcontrast\tIt rained . However , we walked .", encoding="utf-8")
-    suite = built(raw, {"connectives": "uses.tsv"}, **settings)["connective_however_contrast_as_yet"]
+    (raw / "uses.tsv").write_text(
+        "u\thowever\tcontrast\tIt rained . However , we walked .", encoding="utf-8"
+    )
+    suite = built(raw, {"connectives": "uses.tsv"}, **settings)[
+        "connective_however_contrast_as_yet"
+    ]
     for condition, word in (("original", "However"), ("manipulated", put_in)):
         assert regions(suite, 0, condition) == ["It rained .", word, ", we walked ."]
     assert suite.items[0].edits[0]["new"] == put_in
@@ -216,16 +285,24 @@ def test_of_many_uses_of_a_connective_those_that_the_seed_draws_are_read(raw):
     assert regions(suite, 0, "manipulated") == ["It rained. I left", "yet", "I could."]
 
 
-def test_dialogues_may_drop_the_last_stories_may_be_comma_separated_and_statements_keep_their_label(raw):
+def test_dialogues_may_drop_the_last_stories_may_be_comma_separated_and_statements_keep_their_label(
+    raw,
+):
     assert sources.read_dialogue_nli(raw / "statements.jsonl")[0][3] == "negative"
-    assert [len(sources.read_persona_chat(raw / "dialogues.txt", drop_last=last)) for last in (False, True)] == [3, 2]
+    assert [
+        len(sources.read_persona_chat(raw / "dialogues.txt", drop_last=last))
+        for last in (False, True)
+    ] == [3, 2]
     with (raw / "stories.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([STORY_COLUMNS, *STORIES])
     assert sources.read_stories(raw / "stories.csv") == sources.read_stories(raw / "stories.tsv")
 
 
 def test_generated_dialogues_and_pieces_of_stories_are_ordered_texts_too(raw):
-    turns, story = ["Hi!", "You: so?", "Yes."], " ".join(f"The {number}th came." for number in range(6))
+    turns, story = (
+        ["Hi!", "You: so?", "Yes."],
+        " ".join(f"The {number}th came." for number in range(6)),
+    )
     tables = {"chat.csv": [["Best Generated Conversation"], ["\n".join(f"User {1 + i % 2}: {t}" for i, t in enumerate(turns))], [""]],
               "told.csv": [["Human"], [story], [story], [f"{story} It ended.\n\n{story}"], ["Short."]]}  # fmt: skip
     for name, rows in tables.items():
@@ -244,7 +321,9 @@ def test_generated_dialogues_and_pieces_of_stories_are_ordered_texts_too(raw):
     refuses("lacks .'Human'.", built, raw, {"narration": "chat.csv"})
 
 
-def test_substituted_schemas_are_cut_where_they_differ_and_candidates_take_the_case_of_their_place(tmp_path):
+def test_substituted_schemas_are_cut_where_they_differ_and_candidates_take_the_case_of_their_place(
+    tmp_path,
+):
     records = [{"question_id": "q", "correctness": right, "substitution": f"It fell because The {noun} was heavy."}
                for noun, right in (("big ball", False), ("box", True))]  # fmt: skip
     path = tmp_path / "wsc273.json"
@@ -260,7 +339,10 @@ def test_substituted_schemas_are_cut_where_they_differ_and_candidates_take_the_c
 
 def test_her_owns_only_what_can_be_owned():
     for text, owned in (("saw her dog", True), ("saw her .", False), ("gave her the dog", False)):
-        assert ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann").possessive is owned
+        assert (
+            ReMention("s", "x", text, text.index("her"), text.index("her") + 3, "Ann").possessive
+            is owned
+        )
 
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
@@ -272,12 +354,18 @@ def test_gap_rows_become_spans_and_labels_and_pairs_need_the_name_in_the_sentenc
             for i, (word, mark) in enumerate((("she", "TRUE"), ("It", "TRUE"), ("she", "FALSE")))]  # fmt: skip
     path = tmp_path / "gap.tsv"
     path.write_text(HEADER + "".join(rows), encoding="utf-8")
-    assert read_re_mentions(path) == [ReMention("d0", "Ann met Sue.", "Then she left.", 5, 8, "Ann")]
-    path.write_text(HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n')
+    assert read_re_mentions(path) == [
+        ReMention("d0", "Ann met Sue.", "Then she left.", 5, 8, "Ann")
+    ]
+    path.write_text(
+        HEADER + 'd-1\tAnn met "Bea. She left.\tShe\t14\tAnn\t0\tFALSE\tBea\t9\tTRUE\thttp://x\n'
+    )
     (item,) = read_gap(path)
     assert item.text[slice(*item.pronoun)] == "She" and item.labels == (False, True)
     assert [item.text[slice(*span)] for span in item.names] == ["Ann", "Bea"]
-    path.write_text(HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8")
+    path.write_text(
+        HEADER + "d-1\tAnn ran.\tShe\t1\tAnn\t0\tTRUE\tAnn\t0\tTRUE\tx\n", encoding="utf-8"
+    )
     refuses("gap.tsv:2", read_gap, path)  # its offsets miss its words
 
 
@@ -292,7 +380,9 @@ def test_arrau_markables_become_re_mentions(tmp_path):
     }
     for name, content in marks.items():
         (tmp_path / f"doc_{name}.xml").write_text(content, encoding="utf-8")
-    assert read_re_mentions(tmp_path) == [ReMention("doc:1:set_1", "A man slept .", "He snored .", 0, 2, "A man")]
+    assert read_re_mentions(tmp_path) == [
+        ReMention("doc:1:set_1", "A man slept .", "He snored .", 0, 2, "A man")
+    ]
     (tmp_path / "doc_coref_level.xml").unlink()
     refuses(r"doc_coref_level\.xml", read_re_mentions, tmp_path)
 
@@ -324,7 +414,15 @@ def brackets(rows):
 
 
 def test_brackets_nest_and_point_at_their_words_and_those_that_do_not_fit_are_refused():
-    rows = [("The", "(1"), ("son", ""), ("of", ""), ("Ann", "(2)|1)"), ("", ""), ("He", "(1)"), ("ran", "")]
+    rows = [
+        ("The", "(1"),
+        ("son", ""),
+        ("of", ""),
+        ("Ann", "(2)|1)"),
+        ("", ""),
+        ("He", "(1)"),
+        ("ran", ""),
+    ]
     texts, found = brackets(rows)
     assert texts == [["The", "son", "of", "Ann"], ["He", "ran"]]
     spans = {(m.first, m.last, m.chain) for m in found}
@@ -344,7 +442,11 @@ def test_a_harness_task_asks_the_suites_question(suites):
     assert (right, line["context"][-9:]) == ("She slept.", "She left.")
     line, right, task = asked("connective_while_contrast_as_yet")
     assert right == "I like tea , while" and line["continuation"] == "you like coffee ."
-    wanted = {"doc_to_text": "{{target}}", "doc_to_target": "{{continuation}}", "output_type": "multiple_choice"}
+    wanted = {
+        "doc_to_text": "{{target}}",
+        "doc_to_target": "{{continuation}}",
+        "output_type": "multiple_choice",
+    }
     assert wanted.items() <= task.items() and task["target_delimiter"] == " "
     line, right, task = asked("N_all")
     assert right == " ".join([*STORIES[0][1:5], "She slept."])
@@ -355,7 +457,9 @@ def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(sui
     chosen = [suites[name] for name in ("story_cloze", "N_all", "speaker_commitment")]
     files = suite_exports.judgement_sheet(chosen, 2, 5)
     lines = [json.loads(line) for line in files["study.jsonl"].splitlines()]
-    study, sheet = (list(csv.DictReader(io.StringIO(files[name]))) for name in ("study.csv", "sheet.csv"))
+    study, sheet = (
+        list(csv.DictReader(io.StringIO(files[name]))) for name in ("study.csv", "sheet.csv")
+    )
     assert lines == study and files == suite_exports.judgement_sheet(chosen, 2, 5)
     wanted = [[line[field] for field in ("item_id", "left", "right")] for line in lines]
     assert [list(row.values()) for row in sheet] == [[*row, "", ""] for row in wanted]  # no key
@@ -363,7 +467,11 @@ def test_a_studys_file_says_which_side_is_coherent_and_what_spoilt_the_other(sui
     for line in lines:
         assert set(line) == {"item_id", "left", "right", "gold_side", "suite", "condition"}
         assert key[line["item_id"]] == line["gold_side"]
-        item = next(i for i in suites[line["suite"]].items if f"{line['suite']}/{i.number}" == line["item_id"])
+        item = next(
+            i
+            for i in suites[line["suite"]].items
+            if f"{line['suite']}/{i.number}" == line["item_id"]
+        )
         spoilt = " ".join(r.content for r in item.condition(line["condition"]).regions)
         other = {"left": "right", "right": "left"}[line["gold_side"]]
         assert line[other].replace("\n– ", " [SEP] ").removeprefix("– ") == spoilt

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from longform.critics.perplexity.score import Perplexity, units_from_readout
-from longform.documents import chains_from_readout
+from longform.critics.perplexity.score import Perplexity, units_from_predictions
+from longform.documents import chains_from_predictions
 from longform.statistics.markov_chain import true_markov
 from synthetic_world.exact_log_probs import read as read_truth
 from synthetic_world.hsmm_language import DELIMITER, build, language, language_from_truth
@@ -27,7 +27,9 @@ def test_closed_forms_equal_enumeration_of_all_texts(seed):
     for z in itertools.product(states, repeat=made.steps):
         chain = np.prod([made.transitions[a, b] for a, b in itertools.pairwise((0, *z))])
         for w in itertools.product(words, repeat=made.steps):
-            if probability := chain * np.prod([made.emissions[a, b] for a, b in zip(z, w, strict=True)]):
+            if probability := chain * np.prod(
+                [made.emissions[a, b] for a, b in zip(z, w, strict=True)]
+            ):
                 nats -= probability * np.log(probability)
                 latent -= probability * np.log(chain)
                 tokens += probability * sum(lengths[i] for i in w)
@@ -42,23 +44,34 @@ def test_full_size_lies_where_twelve_redraws_lie_and_estimates_meet_it():
     assert full.facts["parameters"] == 2_625_536  # deng2022: 2.63M
     lengths = [len(document.text.split()) for document in full.documents]
     assert 365 <= np.mean(lengths) <= 390
-    readout = read(documents=full.documents, reader_truth=full.truth, rule="released", splits=["test"])
-    critic = true_markov(real=readout)
-    tally = critic.tally(chains_from_readout(readout))
-    assert tally.total("excluded") == 0 and tally.total("transitions") == 6400 * 50
-    assert abs(critic.score(tally) - full.facts["latent_ppl"]) < 0.3
-    readout = read_truth(documents=full.documents, truth=full.truth, reader_truth=full.truth, splits=["test"])
+    predictions = read(
+        documents=full.documents, reader_truth=full.truth, rule="released", splits=["test"]
+    )
+    critic = true_markov(real=predictions)
+    statistics = critic.sufficient_statistics(chains_from_predictions(predictions))
+    assert statistics.total("excluded") == 0 and statistics.total("transitions") == 6400 * 50
+    assert abs(critic.score_of(statistics) - full.facts["latent_ppl"]) < 0.3
+    predictions = read_truth(
+        documents=full.documents, truth=full.truth, reader_truth=full.truth, splits=["test"]
+    )
     metric = Perplexity()
-    assert metric.score(metric.tally(units_from_readout(readout))) == pytest.approx(full.facts["word_ppl"], abs=0.01)
+    assert metric.score_of(
+        metric.sufficient_statistics(units_from_predictions(predictions))
+    ) == pytest.approx(full.facts["word_ppl"], abs=0.01)
 
 
 def test_the_two_oracle_rules_differ_as_documented():
     owner = {f"a {DELIMITER}": 0, f"b {DELIMITER}": 1}
     whole = f"a {DELIMITER} b {DELIMITER}"
     assert released_states(whole, owner, 2) == strict_states(whole, owner, 100) == [0, 1]
-    assert released_states(f"{whole} c {DELIMITER}", owner, 2) == [0, 1]  # garbage after M valid chunks is forgiven
+    assert released_states(f"{whole} c {DELIMITER}", owner, 2) == [
+        0,
+        1,
+    ]  # garbage after M valid chunks is forgiven
     assert strict_states(f"{whole} c {DELIMITER}", owner, 100) is None
-    assert released_states(f"a {DELIMITER} b", owner, 2) is None  # the last delimiter is missing: one state only
+    assert (
+        released_states(f"a {DELIMITER} b", owner, 2) is None
+    )  # the last delimiter is missing: one state only
     assert released_states(f"{whole} a {DELIMITER}", owner, 2) is None  # one valid chunk too many
     assert strict_states(f"{whole} a {DELIMITER}", owner, 100) == [0, 1, 0]
     assert strict_states(f"{whole} a {DELIMITER}", owner, 2) is None

@@ -55,7 +55,10 @@ def test_titles_are_normalised_as_the_paper_shows_them_and_lemmas_are_singulars(
     )
     for name in names:
         assert titles.normalise(name) == name.lower()
-    assert titles.normalise("Magpies and Octopuses of the West Indies") == "magpie and octopus of the west indies"
+    assert (
+        titles.normalise("Magpies and Octopuses of the West Indies")
+        == "magpie and octopus of the west indies"
+    )
     for word in ("analysis", "series", "status", "as", "politics", "glass"):
         assert lemma(word) == word
 
@@ -88,12 +91,22 @@ def test_kept_and_dropped_add_up_to_what_was_read():
     rng = np.random.default_rng(3)
     articles = [document("u", (None, 5), ("a", 5))]
     for i, size in enumerate(rng.integers(0, 7, 300)):
-        sections = zip(rng.choice([f"t{c}" for c in "abcdefgh"], size), rng.integers(0, 14, size), strict=True)
-        articles.append(document(str(i), *((str(title), int(length)) for title, length in sections)))
+        sections = zip(
+            rng.choice([f"t{c}" for c in "abcdefgh"], size), rng.integers(0, 14, size), strict=True
+        )
+        articles.append(
+            document(str(i), *((str(title), int(length)) for title, length in sections))
+        )
     articles.append(articles[1])
     filters = titles.Filters(min_sections=2, max_tokens=10, min_tokens=2, min_title_count=9)
     selection = titles.select(articles, filters, words)
-    assert 0 < len(selection.documents) == len(articles) - selection.dropped.total() < len(articles) == 302
+    assert (
+        0
+        < len(selection.documents)
+        == len(articles) - selection.dropped.total()
+        < len(articles)
+        == 302
+    )
     assert selection.dropped["untitled section"] >= 1
     assert all(row.min() >= 2 and row.max() <= 10 and len(row) >= 2 for row in selection.lengths)
     twice = [document("a", ("plot", 5)), document("a", ("plot", 6))]
@@ -104,11 +117,17 @@ def test_kept_and_dropped_add_up_to_what_was_read():
 def test_sections_are_deleted_after_normalising_and_the_short_subset_keeps_an_article_at_its_limit():
     article = document("a", ("Abstract", 5), ("References", 99), ("Plot", 5), ("NOTES 1", 0))
     kept, deleted = titles.cleaned(article, titles.REMOVED)
-    assert ([s.title for s in kept.sections], deleted) == (["abstract", "plot"], ["reference", "note"])
+    assert ([s.title for s in kept.sections], deleted) == (
+        ["abstract", "plot"],
+        ["reference", "note"],
+    )
     assert len(titles.select([article], LOOSE, words).documents) == 1
     articles = [document("a", ("plot", 5), ("cast", 7)), document("b", ("plot", 8), ("cast", 1))]
     short = titles.shortened(titles.select(articles, LOOSE, words), 7)
-    assert ([d.id for d in short.documents], [row.tolist() for row in short.lengths]) == (["a"], [[5, 7]])
+    assert ([d.id for d in short.documents], [row.tolist() for row in short.lengths]) == (
+        ["a"],
+        [[5, 7]],
+    )
     assert short.dropped == {"longer than the short subset allows": 1}
 
 
@@ -132,12 +151,16 @@ def test_table_11_by_hand():
     assert titles.table_11(titles.select(articles[:1], LOOSE, words))["med_sections"] is None
 
 
-def test_pieces_are_cut_as_gpt2_cuts_before_merging_and_a_tokenizer_file_counts_its_own_tokens(tmp_path):
+def test_pieces_are_cut_as_gpt2_cuts_before_merging_and_a_tokenizer_file_counts_its_own_tokens(
+    tmp_path,
+):
     pieces = {"": 0, "Hello world": 2, "It's 1990, no?": 6, "a  b": 3, "x_y": 3, "don't!!": 3}
     assert {text: titles.piece_count(text) for text in pieces} == pieces
     refuses("no such file", titles.token_counter, tmp_path / "absent.json")
     tokenizers = pytest.importorskip("tokenizers")
-    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?")
+    )
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     made.save(str(tmp_path / "tokenizer.json"))
     assert titles.token_counter(tmp_path / "tokenizer.json")("a b zzz a") == 4

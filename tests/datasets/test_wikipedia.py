@@ -13,14 +13,23 @@ from pathlib import Path
 import mediawiki
 import pytest
 
-from longform.datasets.wikipedia.building import Extraction, Shards, build, dump_in, extract, most_visited
+from longform.datasets.wikipedia.building import (
+    Extraction,
+    Shards,
+    build,
+    dump_in,
+    extract,
+    most_visited,
+)
 from tests.refusals import refuses
 
 SHORT = 250  # between the sections of most articles and those of article 48
 
 
 def made(raw, **settings):
-    return build(**{"name": "w", "seed": 1, "raw": raw, "filters": {"min_title_count": 3}, **settings})
+    return build(
+        **{"name": "w", "seed": 1, "raw": raw, "filters": {"min_title_count": 3}, **settings}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +55,13 @@ def test_pages_are_counted_as_planted_and_subsets_say_what_they_left_out(raw, tm
                                        "too few sections": 1}  # fmt: skip
     assert corpus.facts["kept"] == len(corpus.documents) == 42
     assert corpus.facts["removed_sections"] == {"see also": 46}
-    assert [s.title for s in corpus.documents[0].sections] == ["abstract", "history", "geography", "economy", "culture"]
+    assert [s.title for s in corpus.documents[0].sections] == [
+        "abstract",
+        "history",
+        "geography",
+        "economy",
+        "culture",
+    ]
     # 43 articles are split 34 : 5 : 4 before the rare title, a training article, is dropped
     assert Counter(d.split for d in corpus.documents) == {"train": 33, "validation": 5, "test": 4}
     assert len(corpus.truth["section_tokens"]) == 5 * 42
@@ -63,7 +78,10 @@ def test_pages_are_counted_as_planted_and_subsets_say_what_they_left_out(raw, tm
 def test_the_corpus_does_not_depend_on_workers_or_shards(raw, tmp_path):
     first = made(raw)
     fine = {"shard_bytes": 1, "page_seconds": 19}
-    second, third = made(raw, extraction=fine, workers=2, scratch=tmp_path), made(tmp_path / "shards")
+    second, third = (
+        made(raw, extraction=fine, workers=2, scratch=tmp_path),
+        made(tmp_path / "shards"),
+    )
     assert first.documents == second.documents == third.documents
     assert first.facts == second.facts == third.facts
 
@@ -99,7 +117,9 @@ def unbroken(dump, tmp_path_factory):
     return contents(folder)
 
 
-def test_unfinished_shards_are_no_corpus_and_a_rerun_redoes_only_what_is_missing_or_damaged(tmp_path, dump, unbroken):
+def test_unfinished_shards_are_no_corpus_and_a_rerun_redoes_only_what_is_missing_or_damaged(
+    tmp_path, dump, unbroken
+):
     refuses("no shard", Shards, tmp_path)
     extract(dump, tmp_path, extraction=SMALL)
     (tmp_path / "shard-00002.jsonl").unlink()
@@ -107,7 +127,10 @@ def test_unfinished_shards_are_no_corpus_and_a_rerun_redoes_only_what_is_missing
     refuses("unfinished", Shards, tmp_path)
     (tmp_path / "shard-00006.jsonl").write_bytes(b"half")
     (tmp_path / ".shard-00007.jsonl.99.partial").write_bytes(b"left by a killed run")
-    before = {name: (tmp_path / name).stat().st_mtime_ns for name in ("shard-00001.jsonl", "shard-00005.jsonl")}
+    before = {
+        name: (tmp_path / name).stat().st_mtime_ns
+        for name in ("shard-00001.jsonl", "shard-00005.jsonl")
+    }
     done = extract(dump, tmp_path, extraction=SMALL)
     assert done["redone"] == 3
     assert contents(tmp_path) == unbroken
@@ -137,7 +160,9 @@ if __name__ == "__main__":
 """
 
 
-def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp_path, dump, unbroken):
+def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(
+    tmp_path, dump, unbroken
+):
     script, folder = tmp_path / "run.py", tmp_path / "shards"
     script.write_text(RUN)
     environment = {**os.environ, "PYTHONPATH": SOURCE}
@@ -156,10 +181,26 @@ def test_a_killed_run_is_taken_up_and_ends_with_the_bytes_of_an_unbroken_one(tmp
     assert json.loads((folder / "shard-00003.json").read_text())["counts"]["article"] == 6
 
 
-VISITED = ["Ulm", "Norvtex", "Quen", "Harp", "Avengers: Infinity War", "Main Page", "List of films", "Prizes"]
+VISITED = [
+    "Ulm",
+    "Norvtex",
+    "Quen",
+    "Harp",
+    "Avengers: Infinity War",
+    "Main Page",
+    "List of films",
+    "Prizes",
+]
 IDS = {title.replace(" ", "_"): str(number) for number, title in enumerate(VISITED, 1)}
 TEXT = {"Prizes": "The following is a list of prizes."}
-FIRST = {"Main_Page": 90, "Special:Search": 80, "Prizes": 70, "List_of_films": 60, "Lost": 50, "Ulm": 20}
+FIRST = {
+    "Main_Page": 90,
+    "Special:Search": 80,
+    "Prizes": 70,
+    "List_of_films": 60,
+    "Lost": 50,
+    "Ulm": 20,
+}
 SECOND = {"Ulm": 40, "Quen": 1, "Avengers:_Infinity_War": 14, "Norvtex": 13, "Harp": 12}
 
 
@@ -178,7 +219,9 @@ def write_months(folder, year, lines):
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
-    texts = {title: f"'''{title}''' is known. It is old.\n\n== More ==\nMore." for title in VISITED} | TEXT
+    texts = {
+        title: f"'''{title}''' is known. It is old.\n\n== More ==\nMore." for title in VISITED
+    } | TEXT
     pages = [mediawiki.page(number, *row) for number, row in enumerate(texts.items(), 1)]
     pages.append(mediawiki.page(20, "Old Quen", "#REDIRECT [[Quen]]", redirect=True))
     extract(mediawiki.write(folder, pages), folder / "pages")
@@ -188,7 +231,11 @@ def shards(tmp_path_factory):
 @pytest.fixture
 def visited(tmp_path, shards):
     (tmp_path / "pages").symlink_to(shards)
-    first = [*(line(*row) for row in FIRST.items()), line("Ulm", 20, access="mobile-web"), line("Norvtex", 30)]
+    first = [
+        *(line(*row) for row in FIRST.items()),
+        line("Ulm", 20, access="mobile-web"),
+        line("Norvtex", 30),
+    ]
     write_months(tmp_path, 2017, [*first, line("Harp", 9)])
     second = [*(line(*row) for row in SECOND.items()), line("Old_name_of_Quen", 15, number="3")]
     write_months(tmp_path, 2018, [*second, line("Harp", 1000, wiki="de.wikipedia")])
@@ -197,11 +244,19 @@ def visited(tmp_path, shards):
 
 def ranked(raw, split=None, **settings):
     """The corpus, or the titles of one split."""
-    corpus = most_visited(**{"name": "encyclopedia", "raw": raw, "pages": 2, "least": 1, **settings})
-    return corpus if split is None else [d.sections[0].title for d in corpus.documents if d.split == split]
+    corpus = most_visited(
+        **{"name": "encyclopedia", "raw": raw, "pages": 2, "least": 1, **settings}
+    )
+    return (
+        corpus
+        if split is None
+        else [d.sections[0].title for d in corpus.documents if d.split == split]
+    )
 
 
-def test_a_year_is_summed_over_months_and_kinds_of_access_and_what_is_no_article_is_passed_over_and_counted(visited):
+def test_a_year_is_summed_over_months_and_kinds_of_access_and_what_is_no_article_is_passed_over_and_counted(
+    visited,
+):
     corpus = ranked(visited)
     assert ranked(visited, "test") == ["Ulm", "Norvtex"]
     # Ulm is in the test; Quen has two titles
@@ -210,14 +265,28 @@ def test_a_year_is_summed_over_months_and_kinds_of_access_and_what_is_no_article
     assert corpus.truth["views"].tolist() == [12 * 40, 12 * 30, 12 * 16, 12 * 14]
     assert corpus.truth["rank"].tolist() == [6, 7, 2, 3]
     years = corpus.facts["years"]
-    assert years["2017"]["passed over"] == {"list": 2, "main page": 1, "not in the dump": 1, "other namespace": 1}
-    assert years["2017"]["first not in the dump"] == ["Lost"] and years["2018"]["passed over"] == {"chosen before": 1}
+    assert years["2017"]["passed over"] == {
+        "list": 2,
+        "main page": 1,
+        "not in the dump": 1,
+        "other namespace": 1,
+    }
+    assert years["2017"]["first not in the dump"] == ["Lost"] and years["2018"]["passed over"] == {
+        "chosen before": 1
+    }
     assert years["2017"]["lines"] == 12 * 9 and years["2018"]["last rank"] == 3
 
 
 def test_lines_of_few_views_are_left_out_and_counted_and_so_are_malformed_ones(visited):
-    broken = [line("Ulm", 40), "en.wikipedia Norvtex", "en.wikipedia Norvtex 2 desktop many A1", line("Harp", 9)]
-    write_months(visited, 2017, [*broken, "en.wikipedia Norvtex desktop 30 A30"])  # an old line has no id
+    broken = [
+        line("Ulm", 40),
+        "en.wikipedia Norvtex",
+        "en.wikipedia Norvtex 2 desktop many A1",
+        line("Harp", 9),
+    ]
+    write_months(
+        visited, 2017, [*broken, "en.wikipedia Norvtex desktop 30 A30"]
+    )  # an old line has no id
     assert ranked(visited, "test", least=10) == ["Ulm", "Norvtex"]
     counts = ranked(visited, least=10).facts["years"]["2017"]
     assert (counts["malformed lines"], counts["lines of few views"]) == (24, 12)
@@ -236,15 +305,22 @@ def test_months_may_be_unpacked_or_gzip_or_answers_of_the_call_top(visited):
     assert again.documents == packed.documents and again.facts == packed.facts
     for path in (visited / "views").glob("pageviews-2018*"):
         path.unlink()
-    rows = [{"article": title, "views": views} for title, views in (("Main_Page", 9), ("Harp", 8), ("Quen", 7))]
-    answer = json.dumps({"items": [{"project": "en.wikipedia", "access": "all-access", "articles": rows}]})
+    rows = [
+        {"article": title, "views": views}
+        for title, views in (("Main_Page", 9), ("Harp", 8), ("Quen", 7))
+    ]
+    answer = json.dumps(
+        {"items": [{"project": "en.wikipedia", "access": "all-access", "articles": rows}]}
+    )
     for month in range(1, 13):
         (visited / "views" / f"pageviews-2018{month:02}.json").write_text(answer)
     assert ranked(visited, "validation") == ["Harp", "Quen"]
 
 
 def test_a_missing_or_double_month_a_file_cut_off_and_too_few_pages_are_one_sentence(visited):
-    refuses(r"2 of 3 pages for validation .*take a dump of about that year", ranked, visited, pages=3)
+    refuses(
+        r"2 of 3 pages for validation .*take a dump of about that year", ranked, visited, pages=3
+    )
     refuses(r"0 of 2 pages for test .*'lines of few views': 108", ranked, visited, least=100)
     month, answer = (visited / "views" / f"pageviews-201804{end}" for end in ("-user.bz2", ".json"))
     answer.write_text('{"items": [{"articles": [{"article": "Ulm"}]}]}')

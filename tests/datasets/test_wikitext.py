@@ -25,7 +25,9 @@ def read(dump, shard_bytes=1, **settings):
 
 @pytest.mark.parametrize("shard_bytes", [1, 3000, 10**9])
 def test_every_page_comes_once_and_in_order_whatever_the_plan(tmp_path, shard_bytes):
-    titles, outcomes, shards = read(mediawiki.write(tmp_path, mediawiki.articles(45), 10), shard_bytes)
+    titles, outcomes, shards = read(
+        mediawiki.write(tmp_path, mediawiki.articles(45), 10), shard_bytes
+    )
     assert titles == [f"Town {i}" for i in range(1, 46)]
     assert outcomes == {"page": 45}
     assert (len(shards) > 3) == (shard_bytes == 1)
@@ -69,7 +71,11 @@ def _written(folder, data):
 
 
 def test_a_page_over_the_limit_is_set_aside_and_the_buffer_stays_bounded(tmp_path):
-    pages = [*mediawiki.articles(2), mediawiki.page(3, "Big", "x" * 5_000_000), *mediawiki.articles(1, first=4)]
+    pages = [
+        *mediawiki.articles(2),
+        mediawiki.page(3, "Big", "x" * 5_000_000),
+        *mediawiki.articles(1, first=4),
+    ]
     titles, outcomes, _ = read(mediawiki.write(tmp_path, pages, 10), max_page_bytes=2**20)
     assert titles == ["Town 1", "Town 2", "Town 4"]
     assert outcomes == {"page": 3, "page too large": 1}
@@ -153,7 +159,10 @@ def test_tree_and_scanner_give_the_same_plain_sections(read):
 def test_headings_of_level_one_and_after_unclosed_markup_begin_a_section():
     text = "Intro ''never closed {{oops and <i>more.\n== One ==\nText one.\n== Two ==\nText two."
     assert [title for title, _ in wikitext.sections(text)] == ["abstract", "One", "Two"]
-    assert wikitext.sections("A.\n=Top=\nB.\n=== Sub ===\nC.") == [("abstract", "A."), ("Top", "B.\nC.")]
+    assert wikitext.sections("A.\n=Top=\nB.\n=== Sub ===\nC.") == [
+        ("abstract", "A."),
+        ("Top", "B.\nC."),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -34,33 +34,58 @@ def test_generations_hold_prefix_continuation_and_human_text_whatever_the_batch(
     made = make(model, {"kind": "delayed_beam", "beams": 2, "top_k": 5})
     assert len(made.documents) == 9 and made.facts["tokens"] == 72 and made.facts["cut_short"] == 0
     title, continuation, reference = made.documents[0].sections
-    assert (title.title, title.text) == ("Town 0", "The town lies on a river.") and continuation.title == "continuation"
-    assert "Its people work in the old fields. It".startswith(reference.text.strip()) and reference.text.strip()
-    assert len({document.sections[1].text for document in made.documents[:3]}) > 1  # three seeds, not one text
+    assert (title.title, title.text) == (
+        "Town 0",
+        "The town lies on a river.",
+    ) and continuation.title == "continuation"
+    assert (
+        "Its people work in the old fields. It".startswith(reference.text.strip())
+        and reference.text.strip()
+    )
+    assert (
+        len({document.sections[1].text for document in made.documents[:3]}) > 1
+    )  # three seeds, not one text
     top_k = {"kind": "top_k", "k": 20}
     whole = make(model, top_k, batch=16).documents
     assert make(model, top_k, batch=1).documents == whole
     assert make(model, top_k, documents=1).documents == whole[:3]
 
 
-def test_prefixes_that_cannot_be_used_are_counted_and_titles_read_off_definitions(model, monkeypatch):
+def test_prefixes_that_cannot_be_used_are_counted_and_titles_read_off_definitions(
+    model, monkeypatch
+):
     long = Document("long", "test", (Section("Long", "word " * 80 + "."),))
     blank = Document("blank", "test", (Section("Blank", " "),))
     made = make(model, {"kind": "greedy"}, prefixes=[*articles(1), long, blank])
-    assert (made.facts["prefixes"], made.facts["prefixes_too_long"], made.facts["prefixes_empty"]) == (1, 1, 1)
+    assert (
+        made.facts["prefixes"],
+        made.facts["prefixes_too_long"],
+        made.facts["prefixes_empty"],
+    ) == (1, 1, 1)
     refuses("no prefix of 1", make, model, {"kind": "greedy"}, prefixes=[long])
     for first, title in (("Ulm is a city.", "Ulm"), ("The Hunter of Ulm is a film.", "The Hunter of Ulm"),
                          ("Ann Lee (1 May 1900 - 2 June 1980) was a spy.", "Ann Lee"), ("Rain fell.", "")):  # fmt: skip
         document = Document("d", "test", (Section("abstract", f"{first} More text."),))
         assert continuations.prefix_of(document, "full_stops", "definition")[0] == title
-        assert continuations.prefix_of(document, "full_stops", "first_section") == ("abstract", first, " More text.")
+        assert continuations.prefix_of(document, "full_stops", "first_section") == (
+            "abstract",
+            first,
+            " More text.",
+        )
     rain = Document("rain", "test", (Section("abstract", "Rain fell. It was cold."),))
     ulm = Document("ulm", "test", (Section("abstract", "Ulm is a town. It was cold."),))
     made = make(model, {"kind": "greedy"}, prefixes=[rain, ulm], title_from="definition")
-    assert made.facts["prefixes_untitled"] == 1 and [d.sections[0].title for d in made.documents] == ["Ulm"]
-    monkeypatch.setattr(continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts])
+    assert made.facts["prefixes_untitled"] == 1 and [
+        d.sections[0].title for d in made.documents
+    ] == ["Ulm"]
+    monkeypatch.setattr(
+        continuations, "decode", lambda network, prompts, *rest: [[] for _ in prompts]
+    )
     made = make(model, {"kind": "greedy"})
-    assert made.facts["empty"] == 3 == made.facts["cut_short"] and made.documents[0].sections[1].text == ""
+    assert (
+        made.facts["empty"] == 3 == made.facts["cut_short"]
+        and made.documents[0].sections[1].text == ""
+    )
 
 
 def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, monkeypatch):
@@ -83,7 +108,9 @@ def test_a_run_killed_in_any_batch_ends_with_the_same_bytes(model, tmp_path, mon
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     fresh = len(calls)
     make(model, scratch=tmp_path / "cut")
-    assert len(calls) == fresh and 5 < fresh < 2 * 5 + 6  # what was done is not done again; a torn line spoils no other
+    assert (
+        len(calls) == fresh and 5 < fresh < 2 * 5 + 6
+    )  # what was done is not done again; a torn line spoils no other
 
 
 def test_log_probabilities_are_the_models_own():
@@ -104,10 +131,16 @@ def test_every_decoder_is_told_apart_and_adding_one_moves_no_other_ones_texts(mo
         "human": 3, "top_k": 9, "beam": 3, "delayed": 9, "contrastive": 3,
     }  # fmt: skip
     assert made.documents[0].sections[1].text.strip() == made.documents[0].sections[2].text
-    assert made.truth["token_lengths"].sum() == len(made.truth["token_nats"]) == len(made.truth["token_marks"])
+    assert (
+        made.truth["token_lengths"].sum()
+        == len(made.truth["token_nats"])
+        == len(made.truth["token_marks"])
+    )
     texts = ["".join(d.sections[1].text.split()) for d in made.documents]
     ends = made.truth["token_lengths"].cumsum()
-    widths = [int(made.truth["token_marks"][a:b].sum()) for a, b in zip([0, *ends], ends, strict=False)]
+    widths = [
+        int(made.truth["token_marks"][a:b].sum()) for a, b in zip([0, *ends], ends, strict=False)
+    ]
     assert all(abs(len(text) - width) <= 3 for text, width in zip(texts, widths, strict=True))
     whole = {d.id: d for d in made.documents}
     alone = make(model, decoders={"delayed": DECODERS["delayed"]}).documents
@@ -146,7 +179,10 @@ def test_paragraphs_of_prompts_and_of_what_is_written_survive(model):
     assert human.sections[0].text == text
     assert machine.sections[0].text.startswith("The town lies.\n\nIt has old houses.")
     assert completions.opening(text, "rules", 2) == "The town lies.\nIt has old houses."
-    assert completions.opening(text, "rules", 1) == "The town lies." and completions.opening(text, "rules", 4) is None
+    assert (
+        completions.opening(text, "rules", 1) == "The town lies."
+        and completions.opening(text, "rules", 4) is None
+    )
     written = "One.\nTwo two.  Three.\n\nFour goes"
     assert completions.whole_sentences(written, "One.") == "One.\n\nTwo two. Three."
     assert completions.whole_sentences("One.\nTwo two", "One.") == "One.\n\nTwo two."
@@ -154,19 +190,31 @@ def test_paragraphs_of_prompts_and_of_what_is_written_survive(model):
 
 
 def test_people_go_on_after_a_prefix_with_their_own_paragraphs(model):
-    sections = Section("Ulm", "Ulm is old.\n\nIt lies\nfar.  Rain fell."), Section("Past", "Then more.")
+    sections = (
+        Section("Ulm", "Ulm is old.\n\nIt lies\nfar.  Rain fell."),
+        Section("Past", "Then more."),
+    )
     document = Document("d", "test", sections)
     rest = "\nIt lies far. Rain fell.\n\nThen more."
-    assert continuations.prefix_of(document, "rules", "first_section") == ("Ulm", "Ulm is old.", rest)
+    assert continuations.prefix_of(document, "rules", "first_section") == (
+        "Ulm",
+        "Ulm is old.",
+        rest,
+    )
     made = make(model, {"kind": "human"}, prefixes=[document], new_tokens=45)
     assert made.documents[0].sections[1].text == rest
 
 
 def test_a_document_does_not_depend_on_its_company_and_so_many_of_each_split_are_completed(model):
     together = completed(model, unfinished(3), sources={"machine": "ancestral"})
-    alone, other = (completed(model, unfinished(3)[2:], seed, sources={"machine": "ancestral"}) for seed in (1, 2))
+    alone, other = (
+        completed(model, unfinished(3)[2:], seed, sources={"machine": "ancestral"})
+        for seed in (1, 2)
+    )
     assert together.documents[-1] == alone.documents[-1] != other.documents[-1]
-    corpus = completed(model, unfinished(6), sources={"machine": "greedy"}, documents={"test": 2, "train": 1})
+    corpus = completed(
+        model, unfinished(6), sources={"machine": "greedy"}, documents={"test": 2, "train": 1}
+    )
     assert [d.id for d in corpus.documents[::2]] == ["d1-human", "d3-human", "d0-human"]
 
 
@@ -174,15 +222,25 @@ def test_a_completed_corpus_is_completed_again_and_keeps_its_sides(model):
     first = completed(model, unfinished(2), sources={"one": "ancestral"})
     again = completed(model, first.documents, sources={"two": "greedy", "three": "top_k"})
     assert [d.id for d in again.documents[:4]] == ["d0-human", "d0-one", "d0-two", "d0-three"]
-    assert again.documents[:2] == first.documents[:2] and again.documents[4].sections == unfinished(2)[1].sections
+    assert (
+        again.documents[:2] == first.documents[:2]
+        and again.documents[4].sections == unfinished(2)[1].sections
+    )
     assert completed(model, unfinished(2), sources={"one": "ancestral"}, batch=1) == first
     for name in ("human", "GPT 2", ""):  # which cannot end an id
         refuses("fix the entry", completed, model, unfinished(1), sources={name: "greedy"})
     refuses("'beam'", completed, model, unfinished(1), sources={"machine": "beam"})
 
 
-def test_a_killed_run_goes_on_with_the_batches_that_it_has_not_finished(model, tmp_path, monkeypatch):
-    given = {"model": model, "prefixes": unfinished(3), "sources": {"machine": "ancestral"}, "batch": 2}
+def test_a_killed_run_goes_on_with_the_batches_that_it_has_not_finished(
+    model, tmp_path, monkeypatch
+):
+    given = {
+        "model": model,
+        "prefixes": unfinished(3),
+        "sources": {"machine": "ancestral"},
+        "batch": 2,
+    }
     whole, rounds = completed(**given), []
     one_round = completions._round
 

@@ -21,9 +21,9 @@ from transformers import (
     MistralConfig,
 )
 
-from longform.decoding import certain_draws, long_documents
-from longform.decoding.certain_draws import Referee, Truncation, calibrated, gumbel, keys
+from longform.decoding import exact_sampling, long_documents
 from longform.decoding.contexts import Contexts
+from longform.decoding.exact_sampling import Referee, Truncation, calibrated, gumbel, keys
 from longform.decoding.long_documents import Draft, Sampling, context_start, generate, sample
 from longform.language_models.checkpoints import load_tokenizer
 from longform.language_models.tokenizers import STARTS, article_ids, document_rows
@@ -41,25 +41,44 @@ def model(tmp_path_factory):
 
 def make(model, scratch, **over):
     scratch.mkdir(parents=True, exist_ok=True)
-    settings = {"documents": DOCUMENTS, "batch": DOCUMENTS, "max_tokens": TOKENS, "context_overlap": 10} | over
-    given = {"titles": False, "packing": "stream", "name": "tiny", "seed": 3, "prefixes": documents()} | settings
+    settings = {
+        "documents": DOCUMENTS,
+        "batch": DOCUMENTS,
+        "max_tokens": TOKENS,
+        "context_overlap": 10,
+    } | over
+    given = {
+        "titles": False,
+        "packing": "stream",
+        "name": "tiny",
+        "seed": 3,
+        "prefixes": documents(),
+    } | settings
     return generate(model=model, scratch=scratch, **given)
 
 
 def hashes(corpus):
-    return [hashlib.sha256(json.dumps(d.to_record(), sort_keys=True).encode()).hexdigest() for d in corpus.documents]
+    return [
+        hashlib.sha256(json.dumps(d.to_record(), sort_keys=True).encode()).hexdigest()
+        for d in corpus.documents
+    ]
 
 
 @pytest.fixture(scope="module")
 def whole(model, tmp_path_factory):
     """Hashes of all documents under each protocol, from one batch."""
-    return {k: hashes(make(model, tmp_path_factory.mktemp("whole"), context_overlap=k)) for k in PROTOCOLS}
+    return {
+        k: hashes(make(model, tmp_path_factory.mktemp("whole"), context_overlap=k))
+        for k in PROTOCOLS
+    }
 
 
 def test_a_text_begins_as_the_texts_of_its_training_began(model, tmp_path, monkeypatch):
     tokenizer, written = load_tokenizer(model), documents()[:2]
     rows = document_rows(written, tokenizer, False, 10**6)
-    assert all(row[: len(STARTS["documents"](tokenizer))] == STARTS["documents"](tokenizer) for row in rows)
+    assert all(
+        row[: len(STARTS["documents"](tokenizer))] == STARTS["documents"](tokenizer) for row in rows
+    )
     first, second = (article_ids(document, tokenizer, False) for document in written)
     start = STARTS["stream"](tokenizer)
     assert (first + second)[len(first) + 1 - len(start) :][: len(start)] == start
@@ -72,7 +91,9 @@ def test_a_text_begins_as_the_texts_of_its_training_began(model, tmp_path, monke
     monkeypatch.setattr(long_documents, "sample", begin_only)
     for packing in STARTS:
         make(model, tmp_path / packing, packing=packing, redraws=0)
-    assert [list(ids) for ids in dict.fromkeys(map(tuple, seen))] == [STARTS[packing](tokenizer) for packing in STARTS]
+    assert [list(ids) for ids in dict.fromkeys(map(tuple, seen))] == [
+        STARTS[packing](tokenizer) for packing in STARTS
+    ]
     refuses("packing 'rows', allowed are", make, model, tmp_path / "rows", packing="rows")
 
 
@@ -89,7 +110,10 @@ def test_two_processes_write_the_same_documents(model, whole, tmp_path, overlap,
     made = make(model, tmp_path, context_overlap=overlap, batch=16)
     lines = [len(p.read_text().splitlines()) for p in sorted(tmp_path.glob("drafts-*.jsonl"))]
     assert hashes(made) == whole[overlap] and lines == [DOCUMENTS // 2, DOCUMENTS // 2]
-    few, given = tmp_path / "few", {"context_overlap": overlap}  # a process without a document does no harm
+    few, given = (
+        tmp_path / "few",
+        {"context_overlap": overlap},
+    )  # a process without a document does no harm
     assert hashes(make(model, few, documents=1, **given)) == whole[overlap][:1]
     two_processes.undo()
     assert hashes(make(model, few, documents=5, **given)) == whole[overlap][:5]
@@ -111,8 +135,8 @@ def test_a_run_killed_by_sigkill_ends_with_the_same_documents(model, whole, tmp_
 @pytest.mark.parametrize("overlap", PROTOCOLS)
 def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap, on_device, monkeypatch):
     """The definition, replayed draw by draw with a plain forward pass over the context of the protocol."""
-    how = partial(certain_draws.certain_draws, on_device=on_device)
-    monkeypatch.setattr(long_documents, "certain_draws", how)
+    how = partial(exact_sampling.exact_sampling, on_device=on_device)
+    monkeypatch.setattr(long_documents, "exact_sampling", how)
     network = AutoModelForCausalLM.from_pretrained(model).eval()
     drafts = [Draft(i, 0, 100 + i, [0, 5, 0]) for i in range(3)]
     sample(Referee(network, margin=1e-4), drafts, Sampling(50, overlap, 16), end=-1)
@@ -122,7 +146,10 @@ def test_each_text_is_that_of_the_float64_model_read_alone(model, overlap, on_de
         for place in range(3, 50):
             context = torch.tensor([draft.ids[context_start(place, 16, overlap) : place]])
             with torch.no_grad():
-                scores = network(context).logits[0, -1] + gumbel(keys([draft.key], place), 300, torch.float64)[0]
+                scores = (
+                    network(context).logits[0, -1]
+                    + gumbel(keys([draft.key], place), 300, torch.float64)[0]
+                )
             assert int(scores.argmax()) == draft.ids[place], place
 
 
@@ -157,10 +184,14 @@ def test_refilled_rows_write_the_texts_of_one_batch(kind, overlap):
         finished, drawn = [], []
         sample(referee, drafts, settings, 0, drawn.append, rows, finished.extend)
         written[rows] = [draft.ids for draft in drafts]
-        assert sorted(draft.index for draft in finished) == list(range(10)) and max(drawn) == (rows or 10)
+        assert sorted(draft.index for draft in finished) == list(range(10)) and max(drawn) == (
+            rows or 10
+        )
         assert sum(drawn) == sum(len(draft.ids) - 1 for draft in drafts)
         if kind != "mistral":  # whose window slides by places: there rows wait for the longest text
-            assert drawn == sorted(drawn, reverse=True)  # a free row has the next text at once, while there is one
+            assert drawn == sorted(
+                drawn, reverse=True
+            )  # a free row has the next text at once, while there is one
     assert written[4] == written[1] == written[None]
     lengths = list(map(len, written[1]))
     assert len(set(lengths)) > 3 and max(lengths) > 20  # past the window
@@ -169,7 +200,7 @@ def test_refilled_rows_write_the_texts_of_one_batch(kind, overlap):
     for place in range(1, len(ids)):
         context = torch.tensor([ids[context_start(place, 12, overlap) : place]])
         with torch.no_grad():
-            scores = certain_draws.kept(exact(context).logits[0, -1:] / 1.5, 15, 0.0)
+            scores = exact_sampling.kept(exact(context).logits[0, -1:] / 1.5, 15, 0.0)
         noise = gumbel(keys([50 + longest], place), 20, torch.float64)
         assert int((scores + noise).argmax()) == ids[place]
 
@@ -184,7 +215,9 @@ def test_texts_of_many_lengths_in_one_cache_have_their_own_logits(kind):
 
     def check(logits, among):
         for text, row in zip(among, logits, strict=True):
-            torch.testing.assert_close(row, network(torch.tensor([text])).logits[0, -1], rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(
+                row, network(torch.tensor([text])).logits[0, -1], rtol=1e-4, atol=1e-4
+            )
 
     for size, rows in ((3, 2), (9, 1), (1, 3)):
         new = rng.integers(0, 20, (rows, size))
@@ -207,14 +240,18 @@ def test_texts_of_many_lengths_in_one_cache_have_their_own_logits(kind):
 def test_a_window_makes_the_texts_of_a_network_of_so_many_positions(tmp_path):
     long, short = lm_folder(tmp_path / "long", window=32), tmp_path / "short"
     network = AutoModelForCausalLM.from_pretrained(long)
-    kept = {name: value[:16] if "wpe" in name else value for name, value in network.state_dict().items()}
+    kept = {
+        name: value[:16] if "wpe" in name else value for name, value in network.state_dict().items()
+    }
     network.config.n_positions = 16
     cut = GPT2LMHeadModel(network.config)
     cut.load_state_dict(kept)
     cut.save_pretrained(short)
     load_tokenizer(long).save_pretrained(short)
     few = {"documents": 4, "batch": 4}
-    assert hashes(make(long, tmp_path / "a", window=16, **few)) == hashes(make(short, tmp_path / "b", **few))
+    assert hashes(make(long, tmp_path / "a", window=16, **few)) == hashes(
+        make(short, tmp_path / "b", **few)
+    )
     assert hashes(make(long, tmp_path / "c", **few)) != hashes(make(short, tmp_path / "d", **few))
     refuses("window is 33, allowed is 2 to 32", make, long, tmp_path / "e", window=33)
 
@@ -238,17 +275,32 @@ def test_errors_that_differ_from_batch_to_batch_change_no_text_but_without_the_r
     model, whole, tmp_path, monkeypatch, overlap
 ):
     rough(monkeypatch, 1e-2)
-    monkeypatch.setattr(long_documents, "try_language_model", lambda *_: None)  # such errors are far above rounding
-    assert hashes(make(model, tmp_path / "refereed", context_overlap=overlap, batch=16)) == whole[overlap]
-    monkeypatch.setattr(long_documents, "calibrated", lambda network, *_: Referee(network, margin=0.0))
-    monkeypatch.setattr(Referee, "decide", lambda self, context, seen, words, rule: int(seen.argmax()))
-    assert hashes(make(model, tmp_path / "alone", context_overlap=overlap, batch=16)) != whole[overlap]
+    monkeypatch.setattr(
+        long_documents, "try_language_model", lambda *_: None
+    )  # such errors are far above rounding
+    assert (
+        hashes(make(model, tmp_path / "refereed", context_overlap=overlap, batch=16))
+        == whole[overlap]
+    )
+    monkeypatch.setattr(
+        long_documents, "calibrated", lambda network, *_: Referee(network, margin=0.0)
+    )
+    monkeypatch.setattr(
+        Referee, "decide", lambda self, context, seen, words, rule: int(seen.argmax())
+    )
+    assert (
+        hashes(make(model, tmp_path / "alone", context_overlap=overlap, batch=16)) != whole[overlap]
+    )
 
 
 def test_malformed_titled_articles_are_drawn_again_and_counted(model, tmp_path):
     made = make(model, tmp_path, titles=True, redraws=2, max_tokens=20, documents=6)
     assert made.facts["redraws"] > 0
-    assert made.facts["documents"] + made.facts["failed"] == 6 == len(made.documents) + made.facts["failed"]
+    assert (
+        made.facts["documents"] + made.facts["failed"]
+        == 6
+        == len(made.documents) + made.facts["failed"]
+    )
     assert all(section.title for document in made.documents for section in document.sections)
 
 
@@ -262,17 +314,25 @@ def test_bad_settings_are_one_sentence(model, tmp_path, over, sentence):
 
 
 @pytest.mark.parametrize("on_device", [False, True])
-@pytest.mark.parametrize("rule", [Truncation(), Truncation(3), Truncation(0, 0.5), Truncation(5, 2.0), Truncation(99)])
+@pytest.mark.parametrize(
+    "rule", [Truncation(), Truncation(3), Truncation(0, 0.5), Truncation(5, 2.0), Truncation(99)]
+)
 def test_no_error_below_the_margin_changes_a_certain_draw(rule, on_device):
     rng = torch.Generator().manual_seed(0)
     exact = torch.randn(600, 12, generator=rng, dtype=torch.float64)
     words, margin = keys(range(600), 3), 0.05
-    seen = (exact + (torch.rand(600, 12, generator=rng) - 0.5) * margin).float()  # spread of errors below the margin
-    tokens, certain = certain_draws.certain_draws(seen, words, rule, margin, on_device)
-    wanted = torch.zeros_like(tokens)  # the definition: keep the k best, add noise, take the largest
+    seen = (
+        exact + (torch.rand(600, 12, generator=rng) - 0.5) * margin
+    ).float()  # spread of errors below the margin
+    tokens, certain = exact_sampling.exact_sampling(seen, words, rule, margin, on_device)
+    wanted = torch.zeros_like(
+        tokens
+    )  # the definition: keep the k best, add noise, take the largest
     for place, (row, word) in enumerate(zip(exact / rule.temperature, words, strict=True)):
         allowed = row >= row.sort(descending=True).values[min(rule.top_k or 12, 12) - 1]
-        wanted[place] = torch.where(allowed, row + gumbel(word[None], 12, torch.float64)[0], -torch.inf).argmax()
+        wanted[place] = torch.where(
+            allowed, row + gumbel(word[None], 12, torch.float64)[0], -torch.inf
+        ).argmax()
     assert torch.equal(tokens[certain], wanted[certain])
     assert 0.5 < certain.float().mean() < 1
     assert (tokens != wanted).any(), "the errors were too small for the test to show anything"
@@ -287,31 +347,53 @@ def test_float64_passes_leave_the_network_as_it_was_even_after_an_error(network)
     before, ids = copy.deepcopy(network.state_dict()), torch.arange(1, 20)
     found = Referee(network).logits(ids, 5)
     after = network.state_dict()
-    assert all(torch.equal(before[name], after[name]) and after[name].dtype == before[name].dtype for name in before)
+    assert all(
+        torch.equal(before[name], after[name]) and after[name].dtype == before[name].dtype
+        for name in before
+    )
     with torch.no_grad():
         wanted = copy.deepcopy(network).double()(ids[None]).logits[0, -5:]
     assert found.dtype == torch.float64 and torch.allclose(found, wanted, rtol=0, atol=1e-12)
-    with pytest.raises(RuntimeError, match="on purpose"), certain_draws.in_double(network):
+    with pytest.raises(RuntimeError, match="on purpose"), exact_sampling.in_double(network):
         raise RuntimeError("on purpose")
     assert all(p.dtype == torch.float32 for p in network.parameters())
 
 
-NEO = {"hidden_size": 16, "num_layers": 2, "num_heads": 2, "max_position_embeddings": 32, "vocab_size": 50}
-NEOX = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 50}
+NEO = {
+    "hidden_size": 16,
+    "num_layers": 2,
+    "num_heads": 2,
+    "max_position_embeddings": 32,
+    "vocab_size": 50,
+}
+NEOX = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "vocab_size": 50,
+}
 
 
 def test_the_margin_is_above_what_batches_do_grows_where_too_small_and_wants_numbers_in_the_papers_architectures(
     network,
 ):
-    neo = GPTNeoForCausalLM(GPTNeoConfig(**NEO, attention_types=[[["global", "local"], 1]], window_size=8))
+    neo = GPTNeoForCausalLM(
+        GPTNeoConfig(**NEO, attention_types=[[["global", "local"], 1]], window_size=8)
+    )
     for other in (neo, GPTNeoXForCausalLM(GPTNeoXConfig(**NEOX, max_position_embeddings=32))):
         referee = calibrated(other.eval(), list(range(40)), 32)
-        assert 0 < referee.margin < 1e-3 and all(p.dtype == torch.float32 for p in other.parameters())
+        assert 0 < referee.margin < 1e-3 and all(
+            p.dtype == torch.float32 for p in other.parameters()
+        )
     referee = calibrated(network, list(range(1, 33)), 32)
     ids = torch.randint(0, 300, (50, 20), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         batch = network(ids).logits[:, -1].double()
-    worst = max(certain_draws.spread(row - referee.logits(context)[0]) for row, context in zip(batch, ids, strict=True))
+    worst = max(
+        exact_sampling.spread(row - referee.logits(context)[0])
+        for row, context in zip(batch, ids, strict=True)
+    )
     assert 0 < worst < referee.margin
     referee, ids = Referee(network, margin=1e-9), torch.arange(5)
     off = referee.logits(ids)[0].float()
@@ -352,7 +434,9 @@ def test_noise_is_standard_gumbel_alone_or_in_company_in_either_precision_and_un
     for row, key in enumerate([11, 12, 13]):
         assert torch.equal(gumbel(keys([key], 4), 100, torch.float64)[0], together[row])
     single, double = gumbel(keys(range(8), 2), 4000), gumbel(keys(range(8), 2), 4000, torch.float64)
-    assert float((single - double).abs().max()) < 4e-6  # a few float32 roundings of numbers up to 22
+    assert (
+        float((single - double).abs().max()) < 4e-6
+    )  # a few float32 roundings of numbers up to 22
     one = gumbel(keys(range(30), 5), 3000, torch.float64)
     later = gumbel(keys(range(30), 6), 3000, torch.float64)
     tokens, drafts, positions = (one[:, 1:], one[:, :-1]), (one[1:], one[:-1]), (one, later)

@@ -23,6 +23,8 @@ def test_each_text_is_the_models_draw_under_its_own_named_stream(tmp_path):
         assert document.text == " ".join(spelt) and document.sections[0].title is None
 
 
-@pytest.mark.parametrize("sizes", [{"documents": 0, "segments": 1}, {"documents": 1, "segments": 0}])
+@pytest.mark.parametrize(
+    "sizes", [{"documents": 0, "segments": 1}, {"documents": 1, "segments": 0}]
+)
 def test_no_text_and_no_segment_are_refused(sizes, tmp_path):
     refuses("must be at least one", generate, model=tmp_path, name="row", seed=1, **sizes)

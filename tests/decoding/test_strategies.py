@@ -11,8 +11,24 @@ import transformers
 from toy_language import DEPTH, PROMPT, TOKENS, ends_at, next_log_probs, rngs, step_log_probs, toy
 
 from longform.decoding import sampling
-from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
-from longform.decoding.sampling import PAD, Sampled, SentenceEnds, block_repeats, draws, growing_cache, nucleus, sample
+from longform.decoding.beam_search import (
+    Beam,
+    Contrastive,
+    Delayed,
+    beam_search,
+    contrastive_search,
+    delayed,
+)
+from longform.decoding.sampling import (
+    PAD,
+    Sampled,
+    SentenceEnds,
+    block_repeats,
+    draws,
+    growing_cache,
+    nucleus,
+    sample,
+)
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
 from longform.statistics.resampling import generator
 from tests.oracles import delayed_rounds
@@ -29,12 +45,20 @@ def best(network, settings, prompt=PROMPT, limit=DEPTH, **over):
 def test_the_beam_agrees_with_transformers(size):
     for seed in range(4):
         network, mask = toy(seed), torch.ones(1, len(PROMPT))
-        given = {"num_beams": size, "do_sample": False, "pad_token_id": 0, "max_new_tokens": 9, "output_scores": True}
+        given = {
+            "num_beams": size,
+            "do_sample": False,
+            "pad_token_id": 0,
+            "max_new_tokens": 9,
+            "output_scores": True,
+        }
         given |= {"attention_mask": mask, "return_dict_in_generate": True}
         theirs = network.generate(torch.tensor([PROMPT]), **given)
         found = best(network, Beam(size), limit=9)
         assert list(found.tokens) == theirs.sequences[0, len(PROMPT) :].tolist()
-        assert size == 1 or found.score == pytest.approx(float(theirs.sequences_scores[0]), rel=1e-5)
+        assert size == 1 or found.score == pytest.approx(
+            float(theirs.sequences_scores[0]), rel=1e-5
+        )
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 2.0])
@@ -54,7 +78,11 @@ def test_a_beam_that_prunes_nothing_finds_the_most_probable_or_best_penalised_te
 
 def test_groups_pay_for_the_choices_of_earlier_groups_and_without_penalties_diverse_beams_are_the_plain_one():
     for seed in range(4):
-        settings = Beam(3), Beam(6, groups=2), Beam(3, sibling_penalty=1e-300)  # two groups are the same beam of three
+        settings = (
+            Beam(3),
+            Beam(6, groups=2),
+            Beam(3, sibling_penalty=1e-300),
+        )  # two groups are the same beam of three
         assert len({best(toy(seed), one, limit=8).tokens for one in settings}) == 1
         network, size, groups, penalty = toy(seed), 2, 3, 0.7
         beams = [[(0.0, [])] for _ in range(groups)]
@@ -64,7 +92,10 @@ def test_groups_pay_for_the_choices_of_earlier_groups_and_without_penalties_dive
                 children = []
                 for score, made in beams[group]:
                     log_probs = next_log_probs(network, [*PROMPT, *made])
-                    children += [(score + log_probs[t] - penalty * counts[t], [*made, t]) for t in range(TOKENS)]
+                    children += [
+                        (score + log_probs[t] - penalty * counts[t], [*made, t])
+                        for t in range(TOKENS)
+                    ]
                 children.sort(key=lambda child: -child[0])
                 beams[group] = children[:size]
                 for _, made in children[:size]:
@@ -83,9 +114,13 @@ def test_blocking_forbids_exactly_the_repeats_and_where_it_leaves_no_token_the_t
         for row, line in enumerate(ids.tolist()):
             grams = {tuple(line[i : i + n]) for i in range(len(line) - n + 1)}
             for token in range(3):
-                assert bool(torch.isinf(scores[row, token])) == (tuple([*line, token][-n:]) in grams)
+                assert bool(torch.isinf(scores[row, token])) == (
+                    tuple([*line, token][-n:]) in grams
+                )
     found = best(toy(0), Beam(2, blocking=1), limit=9)
-    assert len(found.tokens) == TOKENS - len(set(PROMPT)) and {*PROMPT, *found.tokens} == set(range(TOKENS))
+    assert len(found.tokens) == TOKENS - len(set(PROMPT)) and {*PROMPT, *found.tokens} == set(
+        range(TOKENS)
+    )
     assert 2 not in best(toy(0), Beam(3), limit=10, banned=[2]).tokens
 
 
@@ -106,7 +141,13 @@ def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless
     assert len(found.tokens) == 12 and not found.ended
 
 
-BEAMS = [Beam(1), Beam(4), Beam(4, groups=2, group_penalty=0.5), Beam(4, sibling_penalty=0.4), Beam(4, blocking=3)]
+BEAMS = [
+    Beam(1),
+    Beam(4),
+    Beam(4, groups=2, group_penalty=0.5),
+    Beam(4, sibling_penalty=0.4),
+    Beam(4, blocking=3),
+]
 
 
 @pytest.mark.parametrize("settings", BEAMS)
@@ -114,7 +155,9 @@ BEAMS = [Beam(1), Beam(4), Beam(4, groups=2, group_penalty=0.5), Beam(4, sibling
 def test_sixteen_beams_at_once_are_sixteen_alone(settings, ends):
     network, rng = toy(3, tokens=9), generator("batch")
     rows = [(rng.integers(0, 9, rng.integers(1, 8)).tolist(), 6 + row % 5) for row in range(16)]
-    together = beam_search(network, [p for p, _ in rows], settings, [limit for _, limit in rows], ends=ends)
+    together = beam_search(
+        network, [p for p, _ in rows], settings, [limit for _, limit in rows], ends=ends
+    )
     alone = [best(network, settings, prompt, limit, ends=ends) for prompt, limit in rows]
     assert [found.tokens for found in together] == [found.tokens for found in alone]
     assert [found.score for found in together] == pytest.approx([found.score for found in alone])
@@ -128,7 +171,9 @@ def by_hand(network, prompt, k, alpha, steps):
         best = sorted(range(len(log_probs)), key=lambda token: -log_probs[token])[:k]
         values = []
         for token in best:
-            states = network(torch.tensor([[*ids, token]]), output_hidden_states=True).hidden_states[-1][0]
+            states = network(
+                torch.tensor([[*ids, token]]), output_hidden_states=True
+            ).hidden_states[-1][0]
             likeness = torch.nn.functional.cosine_similarity(states[:-1], states[-1:], dim=1).max()
             values.append((1 - alpha) * math.exp(log_probs[token]) - alpha * float(likeness))
         ids.append(best[values.index(max(values))])
@@ -190,7 +235,9 @@ def kept_by(settings, probabilities):
     return {token: probabilities[token] / mass for token in kept}
 
 
-@pytest.mark.parametrize("settings", [Sampled(), Sampled(top_k=2), Sampled(top_p=0.6), Sampled(top_p=0.2)])
+@pytest.mark.parametrize(
+    "settings", [Sampled(), Sampled(top_k=2), Sampled(top_p=0.6), Sampled(top_p=0.2)]
+)
 def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
     """Five tokens deep: the probability of every text is the product of its renormalised steps."""
     network, drawn = toy(5), 1000
@@ -199,7 +246,9 @@ def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
         deeper = {}
         for text, mass in wanted.items():
             probabilities = np.exp(next_log_probs(network, [*PROMPT, *text]))
-            deeper |= {(*text, token): mass * p for token, p in kept_by(settings, probabilities).items()}
+            deeper |= {
+                (*text, token): mass * p for token, p in kept_by(settings, probabilities).items()
+            }
         wanted = deeper
     assert sum(wanted.values()) == pytest.approx(1)
     made = sample(network, [PROMPT] * drawn, settings, [DEPTH] * drawn, rngs(drawn, "distribution"))
@@ -210,26 +259,40 @@ def test_samples_follow_the_truncated_distribution_of_all_texts(settings):
 
 
 def test_draws_invert_the_cumulative_distribution_and_pass_over_a_blocked_row():
-    scores = 3 * torch.randn(200, 40, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    scores = 3 * torch.randn(
+        200, 40, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     scores[torch.rand(200, 40, generator=torch.Generator().manual_seed(2)) < 0.5] = -torch.inf
     scores[7] = -torch.inf
     taken = [generator("inversion", row) for row in range(200)]
-    drawn, uniform = draws(scores, taken), [generator("inversion", row).random() for row in range(200)]
+    drawn, uniform = (
+        draws(scores, taken),
+        [generator("inversion", row).random() for row in range(200)],
+    )
     assert drawn[7] == -1 and taken[7].random() == uniform[7]
     for row in np.delete(np.arange(200), 7):
         below, upto = (float(scores[row].softmax(-1)[: drawn[row] + end].sum()) for end in (0, 1))
-        assert below - 1e-12 <= uniform[row] <= upto + 1e-12 and torch.isfinite(scores[row, drawn[row]])
+        assert below - 1e-12 <= uniform[row] <= upto + 1e-12 and torch.isfinite(
+            scores[row, drawn[row]]
+        )
 
 
 def drawable(rows=200, vocabulary=40, dtype=torch.float32):
-    scores = 3 * torch.randn(rows, vocabulary, generator=torch.Generator().manual_seed(1), dtype=dtype)
-    scores[torch.rand(rows, vocabulary, generator=torch.Generator().manual_seed(2)) < 0.5] = -torch.inf
+    scores = 3 * torch.randn(
+        rows, vocabulary, generator=torch.Generator().manual_seed(1), dtype=dtype
+    )
+    scores[
+        torch.rand(rows, vocabulary, generator=torch.Generator().manual_seed(2)) < 0.5
+    ] = -torch.inf
     scores[7] = -torch.inf
     return scores
 
 
 def test_draws_on_a_device_are_the_processors_and_take_the_same_numbers():
-    scores, streams = drawable(), [[generator("on a device", row) for row in range(200)] for _ in range(2)]
+    scores, streams = (
+        drawable(),
+        [[generator("on a device", row) for row in range(200)] for _ in range(2)],
+    )
     here, there = draws(scores, streams[0], False), draws(scores, streams[1], True)
     assert there.tolist() == here.tolist() and here[7] == -1
     assert [stream.random() for stream in streams[0]] == [stream.random() for stream in streams[1]]
@@ -258,19 +321,29 @@ def test_the_nucleus_is_that_of_transformers(top_p, step):
     scores = (scores / step).round() * step if step else scores  # ties, also at the nucleus's edge
     scores[:, 5] = -torch.inf
     ids = torch.zeros(60, 1, dtype=torch.int64)
-    assert torch.equal(nucleus(top_p, ids, scores), transformers.TopPLogitsWarper(top_p)(ids, scores))
+    assert torch.equal(
+        nucleus(top_p, ids, scores), transformers.TopPLogitsWarper(top_p)(ids, scores)
+    )
 
 
 def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_its_steps_by_hand():
     for seed in range(4):
         network, made = toy(seed), []
         while len(made) < 20:
-            made += beam_search(network, [[*PROMPT, *made]], Beam(3), [20 - len(made)], ends=AT_TWO)[0].tokens
-        assert delayed(network, [PROMPT], Delayed(Sampled(2), Beam(3), 0), 20, rngs(), AT_TWO)[0] == made
+            made += beam_search(
+                network, [[*PROMPT, *made]], Beam(3), [20 - len(made)], ends=AT_TWO
+            )[0].tokens
+        assert (
+            delayed(network, [PROMPT], Delayed(Sampled(2), Beam(3), 0), 20, rngs(), AT_TWO)[0]
+            == made
+        )
         assert len(made) == 20
     network = toy(2)
     wanted = sample(network, [PROMPT], Sampled(top_k=3), [20], rngs())[0][0]
-    assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(3), 256), 20, rngs(), AT_TWO)[0] == wanted
+    assert (
+        delayed(network, [PROMPT], Delayed(Sampled(3), Beam(3), 256), 20, rngs(), AT_TWO)[0]
+        == wanted
+    )
     for seed in range(3):
         network, made, rng = toy(seed), [], generator("rows", 0)
         while len(made) < 18:
@@ -278,8 +351,13 @@ def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_i
             scores[np.argsort(-scores)[3:]] = -np.inf
             made.append(int(draws(torch.from_numpy(scores[None]), [rng])[0]))
             if made[-1] != 2 and len(made) < 18:
-                made += beam_search(network, [[*PROMPT, *made]], Beam(2), [18 - len(made)], ends=AT_TWO)[0].tokens
-        assert delayed(network, [PROMPT], Delayed(Sampled(3), Beam(2), 1), 18, rngs(), AT_TWO)[0] == made
+                made += beam_search(
+                    network, [[*PROMPT, *made]], Beam(2), [18 - len(made)], ends=AT_TWO
+                )[0].tokens
+        assert (
+            delayed(network, [PROMPT], Delayed(Sampled(3), Beam(2), 1), 18, rngs(), AT_TWO)[0]
+            == made
+        )
 
 
 @pytest.mark.parametrize("delay", [0, 1, 3])
@@ -289,7 +367,9 @@ def test_delayed_search_from_what_it_keeps_writes_what_reading_anew_writes(delay
     prompts = [[1, 2, 3], [3], [2, 2, 1, 1, 3, 1, 2], [1, 3]]
     for seed in range(3):
         given = (toy(seed), prompts, settings, 24)
-        streams = [[generator("delayed", seed, row) for row in range(len(prompts))] for _ in range(2)]
+        streams = [
+            [generator("delayed", seed, row) for row in range(len(prompts))] for _ in range(2)
+        ]
         made = delayed(*given, streams[0], AT_TWO, [0])
         assert made == delayed_rounds.delayed(*given, streams[1], AT_TWO, [0])
         assert blocking or {len(row) for row in made} == {24}
@@ -312,7 +392,9 @@ def test_a_stream_that_grows_unevenly_has_the_logits_of_its_rows_read_anew(kind)
     branch = stream.branched([2, 0])
     branch.append(torch.tensor([7, 8]))
     close_to(branch.logits, sampling.TokenStream(network, [[*rows[2], 7], [*rows[0], 8]]).logits)
-    close_to(stream.logits, sampling.TokenStream(network, rows).logits)  # a branch leaves its stream alone
+    close_to(
+        stream.logits, sampling.TokenStream(network, rows).logits
+    )  # a branch leaves its stream alone
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "gpt_neo", "mistral"])
@@ -330,7 +412,9 @@ def test_beams_that_change_places_have_the_logits_of_their_texts(kind, monkeypat
         since = 3
         for step in range(45):
             rows = torch.tensor([*rng.integers(0, 3, 3), *(3 + rng.integers(0, 3, 3))])
-            if step == 20:  # a choice that copies all comes between, after which the prompts have changed places
+            if (
+                step == 20
+            ):  # a choice that copies all comes between, after which the prompts have changed places
                 rows = rows.roll(3)
                 stream.take(rows)
             else:
@@ -340,7 +424,10 @@ def test_beams_that_change_places_have_the_logits_of_their_texts(kind, monkeypat
                 since = stream.ids.shape[1] if step == 30 else since
             tokens = torch.tensor(rng.integers(0, 40, 6))
             stream.append(tokens)
-            texts = [[*texts[row], token] for row, token in zip(rows.tolist(), tokens.tolist(), strict=True)]
+            texts = [
+                [*texts[row], token]
+                for row, token in zip(rows.tolist(), tokens.tolist(), strict=True)
+            ]
         close_to(stream.logits, sampling.TokenStream(network, texts).logits)
 
 
@@ -355,7 +442,9 @@ def test_sixteen_at_once_are_sixteen_alone(kind):
     prompts = [rng.integers(0, 8, rng.integers(1, 9)).tolist() for _ in range(16)]
     together = decode(network, prompts, settings, 12, rngs(16), 8, ends=ends)
     alone = list(zip(prompts, rngs(16), strict=True))[::3]
-    assert together[::3] == [decode(network, [prompt], settings, 12, [rng], 8, ends)[0] for prompt, rng in alone]
+    assert together[::3] == [
+        decode(network, [prompt], settings, 12, [rng], 8, ends)[0] for prompt, rng in alone
+    ]
 
 
 @pytest.mark.parametrize("kind", ["greedy", "top_k", "beam", "sibling_beam"])
@@ -367,7 +456,9 @@ def test_what_generate_writes_is_what_our_own_loops_write(kind):
     if kind == "top_k":
         wanted = [ids for ids, _ in sample(network, prompts, settings, [14] * 3, rngs(3), [end])]
     else:
-        wanted = [list(best.tokens) for best in beam_search(network, prompts, settings, [14] * 3, [end])]
+        wanted = [
+            list(best.tokens) for best in beam_search(network, prompts, settings, [14] * 3, [end])
+        ]
     assert made == wanted
 
 
@@ -377,10 +468,17 @@ def test_a_models_own_settings_are_not_asked_and_the_rules_work_inside_generate(
     network.generation_config.repetition_penalty = 50.0
     assert decode(network, [PROMPT], settings_of({"kind": "greedy"}), 12, rngs(), 4) == wanted
     network = toy(2)
-    given = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0, "attention_mask": torch.ones(1, 3)}
+    given = {
+        "max_new_tokens": 12,
+        "do_sample": False,
+        "pad_token_id": 0,
+        "attention_mask": torch.ones(1, 3),
+    }
     rules = transformers.LogitsProcessorList([partial(block_repeats, 2, PAD)])
     made = network.generate(torch.tensor([PROMPT]), logits_processor=rules, **given)
-    assert made[0, 3:].tolist() == list(beam_search(network, [PROMPT], Beam(1, blocking=2), [12])[0].tokens)
+    assert made[0, 3:].tolist() == list(
+        beam_search(network, [PROMPT], Beam(1, blocking=2), [12])[0].tokens
+    )
     ends = transformers.StoppingCriteriaList([AT_TWO])
     made = network.generate(torch.tensor([PROMPT]), stopping_criteria=ends, **given).tolist()
     assert 2 not in made[0][3:-1] and (made[0][-1] == 2 or len(made[0]) == 15)
@@ -403,13 +501,17 @@ def test_sentences_end_at_closing_marks_but_not_after_abbreviations():
     rows = torch.arange(len(Pieces.texts))
     after = dict(zip(Pieces.texts, ends.closes(rows[:, None], rows).tolist(), strict=True))
     assert [i for i, end in enumerate(after[" town"]) if end] == [1, 3, 4, 7, 9]
-    assert [i for i, end in enumerate(after["Dr"]) if end] == [3, 4, 7, 9] and after["Dr"] == after[" J"]
+    assert [i for i, end in enumerate(after["Dr"]) if end] == [3, 4, 7, 9] and after["Dr"] == after[
+        " J"
+    ]
     assert ends(torch.tensor([[0, 1], [2, 1]]), None).tolist() == [False, True]
     assert ends.guarded([0, 1, 2, 1, 6, 1]) == 2
 
 
 def test_decoders_have_the_papers_settings_and_bad_input_is_named():
-    random = [is_random(settings_of({"kind": kind})) for kind in ("greedy", "top_p", "delayed_beam")]
+    random = [
+        is_random(settings_of({"kind": kind})) for kind in ("greedy", "top_p", "delayed_beam")
+    ]
     assert random == [False, True, True]
     assert settings_of({"kind": "delayed_beam"}) == Delayed(Sampled(100), Beam(6), 1)  # Table 3
     refuses("decoder kind is", settings_of, {"kind": "diverse"})
@@ -420,7 +522,16 @@ def test_decoders_have_the_papers_settings_and_bad_input_is_named():
     refuses("no token", best, toy(0), Beam(2), prompt=[])
     refuses("multiple of groups", Beam, 15, groups=2)
     refuses("below 0", Beam, 2, sibling_penalty=-1)
-    refuses("where sentences end", decode, toy(0), [PROMPT], settings_of({"kind": "delayed_beam"}), 2, rngs(), 4)
+    refuses(
+        "where sentences end",
+        decode,
+        toy(0),
+        [PROMPT],
+        settings_of({"kind": "delayed_beam"}),
+        2,
+        rngs(),
+        4,
+    )
 
 
 SHAPES = {
@@ -436,13 +547,21 @@ def logits(network, cache, ids):
     """A prompt, single tokens past the first room, rows repeated, chosen, and single tokens again."""
     made = [network(input_ids=ids[:, :5], past_key_values=cache, use_cache=True).logits]
     for place in range(5, 60):
-        made.append(network(input_ids=ids[:, place : place + 1], past_key_values=cache, use_cache=True).logits)
+        made.append(
+            network(
+                input_ids=ids[:, place : place + 1], past_key_values=cache, use_cache=True
+            ).logits
+        )
     cache.batch_repeat_interleave(2)
     rows = torch.tensor([3, 0, 5])
     cache.batch_select_indices(rows)
     ids = ids.repeat_interleave(2, 0)[rows]
     for place in range(60, 70):
-        made.append(network(input_ids=ids[:, place : place + 1], past_key_values=cache, use_cache=True).logits)
+        made.append(
+            network(
+                input_ids=ids[:, place : place + 1], past_key_values=cache, use_cache=True
+            ).logits
+        )
     return made
 
 
@@ -450,7 +569,10 @@ def logits(network, cache, ids):
 def test_bits_of_the_growing_cache_are_those_of_the_cache_that_copies(kind):
     torch.manual_seed(0)
     config = transformers.AutoConfig.for_model(kind, vocab_size=40, **SHAPES[kind])
-    network, ids = transformers.AutoModelForCausalLM.from_config(config).eval(), torch.randint(40, (3, 70))
+    network, ids = (
+        transformers.AutoModelForCausalLM.from_config(config).eval(),
+        torch.randint(40, (3, 70)),
+    )
     ours = growing_cache(network)
     assert any(isinstance(layer, sampling.GrowingLayer) for layer in ours.layers)
     theirs = logits(network, transformers.DynamicCache(config=config), ids)

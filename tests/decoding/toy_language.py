@@ -15,7 +15,13 @@ PROMPT = [1, 3, 0]
 def toy(seed=0, tokens=TOKENS, window=32):
     """A random GPT-2 in float64 whose distributions are far from uniform."""
     torch.manual_seed(seed)
-    shape = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": window, "initializer_range": 1.0}
+    shape = {
+        "n_embd": 8,
+        "n_layer": 2,
+        "n_head": 2,
+        "n_positions": window,
+        "initializer_range": 1.0,
+    }
     config = GPT2Config(vocab_size=tokens, bos_token_id=None, eos_token_id=None, **shape)
     return GPT2LMHeadModel(config).double().eval()
 

@@ -10,13 +10,24 @@ from longform.documents import Document, Section
 from longform.evaluation import agreement, human_study
 from longform.evaluation.agreement import correlate, krippendorff_alpha, leave_one_out
 from longform.evaluation.human_ratings import combined_scorers, rating_records, stepwise
-from longform.evaluation.human_study import CoherentShare, judged_items, mixed_effects, units_from_readout
+from longform.evaluation.human_study import (
+    CoherentShare,
+    judged_items,
+    mixed_effects,
+    units_from_predictions,
+)
 from longform.results import Results
 from longform.statistics.critic import estimate
 from longform.statistics.resampling import generator, wilson
 from longform_lab.study.__main__ import COLUMNS
 from synthetic_world.domains import domain
-from synthetic_world.simulated_annotators import Annotator, ChainRule, answer_rows, read, to_readout
+from synthetic_world.simulated_annotators import (
+    Annotator,
+    ChainRule,
+    answer_rows,
+    read,
+    to_predictions,
+)
 from tests.refusals import refuses
 
 NAN = math.nan
@@ -35,12 +46,25 @@ def test_values_and_means_of_systems_are_correlated_with_marks():
     one = found.one(critic="given", metric="pearson", task="text")
     assert one.value == pytest.approx(np.corrcoef(VALUES, np.mean(MARKS, axis=1))[0, 1])
     assert (one.units, one.excluded) == (5, 2) and one.low <= one.value <= one.high
-    assert found.one(metric="rater_agreement").value == pytest.approx(np.corrcoef(np.array([*MARKS, [1, 1]]).T)[0, 1])
-    found = records({"given": [1, 3, 5, 5, 0, 2]}, [[1], [1], [3], [3], [2], [2]], ["a", "a", "b", "b", "c", "c"])
-    assert found.one(metric="pearson", task="system").value == pytest.approx(np.corrcoef([2, 5, 1], [1, 3, 2])[0, 1])
+    assert found.one(metric="rater_agreement").value == pytest.approx(
+        np.corrcoef(np.array([*MARKS, [1, 1]]).T)[0, 1]
+    )
+    found = records(
+        {"given": [1, 3, 5, 5, 0, 2]},
+        [[1], [1], [3], [3], [2], [2]],
+        ["a", "a", "b", "b", "c", "c"],
+    )
+    assert found.one(metric="pearson", task="system").value == pytest.approx(
+        np.corrcoef([2, 5, 1], [1, 3, 2])[0, 1]
+    )
     # a distance keeps its sign, and is turned where scorers are compared
-    found = records({"near": VALUES, "far": VALUES}, MARKS, told={"near": ("higher", ""), "far": ("lower", "")})
-    assert found.one(critic="far", metric="pearson").value == found.one(critic="near", metric="pearson").value
+    found = records(
+        {"near": VALUES, "far": VALUES}, MARKS, told={"near": ("higher", ""), "far": ("lower", "")}
+    )
+    assert (
+        found.one(critic="far", metric="pearson").value
+        == found.one(critic="near", metric="pearson").value
+    )
     difference = found.one(metric="pearson_difference")
     assert (difference.critic, difference.variant) == ("near", "far")
     assert difference.value == pytest.approx(2 * found.one(critic="near", metric="pearson").value)
@@ -49,7 +73,9 @@ def test_values_and_means_of_systems_are_correlated_with_marks():
 
 def clustered_draw(rng, clusters, size):
     """Two scorers that correlate equally with ratings; whatever they share is shared by whole clusters."""
-    first, second, people = rng.normal(size=(3, clusters, 1)) + 0.1 * rng.normal(size=(3, clusters, size))
+    first, second, people = rng.normal(size=(3, clusters, 1)) + 0.1 * rng.normal(
+        size=(3, clusters, size)
+    )
     sides = (0.5 * people + first, 0.5 * people + second, people)
     return [side.ravel() for side in sides], np.repeat(np.arange(clusters), size)
 
@@ -58,7 +84,9 @@ def test_two_scorers_of_twelve_versions_of_an_article_are_known_no_better_than_a
     (one, other, people), clusters = clustered_draw(generator("versions"), 30, 12)
     widths = []
     for groups in (clusters, np.arange(360)):
-        made = rating_records({"one": one, "other": other}, people[:, None], groups.astype(str).tolist())
+        made = rating_records(
+            {"one": one, "other": other}, people[:, None], groups.astype(str).tolist()
+        )
         found = Results(made).one(metric="intercorrelation")
         assert found.low < found.value < found.high
         widths.append(found.high - found.low)
@@ -71,23 +99,37 @@ def test_a_comparison_of_two_scorers_keeps_its_level_whatever_the_clusters(size)
     rng, rejected = generator("level", size), 0
     for trial in range(150):
         sides, clusters = clustered_draw(rng, 20, size)
-        rejected += agreement.compare_correlations(*sides, clusters, generator("trial", size, trial), 200) < 0.05
+        rejected += (
+            agreement.compare_correlations(*sides, clusters, generator("trial", size, trial), 200)
+            < 0.05
+        )
     assert rejected <= 17  # 5 % of 150 is 7.5; more than 17 has probability below 1e-3
 
 
 def test_a_scorer_that_people_agree_with_is_found_to_be_the_better_one():
     rng = generator("better")
     people = rng.normal(size=120)
-    columns = {"noise": rng.normal(size=120), "good": people + rng.normal(size=120), "short": np.full(120, 1.0)}
+    columns = {
+        "noise": rng.normal(size=120),
+        "good": people + rng.normal(size=120),
+        "short": np.full(120, 1.0),
+    }
     made = rating_records(columns, people[:, None], np.repeat(np.arange(40), 3).tolist())
-    gap = next(r for r in made if r.metric == "pearson_difference" and r.critic == "noise" and r.variant == "good")
+    gap = next(
+        r
+        for r in made
+        if r.metric == "pearson_difference" and r.critic == "noise" and r.variant == "good"
+    )
     assert gap.high < 0 and gap.p_value < 0.01
     # and scorers are combined on other clusters than they are judged on
     rng = generator("combined")
     columns = {"a": rng.normal(size=120), "b": rng.normal(size=120)}
     people = columns["a"] + columns["b"] + 0.3 * rng.normal(size=120)
     combined, best, *weights = combined_scorers(columns, people, np.repeat(np.arange(20), 6))
-    assert combined.value > max(0.9, best.value) and (combined.units, combined.details["fitted_on"]) == (42, 78)
+    assert combined.value > max(0.9, best.value) and (
+        combined.units,
+        combined.details["fitted_on"],
+    ) == (42, 78)
     assert {record.critic for record in weights} == {"a", "b"}
     refuses("clusters", combined_scorers, columns, people, [0] * 120)
 
@@ -102,7 +144,9 @@ def test_coefficients_equal_scipys_resampled_too_and_missing_pairs_are_counted(k
     y[3] = NAN
     mine, kept = correlate(kind, x, y), ~np.isnan(y)
     theirs = getattr(stats, f"{kind}r")(x[kept], y[kept])
-    assert (mine.value, mine.p_value) == pytest.approx(tuple(theirs)) and mine.low < mine.value < mine.high
+    assert (mine.value, mine.p_value) == pytest.approx(
+        tuple(theirs)
+    ) and mine.low < mine.value < mine.high
     assert (mine.items, mine.excluded) == (29, 1)
     if kind == "pearson":
         assert (mine.low, mine.high) == pytest.approx(tuple(theirs.confidence_interval()))
@@ -111,14 +155,20 @@ def test_coefficients_equal_scipys_resampled_too_and_missing_pairs_are_counted(k
     for size in (3, 4, 10, 200):
         x = rng.normal(size=size)
         for y in (rng.normal(size=size), 3 * x - 1, -x, np.round(x), np.ones(size)):
-            assert agreement.value_of(kind, x, y) == pytest.approx(correlate(kind, x, y).value, abs=1e-9, nan_ok=True)
+            assert agreement.value_of(kind, x, y) == pytest.approx(
+                correlate(kind, x, y).value, abs=1e-9, nan_ok=True
+            )
     assert np.isnan(agreement.value_of(kind, x[:2], x[:2]))
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=12).round(1), rng.integers(0, 4, 12).astype(float)
-    counts = np.concatenate([rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)])
+    counts = np.concatenate(
+        [rng.poisson(1.0, (40, 12)), np.eye(12), 2 * np.eye(12)[:, ::-1] + np.eye(12)]
+    )
     rows = [np.repeat(np.arange(12), times) for times in counts.astype(int)]
     one_by_one = [agreement.value_of(kind, x[row], y[row]) for row in rows]
-    np.testing.assert_allclose(agreement.weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        agreement.weighted_values(kind, x, y, counts), one_by_one, rtol=1e-12, atol=1e-15
+    )
     assert np.isnan(one_by_one).any() and not np.isnan(one_by_one).all()
 
 
@@ -209,7 +259,10 @@ FLIPS = (0.05, 0.1, 0.15, 0.2)
 def study(share, articles=300, seed=1, system="s", careless=()):
     cut = round(share * articles)
     chains = {f"{system}/{i}": GOOD if i < cut else BAD for i in range(articles)}
-    people = [Annotator(f"a{i}", 0.05, flip, 1.0 if i in careless else 0.0) for i, flip in enumerate(FLIPS)]
+    people = [
+        Annotator(f"a{i}", 0.05, flip, 1.0 if i in careless else 0.0)
+        for i, flip in enumerate(FLIPS)
+    ]
     rows = answer_rows(chains, rule=RULE, annotators=people, system=system, seed=seed, checks=10)
     return judged_items(rows, splits={}, simulated=True)
 
@@ -217,14 +270,18 @@ def study(share, articles=300, seed=1, system="s", careless=()):
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_planted_share_and_agreement_are_recovered_within_intervals(share):
     units = study(share)
-    found = estimate(CoherentShare(), CoherentShare().tally(units), generator("share"), 200)
+    found = estimate(
+        CoherentShare(), CoherentShare().sufficient_statistics(units), generator("share"), 200
+    )
     wanted = human_study.expected_share(share, FLIPS)
     # Articles are the only thing resampled, and their truth is fixed here: the interval is wide enough for the flips.
     assert found.low <= wanted <= found.high
     names, ratings = human_study.rating_matrix(units)
     assert len(names) == len(FLIPS)
     draws = generator("alpha")
-    alphas = [krippendorff_alpha(ratings[:, draws.integers(0, 300, 300)], "nominal") for _ in range(100)]
+    alphas = [
+        krippendorff_alpha(ratings[:, draws.integers(0, 300, 300)], "nominal") for _ in range(100)
+    ]
     low, high = np.quantile(alphas, [0.005, 0.995])
     assert low <= human_study.expected_alpha(share, FLIPS) <= high
 
@@ -237,18 +294,29 @@ def test_measured_error_rates_organisations_and_careless_annotators_are_describe
         assert rates["flips"] == pytest.approx(flip, abs=4 * np.sqrt(flip / 300))
     assert found["incoherent"][0][0] == list(BAD)
     counts = [number for _, number in found["incoherent"]]
-    assert counts == sorted(counts, reverse=True) and sum(counts) == found["judgements"] - CoherentShare().tally(
-        units
-    ).total("coherent")
+    assert counts == sorted(counts, reverse=True) and sum(counts) == found[
+        "judgements"
+    ] - CoherentShare().sufficient_statistics(units).total("coherent")
     units = study(0.5, careless=(2,))  # who is set aside by a share of the checks
     assert all(unit.dropped == ("a2",) and "a2" not in unit.verdicts for unit in units)
     assert CoherentShare().describe(units)["dropped"] == ["a2"]
-    rows = [{"annotator": n, "answer": a, "gold": "y"} for n, said in (("x", "yyyn"), ("y", "yynn")) for a in said]
+    rows = [
+        {"annotator": n, "answer": a, "gold": "y"}
+        for n, said in (("x", "yyyn"), ("y", "yynn"))
+        for a in said
+    ]
     assert human_study.failing(rows) == ("y",)
 
 
 def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
-    row = {"annotator": "p", "item": "i", "source": "s", "phase": "testing", "check": "False", "question": "coherent"}
+    row = {
+        "annotator": "p",
+        "item": "i",
+        "source": "s",
+        "phase": "testing",
+        "check": "False",
+        "question": "coherent",
+    }
     said = (("coherent", "False"), ("incoherent", "True"))
     rows = [row | {"answer": answer, "gold": "", "last": last} for answer, last in said]
     (unit,) = judged_items(rows, splits={}, simulated=False)
@@ -271,7 +339,11 @@ def test_mixed_effects_find_the_planted_order_and_spreads():
     assert fixed[2].value == pytest.approx(-3.0, abs=0.9)
     assert fixed[2].value < fixed[1].value < 0
     assert spreads[0].low < 0.7 < spreads[0].high * 1.5
-    for what, verdicts, systems in (("two systems", [1, 0], "aa"), ("verdicts", [1, 1], "ab"), ("length", [1], "ab")):
+    for what, verdicts, systems in (
+        ("two systems", [1, 0], "aa"),
+        ("verdicts", [1, 1], "ab"),
+        ("length", [1], "ab"),
+    ):
         refuses(what, mixed_effects, verdicts, list(systems), ["p", "q"], ["i", "j"])
 
 
@@ -279,7 +351,10 @@ def test_rows_have_the_exported_columns_and_depend_on_no_other_document_or_annot
     people = [Annotator("a", 0.5, 0.5), Annotator("b", 0.5, 0.5)]
     chains = {f"d{i}": ("one", "two", "three") for i in range(20)}
     given = {"rule": STRICT_RULE, "system": "s"}
-    assert all(set(row) == set(COLUMNS) for row in answer_rows(chains, annotators=people, seed=1, checks=1, **given))
+    assert all(
+        set(row) == set(COLUMNS)
+        for row in answer_rows(chains, annotators=people, seed=1, checks=1, **given)
+    )
     whole = answer_rows(chains, annotators=people, seed=1, **given)
     alone = answer_rows({"d7": chains["d7"]}, annotators=people[1:], seed=1, **given)
     assert alone == [row for row in whole if row["item"] == "d7" and row["annotator"] == "b"]
@@ -306,19 +381,24 @@ def test_a_readout_gives_the_same_judged_articles_as_the_rows():
     people = [Annotator("a", 0.1, 0.1), Annotator("b", 0.1, 0.1, careless=1.0)]
     rows = answer_rows(chains, rule=STRICT_RULE, annotators=people, system="s", seed=1, checks=12)
     splits = dict.fromkeys(chains, "generated")
-    found = units_from_readout(to_readout(rows, splits))
+    found = units_from_predictions(to_predictions(rows, splits))
     assert found == judged_items(rows, splits=splits, simulated=True)
     assert [unit.unit_id for unit in found] == list(chains)
-    assert all(unit.dropped == ("b",) and set(unit.verdicts) == {"a"} and unit.simulated for unit in found)
+    assert all(
+        unit.dropped == ("b",) and set(unit.verdicts) == {"a"} and unit.simulated for unit in found
+    )
 
 
 def test_real_documents_are_judged_by_their_own_titles_without_a_reader(tmp_path):
     good, bad = ("introduction", "method", "result", "discussion"), ("discussion", "introduction")
-    documents = [Document(f"d{i}", "test", tuple(Section(t, "x") for t in row)) for i, row in enumerate((good, bad))]
+    documents = [
+        Document(f"d{i}", "test", tuple(Section(t, "x") for t in row))
+        for i, row in enumerate((good, bad))
+    ]
     people = [{"name": "a", "confusion": 0.0, "flips": 0.0}]
     given = {"reader": tmp_path, "name": "row", "seed": 1, "splits": ["test"], "domain": "pubmed", "systems": ["data"],
              "per_system": 5, "checks": 0, "least": 0.02, "max_length": 9}  # fmt: skip
-    units = units_from_readout(read(documents=documents, annotators=people, **given))
+    units = units_from_predictions(read(documents=documents, annotators=people, **given))
     refuses("no document", read, documents=[], annotators=[], **given)
     assert {unit.unit_id: unit.verdicts["a"] for unit in units} == {"d0": True, "d1": False}
     assert set(good) <= set(domain("pubmed").chain.types)
@@ -329,11 +409,14 @@ def test_nobody_expects_an_end_of_an_article_that_was_cut(tmp_path):
     begun = ("introduction", "method")
     places = [chain.types.index(title) for title in begun]
     assert chain.transitions[places[-1] + 1, -1] < 0.02  # articles do not end with their methods
-    documents = [Document(name, "test", tuple(Section(title, "x") for title in begun)) for name in ("whole", "cut")]
+    documents = [
+        Document(name, "test", tuple(Section(title, "x") for title in begun))
+        for name in ("whole", "cut")
+    ]
     given = {"reader": tmp_path, "name": "row", "seed": 1, "splits": ["test"], "domain": "pubmed", "systems": ["data"],
              "per_system": 5, "checks": 0, "least": 0.02, "max_length": 9, "documents": documents,
              "annotators": [{"name": "a", "confusion": 0.0, "flips": 0.0}]}  # fmt: skip
-    units = units_from_readout(read(**given, truth={"cut": np.array([False, True])}))
+    units = units_from_predictions(read(**given, truth={"cut": np.array([False, True])}))
     assert {unit.unit_id: unit.verdicts["a"] for unit in units} == {"whole": False, "cut": True}
-    assert not any(unit.verdicts["a"] for unit in units_from_readout(read(**given, truth={})))
+    assert not any(unit.verdicts["a"] for unit in units_from_predictions(read(**given, truth={})))
     assert STRICT_RULE.coherent(("one",), cut=True) and not STRICT_RULE.coherent((), cut=True)

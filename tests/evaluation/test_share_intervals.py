@@ -15,12 +15,14 @@ from longform.evaluation.human_vs_machine import ClassAccuracy, MeanValue
 from longform.evaluation.measurements import Measurement, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy
 from longform.evaluation.verified_texts import SentenceMean
-from longform.statistics.critic import Tally, estimate, is_share
+from longform.statistics.critic import SufficientStatistics, estimate, is_share
 from longform.statistics.resampling import generator
 from synthetic_world.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare
 
 UNITS = 30
-ONE_OF_ALL = 3.841458820694124 / (UNITS + 3.841458820694124)  # z^2 / (n + z^2): how far Wilson's goes where all agree
+ONE_OF_ALL = 3.841458820694124 / (
+    UNITS + 3.841458820694124
+)  # z^2 / (n + z^2): how far Wilson's goes where all agree
 RIGHT, WRONG = PAIRS[:2]  # supported, and said to be that, or something else
 NO_ANSWER = dict.fromkeys(PAIRS, 0)
 SHARES = [  # a metric, and what a unit of ten answers counts where all are yes, and where none is
@@ -31,44 +33,64 @@ SHARES = [  # a metric, and what a unit of ten answers counts where all are yes,
     (TitleAccuracy(), {"correct": 10, "titled": 10}, {"correct": 0, "titled": 10}),
     (DerivableShare(), {"derivable": 10, "sentences": 10}, {"derivable": 0, "sentences": 10}),
     (FollowedShare(), {"followed": 10, "words": 10}, {"followed": 0, "words": 10}),
-    (SupportedPerGeneration(), {"supported": 5, "generations": 1}, {"supported": 0, "generations": 1}),
+    (
+        SupportedPerGeneration(),
+        {"supported": 5, "generations": 1},
+        {"supported": 0, "generations": 1},
+    ),
     (SupportedPerVerified(), {"share": 1, "generations": 1}, {"share": 0, "generations": 1}),
-    (SupportedPerVerified(pooled=True), {"supported": 4, "verified": 4}, {"supported": 0, "verified": 4}),
+    (
+        SupportedPerVerified(pooled=True),
+        {"supported": 4, "verified": 4},
+        {"supported": 0, "verified": 4},
+    ),
     (SentenceMean("conflict"), {"sum": 5, "sentences": 5}, {"sum": 0, "sentences": 5}),
-    (LanguageDispersion(corners=True), {"corner": 1, "documents": 1}, {"corner": 0, "documents": 1}),
+    (
+        LanguageDispersion(corners=True),
+        {"corner": 1, "documents": 1},
+        {"corner": 0, "documents": 1},
+    ),
     (Area("low", "high", lower=True), {"low": 1, "high": 2}, {"low": 2, "high": 1}),
     (CheckerAccuracy(), {**NO_ANSWER, RIGHT: 5}, {**NO_ANSWER, WRONG: 5}),
 ]
 PAIR, ALL, NONE = SHARES[0]
-DERIVABLE = np.array([0]), np.array([5]), np.array([5])  # of one sentence: frame, words, followed words
+DERIVABLE = (
+    np.array([0]),
+    np.array([5]),
+    np.array([5]),
+)  # of one sentence: frame, words, followed words
 REFUSED_ONE = np.array([REFUSED]), np.array([5]), np.array([0])
 
 
-def tally(counts: dict[str, float], units: int = UNITS) -> Tally:
+def statistics(counts: dict[str, float], units: int = UNITS) -> SufficientStatistics:
     ids = tuple(f"t{i}" for i in range(units))
-    return Tally(ids, (*counts, "excluded"), np.tile([*map(float, counts.values()), 0.0], (units, 1)))
+    return SufficientStatistics(
+        ids, (*counts, "excluded"), np.tile([*map(float, counts.values()), 0.0], (units, 1))
+    )
 
 
-@pytest.mark.parametrize(("metric", "every", "none"), SHARES, ids=[type(row[0]).__name__ for row in SHARES])
+@pytest.mark.parametrize(
+    ("metric", "every", "none"), SHARES, ids=[type(row[0]).__name__ for row in SHARES]
+)
 def test_a_share_of_all_and_of_none_has_wilsons_interval(metric, every, none):
     for counts, hits in ((every, UNITS), (none, 0)):
-        found = estimate(metric, tally(counts), generator("s"), 50)
+        found = estimate(metric, statistics(counts), generator("s"), 50)
         expected = binomtest(hits, UNITS).proportion_ci(method="wilson")
         assert found.value == hits / UNITS
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_units_that_were_set_aside_are_no_trials():
-    counted = tally(ALL)
-    aside = tally({"wins": 0, "ties": 0, "pairs": 0}, 400)
+    counted = statistics(ALL)
+    aside = statistics({"wins": 0, "ties": 0, "pairs": 0}, 400)
     aside.values[:, -1] = 1
     values = np.concatenate([counted.values, aside.values])
-    both = Tally(tuple(map(str, range(430))), counted.columns, values)
+    both = SufficientStatistics(tuple(map(str, range(430))), counted.columns, values)
     assert estimate(PAIR, both, generator("s"), 50).low == pytest.approx(1 - ONE_OF_ALL)
 
 
 def test_a_share_that_differs_between_units_keeps_its_resamples():
-    one = tally(ALL) + tally(NONE, 10)
+    one = statistics(ALL) + statistics(NONE, 10)
     found = estimate(PAIR, one, generator("s"), 400)
     assert (found.value, found.low, found.high) == pytest.approx((0.75, 0.6125, 0.875), abs=0.03)
 
@@ -77,7 +99,7 @@ def test_what_is_no_share_of_answers_is_left_alone():
     assert not is_share(MeanValue())
     assert not is_share(SentenceMean("pronouns"))
     assert not is_share(LanguageDispersion())
-    found = estimate(MeanValue(), tally({"value": 1, "texts": 1}), generator("s"), 50)
+    found = estimate(MeanValue(), statistics({"value": 1, "texts": 1}), generator("s"), 50)
     assert (found.low, found.high) == (1.0, 1.0)
 
 
@@ -91,15 +113,23 @@ def test_what_is_no_share_of_answers_is_left_alone():
     ],
 )
 def test_a_difference_of_shares_of_all_or_none_has_newcombes_interval(first, second, low, high):
-    sides = [Measurement({"": PAIR}, {"": tally((ALL, NONE)[place])}) for place in (first, second)]
+    sides = [
+        Measurement({"": PAIR}, {"": statistics((ALL, NONE)[place])}) for place in (first, second)
+    ]
     record = paired_difference(*sides, "n", critic="c", metric="pairwise_accuracy_difference")
     assert (record.low, record.high) == pytest.approx((low, high), abs=1e-12)
 
 
 def test_a_mean_over_trainings_that_are_all_right_has_a_width():
-    tallies = {head: tally(ALL) for head in ("a", "b")}
-    both = Measurement(dict.fromkeys(tallies, PAIR), tallies, {"critic": "c", "metric": "pairwise_accuracy"})
-    assert [record.low for record in both.records("n")] == pytest.approx([1 - ONE_OF_ALL] * 3, abs=1e-12)
+    all_statistics = {head: statistics(ALL) for head in ("a", "b")}
+    both = Measurement(
+        dict.fromkeys(all_statistics, PAIR),
+        all_statistics,
+        {"critic": "c", "metric": "pairwise_accuracy"},
+    )
+    assert [record.low for record in both.records("n")] == pytest.approx(
+        [1 - ONE_OF_ALL] * 3, abs=1e-12
+    )
 
 
 def test_a_damage_that_is_always_seen_has_a_difference_with_a_width():

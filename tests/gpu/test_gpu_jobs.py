@@ -31,8 +31,12 @@ def test_imports_are_followed_into_functions_and_through_names(tmp_path, monkeyp
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "first.py").write_text("def act():\n    from longform import second\n")
-    (package / "second.py").write_text("import importlib\nimportlib.import_module('longform.third')\n")
-    (package / "third.py").write_text("try:\n    import tomllib, absent.part\nexcept ImportError: pass\n")
+    (package / "second.py").write_text(
+        "import importlib\nimportlib.import_module('longform.third')\n"
+    )
+    (package / "third.py").write_text(
+        "try:\n    import tomllib, absent.part\nexcept ImportError: pass\n"
+    )
     monkeypatch.setitem(inputs.OURS, "longform", tmp_path)
     files, outside = inputs.reached.__wrapped__("longform.first")
     assert {file.name for file in files} == {"__init__.py", "first.py", "second.py", "third.py"}
@@ -55,7 +59,11 @@ def test_what_is_packed_holds_each_jobs_code_and_inputs(tmp_path):
     size = inputs.pack(tmp_path / "inputs.tar", needed, [wheel])
     with tarfile.open(tmp_path / "inputs.tar") as archive:
         names = set(archive.getnames())
-    assert {"src/longform/decoding/long_documents.py", "params.yaml", "wheels/one-1.0-py3-none-any.whl"} <= names
+    assert {
+        "src/longform/decoding/long_documents.py",
+        "params.yaml",
+        "wheels/one-1.0-py3-none-any.whl",
+    } <= names
     assert "experiments/gpu/speed.py" not in names and size < inputs.MOST
     assert str(table_1_transformer.MEASURED) in names
 
@@ -71,7 +79,9 @@ def test_no_job_writes_more_files_than_come_back(job):
 
 
 def test_the_transformer_is_the_papers_and_its_floor_is_arithmetic():
-    assert table_1_transformer.weights_of(table_1_transformer.PAPER) == 18_944_000  # 18.94 million in the paper
+    assert (
+        table_1_transformer.weights_of(table_1_transformer.PAPER) == 18_944_000
+    )  # 18.94 million in the paper
     for training in table_1_transformer.PAPER.runs:
         assert training.recipe.batch * training.recipe.updates / 51_200 == 18.75
     part = Part("training", 6 * 18.944e6 * 3.6e8, 120_000 * 7 * 4 * 18.944e6, 0.0, "")
@@ -87,7 +97,9 @@ def test_a_new_network_has_fairseqs_positions_which_do_not_learn(tmp_path):
     texts = table_1_transformer.hsmm_language.build(
         name="synthetic", seed=1, **table_1_transformer.corpus_settings(chosen)
     )
-    tokenizer = table_1_transformer.tokenizers.fit(documents=texts.documents, kind="whitespace").tokenizer
+    tokenizer = table_1_transformer.tokenizers.fit(
+        documents=texts.documents, kind="whitespace"
+    ).tokenizer
     network = table_1_transformer.new_network(chosen, tokenizer, seed=1)
     learnt = sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
     letters = len(tokenizer) - 56  # of the alphabet's 52 a tiny corpus may use fewer
@@ -109,7 +121,9 @@ def test_without_a_gpu_only_the_tiny_form_runs(monkeypatch, capsys):
 
 
 def call(job, folder, *more):
-    return __main__.main([job, "--tiny", "--out", str(folder / "out"), "--state", str(folder / "state"), *more])
+    return __main__.main(
+        [job, "--tiny", "--out", str(folder / "out"), "--state", str(folder / "state"), *more]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -171,11 +185,23 @@ def test_speed_is_measured_beside_each_peer(tmp_path, monkeypatch):
     assert call("speed", tmp_path) == 0
     rows = json.loads((tmp_path / "out" / "report.json").read_text())["measured"]
     beside = [row["part"] for row in rows if "ours_over_it" in row]
-    for peer in ("plain loop", "Lightning", "generate", "slides token by token", "torch-struct", "minicons"):
+    for peer in (
+        "plain loop",
+        "Lightning",
+        "generate",
+        "slides token by token",
+        "torch-struct",
+        "minicons",
+    ):
         assert any(peer in part for part in beside), peer
     surprisal = next(row for row in rows if row["part"] == "surprisal: ours")
-    assert surprisal["equal_decisions"] == surprisal["pairs"] and surprisal["largest_difference_bits"] < 1e-4
-    gradients = next(row for row in rows if row["part"].startswith("HSMM gradients, 4 states: ours"))
+    assert (
+        surprisal["equal_decisions"] == surprisal["pairs"]
+        and surprisal["largest_difference_bits"] < 1e-4
+    )
+    gradients = next(
+        row for row in rows if row["part"].startswith("HSMM gradients, 4 states: ours")
+    )
     assert gradients["gap"] < 1e-4
     assert call("speed", tmp_path) == 0  # the second call measures nothing again
     assert json.loads((tmp_path / "out" / "report.json").read_text())["measured"] == rows

@@ -11,12 +11,18 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from experiments import keep_bases
 from longform.critics.mauve import read as text_features
-from longform.critics.perplexity import read as token_readout
+from longform.critics.perplexity import read as token_predictions
 from longform.critics.section_order import read as section_titles
 from longform.decoding import completions, continuations
 from longform.documents import Document, Section
 from longform.language_models import causal_lm, checkpoints, tokenizers
-from longform.language_models.checkpoints import SavedModel, load_model, load_reader, load_tokenizer, published
+from longform.language_models.checkpoints import (
+    SavedModel,
+    load_model,
+    load_reader,
+    load_tokenizer,
+    published,
+)
 from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
 
@@ -50,7 +56,9 @@ def write_gguf(path, network, tokenizer):
         if name == "lm_head.weight":
             continue  # tied
         if name in ("model.embed_tokens.weight", "model.norm.weight"):
-            writer.add_tensor("token_embd.weight" if "embed" in name else "output_norm.weight", array)
+            writer.add_tensor(
+                "token_embd.weight" if "embed" in name else "output_norm.weight", array
+            )
             continue
         _, _, layer, *inner, _ = name.split(".")
         part = NAMES[".".join(inner)]
@@ -93,7 +101,10 @@ def saved(made, folder):
 
 def test_the_network_and_the_tokenizer_are_those_in_the_file(carried, tmp_path):
     network, tokenizer = carried
-    for made, name in ((tokenizers.fit(documents=[], **NAMED), "words"), (published(**NAMED), "reader")):
+    for made, name in (
+        (tokenizers.fit(documents=[], **NAMED), "words"),
+        (published(**NAMED), "reader"),
+    ):
         words = load_tokenizer(saved(made, tmp_path / name))
         assert words.get_vocab() == tokenizer.get_vocab() and words.eos_token == tokenizer.eos_token
     text = documents()[0].text
@@ -102,14 +113,23 @@ def test_the_network_and_the_tokenizer_are_those_in_the_file(carried, tmp_path):
     assert words.eos_token_id == tokenizer.eos_token_id
     found = load_reader(tmp_path / "reader", AutoModelForCausalLM)
     with torch.no_grad():
-        assert torch.allclose(found(torch.tensor([ids])).logits, network(torch.tensor([ids])).logits, atol=1e-5)
+        assert torch.allclose(
+            found(torch.tensor([ids])).logits, network(torch.tensor([ids])).logits, atol=1e-5
+        )
     for more in ({"vocab_size": 300}, {"folder": tmp_path}):
         refuses("a package with a file", tokenizers.fit, documents=[], **NAMED, **more)
 
 
 def finetuned(base, tmp_path, **over):
     plan = {"learning_rate": 0, "batch": 2, "epochs": 1, "validations": 1}
-    settings = {"titles": True, "packing": "stream", "context": 16, "schedule": plan, "name": "tiny", "seed": 7} | over
+    settings = {
+        "titles": True,
+        "packing": "stream",
+        "context": 16,
+        "schedule": plan,
+        "name": "tiny",
+        "seed": 7,
+    } | over
     tmp_path.mkdir(exist_ok=True)
     return causal_lm.fit(documents=documents(), base=base, scratch=tmp_path, **settings)
 
@@ -118,7 +138,9 @@ def test_it_is_finetuned_and_saved_with_its_tokenizer(carried, tmp_path):
     plan = {"learning_rate": 1e-2, "batch": 2, "epochs": 2, "validations": 1}
     pointer = saved(published(**NAMED), tmp_path / "pointer")
     tuned = saved(finetuned(pointer, tmp_path, titles=False, schedule=plan), tmp_path / "tuned")
-    start, end = (load_model(place, AutoModelForCausalLM).state_dict() for place in (pointer, tuned))
+    start, end = (
+        load_model(place, AutoModelForCausalLM).state_dict() for place in (pointer, tuned)
+    )
     assert any(not torch.equal(start[name], end[name]) for name in start)
     assert load_tokenizer(tuned).eos_token_id is not None
 
@@ -136,7 +158,9 @@ def test_what_is_not_there_is_said_in_a_sentence(carried, named, sentence):
     refuses(sentence, published, **named)
 
 
-def test_a_damaged_file_a_hub_without_one_and_a_device_that_torch_lacks_are_said_in_a_sentence(tmp_path, monkeypatch):
+def test_a_damaged_file_a_hub_without_one_and_a_device_that_torch_lacks_are_said_in_a_sentence(
+    tmp_path, monkeypatch
+):
     (tmp_path / "broken_weights").mkdir()
     (tmp_path / "broken_weights" / "a.gguf").write_bytes(b"GGUF\x03\0\0\0" + b"\0" * 40)
     monkeypatch.syspath_prepend(tmp_path)
@@ -160,26 +184,51 @@ def kept(tmp_path_factory):
     return run
 
 
-def test_a_shape_is_finetuned_from_the_base_that_has_it_and_another_is_refused(kept, tmp_path, capsys):
+def test_a_shape_is_finetuned_from_the_base_that_has_it_and_another_is_refused(
+    kept, tmp_path, capsys
+):
     for name, shape in (("small", SMALL), ("wide", WIDE)):
         given = {"shape": shape, "bases": kept / "bases"}
         ours = finetuned(kept / "tokenizer", tmp_path / name, **given).network.state_dict()
-        theirs = AutoModelForCausalLM.from_pretrained(kept / "models" / name).half().float().state_dict()
-        assert all(torch.equal(ours[key], theirs[key]) for key in theirs)  # a rate of zero changes no weight
+        theirs = (
+            AutoModelForCausalLM.from_pretrained(kept / "models" / name).half().float().state_dict()
+        )
+        assert all(
+            torch.equal(ours[key], theirs[key]) for key in theirs
+        )  # a rate of zero changes no weight
         assert json.loads((kept / "bases" / name / "config.json").read_text())["dtype"] == "float16"
-    assert sorted(path.name for path in (kept / "bases").iterdir()) == ["small", "tokenizer", "wide"]
+    assert sorted(path.name for path in (kept / "bases").iterdir()) == [
+        "small",
+        "tokenizer",
+        "wide",
+    ]
     said = r"no base has the shape .*'n_embd': 24.*'n_embd': 16.*training.bases to null"
-    refuses(said, finetuned, kept / "tokenizer", tmp_path, shape={**SMALL, "n_embd": 24}, bases=kept / "bases")
-    other = saved(tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=280), tmp_path / "other")
+    refuses(
+        said,
+        finetuned,
+        kept / "tokenizer",
+        tmp_path,
+        shape={**SMALL, "n_embd": 24},
+        bases=kept / "bases",
+    )
+    other = saved(
+        tokenizers.fit(documents=documents(), kind="byte_pair", vocab_size=280), tmp_path / "other"
+    )
     refuses("another vocabulary", causal_lm.base_of, kept / "bases", SMALL, load_tokenizer(other))
     assert keep_bases.main([str(tmp_path)]) == 2
     assert "no trained model" in capsys.readouterr().err
 
 
-TOLD = [Document("a", "test", (Section("Town", "The town lies on a river. Its people work in fields. It is old."),))]
+TOLD = [
+    Document(
+        "a",
+        "test",
+        (Section("Town", "The town lies on a river. Its people work in fields. It is old."),),
+    )
+]
 READERS = {
     "titles": lambda f: section_titles.read(documents=documents(), reader=f, name="t", splits=["test"], max_length=9),
-    "tokens": lambda f: token_readout.read(documents=documents(), reader=f, name="t", titles=True, splits=["test"]),
+    "tokens": lambda f: token_predictions.read(documents=documents(), reader=f, name="t", titles=True, splits=["test"]),
     "features": lambda f: text_features.read(documents=documents(), reader=f, name="t", splits=["test"]),
     "sentences": lambda f: open_encoder(f).encode(["the town lies on a river."]),
     "continuations": lambda f: continuations.generate(
@@ -198,6 +247,8 @@ def test_readers_move_to_the_device_of_the_setting(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("LONGFORM_DEVICE", "cuda:3")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
-    monkeypatch.setattr(torch.nn.Module, "to", lambda self, *where, **_: (moved.append(where), self)[1])
+    monkeypatch.setattr(
+        torch.nn.Module, "to", lambda self, *where, **_: (moved.append(where), self)[1]
+    )
     READERS[kind](folder)
     assert (torch.device("cuda:3"),) in moved

@@ -6,7 +6,13 @@ from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from longform.language_models import schedule
 from longform.language_models.checkpoints import load_reader
-from longform.language_models.device import chosen_device, chosen_precision, placed, set_products, trainer_devices
+from longform.language_models.device import (
+    chosen_device,
+    chosen_precision,
+    placed,
+    set_products,
+    trainer_devices,
+)
 from longform.language_models.schedule import Launch
 from tests.refusals import refuses
 
@@ -67,7 +73,9 @@ def test_one_gpu_by_number_takes_one_process(monkeypatch, two_gpus):
     refuses("LONGFORM_DEVICES asks for 2", trainer_devices, 2)
 
 
-@pytest.mark.parametrize(("name", "products"), [(None, "highest"), ("tf32", "high"), ("bfloat16", "high")])
+@pytest.mark.parametrize(
+    ("name", "products"), [(None, "highest"), ("tf32", "high"), ("bfloat16", "high")]
+)
 def test_products_are_exact_unless_another_precision_is_chosen(name, products, monkeypatch):
     torch.set_float32_matmul_precision("medium")
     if name:
@@ -77,10 +85,14 @@ def test_products_are_exact_unless_another_precision_is_chosen(name, products, m
 
 
 def test_networks_that_are_only_read_with_take_bfloat16_where_it_is_chosen(monkeypatch, tmp_path):
-    GPT2LMHeadModel(GPT2Config(vocab_size=8, n_layer=1, n_head=1, n_embd=4, n_positions=8)).save_pretrained(tmp_path)
+    GPT2LMHeadModel(
+        GPT2Config(vocab_size=8, n_layer=1, n_head=1, n_embd=4, n_positions=8)
+    ).save_pretrained(tmp_path)
     assert load_reader(tmp_path, AutoModelForCausalLM).dtype == torch.float32
     monkeypatch.setenv("LONGFORM_PRECISION", "bfloat16")
     assert load_reader(tmp_path, AutoModelForCausalLM).dtype == torch.bfloat16
-    assert placed(torch.nn.Linear(1, 1)).weight.dtype == torch.float32  # one that is trained, or draws exactly
+    assert (
+        placed(torch.nn.Linear(1, 1)).weight.dtype == torch.float32
+    )  # one that is trained, or draws exactly
     monkeypatch.setenv("LONGFORM_PRECISION", "half")
     refuses("LONGFORM_PRECISION is 'half'", chosen_precision)

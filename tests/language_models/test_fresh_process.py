@@ -38,19 +38,32 @@ def said(kind, model):
             settings = {"use_cache": False} if kind == "ngram" else {}
             return model(torch.tensor([[3, 4, 5, 6]]), **settings).logits.flatten().tolist()
         if kind == "hsmm":
-            return [rows.tolist() for _, rows in model.draw(4, [np.random.default_rng(i) for i in range(5)])]
+            return [
+                rows.tolist()
+                for _, rows in model.draw(4, [np.random.default_rng(i) for i in range(5)])
+            ]
         if kind == "translator":
             source = torch.tensor([[4, 5, 2]])
             network = model.network.eval()
             memory = network.encode(source)
             return network.next_scores(memory, source, torch.tensor([[1, 6]])).flatten().tolist()
         if kind == "topics":
-            return [*model.beta.ravel().tolist(), *model.mean, *model.precision.ravel(), *model.vocabulary]
+            return [
+                *model.beta.ravel().tolist(),
+                *model.mean,
+                *model.precision.ravel(),
+                *model.vocabulary,
+            ]
         if kind == "languages":
             return [*model.top_words(2), model.alpha.tolist(), model.phi.tolist()]
         if kind == "checker":
-            found = model.check(["Ulm was founded in 1456.", "Ulm lies in a wood.", "Nobody lives there."])
-            return [[verdict.label, *(f"{page} {line}" for page, line in verdict.lines)] for verdict in found]
+            found = model.check(
+                ["Ulm was founded in 1456.", "Ulm lies in a wood.", "Nobody lives there."]
+            )
+            return [
+                [verdict.label, *(f"{page} {line}" for page, line in verdict.lines)]
+                for verdict in found
+            ]
         features = torch.from_numpy(np.linspace(-1, 1, 48, dtype=np.float32).reshape(3, 16))
         encoded = model.frozen.encoder.encode(["The town lies on a river."]).ravel().tolist()
         if kind == "bridge":
@@ -101,9 +114,15 @@ def models(root):
     draw = np.random.default_rng(1)
     covariance = np.diag([2.0, 0.5])
     beta = draw.dirichlet(np.ones(4), 3)
-    gaussian = {"mean": np.array([0.3, -1.0]), "covariance": covariance, "precision": np.linalg.inv(covariance)}
+    gaussian = {
+        "mean": np.array([0.3, -1.0]),
+        "covariance": covariance,
+        "precision": np.linalg.inv(covariance),
+    }
     made["topics"] = TopicModel(("a", "b", "c", "d"), beta, **gaussian)
-    made["languages"] = LanguageModel(("x", "y", "z"), draw.dirichlet(np.ones(3), 2), np.array([0.2, 0.8]))
+    made["languages"] = LanguageModel(
+        ("x", "y", "z"), draw.dirichlet(np.ones(3), 2), np.array([0.2, 0.8])
+    )
     encoder = lm_folder(root / "transformer")
     frozen = KeptFeatures(encoder, open_encoder(encoder))
     heads = {name: bridge_head(16, 12, 4).eval() for name in ("head_1", "head_2")}
@@ -134,7 +153,9 @@ def opened(tmp_path_factory):
 
     root = tmp_path_factory.mktemp("models")
     here = {kind: said(kind, model) for kind, model in models(root).items()}
-    here["transformer"] = said("transformer", load_reader(root / "transformer", AutoModelForCausalLM))
+    here["transformer"] = said(
+        "transformer", load_reader(root / "transformer", AutoModelForCausalLM)
+    )
     sections = load_reader(classifier_folder(root / "sections"), AutoModelForSequenceClassification)
     here["sections"] = said("sections", sections)
     program = inspect.getsource(said) + OPENED
@@ -144,7 +165,18 @@ def opened(tmp_path_factory):
     return here, json.loads(run.stdout.splitlines()[-1])
 
 
-KINDS = ("ngram", "transformer", "sections", "hsmm", "translator", "topics", "languages", "bridge", "ranker", "checker")
+KINDS = (
+    "ngram",
+    "transformer",
+    "sections",
+    "hsmm",
+    "translator",
+    "topics",
+    "languages",
+    "bridge",
+    "ranker",
+    "checker",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

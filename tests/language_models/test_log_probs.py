@@ -12,9 +12,20 @@ from longform.language_models.log_probs import LOGITS_BYTES, MOST_TOKENS, open_r
 from tests.refusals import refuses
 
 VOCABULARY = 60
-SIZES = {"vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+SIZES = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+}
 ENDS = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-LLAMA = {**SIZES, "num_key_value_heads": 1, "intermediate_size": 32, "head_dim": 8, "max_position_embeddings": 64}
+LLAMA = {
+    **SIZES,
+    "num_key_value_heads": 1,
+    "intermediate_size": 32,
+    "head_dim": 8,
+    "max_position_embeddings": 64,
+}
 WINDOWED = {**LLAMA, "sliding_window": 4}
 DYNAMIC = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 10.0}
 LONG = {"rope_type": "longrope", "rope_theta": 10.0, "original_max_position_embeddings": 13, "factor": 4.0,
@@ -29,21 +40,40 @@ NETWORKS = {
     "mistral, window 4": ("mistral", WINDOWED),
     "gemma2, window 4 and capped logits": ("gemma2", {**WINDOWED, "final_logit_softcapping": 2.0}),
     "gemma3, window 4": ("gemma3_text", WINDOWED),
-    "llama, dynamic rotation": ("llama", {**LLAMA, "max_position_embeddings": 8, "rope_parameters": DYNAMIC}),
+    "llama, dynamic rotation": (
+        "llama",
+        {**LLAMA, "max_position_embeddings": 8, "rope_parameters": DYNAMIC},
+    ),
     "llama, long rotation": ("llama", {**LLAMA, "rope_parameters": LONG}),
-    "bloom, alibi": ("bloom", {"vocab_size": VOCABULARY, "hidden_size": 16, "n_layer": 2, "n_head": 2}),
-    "mpt, alibi": ("mpt", {"vocab_size": VOCABULARY, "d_model": 16, "n_layers": 2, "n_heads": 2, "max_seq_len": 64}),
-    "mamba": ("mamba", {"vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4}),
+    "bloom, alibi": (
+        "bloom",
+        {"vocab_size": VOCABULARY, "hidden_size": 16, "n_layer": 2, "n_head": 2},
+    ),
+    "mpt, alibi": (
+        "mpt",
+        {"vocab_size": VOCABULARY, "d_model": 16, "n_layers": 2, "n_heads": 2, "max_seq_len": 64},
+    ),
+    "mamba": (
+        "mamba",
+        {"vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4},
+    ),
     "granite, divided logits": ("granite", {**LLAMA, "logits_scaling": 7.0}),
     "cohere, multiplied logits": ("cohere", {**LLAMA, "logit_scale": 0.3}),
-    "opt": ("opt", {**SIZES, "ffn_dim": 32, "max_position_embeddings": 64, "word_embed_proj_dim": 16}),
+    "opt": (
+        "opt",
+        {**SIZES, "ffn_dim": 32, "max_position_embeddings": 64, "word_embed_proj_dim": 16},
+    ),
 }
 
 
 def network(name: str):
     kind, settings = NETWORKS[name]
     torch.manual_seed(0)
-    made = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **settings, **ENDS)).double().eval()
+    made = (
+        AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **settings, **ENDS))
+        .double()
+        .eval()
+    )
     with torch.no_grad():
         for parameter in made.parameters():
             if parameter.ndim == 2:
@@ -76,8 +106,12 @@ def test_rows_read_together_equal_rows_read_alone(name):
     read = [open_reader(made, 64, share).read(rows) for share in (True, False)]
     for together in read:
         for row, log_probs in zip(rows, together, strict=True):
-            made(input_ids=torch.tensor([[3, 4]]))  # some keep the rotation of the longest row until a short one comes
-            np.testing.assert_allclose(log_probs, plain(made, row), atol=1e-6, err_msg=f"{len(row)} tokens")
+            made(
+                input_ids=torch.tensor([[3, 4]])
+            )  # some keep the rotation of the longest row until a short one comes
+            np.testing.assert_allclose(
+                log_probs, plain(made, row), atol=1e-6, err_msg=f"{len(row)} tokens"
+            )
 
 
 def test_a_tree_is_read_only_within_the_sliding_window():
@@ -88,7 +122,8 @@ def test_a_tree_is_read_only_within_the_sliding_window():
 
 
 @pytest.mark.parametrize(
-    "name", ["gemma2, window 4 and capped logits", "granite, divided logits", "cohere, multiplied logits"]
+    "name",
+    ["gemma2, window 4 and capped logits", "granite, divided logits", "cohere, multiplied logits"],
 )
 def test_logits_that_are_capped_or_scaled_are_still_computed_in_blocks(name):
     made = network(name)
@@ -102,7 +137,9 @@ class Fake(torch.nn.Module):
     def __init__(self, vocabulary: int, positions: int) -> None:
         super().__init__()
         self.embedding = torch.nn.Embedding(vocabulary, 1)
-        self.config = SimpleNamespace(model_type="fake", max_position_embeddings=positions, vocab_size=vocabulary)
+        self.config = SimpleNamespace(
+            model_type="fake", max_position_embeddings=positions, vocab_size=vocabulary
+        )
         self.device, self.dtype, self.largest = torch.device("cpu"), torch.float32, 0
 
     @property
@@ -117,10 +154,14 @@ class Fake(torch.nn.Module):
 
     def forward(self, input_ids, use_cache):
         self.largest = max(self.largest, input_ids.numel())
-        return SimpleNamespace(logits=torch.zeros(1).expand(*input_ids.shape, self.config.vocab_size))
+        return SimpleNamespace(
+            logits=torch.zeros(1).expand(*input_ids.shape, self.config.vocab_size)
+        )
 
 
-@pytest.mark.parametrize(("vocabulary", "most"), [(10, MOST_TOKENS), (100_000, LOGITS_BYTES // 400_000)])
+@pytest.mark.parametrize(
+    ("vocabulary", "most"), [(10, MOST_TOKENS), (100_000, LOGITS_BYTES // 400_000)]
+)
 def test_a_batch_grows_with_neither_the_models_window_nor_its_vocabulary(vocabulary, most):
     made = Fake(vocabulary, positions=1_000_000)
     rows = [tuple(map(int, f"{number:08}")) for number in range(most // 4)]
@@ -141,9 +182,18 @@ def test_rows_without_a_token_to_predict_unknown_tokens_and_nan_are_told():
 
 
 def test_positions_are_read_off_architectures_that_name_them_in_other_ways():
-    small = {"vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    small = {
+        "vocab_size": VOCABULARY,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     roberta = AutoConfig.for_model(
-        "roberta", **small, max_position_embeddings=34, is_decoder=True, **ENDS | {"pad_token_id": 1}
+        "roberta",
+        **small,
+        max_position_embeddings=34,
+        is_decoder=True,
+        **ENDS | {"pad_token_id": 1},
     )
     made = AutoModelForCausalLM.from_config(roberta).eval()
     assert capacity.positions(made) == 32

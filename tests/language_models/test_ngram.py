@@ -32,13 +32,20 @@ def rows(tokenizer, split):
 
 def oracle(texts, size):
     """Probability of a token after a tuple of tokens."""
-    grams = {n: [tuple(t[i : i + n]) for t in texts for i in range(len(t) - n + 1)] for n in range(1, ORDER + 1)}
+    grams = {
+        n: [tuple(t[i : i + n]) for t in texts for i in range(len(t) - n + 1)]
+        for n in range(1, ORDER + 1)
+    }
     counts = {ORDER: Counter(grams[ORDER])}
     for n in range(1, ORDER):
         fronts = {(longer[0], longer[1:]) for longer in grams[n + 1]}
-        counts[n] = Counter(gram for _, gram in fronts) + Counter(tuple(t[:n]) for t in texts if n > 1)
+        counts[n] = Counter(gram for _, gram in fronts) + Counter(
+            tuple(t[:n]) for t in texts if n > 1
+        )
     frequencies = {n: Counter(c.values()) for n, c in counts.items()}
-    discounts = {n: f[1] / (f[1] + 2 * f[2]) if f[1] and f[2] else 0.5 for n, f in frequencies.items()}
+    discounts = {
+        n: f[1] / (f[1] + 2 * f[2]) if f[1] and f[2] else 0.5 for n, f in frequencies.items()
+    }
 
     def probability(token, context):
         n, lower = len(context) + 1, probability(token, context[1:]) if context else 1 / size
@@ -56,8 +63,12 @@ def test_log_probabilities_are_those_of_interpolated_kneser_ney(fitted):
     model, folder = fitted
     size = len(model.tokenizer)
     probability = oracle(rows(model.tokenizer, "train"), size)
-    judged = [row[:12] for row in rows(model.tokenizer, "test")] + [(size - 1, 5, size - 1, size - 1)]
-    read = open_reader(load_reader(folder, AutoModelForCausalLM)).read([tuple(row) for row in judged])
+    judged = [row[:12] for row in rows(model.tokenizer, "test")] + [
+        (size - 1, 5, size - 1, size - 1)
+    ]
+    read = open_reader(load_reader(folder, AutoModelForCausalLM)).read(
+        [tuple(row) for row in judged]
+    )
     network = load_reader(folder, AutoModelForCausalLM)
     for row in judged[:3]:  # what follows a text of one token, and of two
         for width in (1, 2):
@@ -65,7 +76,11 @@ def test_log_probabilities_are_those_of_interpolated_kneser_ney(fitted):
             wanted = [math.log(probability(t, tuple(row[:width]))) for t in range(size)]
             assert last.tolist() == pytest.approx(wanted, abs=1e-5)
     for row, found in zip(judged, read, strict=True):
-        wanted = [math.log(probability(t, tuple(row[max(0, i - ORDER + 1) : i]))) for i, t in enumerate(row) if i]
+        wanted = [
+            math.log(probability(t, tuple(row[max(0, i - ORDER + 1) : i])))
+            for i, t in enumerate(row)
+            if i
+        ]
         assert found == pytest.approx(wanted, abs=1e-5)
 
 
@@ -75,24 +90,54 @@ def test_every_context_has_a_distribution_and_training_text_is_likelier_than_new
     for split in ("train", "test"):
         own = [torch.tensor([row]) for row in rows(model.tokenizer, split)]
         logits = [network(ids, use_cache=False).logits[0] for ids in own]
-        assert all(torch.allclose(each.exp().sum(-1), torch.ones(len(each)), atol=1e-5) for each in logits)
+        assert all(
+            torch.allclose(each.exp().sum(-1), torch.ones(len(each)), atol=1e-5) for each in logits
+        )
         pairs = zip(logits, own, strict=True)
-        nats[split] = sum(float(-each[:-1].gather(1, ids[0, 1:, None]).mean()) for each, ids in pairs) / len(own)
+        nats[split] = sum(
+            float(-each[:-1].gather(1, ids[0, 1:, None]).mean()) for each, ids in pairs
+        ) / len(own)
     assert nats["train"] < nats["test"] < math.log(len(model.tokenizer))
 
 
 def test_n_grams_write_nothing(fitted, tmp_path):
     _, folder = fitted
-    given = {"name": "n", "model": folder, "prefixes": documents(), "titles": False, "seed": 1, "scratch": tmp_path}
-    sampling = {"documents": 2, "batch": 2, "max_tokens": 8, "context_overlap": 4, "window": 8, "redraws": 1}
-    refuses("they read texts and write none", long_documents.generate, packing="documents", **given, **sampling)
+    given = {
+        "name": "n",
+        "model": folder,
+        "prefixes": documents(),
+        "titles": False,
+        "seed": 1,
+        "scratch": tmp_path,
+    }
+    sampling = {
+        "documents": 2,
+        "batch": 2,
+        "max_tokens": 8,
+        "context_overlap": 4,
+        "window": 8,
+        "redraws": 1,
+    }
+    refuses(
+        "they read texts and write none",
+        long_documents.generate,
+        packing="documents",
+        **given,
+        **sampling,
+    )
 
 
 def test_an_order_that_has_no_room_and_a_corpus_without_training_text_are_refused(fitted):
     _, folder = fitted
     given = {"base": folder, "titles": False, "context": 64}
     refuses("order 9; allowed is 2 to 7", ngram.fit, documents=documents(), order=9, **given)
-    refuses("context 1; allowed is 2", ngram.fit, documents=documents(), order=3, **{**given, "context": 1})
+    refuses(
+        "context 1; allowed is 2",
+        ngram.fit,
+        documents=documents(),
+        order=3,
+        **{**given, "context": 1},
+    )
     refuses(
         "no document of split train",
         ngram.fit,

@@ -17,7 +17,13 @@ from wandb.proto.wandb_internal_pb2 import Record
 
 from longform.language_models import causal_lm, lightning, schedule
 from longform.language_models.checkpoints import load_model, load_tokenizer, source
-from longform.language_models.schedule import Launch, Schedule, TrainingBatches, ValidationBatches, linear_schedule
+from longform.language_models.schedule import (
+    Launch,
+    Schedule,
+    TrainingBatches,
+    ValidationBatches,
+    linear_schedule,
+)
 from longform_lab import tracking
 from tests.kills import killed
 from tests.refusals import refuses
@@ -32,8 +38,16 @@ ROOT = Path(__file__).parents[2]
 
 def fit(base, scratch, **over):
     scratch.mkdir(parents=True, exist_ok=True)
-    settings = {"titles": True, "packing": "stream", "context": 16, "shape": SHAPE, "schedule": PLAN} | over
-    return causal_lm.fit(documents=documents(), base=base, scratch=scratch, **{"name": "tiny", "seed": 7} | settings)
+    settings = {
+        "titles": True,
+        "packing": "stream",
+        "context": 16,
+        "shape": SHAPE,
+        "schedule": PLAN,
+    } | over
+    return causal_lm.fit(
+        documents=documents(), base=base, scratch=scratch, **{"name": "tiny", "seed": 7} | settings
+    )
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +57,11 @@ def base(tmp_path_factory):
 
 def validation_losses(scratch):
     with (scratch / "log" / "metrics.csv").open() as lines:
-        return [float(row["validation_loss"]) for row in csv.DictReader(lines) if row.get("validation_loss")]
+        return [
+            float(row["validation_loss"])
+            for row in csv.DictReader(lines)
+            if row.get("validation_loss")
+        ]
 
 
 def weights(trained):
@@ -54,7 +72,9 @@ def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, 
     whole = fit(base, tmp_path / "unbroken")
     unbroken = weights(whole)
     kept = tmp_path / "killed" / "last.ckpt"
-    killed(fit, base, kept.parent, slow=(lightning.Progress, "on_train_batch_end"), until=kept.is_file)
+    killed(
+        fit, base, kept.parent, slow=(lightning.Progress, "on_train_batch_end"), until=kept.is_file
+    )
     assert kept.is_file()
     after = fit(base, kept.parent)
     resumed = weights(after)
@@ -64,10 +84,14 @@ def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, 
     whole.save(tmp_path / "model")
     rows = list(csv.DictReader((tmp_path / "model" / "training.csv").read_text().splitlines()))
     updates = [int(row["update"]) for row in rows]
-    assert len(rows) == PLAN["validations"] and updates == [updates[0] * n for n in range(1, len(rows) + 1)]
+    assert len(rows) == PLAN["validations"] and updates == [
+        updates[0] * n for n in range(1, len(rows) + 1)
+    ]
     assert float(rows[-1]["loss"]) < float(rows[0]["loss"])
     kept = min(rows, key=lambda row: float(row["validation_loss"]))
-    blocks = causal_lm.stream_blocks([d for d in documents() if d.split == "validation"], whole.tokenizer, True, 16)
+    blocks = causal_lm.stream_blocks(
+        [d for d in documents() if d.split == "validation"], whole.tokenizer, True, 16
+    )
     with torch.no_grad():
         batch = causal_lm.collate(blocks)
         logits = whole.network.eval()(batch["input_ids"]).logits[:, :-1].flatten(0, 1)
@@ -75,7 +99,12 @@ def test_a_run_killed_by_sigkill_ends_with_the_weights_of_an_unbroken_one(base, 
     assert float(kept["validation_loss"]) == pytest.approx(float(loss), abs=1e-4)
 
 
-UNSTEADY = {**PLAN, "learning_rate": 3.0, "warmup": 1.0, "validations": 8}  # best early: its rate rises to the end
+UNSTEADY = {
+    **PLAN,
+    "learning_rate": 3.0,
+    "warmup": 1.0,
+    "validations": 8,
+}  # best early: its rate rises to the end
 
 
 def stopped(base, scratch, monkeypatch, after):
@@ -101,7 +130,9 @@ def unsteady(base, tmp_path_factory):
 
 
 @pytest.mark.parametrize("after", [5, 8])
-def test_a_training_goes_on_in_a_folder_that_was_moved(base, unsteady, tmp_path, monkeypatch, after):
+def test_a_training_goes_on_in_a_folder_that_was_moved(
+    base, unsteady, tmp_path, monkeypatch, after
+):
     begun, moved = tmp_path / "begun", tmp_path / "moved"
     if after < UNSTEADY["validations"]:
         stopped(base, begun, monkeypatch, after)
@@ -120,7 +151,9 @@ def test_a_training_goes_on_in_a_folder_that_was_moved(base, unsteady, tmp_path,
         ("*.ckpt", "cut", "last.ckpt missing or cut in {}; starts over"),
     ],
 )
-def test_damaged_checkpoints_cost_a_sentence(base, unsteady, tmp_path, monkeypatch, capsys, files, change, sentence):
+def test_damaged_checkpoints_cost_a_sentence(
+    base, unsteady, tmp_path, monkeypatch, capsys, files, change, sentence
+):
     stopped(base, tmp_path / "s", monkeypatch, after=5)
     for path in (tmp_path / "s").glob(files):
         content = bytearray(path.read_bytes())
@@ -149,7 +182,12 @@ def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_t
     assert sorted(items[:10]) == list(range(10))  # the first pass sees every item once
     assert len(first) == len(sampler) == plan.updates(10) // 2 * 2
     rate = linear_schedule(100, 0.1)
-    assert rate(0) == pytest.approx(0.1) and rate(9) == 1.0 and rate(55) == pytest.approx(0.5) and rate(100) == 0
+    assert (
+        rate(0) == pytest.approx(0.1)
+        and rate(9) == 1.0
+        and rate(55) == pytest.approx(0.5)
+        and rate(100) == 0
+    )
     for world in (2, 3):  # processes share one sequence of batches
         plan = Schedule(1e-3, batch=3, epochs=4, validations=2, accumulate=world)
         one = list(TrainingBatches(20, plan, seed=1))
@@ -162,23 +200,40 @@ def test_batches_are_a_function_of_seed_and_step_and_the_rate_rises_then_falls_t
 
 
 @pytest.mark.parametrize("validations", [1, 2, 4])
-def test_a_pass_sees_every_item_once_however_often_it_is_validated(base, tmp_path, monkeypatch, validations):
+def test_a_pass_sees_every_item_once_however_often_it_is_validated(
+    base, tmp_path, monkeypatch, validations
+):
     seen, plain = [], causal_lm.collate
-    monkeypatch.setattr(causal_lm, "collate", lambda rows: seen.append([tuple(row) for row in rows]) or plain(rows))
-    fit(base, tmp_path / "s", schedule={**PLAN, "batch": 1, "epochs": 1, "validations": validations})
-    items, held = (
-        [tuple(row) for row in causal_lm.stream_blocks(part, load_tokenizer(base), True, 16).tolist()]
-        for part in ([d for d in documents() if d.split == split] for split in ("train", "validation"))
+    monkeypatch.setattr(
+        causal_lm, "collate", lambda rows: seen.append([tuple(row) for row in rows]) or plain(rows)
     )
-    trained = [tuple(map(int, row)) for batch in seen for row in batch if tuple(map(int, row)) not in held]
-    assert len(items) - 4 <= len(set(trained) & set(items)) <= len(items) and set(items) - set(held) <= set(trained)
+    fit(
+        base, tmp_path / "s", schedule={**PLAN, "batch": 1, "epochs": 1, "validations": validations}
+    )
+    items, held = (
+        [
+            tuple(row)
+            for row in causal_lm.stream_blocks(part, load_tokenizer(base), True, 16).tolist()
+        ]
+        for part in (
+            [d for d in documents() if d.split == split] for split in ("train", "validation")
+        )
+    )
+    trained = [
+        tuple(map(int, row)) for batch in seen for row in batch if tuple(map(int, row)) not in held
+    ]
+    assert len(items) - 4 <= len(set(trained) & set(items)) <= len(items) and set(items) - set(
+        held
+    ) <= set(trained)
 
 
 def test_finetuning_starts_from_the_checkpoint_which_has_its_shape_and_a_pinned_revision(tmp_path):
     start = lm_folder(tmp_path / "lm")
     before = AutoModelForCausalLM.from_pretrained(start).state_dict()
     tuned = fit(start, tmp_path / "s", shape=None, schedule={**PLAN, "learning_rate": 0.0})
-    assert all(torch.equal(before[name], value) for name, value in tuned.network.state_dict().items())
+    assert all(
+        torch.equal(before[name], value) for name, value in tuned.network.state_dict().items()
+    )
     folder = lm_folder(tmp_path)
     config = (folder / "config.json").read_text()
     (folder / "config.json").write_text(config.replace('"n_embd": 16', '"n_embd": 24'))
@@ -186,7 +241,10 @@ def test_finetuning_starts_from_the_checkpoint_which_has_its_shape_and_a_pinned_
     (tmp_path / "pointer.json").write_text('{"hub": "EleutherAI/pythia-14m"}')
     refuses("pin a commit", source, tmp_path)
     (tmp_path / "pointer.json").write_text('{"hub": "EleutherAI/pythia-14m", "revision": "abc"}')
-    assert source(tmp_path) == {"pretrained_model_name_or_path": "EleutherAI/pythia-14m", "revision": "abc"}
+    assert source(tmp_path) == {
+        "pretrained_model_name_or_path": "EleutherAI/pythia-14m",
+        "revision": "abc",
+    }
     refuses("no tokenizer could be opened", load_tokenizer, tmp_path / "nowhere")
 
 
@@ -214,7 +272,13 @@ def test_bad_settings_are_one_sentence(base, tmp_path, monkeypatch, over, senten
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for name in filter(str.isupper, over):
         monkeypatch.setenv(f"LONGFORM_{name}", over[name])
-    refuses(sentence, fit, base, tmp_path, **{name: value for name, value in over.items() if name.islower()})
+    refuses(
+        sentence,
+        fit,
+        base,
+        tmp_path,
+        **{name: value for name, value in over.items() if name.islower()},
+    )
 
 
 def written(path):
@@ -229,10 +293,16 @@ def written(path):
         if kind in (1, 4):  # whole, or its last part
             part, record = Record.FromString(record), b""
             found = part.run if part.HasField("run") else found
-            given = [*part.run.config.update, *part.config.update]  # with the run's beginning, and later
+            given = [
+                *part.run.config.update,
+                *part.config.update,
+            ]  # with the run's beginning, and later
             config |= {item.key: json.loads(item.value_json) for item in given}
             names |= {item.key or item.nested_key[0] for item in part.history.item}
-            last |= {".".join(item.nested_key): json.loads(item.value_json) for item in part.summary.update}
+            last |= {
+                ".".join(item.nested_key): json.loads(item.value_json)
+                for item in part.summary.update
+            }
     return found, config, names, last
 
 
@@ -245,33 +315,61 @@ def tracked(monkeypatch):
 
 def test_every_network_is_a_run_of_its_own_that_a_resume_goes_on_with(base, tmp_path, monkeypatch):
     wandb.finish()  # a training that was refused before may have left its run open
-    for name, value in {"MODE": "offline", "DIR": tmp_path / "wandb", "_DISABLE_STATS": "true"}.items():
+    for name, value in {
+        "MODE": "offline",
+        "DIR": tmp_path / "wandb",
+        "_DISABLE_STATS": "true",
+    }.items():
         monkeypatch.setenv(f"WANDB_{name}", str(value))
     monkeypatch.setenv("DVC_STAGE", "language_model_articles@wiki-gpt2")
     monkeypatch.setenv("LONGFORM_STAGE", "")
     tracked(monkeypatch)
-    for name in ("wiki-small", "wiki-large", "wiki-large"):  # the last is a resume: its scratch folder is still there
+    for name in (
+        "wiki-small",
+        "wiki-large",
+        "wiki-large",
+    ):  # the last is a resume: its scratch folder is still there
         made = fit(base, tmp_path / name, name=name)
     files = sorted((tmp_path / "wandb").rglob("*.wandb"), key=lambda file: file.parent.name)
     runs, configs, curves, scores = zip(*map(written, files), strict=True)
     assert sorted(run.display_name for run in runs) == ["wiki-large", "wiki-large", "wiki-small"]
-    assert len({run.run_id for run in runs}) == len({(run.run_id, run.display_name) for run in runs}) == 2
-    assert all(run.run_group == "wiki" and run.tags == ["CausalLanguageModel"] and run.resume for run in runs)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    assert (
+        len({run.run_id for run in runs})
+        == len({(run.run_id, run.display_name) for run in runs})
+        == 2
+    )
+    assert all(
+        run.run_group == "wiki" and run.tags == ["CausalLanguageModel"] and run.resume
+        for run in runs
+    )
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
     assert {run.git.commit for run in runs} == {head}
     for run, config, score in zip(runs, configs, scores, strict=True):
-        told = {"name": run.display_name, "stage": "language_model_articles@wiki-gpt2", "seed": 7, **PLAN}
+        told = {
+            "name": run.display_name,
+            "stage": "language_model_articles@wiki-gpt2",
+            "seed": 7,
+            **PLAN,
+        }
         assert told.items() <= config.items()
         assert config["network"]["n_embd"] == 16
         assert config["network"]["parameters"] == sum(p.numel() for p in made.network.parameters())
-        assert score["best_validation_loss"] == pytest.approx(min(row[2] for row in made.curve[1:]), abs=1e-6)
+        assert score["best_validation_loss"] == pytest.approx(
+            min(row[2] for row in made.curve[1:]), abs=1e-6
+        )
     # an ended run's resume adds none
     assert sum({"loss", "validation_loss", "lr-AdamW"} <= curve for curve in curves) == 2
 
 
 def test_runs_of_a_scale_have_its_name_and_commit_and_a_curve(base, tmp_path, monkeypatch):
     wandb.finish()
-    for name, value in {"MODE": "offline", "DIR": tmp_path / "wandb", "_DISABLE_STATS": "true"}.items():
+    for name, value in {
+        "MODE": "offline",
+        "DIR": tmp_path / "wandb",
+        "_DISABLE_STATS": "true",
+    }.items():
         monkeypatch.setenv(f"WANDB_{name}", str(value))
     monkeypatch.chdir(tmp_path)
     tracked(monkeypatch)
@@ -285,7 +383,9 @@ def test_runs_of_a_scale_have_its_name_and_commit_and_a_curve(base, tmp_path, mo
     assert config["updates"] < 50 and "loss" in curve
 
 
-def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(tmp_path, monkeypatch, capsys):
+def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(
+    tmp_path, monkeypatch, capsys
+):
     class Silent:
         def __init__(self, **_):
             pass
@@ -336,7 +436,9 @@ def test_passes_of_an_update_leave_the_training_loss_as_it_is(base, tmp_path):
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
-def test_recomputing_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss(base, alone, tmp_path, monkeypatch):
+def test_recomputing_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss(
+    base, alone, tmp_path, monkeypatch
+):
     found = weights(fit(base, tmp_path / "recomputed", schedule={**TWICE, "checkpointing": True}))
     assert farthest(found, alone[0]) < REORDERED
     rough = fit(base, tmp_path / "rough", schedule={**TWICE, "precision": "bf16-mixed"})
@@ -356,7 +458,9 @@ def test_recomputing_and_compiling_change_no_weight_and_bfloat16_hardly_the_loss
 def test_auto_is_bfloat16_where_the_machine_multiplies_it(monkeypatch, gpu, made, processor, meant):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: int(gpu))
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: made or including_emulation)
+    monkeypatch.setattr(
+        torch.cuda, "is_bf16_supported", lambda including_emulation: made or including_emulation
+    )
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: processor)
     assert schedule.arithmetic("auto") == meant
     assert schedule.arithmetic("64-true") == "64-true"
@@ -371,7 +475,9 @@ def test_a_training_in_auto_says_and_keeps_what_it_was(base, alone, tmp_path, mo
 
 
 @pytest.mark.parametrize(("items", "world"), [(10, 1), (10, 2), (11, 3), (2, 4)])
-def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkeypatch, items, world):
+def test_every_validation_item_counts_once_and_processes_take_equal_steps(
+    monkeypatch, items, world
+):
     counted, steps = [], set()
     for process in range(world):
         monkeypatch.setattr(schedule, "rank", lambda process=process: process)
@@ -379,7 +485,9 @@ def test_every_validation_item_counts_once_and_processes_take_equal_steps(monkey
         batches = list(shares)
         steps.add(len(batches))
         counted += [i for step, batch in enumerate(batches) if shares.counts(step) for i in batch]
-    assert sorted(counted) == list(range(items)) and steps == {math.ceil(math.ceil(items / 2) / world)}
+    assert sorted(counted) == list(range(items)) and steps == {
+        math.ceil(math.ceil(items / 2) / world)
+    }
 
 
 def test_a_network_whose_padding_is_the_end_of_text_learns_from_nothing(base):

@@ -11,7 +11,15 @@ from longform.documents import Document, Section
 from longform.language_models import translation
 from longform.language_models.schedule import Schedule
 from longform.language_models.tokenizers import padded
-from longform.language_models.translation import NETWORKS, Shape, TrainedTranslator, collate, encoded, fit, fit_subwords
+from longform.language_models.translation import (
+    NETWORKS,
+    Shape,
+    TrainedTranslator,
+    collate,
+    encoded,
+    fit,
+    fit_subwords,
+)
 from longform.statistics.resampling import generator
 from tests.oracles import whole_translations
 from tests.refusals import refuses
@@ -21,7 +29,9 @@ PLAN = {"learning_rate": 1e-2, "batch": 8, "epochs": 8, "validations": 2}
 
 
 def pair(number: int, source: str, target: str, split: str = "train") -> Document:
-    return Document(f"{split}{number}", split, (Section("source", source), Section("target", target)))
+    return Document(
+        f"{split}{number}", split, (Section("source", source), Section("target", target))
+    )
 
 
 def pairs() -> list[Document]:
@@ -30,19 +40,25 @@ def pairs() -> list[Document]:
     rows = [(names[i % 4], names[i // 4 % 4], names[i // 16]) for i in range(64)]
     splits = ["validation" if i % 5 == 0 else "train" for i in range(64)]
     told = enumerate(zip(rows, splits, strict=True))
-    return [pair(i, " ".join(row), " ".join(words[w] for w in row), split) for i, (row, split) in told]
+    return [
+        pair(i, " ".join(row), " ".join(words[w] for w in row), split) for i, (row, split) in told
+    ]
 
 
 # fairseq's transformer_wmt_en_de, which the paper names, with 40,354 subwords
 PAPER = Shape(layers=6, heads=8, width=512, inner=2048, dropout=0.1, positions=1024)
 
 
-@pytest.mark.parametrize(("kind", "count"), [("autoregressive", 64_799_744), ("non_autoregressive", 65_981_440)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [("autoregressive", 64_799_744), ("non_autoregressive", 65_981_440)]
+)
 def test_the_papers_sizes_have_the_papers_parameters(kind, count):
     with torch.device("meta"):
         network = NETWORKS[kind](PAPER, 40_354)
     assert sum(p.numel() for p in network.parameters()) == count  # 64.80M and 65.98M in appendix C
-    assert Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1  # of the program on real parallel text
+    assert (
+        Schedule.from_settings({**SCHEDULE, "epochs": 8}).validations == 1
+    )  # of the program on real parallel text
 
 
 ITEMS = [([5, 6, 2], [7, 8, 9, 2]), ([4, 2], [10, 2])]
@@ -80,21 +96,42 @@ def test_the_parallel_loss_is_a_sum_over_places_and_a_tenth_of_the_length():
 
 
 def test_subwords_come_back_as_text_and_source_words_are_copied_evenly():
-    copied = translation.uniform_copy(torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5))
-    assert [copied[0].tolist(), copied[1, 0], copied[2, :3].tolist()] == [[0, 1, 1, 2, 2], 0, [0, 2, 4]]
+    copied = translation.uniform_copy(
+        torch.tensor([3, 3, 5]), torch.tensor([5, 1, 3]), torch.arange(5)
+    )
+    assert [copied[0].tolist(), copied[1, 0], copied[2, :3].tolist()] == [
+        [0, 1, 1, 2, 2],
+        0,
+        [0, 2, 4],
+    ]
     subwords = fit_subwords(["alpha beta", "alphabet bet"], 40)
     assert subwords.decode(subwords.encode("beta alpha").ids) == "beta alpha"
     assert encoded([("alpha " * 20, "beta")], subwords, 16) == encoded([], subwords, 16) == []
     assert len(encoded([("alpha", "beta")], subwords, 16)) == 1
-    texts = [f"{first}{second} {second}{first}" for first in ("ab", "ba", "cd", "dc") for second in ("ef", "fe", "gh")]
+    texts = [
+        f"{first}{second} {second}{first}"
+        for first in ("ab", "ba", "cd", "dc")
+        for second in ("ef", "fe", "gh")
+    ]
     for size in (16, 24, 60):  # every training draws its hash maps' seeds anew
         assert len({fit_subwords(texts, size).to_str() for _ in range(10)}) == 1
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_path):
-    trained = fit(pairs(), kind=kind, name=kind, seed=1, scratch=tmp_path / "s", schedule=PLAN, shape=TINY, subwords=60)
-    rows = encoded([translation.sides_of(d) for d in pairs() if d.split == "validation"], trained.subwords, 16)
+    trained = fit(
+        pairs(),
+        kind=kind,
+        name=kind,
+        seed=1,
+        scratch=tmp_path / "s",
+        schedule=PLAN,
+        shape=TINY,
+        subwords=60,
+    )
+    rows = encoded(
+        [translation.sides_of(d) for d in pairs() if d.split == "validation"], trained.subwords, 16
+    )
     loss = float(trained.network.loss(collate(rows)))
     assert loss < 0.7 * np.log(trained.subwords.get_vocab_size())
     trained.save(tmp_path / "m")
@@ -106,8 +143,20 @@ def test_training_learns_a_word_for_word_translation_and_comes_back(kind, tmp_pa
 def test_bad_input_is_refused_by_name(tmp_path):
     given = {"name": "t", "seed": 1, "scratch": tmp_path, "schedule": PLAN}
     refuses("kind is 'both'", fit, pairs(), kind="both", **given)
-    refuses("zero pairs of split train", fit, [pair(1, "a", "b", "test")], kind="autoregressive", **given)
-    refuses("no target text", fit, [Document("d", "train", (Section("source", "a"),))], kind="autoregressive", **given)
+    refuses(
+        "zero pairs of split train",
+        fit,
+        [pair(1, "a", "b", "test")],
+        kind="autoregressive",
+        **given,
+    )
+    refuses(
+        "no target text",
+        fit,
+        [Document("d", "train", (Section("source", "a"),))],
+        kind="autoregressive",
+        **given,
+    )
     refuses("not a multiple of heads", translation.ParallelTranslator, Shape(width=10, heads=4), 12)
     refuses(r"no model\.safetensors", TrainedTranslator.load, tmp_path)
     given = {"model": translator("non_autoregressive"), "name": "g", "seed": 1, "prefixes": SOURCES}
@@ -132,7 +181,9 @@ def test_every_pair_gets_one_translation_beside_its_source_whatever_its_company(
     given = {"model": translator(kind), "name": "g", "seed": 1, "prefixes": SOURCES}
     together, small, other = (generate(**given | over) for over in ({}, {"batch": 1}, {"seed": 2}))
     assert [d.id for d in together.documents] == ["g-test0", "g-test1", "g-test2", "g-test3"]
-    assert {d.split for d in together.documents} == {"generated"} and together.facts["documents"] == 4
+    assert {d.split for d in together.documents} == {"generated"} and together.facts[
+        "documents"
+    ] == 4
     assert [d.sections[0].text for d in together.documents] == TEXTS
     assert set(" ".join(d.sections[1].text for d in together.documents)) <= set("onetwhr ")
     alone = generate(**given | {"prefixes": SOURCES[2:3]})
@@ -177,7 +228,9 @@ def test_sampling_follows_the_softmax_and_never_writes_control_tokens():
     uniforms = generator("pick").random(4000)
     drawn = pick(logits.expand(4000, -1), uniforms, 1.0)
     assert not set(drawn.tolist()) & {translation.PAD, translation.BEGIN, translation.UNKNOWN}
-    np.testing.assert_allclose(np.bincount(drawn, minlength=6)[[2, 4, 5]] / 4000, [0.2, 0.6, 0.2], atol=0.03)
+    np.testing.assert_allclose(
+        np.bincount(drawn, minlength=6)[[2, 4, 5]] / 4000, [0.2, 0.6, 0.2], atol=0.03
+    )
     assert pick(logits, np.array([0.99]), 0.0).tolist() == [4]
     assert (pick(logits.expand(4000, -1), uniforms, 0.25) == 4).double().mean() > 0.95
 
@@ -197,6 +250,8 @@ def test_a_row_at_its_limit_stops_while_longer_rows_go_on():
     model.embedding.weight[2] = 0  # the end's logit is zero
     model.decoder.layers[0].norm3.bias.copy_(40 * model.embedding.weight[5])
     source = padded([[4, 5, 2], [4, 2], [5, 2]], translation.PAD)
-    written = translations._one_by_one(model, source, [np.full(size, 0.5) for size in (2, 7, 4)], 0.0)
+    written = translations._one_by_one(
+        model, source, [np.full(size, 0.5) for size in (2, 7, 4)], 0.0
+    )
     assert [len(row) for row in written] == [2, 7, 4]
     assert not any(translation.END in row for row in written)

@@ -20,8 +20,8 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from longform.critics.perplexity import read as token_readout
-from longform.critics.perplexity.score import Perplexity, units_from_readout
+from longform.critics.perplexity import read as token_predictions
+from longform.critics.perplexity.score import Perplexity, units_from_predictions
 from longform.documents import Document, Section
 from longform.language_models import ngram, tokenizers
 from longform.language_models.checkpoints import load_model, load_reader, load_tokenizer
@@ -36,8 +36,19 @@ SMALL = {
     "intermediate_size": 32,
     "vocab_size": 300,
 }
-BIDIRECTIONAL = ("bert", "roberta", "electra", "camembert", "megatron-bert", "xlm-roberta", "data2vec-text", "ernie")
-GROUPED = {kind: {"num_key_value_heads": 2, "head_dim": 8} for kind in ("qwen2", "mistral", "gemma2")}
+BIDIRECTIONAL = (
+    "bert",
+    "roberta",
+    "electra",
+    "camembert",
+    "megatron-bert",
+    "xlm-roberta",
+    "data2vec-text",
+    "ernie",
+)
+GROUPED = {
+    kind: {"num_key_value_heads": 2, "head_dim": 8} for kind in ("qwen2", "mistral", "gemma2")
+}
 CAUSAL = ("gpt_neox", "llama", "qwen2", "mistral", "bloom", "mamba", "opt", "gemma2")
 
 
@@ -45,7 +56,9 @@ def network(kind, **settings):
     torch.manual_seed(0)
     if kind == "bloom":
         settings = {"n_layer": 2, "n_head": 2} | settings
-    config = AutoConfig.for_model(kind, **{**SMALL, "pad_token_id": 1} | GROUPED.get(kind, {}) | settings)
+    config = AutoConfig.for_model(
+        kind, **{**SMALL, "pad_token_id": 1} | GROUPED.get(kind, {}) | settings
+    )
     return AutoModelForCausalLM.from_config(config).eval()
 
 
@@ -83,7 +96,9 @@ class PrefixNetwork(GPT2LMHeadModel):
         prefix = self.prefix(size)
         seen[:prefix, :prefix] = True
         mask = torch.zeros(size, size).masked_fill(~seen, torch.finfo(torch.float32).min)
-        return super().forward(input_ids, attention_mask=mask.expand(len(input_ids), 1, size, size), **given)
+        return super().forward(
+            input_ids, attention_mask=mask.expand(len(input_ids), 1, size, size), **given
+        )
 
 
 @pytest.mark.parametrize("prefix", [lambda size: 3, lambda size: size // 2])
@@ -101,7 +116,9 @@ def test_a_network_whose_reading_depends_on_the_length_of_the_row_is_refused(wor
             read.logits = read.logits * input_ids.shape[1]
             return read
 
-    made = ByLength(GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2, initializer_range=0.5))
+    made = ByLength(
+        GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2, initializer_range=0.5)
+    )
     refuses("first half move by", try_language_model, made, words, "f")
 
 
@@ -109,7 +126,13 @@ def test_weights_that_give_no_numbers_are_refused(words):
     made = network("llama")
     with torch.no_grad():
         made.lm_head.weight[5] = torch.inf
-    refuses("f: the network's log-probabilities of a short text are not finite", try_language_model, made, words, "f")
+    refuses(
+        "f: the network's log-probabilities of a short text are not finite",
+        try_language_model,
+        made,
+        words,
+        "f",
+    )
 
 
 def test_a_network_that_needs_more_than_text_is_refused(words):
@@ -123,8 +146,12 @@ def test_a_network_that_needs_more_than_text_is_refused(words):
 
 def test_a_tokenizer_that_is_larger_than_the_network_is_refused_but_for_a_padding_token(words):
     small, exact = network("llama", vocab_size=290), network("llama")
-    refuses("tokenizer has 300 tokens and the network knows 290", try_language_model, small, words, "f")
-    padded = PreTrainedTokenizerFast(tokenizer_object=words.backend_tokenizer, eos_token="<|endoftext|>")
+    refuses(
+        "tokenizer has 300 tokens and the network knows 290", try_language_model, small, words, "f"
+    )
+    padded = PreTrainedTokenizerFast(
+        tokenizer_object=words.backend_tokenizer, eos_token="<|endoftext|>"
+    )
     padded.add_special_tokens({"pad_token": "[PAD]"})
     assert padded.pad_token_id == 300
     try_language_model(exact, padded, "f")
@@ -135,8 +162,14 @@ def test_a_tokenizer_that_is_larger_than_the_network_is_refused_but_for_a_paddin
 def test_an_encoder_decoder_is_refused_before_its_weights_are_read(tmp_path):
     sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
     sizes |= {"decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
-    BartForConditionalGeneration(BartConfig(vocab_size=300, **sizes)).save_pretrained(bpe_folder(tmp_path))
-    refuses(r"an encoder-decoder \(bart\) reads one text to write another", open_language_model, tmp_path)
+    BartForConditionalGeneration(BartConfig(vocab_size=300, **sizes)).save_pretrained(
+        bpe_folder(tmp_path)
+    )
+    refuses(
+        r"an encoder-decoder \(bart\) reads one text to write another",
+        open_language_model,
+        tmp_path,
+    )
 
 
 def test_half_precision_files_are_read_in_float32(tmp_path):
@@ -147,24 +180,38 @@ def test_half_precision_files_are_read_in_float32(tmp_path):
 
 
 def test_a_counted_model_is_taken_though_it_has_no_cache_and_no_embeddings(tmp_path):
-    made = ngram.fit(documents=documents(), base=bpe_folder(tmp_path / "b"), titles=False, context=32, order=3)
+    made = ngram.fit(
+        documents=documents(), base=bpe_folder(tmp_path / "b"), titles=False, context=32, order=3
+    )
     made.save(tmp_path)
     _, opened = open_language_model(tmp_path)
     assert opened.config.model_type == "ngram"
 
 
-def test_weights_of_heads_that_nothing_reads_are_no_fault_and_missing_or_foreign_layers_are(tmp_path):
+def test_weights_of_heads_that_nothing_reads_are_no_fault_and_missing_or_foreign_layers_are(
+    tmp_path,
+):
     bpe_folder(tmp_path)
     torch.manual_seed(0)
     config = AutoConfig.for_model("bert", **SMALL)
-    AutoModelForMaskedLM.from_config(config).save_pretrained(tmp_path)  # a head, and no pooling layer
+    AutoModelForMaskedLM.from_config(config).save_pretrained(
+        tmp_path
+    )  # a head, and no pooling layer
     assert open_encoder(tmp_path).encode(["The town lies on a river."]).shape == (1, 16)
     torch.manual_seed(0)
-    AutoModel.from_config(AutoConfig.for_model("bert", **{**SMALL, "num_hidden_layers": 3})).save_pretrained(tmp_path)
+    AutoModel.from_config(
+        AutoConfig.for_model("bert", **{**SMALL, "num_hidden_layers": 3})
+    ).save_pretrained(tmp_path)
     config.save_pretrained(tmp_path)
-    refuses(r"weights do not fit config.json \(first: encoder.layer.2.*make or fetch it again", open_encoder, tmp_path)
+    refuses(
+        r"weights do not fit config.json \(first: encoder.layer.2.*make or fetch it again",
+        open_encoder,
+        tmp_path,
+    )
     torch.manual_seed(0)
-    AutoModel.from_config(AutoConfig.for_model("bert", **{**SMALL, "num_hidden_layers": 1})).save_pretrained(tmp_path)
+    AutoModel.from_config(
+        AutoConfig.for_model("bert", **{**SMALL, "num_hidden_layers": 1})
+    ).save_pretrained(tmp_path)
     config.save_pretrained(tmp_path)
     refuses(r"weights do not fit config.json \(first: encoder.layer.1", open_encoder, tmp_path)
 
@@ -177,9 +224,13 @@ def word_level(folder, **ends):
     vocabulary = {word: i for i, word in enumerate([BEGIN, END, "<unk>", *"abcdefg"])}
     words = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", **ends).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", **ends).save_pretrained(
+        folder
+    )
     torch.manual_seed(0)
-    config = GPT2Config(vocab_size=10, n_embd=16, n_layer=2, n_head=2, n_positions=16, initializer_range=0.5)
+    config = GPT2Config(
+        vocab_size=10, n_embd=16, n_layer=2, n_head=2, n_positions=16, initializer_range=0.5
+    )
     GPT2LMHeadModel(config).save_pretrained(folder)
     return folder
 
@@ -193,34 +244,52 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_text_stands_between_begin_and_end_and_its_first_token_is_scored_only_after_something(tmp_path, case):
+def test_a_text_stands_between_begin_and_end_and_its_first_token_is_scored_only_after_something(
+    tmp_path, case
+):
     ends, before, behind = CASES[case]
     folder = word_level(tmp_path, **ends)
     text = Document("d", "test", (Section(None, "c a f e"),))
-    found = token_readout.read(documents=[text], reader=folder, name="t", titles=False, splits=["test"])
+    found = token_predictions.read(
+        documents=[text], reader=folder, name="t", titles=False, splits=["test"]
+    )
     row = [*before, 5, 3, 8, 7, *behind]  # of the vocabulary above
     with torch.no_grad():
-        plain = AutoModelForCausalLM.from_pretrained(folder)(torch.tensor([row])).logits[0].log_softmax(-1).numpy()
+        plain = (
+            AutoModelForCausalLM.from_pretrained(folder)(torch.tensor([row]))
+            .logits[0]
+            .log_softmax(-1)
+            .numpy()
+        )
     expected = plain[range(len(row) - 1), row[1:]]
     np.testing.assert_allclose(found.arrays["token_logprob"], expected, atol=1e-5)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert tokenizers.start_ids(tokenizer) == before and tokenizers.end_ids(tokenizer) == behind
     assert tokenizers.STARTS["documents"](tokenizer) == before
     assert tokenizers.article_ids(text, tokenizer, False)[: len(row)] == row
-    (bare,) = Perplexity(count_end=False).attribute(units_from_readout(found))
+    (bare,) = Perplexity(count_end=False).attribute(units_from_predictions(found))
     assert len(bare) == len(before) + 3  # the end is left out, where there is one
 
 
 def test_a_text_of_one_token_has_no_score_where_nothing_stands_before_it(tmp_path):
-    texts = [Document(f"d{i}", "test", (Section(None, text),)) for i, text in enumerate(("a", "a b"))]
+    texts = [
+        Document(f"d{i}", "test", (Section(None, text),)) for i, text in enumerate(("a", "a b"))
+    ]
     given = {"documents": texts, "name": "t", "titles": False, "splits": ["test"]}
-    units = units_from_readout(token_readout.read(reader=word_level(tmp_path / "none"), **given))
-    assert Perplexity().tally(units).column("excluded").tolist() == [1, 0]
+    units = units_from_predictions(
+        token_predictions.read(reader=word_level(tmp_path / "none"), **given)
+    )
+    assert Perplexity().sufficient_statistics(units).column("excluded").tolist() == [1, 0]
     ended = word_level(tmp_path / "end", eos_token=END)
-    units = units_from_readout(token_readout.read(reader=ended, **given))
-    assert Perplexity().tally(units).column("excluded").tolist() == [0, 0]
+    units = units_from_predictions(token_predictions.read(reader=ended, **given))
+    assert Perplexity().sufficient_statistics(units).column("excluded").tolist() == [0, 0]
 
 
 def test_what_writes_texts_refuses_a_tokenizer_without_an_end(tmp_path):
     tokenizer = load_tokenizer(word_level(tmp_path))
-    refuses("generate x: the tokenizer has no end token", tokenizers.end_of_writing, tokenizer, "generate x")
+    refuses(
+        "generate x: the tokenizer has no end token",
+        tokenizers.end_of_writing,
+        tokenizer,
+        "generate x",
+    )

@@ -50,7 +50,9 @@ def equivalents(path: Path = EQUIVALENT) -> set[tuple[str, ...]]:
     return {tuple(entry[field] for field in FIELDS) for entry in entries if entry["reason"]}
 
 
-def drawn(changes: Iterable[Mutation], equivalent: set[tuple[str, ...]], seed: str) -> list[Mutation]:
+def drawn(
+    changes: Iterable[Mutation], equivalent: set[tuple[str, ...]], seed: str
+) -> list[Mutation]:
     """All mutations in an order that the seed decides, without the equivalent ones."""
     order = sorted(changes, key=lambda change: (change.path, change.start, change.code))
     random.Random(seed).shuffle(order)
@@ -107,7 +109,9 @@ def _batches(tests: Sequence[str]) -> list[Sequence[str]]:
     return [part for part in parts if part]
 
 
-def verdicts(changes: Sequence[Mutation], calls: Calls, copies: Copies, workers: int) -> list[Verdict]:
+def verdicts(
+    changes: Sequence[Mutation], calls: Calls, copies: Copies, workers: int
+) -> list[Verdict]:
     """Tries all changes; a test that fails without any change does not count."""
     unsound: set[str] = set()
     results: dict[Mutation, Verdict] = {}
@@ -159,21 +163,28 @@ def report(results: Sequence[Verdict]) -> str:
         lines += [
             "",
             f"- file: {change.path}  # line {change.line}, {change.kind}, {result.tests} tests",
-            *(f"  {field}: {json.dumps(value)}" for field, value in zip(FIELDS[1:], change.key[1:], strict=True)),
+            *(
+                f"  {field}: {json.dumps(value)}"
+                for field, value in zip(FIELDS[1:], change.key[1:], strict=True)
+            ),
             '  reason: ""',
         ]
     return "\n".join(lines)
 
 
 def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *words], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="mutations to try")
     parser.add_argument("--seed", help="in place of the commit's hash")
-    parser.add_argument("--calls", type=Path, help="a recorded file of calls, in place of a new one")
+    parser.add_argument(
+        "--calls", type=Path, help="a recorded file of calls, in place of a new one"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
 

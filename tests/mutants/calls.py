@@ -43,13 +43,17 @@ class Calls:
         """Constants, compiled functions and classes: who runs the class, the module, its users."""
         if mutation.function:
             inside = f"{mutation.path}:{mutation.function}."
-            of_class = {test for key in self.tests if key.startswith(inside) for test in self.tests[key]}
+            of_class = {
+                test for key in self.tests if key.startswith(inside) for test in self.tests[key]
+            }
             if of_class:
                 return of_class
         path = Path(mutation.path)
         users = {path} | {module for module in _modules() if path in imports(module)}
         names = {module.as_posix() for module in users}
-        return {test for key in self.tests if key.partition(":")[0] in names for test in self.tests[key]}
+        return {
+            test for key in self.tests if key.partition(":")[0] in names for test in self.tests[key]
+        }
 
     def _affordable(self, ordered: list[str]) -> list[str]:
         total, chosen = 0.0, []

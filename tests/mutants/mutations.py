@@ -23,7 +23,17 @@ ARITHMETIC: dict[type, type] = {
 SYMMETRIC = {"isinstance", "max", "min"}  # swapped arguments are an error of Python, or no change
 SPEECH = {"print", "warn", "debug", "info", "warning", "error", "exception"}
 SPEECH |= {"set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel", "supylabel"}
-LOOKS = {"alpha", "color", "dpi", "fontsize", "labelsize", "labeltop", "linewidth", "lw", "markersize"}
+LOOKS = {
+    "alpha",
+    "color",
+    "dpi",
+    "fontsize",
+    "labelsize",
+    "labeltop",
+    "linewidth",
+    "lw",
+    "markersize",
+}
 LOOKS |= {"minor", "zorder"}
 GUARDS = {"encoding", "strict", "help", "repr"}
 

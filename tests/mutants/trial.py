@@ -76,7 +76,9 @@ def failures(copy: Path, tests: Sequence[str], limit: int, go_on: bool = False) 
     """
     with tempfile.TemporaryDirectory() as folder:
         failed = Path(folder, "failed")
-        process = forks.Process(target=_run, args=(str(copy), list(tests), str(failed), limit, go_on))
+        process = forks.Process(
+            target=_run, args=(str(copy), list(tests), str(failed), limit, go_on)
+        )
         process.start()
         process.join(PATIENCE * limit)
         if process.is_alive():
@@ -86,5 +88,7 @@ def failures(copy: Path, tests: Sequence[str], limit: int, go_on: bool = False) 
         if failed.exists():
             return list(dict.fromkeys(failed.read_text().splitlines()))
         if process.exitcode == UNCHANGED:
-            raise RuntimeError("our packages were imported before the change; do not import it in the main module")
+            raise RuntimeError(
+                "our packages were imported before the change; do not import it in the main module"
+            )
         return [] if process.exitcode == 0 else [f"ended with {process.exitcode}"]

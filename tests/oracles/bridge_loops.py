@@ -10,7 +10,9 @@ def loop_score(z: np.ndarray, sigma2: float) -> float:
     total, steps = 0.0, len(z)
     for i in range(2, steps):
         u, v = (i - 1) / (steps - 1), (i - 1) * (steps - i) / (steps - 1)
-        squared = sum((z[i - 1][d] - z[0][d] - u * (z[-1][d] - z[0][d])) ** 2 for d in range(z.shape[1]))
+        squared = sum(
+            (z[i - 1][d] - z[0][d] - u * (z[-1][d] - z[0][d])) ** 2 for d in range(z.shape[1])
+        )
         total += math.log(2 * math.pi * v * sigma2) + squared / (2 * v) / sigma2
     return total / (steps - 2)
 

@@ -82,7 +82,11 @@ def status():
 
 def command(folder, *words):
     """What a command prints; git and DVC's experiments have an author."""
-    who = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    who = {
+        f"GIT_{role}_{what}": "test@example.org"
+        for role in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
     environment = {**os.environ, **who, "DVC_NO_ANALYTICS": "1"}
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, f"{' '.join(words)}: {done.stderr[-2000:]}"

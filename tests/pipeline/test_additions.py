@@ -21,7 +21,10 @@ from longform_lab.stages import main
 SMALL = {
     "corpora.wiki": {"documents": {"train": 40, "validation": 25, "test": 24}},
     "corpora.corruptions": {"documents": {"test": 24}, "severities": [0.2]},
-    "corpora_from_files.shuffled_wiki": {"documents": {"train": 4, "validation": 2, "test": 24}, "shuffles": 1},
+    "corpora_from_files.shuffled_wiki": {
+        "documents": {"train": 4, "validation": 2, "test": 24},
+        "shuffles": 1,
+    },
     "articles.corpora": ["wiki"],
     "articles.sizes": {"corpora": [], "models": []},
     "articles.seeds": 2,
@@ -29,10 +32,21 @@ SMALL = {
     "articles.training": {"context": 64, "schedule": {"epochs": 0.2, "validations": 1}},
     "articles.sampling": {"documents": 24, "batch": 24, "max_tokens": 60, "context_overlap": 32},
     "articles.critics.section_order.corpora": ["wiki"],
-    "articles.critics.section_order.train": {"corpora": ["wiki"], "schedule": {"epochs": 0.5, "validations": 1}},
+    "articles.critics.section_order.train": {
+        "corpora": ["wiki"],
+        "schedule": {"epochs": 0.5, "validations": 1},
+    },
 }
 SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "from_scratch": True}
-TRACKED = ("params.yaml", "dvc.yaml", ".dvc/config", ".dvcignore", "experiments", "data/metrics", "data/plots")
+TRACKED = (
+    "params.yaml",
+    "dvc.yaml",
+    ".dvc/config",
+    ".dvcignore",
+    "experiments",
+    "data/metrics",
+    "data/plots",
+)
 
 
 def small(folder: Path, **changed) -> dict:
@@ -67,7 +81,9 @@ def with_exhibits(folder: Path, paper: str, **exhibits) -> None:
     target = folder / "experiments" / paper
     target.mkdir(parents=True)
     (target / "params.yaml").write_text(yaml.safe_dump({"reports": reports}))
-    (target / "expected.yaml").write_bytes((ROOT / "experiments" / paper / "expected.yaml").read_bytes())
+    (target / "expected.yaml").write_bytes(
+        (ROOT / "experiments" / paper / "expected.yaml").read_bytes()
+    )
 
 
 @pytest.mark.long  # ten stages; test_study.py runs the same kind on a smaller study, test_pipeline.py reads every entry
@@ -78,22 +94,42 @@ def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
     params["models"]["mine"] = SHAPE
     params["articles"]["models"] = ["mine"]
     critics = params["articles"]["critics"]
-    for critic, name in (("section_order", "gold"), ("section_order", "probes"), ("perplexity", "probes")):
-        critics[critic]["readings"].pop(name)  # what other exhibits show
-    latent = {"critic": "validated", "deltas": [0.1, 1], "reading": "titles"}
+    for critic, name in (
+        ("section_order", "gold"),
+        ("section_order", "probes"),
+        ("perplexity", "probes"),
+    ):
+        critics[critic]["predictions"].pop(name)  # what other exhibits show
+    latent = {"critic": "validated", "deltas": [0.1, 1], "predictions": "titles"}
     critics["section_order"]["scores"] = {"metrics": {"latent_ppl": latent}}
     critics["perplexity"]["corpora"] = ["wiki"]
     critics["perplexity"]["scores"] = {"metrics": critics["perplexity"]["scores"]["metrics"]}
     (articles / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-    run(articles, "tokenizer articles", "language_model articles wiki mine", "generate articles wiki mine")
-    run(articles, "train articles section_order", "read articles section_order", "score articles section_order")
+    run(
+        articles,
+        "tokenizer articles",
+        "language_model articles wiki mine",
+        "generate articles wiki mine",
+    )
+    run(
+        articles,
+        "train articles section_order",
+        "read articles section_order",
+        "score articles section_order",
+    )
     run(articles, "read articles perplexity", "score articles perplexity")
     run(articles, "report deng2022 sections", "report deng2022 transitions")
     for table in ("table_2", "table_12"):
-        found = list(csv.DictReader((articles / f"paper_figures/deng2022/{table}/{table}.csv").open(encoding="utf-8")))
+        found = list(
+            csv.DictReader(
+                (articles / f"paper_figures/deng2022/{table}/{table}.csv").open(encoding="utf-8")
+            )
+        )
         assert [row for row in found if "mine" in row["row"]], f"{table} does not show the model"
     records = read_results(articles / "data/scores").where(system="mine", metric="latent_ppl")
-    assert {(record.titles, record.seed) for record in records} == {(t, n) for t in (True, False) for n in (1, 2)}
+    assert {(record.titles, record.seed) for record in records} == {
+        (t, n) for t in (True, False) for n in (1, 2)
+    }
     means = read_json(articles / "data/metrics/articles/section_order.json")["wiki"]
     values = [record.value for record in records if record.titles]
     assert means["mine-with_titles"]["latent_ppl"] == pytest.approx(sum(values) / 2)
@@ -101,7 +137,9 @@ def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
 
 def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_path, monkeypatch):
     page = (ROOT / "docs" / "add_a_critic.md").read_text(encoding="utf-8")
-    for path, code in re.findall(r"`src/longform/critics/(\w+/\w+\.py)`:\n\n```python\n(.*?)```", page, re.S):
+    for path, code in re.findall(
+        r"`src/longform/critics/(\w+/\w+\.py)`:\n\n```python\n(.*?)```", page, re.S
+    ):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(code)
     monkeypatch.setattr(longform.critics, "__path__", [*longform.critics.__path__, str(tmp_path)])
@@ -113,9 +151,16 @@ def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_pa
     monkeypatch.chdir(articles)
     run(articles, f"read articles {name}", f"score articles {name}", "report matrix corruptions")
     records = read_results(articles / "data/scores/articles" / f"{name}.json")
-    assert len(records.where(metric="pairwise_accuracy")) == 8  # the tasks of sheng2024 and whole sections
-    assert all(record.low <= record.value <= record.high for record in records.where(metric="pairwise_accuracy"))
-    shown = (articles / "paper_figures/matrix/corruption_matrix/corruption_matrix.csv").read_text(encoding="utf-8")
+    assert (
+        len(records.where(metric="pairwise_accuracy")) == 8
+    )  # the tasks of sheng2024 and whole sections
+    assert all(
+        record.low <= record.value <= record.high
+        for record in records.where(metric="pairwise_accuracy")
+    )
+    shown = (articles / "paper_figures/matrix/corruption_matrix/corruption_matrix.csv").read_text(
+        encoding="utf-8"
+    )
     assert name.replace("_", " ") in shown
 
 
@@ -132,12 +177,20 @@ def project(tmp_path_factory):
     for name in TRACKED:
         source, target = ROOT / name, folder / name
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "scores", "paper_figures"))
+            shutil.copytree(
+                source,
+                target,
+                ignore=shutil.ignore_patterns("__pycache__", "scores", "paper_figures"),
+            )
         elif source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
     (folder / ".gitignore").write_text("__pycache__\n")
-    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "a state to sweep from")):
+    for words in (
+        ("init", "--quiet"),
+        ("add", "--all"),
+        ("commit", "--quiet", "-m", "a state to sweep from"),
+    ):
         git(folder, *words)
     return folder
 
@@ -149,7 +202,11 @@ def test_dvc_shows_word_ppl_and_latent_ppl_without_another_tool(project):
     for critic, metric in (("perplexity", "word_ppl"), ("section_order", "latent_ppl")):
         for titles in ("with", "without"):
             wanted = f"wiki.gpt2-{titles}_titles.{metric}"
-            named = [c for c in shown[0] if c in (wanted, f"data/metrics/articles/{critic}.json:{wanted}")]
+            named = [
+                c
+                for c in shown[0]
+                if c in (wanted, f"data/metrics/articles/{critic}.json:{wanted}")
+            ]
             assert len(named) == 1 and float(shown[0][named[0]]) > 1
 
 
@@ -159,7 +216,9 @@ def test_one_command_queues_every_size_and_changes_nothing_else(project):
     assert base == read_yaml(ROOT / "params.yaml")
     del base["models"]["gpt2"]["n_embd"]
     sizes = []
-    for ref in git(project, "log", "--walk-reflogs", "--format=%H", "refs/exps/celery/stash").split():
+    for ref in git(
+        project, "log", "--walk-reflogs", "--format=%H", "refs/exps/celery/stash"
+    ).split():
         (project / "swept.yaml").write_text(git(project, "show", f"{ref}:params.yaml"))
         swept = read_yaml(project / "swept.yaml")
         sizes.append(swept["models"]["gpt2"].pop("n_embd"))
@@ -183,9 +242,14 @@ def test_two_revisions_are_compared_by_metric_parameter_and_plot(project):
     first = git(project, "rev-parse", "HEAD").strip()
     found = json.loads(dvc(project, "metrics", "diff", first, "wide", "--json"))
     changed = found["data/metrics/articles/section_order.json"]["wiki.gpt2-with_titles.latent_ppl"]
-    assert found.keys() == {"data/metrics/articles/section_order.json"} and changed["new"] == 7.25 != changed["old"]
+    assert (
+        found.keys() == {"data/metrics/articles/section_order.json"}
+        and changed["new"] == 7.25 != changed["old"]
+    )
     wider = {"models.gpt2.n_embd": {"old": 64, "new": 128, "diff": 64}}
-    assert json.loads(dvc(project, "params", "diff", first, "wide", "--json")) == {"params.yaml": wider}
+    assert json.loads(dvc(project, "params", "diff", first, "wide", "--json")) == {
+        "params.yaml": wider
+    }
     shown = dvc(project, "plots", "diff", first, "wide", "--out", "drawn", "--json")
     drawn = json.loads(shown)["data"]["word_against_latent_ppl"]
     assert {revision for plot in drawn for revision in plot["revisions"]} == {first, "wide"}

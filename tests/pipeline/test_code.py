@@ -16,7 +16,7 @@ PARAMS = {
         "models": ["gpt2"],
         "critics": {
             "words": {
-                "readings": {"text": {}},
+                "predictions": {"text": {}},
                 "scores": {
                     "metrics": {"share": {"critic": "Share"}},
                     "evaluations": {"e": {"evaluate": "evaluation/grids.sources"}},
@@ -36,7 +36,7 @@ FILES = {
     "longform/language_models/floor.py": "def count(): ...\n",
     "longform/decoding/long_documents.py": "def generate(): ...\n",
     "longform/critics/words/read.py": "LEAST = 5\n\n\ndef read():\n    return LEAST\n",
-    "longform/critics/words/score.py": "class Share: ...\n\n\ndef units_from_readout(): ...\n",
+    "longform/critics/words/score.py": "class Share: ...\n\n\ndef units_from_predictions(): ...\n",
     "longform/evaluation/grids.py": "def sources(): ...\n",
 }
 
@@ -55,7 +55,8 @@ def home(tmp_path):
 
 def recorded(home) -> dict[str, str]:
     return {
-        path.relative_to(home / code.FOLDER).as_posix(): path.read_text() for path in home.rglob("data/code/**/*.json")
+        path.relative_to(home / code.FOLDER).as_posix(): path.read_text()
+        for path in home.rglob("data/code/**/*.json")
     }
 
 

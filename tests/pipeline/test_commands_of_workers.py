@@ -39,7 +39,10 @@ def test_a_stage_has_one_thread_unless_its_variables_say_more(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
-        ("PYTHONPATH=src python -m longform_lab train articles wiki gpt2", "train articles wiki gpt2"),
+        (
+            "PYTHONPATH=src python -m longform_lab train articles wiki gpt2",
+            "train articles wiki gpt2",
+        ),
         ("PYTHONPATH=src python -m longform_lab read topics_wiki", "read topics_wiki"),
         ("PYTHONPATH=src python -m longform_lab score articles", None),
         ("PYTHONPATH=src python -m longform_lab train a; rm b", None),

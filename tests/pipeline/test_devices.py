@@ -66,13 +66,15 @@ def test_a_reading_that_loads_a_network_alone_makes_its_stage_hold_one(tmp_path,
     (package / "language_models" / "device.py").write_text("def placed():\n    pass\n")
     lazy = "def read():\n    from longform.language_models.device import placed\n"
     (critic / "words.py").write_text(lazy + "def count():\n    pass\n")
-    (critic / "chain.py").write_text("from longform.critics.own import words\n\ndef read():\n    words.count()\n")
+    (critic / "chain.py").write_text(
+        "from longform.critics.own import words\n\ndef read():\n    words.count()\n"
+    )
     (critic / "direct.py").write_text("import longform.language_models.device\n")
     monkeypatch.setattr(devices, "SOURCE", tmp_path)
 
     def held(*codes):
         readings = {f"reading {number}": {"code": code} for number, code in enumerate(codes)}
-        params = {"study": {"critics": {"own": {"readings": readings}}}}
+        params = {"study": {"critics": {"own": {"predictions": readings}}}}
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
         return uses_gpu(OURS + "read study own", Experiment(tmp_path))
 

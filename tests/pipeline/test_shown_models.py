@@ -22,9 +22,17 @@ def test_a_model_under_sizes_is_among_the_models_of_its_study():
 
 def test_tables_of_claims_about_every_system_show_every_system():
     reports = read_yaml(ROOT / "experiments/deng2022/params.yaml")["reports"]
-    exhibits = {name: choice or {} for entry in reports.values() for name, choice in entry["exhibits"].items()}
+    exhibits = {
+        name: choice or {}
+        for entry in reports.values()
+        for name, choice in entry["exhibits"].items()
+    }
     claims = read_yaml(ROOT / "experiments/deng2022/expected.yaml")["claims"]
-    every = [claim for claim in claims if "system" in claim.get("for_each", ()) and claim.get("exhibit") in exhibits]
+    every = [
+        claim
+        for claim in claims
+        if "system" in claim.get("for_each", ()) and claim.get("exhibit") in exhibits
+    ]
     assert {claim["exhibit"] for claim in every} >= {"table_2", "table_12"}
     for claim in every:
         restricted = exhibits[claim["exhibit"]].get("system", [])

@@ -35,11 +35,15 @@ STAGE = ("language_model", "articles", "wiki", "tiny")
 
 def project(folder: Path) -> Path:
     bpe_folder(folder / "data" / "tokenizers" / "articles")
-    write_documents(folder / "data" / "corpora" / "articles" / "wiki" / "documents.jsonl", documents())
+    write_documents(
+        folder / "data" / "corpora" / "articles" / "wiki" / "documents.jsonl", documents()
+    )
     training = {"packing": "stream", "context": 16, "schedule": SCHEDULE}
     shape = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
     study = {"corpora": ["wiki"], "models": ["tiny"], "titles": ["with"], "training": training}
-    (folder / "params.yaml").write_text(yaml.safe_dump({"seed": 1, "models": {"tiny": shape}, "articles": study}))
+    (folder / "params.yaml").write_text(
+        yaml.safe_dump({"seed": 1, "models": {"tiny": shape}, "articles": study})
+    )
     return folder
 
 
@@ -50,14 +54,33 @@ def test_a_training_that_srun_starts_once_a_process_is_one_training(nodes, each,
     srun.write_text(SRUN)
     srun.chmod(0o755)
     spread = project(tmp_path / "spread")
-    command = [srun, f"--nodes={nodes}", f"--ntasks-per-node={each}", sys.executable, "-m", "longform_lab", *STAGE]
-    shared = {"LONGFORM_DEVICES": str(each), "LONGFORM_NODES": str(nodes), "LONGFORM_STRATEGY": "ddp"}
+    command = [
+        srun,
+        f"--nodes={nodes}",
+        f"--ntasks-per-node={each}",
+        sys.executable,
+        "-m",
+        "longform_lab",
+        *STAGE,
+    ]
+    shared = {
+        "LONGFORM_DEVICES": str(each),
+        "LONGFORM_NODES": str(nodes),
+        "LONGFORM_STRATEGY": "ddp",
+    }
     source = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **shared}
-    done = subprocess.run([*command, "--home", spread], capture_output=True, text=True, env=source, cwd=tmp_path)
+    done = subprocess.run(
+        [*command, "--home", spread], capture_output=True, text=True, env=source, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("best validation loss") == 1  # one process speaks and writes
     alone = project(tmp_path / "alone")
     assert main([*STAGE, "--home", str(alone)]) == 0
-    one, two = (load_file(next((home / "data" / "models").rglob("model.safetensors"))) for home in (alone, spread))
-    assert one.keys() == two.keys() and all(torch.allclose(one[name], two[name], atol=2e-6) for name in one)
+    one, two = (
+        load_file(next((home / "data" / "models").rglob("model.safetensors")))
+        for home in (alone, spread)
+    )
+    assert one.keys() == two.keys() and all(
+        torch.allclose(one[name], two[name], atol=2e-6) for name in one
+    )
     assert not any((spread / "scratch").rglob("*.ckpt"))

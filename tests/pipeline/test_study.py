@@ -26,18 +26,31 @@ PARAMS = overridden(
     read_yaml(ROOT / "params.yaml"),
     {
         "without": {
-            "synthetic.critics.synthetic_states.readings": ["strict"],
+            "synthetic.critics.synthetic_states.predictions": ["strict"],
             "synthetic.critics.synthetic_states.scores.metrics": ["latent_ppl_strict"],
-            "synthetic.critics.perplexity.readings": ["truth", "transformer", "hsmm"],
+            "synthetic.critics.perplexity.predictions": ["truth", "transformer", "hsmm"],
         },
         "corpora.synthetic.documents": {"train": 40, "validation": 10, "test": 24},
-        "corpora.synthetic": {"num_states": 4, "subsequences": 20, "min_length": 2, "max_length": 3, "steps": 5},
+        "corpora.synthetic": {
+            "num_states": 4,
+            "subsequences": 20,
+            "min_length": 2,
+            "max_length": 3,
+            "steps": 5,
+        },
         "models": {"tiny": {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}},
         "synthetic.models": ["tiny"],
         "synthetic.training.context": 64,
-        "synthetic.training.schedule": {"learning_rate": 0.01, "batch": 8, "epochs": 1, "validations": 1},
+        "synthetic.training.schedule": {
+            "learning_rate": 0.01,
+            "batch": 8,
+            "epochs": 1,
+            "validations": 1,
+        },
         "synthetic.sampling": {"documents": 24, "batch": 24, "max_tokens": 64},
-        "synthetic.critics.perplexity.readings": {"log_probs": {"of": "models", "reader": "system"}},
+        "synthetic.critics.perplexity.predictions": {
+            "log_probs": {"of": "models", "reader": "system"}
+        },
         "synthetic.critics.perplexity.scores.metrics": {"word_ppl": {"of": "models"}},
     },
 )
@@ -68,7 +81,9 @@ def study(tmp_path_factory):
 
 def test_records_say_what_they_are_numbers_of(study):
     states = read_results(study / "data/scores/synthetic/synthetic_states.json")
-    named = [("synthetic_states", "latent_ppl", "synthetic", system, None) for system in ("data", "tiny")]
+    named = [
+        ("synthetic_states", "latent_ppl", "synthetic", system, None) for system in ("data", "tiny")
+    ]
     assert [(r.critic, r.metric, r.corpus, r.system, r.titles) for r in states] == named
     assert states[0].low <= states[0].value <= states[0].high and states[0].units == 24
     assert states[1].reference == pytest.approx(states[0].value) and states[1].p_value is not None
@@ -86,9 +101,9 @@ def test_the_same_parameters_give_the_same_bytes(study, tmp_path):
 def test_a_killed_reading_goes_on_with_the_text_that_it_was_at(study, tmp_path, monkeypatch):
     folder = tmp_path / "killed"
     shutil.copytree(study, folder)
-    place = folder / "data/readings/synthetic/synthetic_states"
+    place = folder / "data/predictions/synthetic/synthetic_states"
     whole = files(place, "*.npz")
-    shutil.rmtree(folder / "data/readings")
+    shutil.rmtree(folder / "data/predictions")
     asked, read_one = [], criticism._read
 
     def dies_at_the_second(*given):
@@ -113,8 +128,17 @@ SCORE = ["score synthetic synthetic_states"]
 
 def scored(scores: dict) -> dict:
     """The study, asking something else of its critic of states."""
-    good = {"latent_ppl": {"code": "statistics/markov_chain", "critic": "true_markov", "reading": "states"}}
-    critic = {**PARAMS["synthetic"]["critics"]["synthetic_states"], "scores": {"metrics": good, **scores}}
+    good = {
+        "latent_ppl": {
+            "code": "statistics/markov_chain",
+            "critic": "true_markov",
+            "predictions": "states",
+        }
+    }
+    critic = {
+        **PARAMS["synthetic"]["critics"]["synthetic_states"],
+        "scores": {"metrics": good, **scores},
+    }
     return {"synthetic": {**PARAMS["synthetic"], "critics": {"synthetic_states": critic}}}
 
 
@@ -135,14 +159,14 @@ def scored(scores: dict) -> dict:
         (["language_model synthetic synthetic large"], {}, "params.yaml has no models.large"),
         (["read synthetic perplexity"], {}, "documents.jsonl"),
         (SCORE, scored({"metric": {}}), "synthetic.critics.synthetic_states.scores has 'metric' (near: metrics); allowed are ['metrics', 'corruption_response'"),
-        (SCORE, scored({"metrics": {"ppl": {"code": "statistics/markov_chain", "reading": "states"}}}), "scores.metrics.ppl lacks ['critic']; every"),
-        (SCORE, scored({"corruption_response": {"ppl": {"critic": "true_markov"}}}), "scores.corruption_response.ppl lacks ['reading']; every"),
-        (SCORE, scored({"evaluations": {"sides": {"reading": "states"}}}), "scores.evaluations.sides lacks ['evaluate']; every"),
+        (SCORE, scored({"metrics": {"ppl": {"code": "statistics/markov_chain", "predictions": "states"}}}), "scores.metrics.ppl lacks ['critic']; every"),
+        (SCORE, scored({"corruption_response": {"ppl": {"critic": "true_markov"}}}), "scores.corruption_response.ppl lacks ['predictions']; every"),
+        (SCORE, scored({"evaluations": {"sides": {"predictions": "states"}}}), "scores.evaluations.sides lacks ['evaluate']; every"),
         (SCORE, scored({"metrics": {"ppl": 5}}), "scores.metrics.ppl is 5, allowed is a mapping"),
         (SCORE, scored({"metrics": {"ppl": {"code": "statistics/markov_chain", "critic": "true_markof"}}}), "no function 'true_markof' (near: true_markov)"),
-        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "reading": "states", "delt": 1}}}), "severities.ppl has 'delt' (near: delta)"),
-        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "reading": "states", "delta": "x"}}}), "severities.ppl: delta is 'x', allowed is"),
-        (SCORE, scored({"evaluations": {"sides": {"evaluate": "evaluation/sentence_paths.sources", "reading": "states"}}}), "scores.evaluations.sides lacks ['sources']"),
+        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "predictions": "states", "delt": 1}}}), "severities.ppl has 'delt' (near: delta)"),
+        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "predictions": "states", "delta": "x"}}}), "severities.ppl: delta is 'x', allowed is"),
+        (SCORE, scored({"evaluations": {"sides": {"evaluate": "evaluation/sentence_paths.sources", "predictions": "states"}}}), "scores.evaluations.sides lacks ['sources']"),
         (["decode facts sweep"], {"facts": FACTS}, "no list of decoders 'grids' (near: grid); allowed are ['grid'], the files of lists"),
     ],
 )  # fmt: skip
@@ -171,7 +195,12 @@ def of(articles):
 
 def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
     sizes = {"corpora": ["wiki"], "models": ["b"]}
-    articles = {"corpora": ["wiki", "arxiv"], "models": ["a"], "titles": ["with", "without"], "sizes": sizes}
+    articles = {
+        "corpora": ["wiki", "arxiv"],
+        "models": ["a"],
+        "titles": ["with", "without"],
+        "sizes": sizes,
+    }
     crossed = of(articles)
     folders = [system.folder for system in crossed.systems("articles", "wiki")]
     assert folders == ["a-with_titles", "a-without_titles", "b-with_titles", "b-without_titles"]
@@ -179,10 +208,16 @@ def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
     articles |= {"titles": ["with"], "seeds": 2, "sizes": {"corpora": [], "models": []}}
     systems = crossed.systems("articles", "wiki")
     assert [system.folder for system in systems] == ["a-with_titles-seed_1", "a-with_titles-seed_2"]
-    assert [system.checkpoint for system in systems] == [f"models/articles/wiki/a/with_titles/seed_{n}" for n in (1, 2)]
+    assert [system.checkpoint for system in systems] == [
+        f"models/articles/wiki/a/with_titles/seed_{n}" for n in (1, 2)
+    ]
     assert len({crossed.seed, *(crossed.training_seed(system) for system in systems)}) == 3
     articles |= {"models": ["a", "b"], "once": ["b"]}
-    assert [(s.model, s.seed) for s in crossed.systems("articles", "wiki")] == [("a", 1), ("a", 2), ("b", 1)]
+    assert [(s.model, s.seed) for s in crossed.systems("articles", "wiki")] == [
+        ("a", 1),
+        ("a", 2),
+        ("b", 1),
+    ]
     articles["once"] = ["wiki"]
     assert [(s.model, s.seed) for s in crossed.systems("articles", "wiki")] == [("a", 1), ("b", 1)]
     for changed, sentence in (
@@ -196,17 +231,24 @@ def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
 
 def test_a_ratio_over_titles_is_asked_only_of_a_model_that_has_both_settings(monkeypatch):
     monkeypatch.setattr(scoring, "_reading", lambda _, system, *__: [system.folder])
-    monkeypatch.setattr(scoring, "call", lambda *_, train, texts, **__: [Record("", " ".join([*texts, *train]))])
+    monkeypatch.setattr(
+        scoring, "call", lambda *_, train, texts, **__: [Record("", " ".join([*texts, *train]))]
+    )
     asked = {
         "evaluate": "critics/perplexity/score.ratio",
-        "reading": "log_probs",
+        "predictions": "log_probs",
         "of": "models",
         "train": "with_titles",
     }
-    for titles, found in ((["without"], []), (["with", "without"], ["a-without_titles a-with_titles"])):
+    for titles, found in (
+        (["without"], []),
+        (["with", "without"], ["a-without_titles a-with_titles"]),
+    ):
         critics = {"perplexity": {"corpora": ["wiki"]}}
         study = of({"corpora": ["wiki"], "models": ["a"], "titles": titles, "critics": critics})
-        records = scoring._evaluated(study, "articles", "perplexity", "", "titles", "titles", dict(asked))
+        records = scoring._evaluated(
+            study, "articles", "perplexity", "", "titles", "titles", dict(asked)
+        )
         assert [record.metric for record in records] == found
 
 
@@ -231,15 +273,23 @@ def test_systems_that_are_made_at_once_have_the_bytes_of_one_after_the_other_and
     shutil.copytree(models / "seed_1", models / "seed_2")
     assert run(folder, *STAGES[3:5]) == [0, 0]
     made.append({**files(folder, "documents.jsonl"), **files(folder, "*.npz")})
-    for kind in ("generations", "readings/synthetic/synthetic_states"):
+    for kind in ("generations", "predictions/synthetic/synthetic_states"):
         shutil.rmtree(folder / "data" / kind)
     monkeypatch.setenv("LONGFORM_SYSTEMS", "2")
-    stopped = subprocess.run([sys.executable, "-c", APART, folder, *STAGES[3:5]], capture_output=True, text=True)
-    assert stopped.returncode == 2 and "longform: tiny-seed_2 (exit status 1) stopped" in stopped.stderr
+    stopped = subprocess.run(
+        [sys.executable, "-c", APART, folder, *STAGES[3:5]], capture_output=True, text=True
+    )
+    assert (
+        stopped.returncode == 2
+        and "longform: tiny-seed_2 (exit status 1) stopped" in stopped.stderr
+    )
     assert "Traceback" not in stopped.stderr and stopped.stderr.count("longform: ") == 2
     made.append({**files(folder, "documents.jsonl"), **files(folder, "*.npz")})
     assert made[0] == made[1] and sum("seed_2" in "/".join(path.parts) for path in made[0]) > 1
     monkeypatch.setenv("LONGFORM_DEVICES", "2")
-    assert run(folder, STAGES[3]) == [2] and "LONGFORM_DEVICES or LONGFORM_NODES is set too" in capsys.readouterr().err
+    assert (
+        run(folder, STAGES[3]) == [2]
+        and "LONGFORM_DEVICES or LONGFORM_NODES is set too" in capsys.readouterr().err
+    )
     monkeypatch.setenv("LONGFORM_SYSTEMS", "0")
     assert run(folder, STAGES[3]) == [2] and "LONGFORM_SYSTEMS is '0'" in capsys.readouterr().err

@@ -36,7 +36,9 @@ def test_a_damaged_file_or_folder_is_named_and_its_stage_runs_again(cache, capsy
     assert f"damaged: {held.relative_to(cache.parents[1])}\n" in capsys.readouterr().out
     assert main(["--remove"]) == 1 and not held.exists()
     assert "damaged, removed: " in capsys.readouterr().out and main([]) == 0
-    shutil.rmtree(cache.parents[1] / name) if name == "folder_a" else (cache.parents[1] / name).unlink()
+    shutil.rmtree(cache.parents[1] / name) if name == "folder_a" else (
+        cache.parents[1] / name
+    ).unlink()
     shutil.rmtree(cache / "runs")
     assert run()[0]["run"] >= 1 and main([]) == 0
 

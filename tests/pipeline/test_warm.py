@@ -65,17 +65,24 @@ def warm():
 
 def run(warm, project, *arguments, **variables):
     log = project / f"{arguments[0]}.log"
-    status = warm.run(arguments, str(project), {**os.environ, "PYTHONPATH": "src", **variables}, str(log))
+    status = warm.run(
+        arguments, str(project), {**os.environ, "PYTHONPATH": "src", **variables}, str(log)
+    )
     return status, log.read_text() if log.exists() else ""
 
 
-def test_a_stage_sees_what_a_fresh_process_sees_and_edits_but_nothing_of_the_one_before(warm, project):
+def test_a_stage_sees_what_a_fresh_process_sees_and_edits_but_nothing_of_the_one_before(
+    warm, project
+):
     for kind in ("first", "second"):
         status, said = run(warm, project, kind, "articles", "wiki", NAMED=kind)
         seen = json.loads(said)
         assert status == 0 and seen["argv"] == [kind, "articles", "wiki"]
         assert seen["calls"] == [kind] and seen["named"] == kind
-        assert seen["folder"] == seen["path"] == str(project) and seen["main"] == "longform_lab.__main__"
+        assert (
+            seen["folder"] == seen["path"] == str(project)
+            and seen["main"] == "longform_lab.__main__"
+        )
     (project / "src/longform/kept.py").write_text("calls = ['edited']  # of another length\n")
     assert json.loads(run(warm, project, "third")[1])["calls"] == ["edited", "third"]
     assert run(warm, project, "refused")[0] == 3
@@ -98,10 +105,16 @@ def test_ctrl_c_ends_the_stage_and_not_the_process(warm, project, capfd):
         stage, log = thread.submit(run, warm, project, "slow"), project / "slow.log"
         until(lambda: log.exists() and "begun" in log.read_text())
         process = warm._process.pid
-        for one in (process, *map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())):
+        for one in (
+            process,
+            *map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()),
+        ):
             os.kill(one, signal.SIGINT)
         assert stage.result(20)[0] not in (0, None)
-        assert thread.submit(run, warm, project, "next").result(20)[0] == 0 and warm._process.pid == process
+        assert (
+            thread.submit(run, warm, project, "next").result(20)[0] == 0
+            and warm._process.pid == process
+        )
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -111,7 +124,9 @@ def test_a_killed_process_leaves_no_stage_behind(warm, project):
     thread.start()
     log = project / "slow.log"
     until(lambda: log.exists() and "begun" in log.read_text())
-    children = Path(f"/proc/{warm._process.pid}/task/{warm._process.pid}/children").read_text().split()
+    children = (
+        Path(f"/proc/{warm._process.pid}/task/{warm._process.pid}/children").read_text().split()
+    )
     os.kill(warm._process.pid, signal.SIGKILL)
     thread.join(20)
     assert len(children) == 1
@@ -119,7 +134,9 @@ def test_a_killed_process_leaves_no_stage_behind(warm, project):
     until(lambda: not left.exists() or "State:\tZ" in left.read_text())
 
 
-def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_processes(project, monkeypatch):
+def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_processes(
+    project, monkeypatch
+):
     monkeypatch.setattr(workers, "LIBRARIES", ("wave",))
     monkeypatch.setattr(workers, "_idle", [])
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
@@ -128,8 +145,13 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_pr
         for _ in range(2):
             ended = []
             for name in ("one", "two"):
-                command, log = f"PYTHONPATH=src python -m longform_lab train {name}", project / f"{name}.log"
-                ended.append(threads.submit(workers.run_commands, [command], str(project), {}, str(log)))
+                command, log = (
+                    f"PYTHONPATH=src python -m longform_lab train {name}",
+                    project / f"{name}.log",
+                )
+                ended.append(
+                    threads.submit(workers.run_commands, [command], str(project), {}, str(log))
+                )
             assert [end.result(60).status for end in ended] == [0, 0]
             started.append({warm._process.pid for warm in workers._idle})
     assert len(started[0]) == 2 and started[0] == started[1]
@@ -137,8 +159,12 @@ def test_threads_of_a_worker_run_heavy_stages_at_the_same_time_and_keep_their_pr
 
 def test_the_stages_that_need_the_libraries_go_there_and_no_other_command():
     text = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
-    commands = [re.sub(r"\$\{[\w.]+\}", "x", line) for line in re.findall(r"^ +cmd: (.*)", text, re.M)]
-    commands = [command for command in commands if "longform_lab " in command]  # not longform_lab.code
+    commands = [
+        re.sub(r"\$\{[\w.]+\}", "x", line) for line in re.findall(r"^ +cmd: (.*)", text, re.M)
+    ]
+    commands = [
+        command for command in commands if "longform_lab " in command
+    ]  # not longform_lab.code
     stages = {command: command.split("longform_lab ")[1].split()[0] for command in commands}
     assert set(devices.STAGES) <= set(stages.values()) <= set(STAGES)
     for command, stage in stages.items():

@@ -87,7 +87,9 @@ def test_stages_of_a_gpu_that_is_gone_go_to_other_workers(cluster):
     assert not fake.room(gpu=False) and not fake.room(gpu=True)
     client.futures[1].end()
     assert fake.finished(0) == ("train", DONE) and fake.room(gpu=True)
-    assert said[1].startswith("worker gpu is lost") and said[2].startswith("train: no worker with a GPU")
+    assert said[1].startswith("worker gpu is lost") and said[2].startswith(
+        "train: no worker with a GPU"
+    )
 
 
 def test_a_lost_gpu_is_waited_for_while_other_stages_run(cluster):
@@ -111,7 +113,10 @@ def test_no_worker_at_all_is_said_once_in_a_while(cluster, monkeypatch):
     monkeypatch.setattr(workers, "REMINDER", -1.0)
     assert not fake.room(gpu=False) and said[2:] == [said[1]]
     client.workers["late"] = CPU
-    assert fake.room(gpu=True) and said[-1] == "worker late joined; 1 workers, 1 stages at once, 0 GPUs"
+    assert (
+        fake.room(gpu=True)
+        and said[-1] == "worker late joined; 1 workers, 1 stages at once, 0 GPUs"
+    )
 
 
 @pytest.mark.parametrize("ask", ["room", "submit", "finished"])
@@ -123,7 +128,11 @@ def test_a_scheduler_that_is_gone_is_one_sentence_wherever_it_shows(cluster, ask
         client.futures[0].end("cancelled")  # a client that loses its connection cancels all
         asked = [fake.finished, 0]
     else:
-        calls = {"room": [fake.room, False], "submit": [fake.submit, "read", False], "finished": [fake.finished, 0]}
+        calls = {
+            "room": [fake.room, False],
+            "submit": [fake.submit, "read", False],
+            "finished": [fake.finished, 0],
+        }
         asked = calls[ask]
         if broken == "closed":
             client.status = "closed"
@@ -136,11 +145,15 @@ def test_the_schedulers_file_is_waited_for_and_an_old_one_said(tmp_path, monkeyp
     path, said = tmp_path / "scheduler.json", []
     monkeypatch.setattr(workers, "REMINDER", 0.0)
     asked = Workers(scheduler_file=path, say=said.append)
-    writing = threading.Timer(0.3, lambda: path.write_text(json.dumps({"address": "tcp://there:1"})))
+    writing = threading.Timer(
+        0.3, lambda: path.write_text(json.dumps({"address": "tcp://there:1"}))
+    )
     path.write_text('{"addr')  # half written
     writing.start()
     assert asked._announced(path) == "tcp://there:1"
-    assert said[0] == f"waiting for the scheduler's file {path}" and said[1].startswith("still waiting")
+    assert said[0] == f"waiting for the scheduler's file {path}" and said[1].startswith(
+        "still waiting"
+    )
     monkeypatch.setattr(workers, "SCHEDULER_PATIENCE", 0.0)
     refuses("no scheduler wrote it within 0 s", asked._announced, tmp_path / "never.json")
 
@@ -187,15 +200,24 @@ def test_the_cluster_page_runs_as_written_and_outlives_its_workers(tmp_path, mon
     write_pipeline(folder, {"stages": stages})
     scheduler, gpu, cpu, runner = ON_CLUSTER.splitlines(keepends=True)
     scheduler = scheduler.replace(" &", " --host 127.0.0.1 --port 0 --no-dashboard &")
-    gpu, cpu = (line.replace(" --nworkers 8", "").replace(" &", " --no-nanny &") for line in (gpu, cpu))
+    gpu, cpu = (
+        line.replace(" --nworkers 8", "").replace(" &", " --no-nanny &") for line in (gpu, cpu)
+    )
     assert "longform_lab.repro" in runner
     runner = runner.replace("longform_lab.repro", "longform_lab.repro --gpu-patience 1")
     block = scheduler + "echo $! > scheduler_pid\n" + gpu + cpu * 2 + runner
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PATH": path}
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    output = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "env": environment,
+    }
 
-    whole = subprocess.Popen(["bash", "-c", block + "kill -STOP $$"], start_new_session=True, **output)
+    whole = subprocess.Popen(
+        ["bash", "-c", block + "kill -STOP $$"], start_new_session=True, **output
+    )
     said = []
     reader = threading.Thread(target=lambda: said.extend(whole.stdout))
     reader.start()
@@ -207,7 +229,11 @@ def test_the_cluster_page_runs_as_written_and_outlives_its_workers(tmp_path, mon
         until(lambda: sum("is lost; what it ran starts again" in line for line in said) == 2)
         Path("go").touch()
         until(lambda: any(line.startswith("3 stages: 3 run") for line in said))
-        assert [Path(f"out_{name}").read_text() for name in ("gpu", "a", "b")] == ["gpu\n", "a\n", "b\n"]
+        assert [Path(f"out_{name}").read_text() for name in ("gpu", "a", "b")] == [
+            "gpu\n",
+            "a\n",
+            "b\n",
+        ]
 
         # the scheduler is killed under a second run, which the last worker serves
         Path("go").unlink()

@@ -16,10 +16,16 @@ ROUNDING = 1e-9
 
 def committed():
     """Every file of records in git with what it holds; a scale's packed file has many."""
-    listed = subprocess.run(["git", "ls-files", "-z", "*.json"], cwd=ROOT, capture_output=True, check=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "*.json"], cwd=ROOT, capture_output=True, check=True, text=True
+    )
     tracked = set(listed.stdout.split("\0"))
-    found = [pair for folder in ("data/scores", "experiments") for pair in record_files(ROOT / folder)]
-    files = {name: held for path, held in found if (name := path.relative_to(ROOT).as_posix()) in tracked}
+    found = [
+        pair for folder in ("data/scores", "experiments") for pair in record_files(ROOT / folder)
+    ]
+    files = {
+        name: held for path, held in found if (name := path.relative_to(ROOT).as_posix()) in tracked
+    }
     for path in sorted((ROOT / "experiments/scales").glob(f"*/{RECORDS}")):
         for name, records in raw_scale_records(path).items():
             files[f"{path.parent.relative_to(ROOT).as_posix()}/{name}"] = records
@@ -36,7 +42,9 @@ def test_every_difference_is_value_minus_reference(name):
             continue
         value, reference = record["value"], record["reference"]
         size = max(1.0, abs(value), abs(reference))
-        assert abs(record["difference"] - (value - reference)) <= ROUNDING * size, same_number(record)
+        assert abs(record["difference"] - (value - reference)) <= ROUNDING * size, same_number(
+            record
+        )
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -59,7 +67,15 @@ def test_a_corrected_file_is_corrected_no_further(name):
 
 def head(seed, value, **more):
     numbers = {"value": value, "low": value - 0.04, "high": value + 0.04}
-    return {"critic": "c", "metric": "pairwise_accuracy", "task": "t", "seed": seed, "units": 50, **numbers, **more}
+    return {
+        "critic": "c",
+        "metric": "pairwise_accuracy",
+        "task": "t",
+        "seed": seed,
+        "units": 50,
+        **numbers,
+        **more,
+    }
 
 
 def copied():

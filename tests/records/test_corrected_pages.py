@@ -38,16 +38,28 @@ def test_superseded_numbers_say_so_where_they_are_shown(entry):
     noted = 0
     for scale in entry["scales"]:
         for exhibit in entry["exhibits"]:
-            page = ROOT / "experiments/scales" / scale / "paper_figures" / exhibit / f"{Path(exhibit).name}.md"
+            page = (
+                ROOT
+                / "experiments/scales"
+                / scale
+                / "paper_figures"
+                / exhibit
+                / f"{Path(exhibit).name}.md"
+            )
             if page.is_file():
-                assert f"- superseded, until the scale is run again: {entry['why']}" in page.read_text(encoding="utf-8")
+                assert (
+                    f"- superseded, until the scale is run again: {entry['why']}"
+                    in page.read_text(encoding="utf-8")
+                )
                 noted += 1
     assert noted
 
 
 def test_a_claim_in_a_note_is_written_anew_and_other_lines_stay(tmp_path):
     page = tmp_path / "table.md"
-    page.write_text("| a |\n\n- It grows. (section 1) **holds**; old\n- It falls. **not measured here**\n- a note\n")
+    page.write_text(
+        "| a |\n\n- It grows. (section 1) **holds**; old\n- It falls. **not measured here**\n- a note\n"
+    )
     claims = [Judged("p", {"id": "grows", "says": "It grows.", "source": "section 1"}, "difference",
                      [Row("", "a < b", None, "undecided", "too few")]),
               Judged("p", {"id": "falls", "says": "It falls."}, "difference", [Row("", "", None, "holds")])]  # fmt: skip
@@ -60,17 +72,37 @@ def test_a_claim_in_a_note_is_written_anew_and_other_lines_stay(tmp_path):
 
 
 @pytest.mark.parametrize(("high", "verdict"), [("1.01", "holds"), ("1.2", "undecided")])
-def test_equality_with_a_fact_is_judged_by_its_margin_from_the_numbers_that_the_run_wrote(high, verdict):
-    claim = {"id": "c", "says": "C.", "contains": [{}, {"fact": "f"}], "within": {"margin": 1.05, "why": "ours"}}
-    numbers = {"difference": "1.0", "low": "0.99", "high": high, "scale": "ratio", "verdict": "holds", "why": ""}
+def test_equality_with_a_fact_is_judged_by_its_margin_from_the_numbers_that_the_run_wrote(
+    high, verdict
+):
+    claim = {
+        "id": "c",
+        "says": "C.",
+        "contains": [{}, {"fact": "f"}],
+        "within": {"margin": 1.05, "why": "ours"},
+    }
+    numbers = {
+        "difference": "1.0",
+        "low": "0.99",
+        "high": high,
+        "scale": "ratio",
+        "verdict": "holds",
+        "why": "",
+    }
     lines = [{"row": "", **numbers}, {"row": "wiki", "compared": "a covers f", **numbers}]
     found = with_old_numbers(Judged("p", claim, "difference", []), lines)
     assert (found.verdict, found.scale, found.rows[0].fields) == (verdict, "ratio", "wiki")
 
 
 def test_changes_are_counted_by_field_of_the_same_record():
-    old = [{"critic": "c", "metric": "m", "value": 1.0, "low": 0.5}, {"critic": "d", "metric": "m", "value": 1.0}]
-    new = [{"critic": "d", "metric": "m", "value": 1.0}, {"critic": "c", "metric": "m", "value": 1.0, "low": 0.4}]
+    old = [
+        {"critic": "c", "metric": "m", "value": 1.0, "low": 0.5},
+        {"critic": "d", "metric": "m", "value": 1.0},
+    ]
+    new = [
+        {"critic": "d", "metric": "m", "value": 1.0},
+        {"critic": "c", "metric": "m", "value": 1.0, "low": 0.4},
+    ]
     assert moved(old, new) == Counter(low=1, value=0, high=0, difference=0, p_value=0)
     text = "paper,claim,row,verdict\np,c,,holds\np,c,wiki,undecided\n"
     assert claims_of(text) == {("p", "c"): "holds"}

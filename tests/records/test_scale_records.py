@@ -9,7 +9,12 @@ import pytest
 
 from experiments import restore
 from longform_lab.scale import keep_exhibits, keep_measured
-from longform_lab.scale_records import COLUMNS, raw_scale_records, scale_results, write_scale_records
+from longform_lab.scale_records import (
+    COLUMNS,
+    raw_scale_records,
+    scale_results,
+    write_scale_records,
+)
 from tests.refusals import refuses
 
 SCORE = {"critic": "c", "metric": "latent_ppl", "titles": True, "seed": 0, "value": 0.1, "reference": 0.25,
@@ -19,7 +24,10 @@ FLAT = {"critic": "d", "metric": "distance", "value": float("inf")}
 
 
 def scores(folder):
-    files = {"articles/one": [{**SCORE, "details": DETAILS}], "suites/two": [{**FLAT, "value": "inf"}]}
+    files = {
+        "articles/one": [{**SCORE, "details": DETAILS}],
+        "suites/two": [{**FLAT, "value": "inf"}],
+    }
     for name, records in files.items():
         path = folder / f"{name}.json"
         path.parent.mkdir(parents=True)
@@ -31,9 +39,14 @@ def test_packed_records_are_those_of_the_score_files_by_file(tmp_path):
     packed = tmp_path / "records.csv.gz"
     write_scale_records(scores(tmp_path / "scores"), packed)
     kept = {"spread": 0.5, "transitions": [["a", "b", 2, 0.123]]}
-    assert raw_scale_records(packed) == {"articles/one": [{**SCORE, "details": kept}], "suites/two": [FLAT]}
+    assert raw_scale_records(packed) == {
+        "articles/one": [{**SCORE, "details": kept}],
+        "suites/two": [FLAT],
+    }
     results = scale_results(packed)
-    assert results.one(titles=True).task == SCORE["task"] and results.one(critic="d").value == float("inf")
+    assert results.one(titles=True).task == SCORE["task"] and results.one(
+        critic="d"
+    ).value == float("inf")
     assert [record.critic for record in scale_results(packed, "suites/two")] == ["d"]
 
 
@@ -79,7 +92,11 @@ def commit(root):
     for words in (("init", "-q"), ("add", "--all"), (*config, "commit", "-qm", "m", "--no-verify")):
         subprocess.run(["git", *words], cwd=root, check=True)
     said = subprocess.run(
-        ["git", "rev-parse", "--short=8", "HEAD"], cwd=root, check=True, capture_output=True, text=True
+        ["git", "rev-parse", "--short=8", "HEAD"],
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return said.stdout.strip()
 
@@ -88,14 +105,18 @@ def test_a_scale_keeps_what_pages_show_and_no_second_copy(repository):
     run, home = repository / "run", repository / "experiments" / "scales" / "s" / "paper_figures"
     exhibit(repository / "paper_figures", "same", same__md="**T**\n", same__png="p", same__csv="1")
     exhibit(run, "same", same__md="**T**\n", same__png="p", same__csv="2")
-    exhibit(run, "new", new__md="**N**\n", new__pdf="x", new__csv="1", new__png="q", sheet__jsonl="{}")
+    exhibit(
+        run, "new", new__md="**N**\n", new__pdf="x", new__csv="1", new__png="q", sheet__jsonl="{}"
+    )
     exhibit(run, "files", one__jsonl="{}")
     keep_exhibits(repository, run, home)
     assert names(home) == {"paper/same/same.md", "paper/new/new.md", "paper/new/new.png"}
     text = (home / "paper" / "same" / "same.md").read_text()
     link = "../../../../../../paper_figures/paper/same/same.md"
     assert text.startswith(f"The same files as [same of the default run]({link}) at commit ")
-    assert (home / "paper" / "same" / link).resolve() == repository / "paper_figures" / "paper" / "same" / "same.md"
+    assert (
+        home / "paper" / "same" / link
+    ).resolve() == repository / "paper_figures" / "paper" / "same" / "same.md"
 
 
 def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):

@@ -25,15 +25,25 @@ def test_curves_of_trainings_are_read_with_a_byte_order_mark(tmp_path, monkeypat
     script = importlib.import_module("experiments.deng2022.convergence")
     curve = tmp_path / "data" / "models" / "articles" / "wiki" / "gpt2" / "seed_1" / "training.csv"
     curve.parent.mkdir(parents=True)
-    curve.write_text(f"{MARK}update,loss,validation_loss\r\n5,2,1.5\r\n9,2,1.25\r\n", encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["convergence", str(tmp_path), "--out", str(tmp_path / "out.json")])
+    curve.write_text(
+        f"{MARK}update,loss,validation_loss\r\n5,2,1.5\r\n9,2,1.25\r\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(
+        sys, "argv", ["convergence", str(tmp_path), "--out", str(tmp_path / "out.json")]
+    )
     script.main()
     (found,) = json.loads((tmp_path / "out.json").read_text()).values()
-    assert found["updates"] == [5, 9] and found["validation_loss"] == [1.5, 1.25] and found["last_gain"] == 0.25
+    assert (
+        found["updates"] == [5, 9]
+        and found["validation_loss"] == [1.5, 1.25]
+        and found["last_gain"] == 0.25
+    )
 
 
 def test_a_claim_may_hold_a_line_end_of_another_kind(tmp_path):
     columns = "paper,claim,row,verdict,says,source,why,scale,compared,difference,low,high"
-    (tmp_path / "claims.csv").write_text(f'{columns}\np,c,,holds,"a\x85b",s,w\u2028x,,,,,\n', encoding="utf-8")
+    (tmp_path / "claims.csv").write_text(
+        f'{columns}\np,c,,holds,"a\x85b",s,w\u2028x,,,,,\n', encoding="utf-8"
+    )
     (claim,) = _claims(tmp_path / "claims.csv").values()
     assert claim.says == "a\x85b" and claim.verdict == "holds"

@@ -17,9 +17,22 @@ from tests.reporting.papers.exhibits import state
 Z = 1.959963984540054
 
 
-def ppl(system, value, titles=None, corpus="wiki", metric="latent_ppl", spread=0.02, units=100, **more):
+def ppl(
+    system, value, titles=None, corpus="wiki", metric="latent_ppl", spread=0.02, units=100, **more
+):
     low, high = value * (1 - spread), value * (1 + spread)
-    return Record("section_order", metric, corpus, system, titles, value=value, low=low, high=high, units=units, **more)
+    return Record(
+        "section_order",
+        metric,
+        corpus,
+        system,
+        titles,
+        value=value,
+        low=low,
+        high=high,
+        units=units,
+        **more,
+    )
 
 
 RESULTS = Results([ppl("data", 2.0), ppl("gpt2", 2.5, True), ppl("gpt2", 3.0, False), ppl("gpt_neo", 3.0, True),
@@ -76,10 +89,27 @@ def sized(**values):
 
 
 def compared(reference):
-    return Results([Record("c", "accuracy", "wiki", value=0.55, low=0.5, high=0.6, units=100, reference=reference)])
+    return Results(
+        [
+            Record(
+                "c",
+                "accuracy",
+                "wiki",
+                value=0.55,
+                low=0.5,
+                high=0.6,
+                units=100,
+                reference=reference,
+            )
+        ]
+    )
 
 
-NEAR, FAR, FALLING = sized(small=2.0, large=1.97), sized(small=2.0, large=1.5), sized(s=3.0, m=2.8, l=2.9, xl=2.2)
+NEAR, FAR, FALLING = (
+    sized(small=2.0, large=1.97),
+    sized(small=2.0, large=1.5),
+    sized(s=3.0, m=2.8, l=2.9, xl=2.2),
+)
 WHOLE = Results([r for r in RESULTS if r.system in ("data", "gpt2") and r.corpus == "wiki"])
 SHORT = Results([r for r in WHOLE if r.titles is not False])
 TWO_OF_THREE = Results([ppl("gpt2", v, True, corpus=c) for c, v in (("x", 3), ("y", 3), ("z", 1))]
@@ -98,7 +128,11 @@ REFERENCE = ALONE | {"where": {"metric": "accuracy"}, "order": [{"reference": {}
         (NEAR, PAIR | {"margin": 0.9}, "holds"),  # it does not get worse by as much
         (FAR, PAIR | {"margin": 0.9}, "contradicted"),
         (WHOLE, ALONE, "holds"),
-        (WHOLE, {"for_each": {"corpus": ["wiki", "pubmed"]}}, "holds"),  # a corpus without any link says nothing
+        (
+            WHOLE,
+            {"for_each": {"corpus": ["wiki", "pubmed"]}},
+            "holds",
+        ),  # a corpus without any link says nothing
         (SHORT, ALONE, "not measured here"),  # one link short, the chain is not shown
         (SHORT, ALONE | {"needs": "any"}, "holds"),
         (FALLING, RISING, "holds"),
@@ -115,13 +149,17 @@ REFERENCE = ALONE | {"where": {"metric": "accuracy"}, "order": [{"reference": {}
         (Results([]), {}, "not measured here"),
     ],
 )
-def test_margins_chains_slopes_needs_references_and_scales_decide_the_verdict(tmp_path, results, changes, verdict):
+def test_margins_chains_slopes_needs_references_and_scales_decide_the_verdict(
+    tmp_path, results, changes, verdict
+):
     assert judged(tmp_path, results, **changes).verdict == verdict
 
 
 def test_a_ratio_of_ratios_needs_both_to_be_known(tmp_path):
     named = ("word_ppl", "latent_ppl")
-    word, latent = ({"called": m, "ratio": [{"metric": m, "titles": t} for t in (False, True)]} for m in named)
+    word, latent = (
+        {"called": m, "ratio": [{"metric": m, "titles": t} for t in (False, True)]} for m in named
+    )
     found = judged(tmp_path, where={"critic": "section_order"},
                    for_each={"corpus": ["wiki"], "system": ["gpt2", "gpt_neo"]}, order=[word, latent])  # fmt: skip
     assert rows(found) == {
@@ -137,21 +175,41 @@ def test_a_claim_about_what_was_not_run_or_cannot_be_tested_says_what_it_takes_o
     both = [{"system": "gpt2"}, {"system": "gpt_neo"}]
     lacking = judged(tmp_path, first, order=both, **takes)
     assert rows(lacking) == {("", ""): "not measured here"}
-    assert lacking.sentence().endswith("**not measured here**; it takes a second family: the scale large")
+    assert lacking.sentence().endswith(
+        "**not measured here**; it takes a second family: the scale large"
+    )
     assert not [row.why for row in judged(tmp_path, order=both, **takes).rows if "takes" in row.why]
     everywhere = judged(tmp_path, order=None, not_testable="raters are simulated")
-    assert everywhere.verdict == "not testable here" and "raters are simulated" in everywhere.sentence()
+    assert (
+        everywhere.verdict == "not testable here"
+        and "raters are simulated" in everywhere.sentence()
+    )
     order = [{"system": "data", "titles": None}, {"system": ["gpt2", "gpt_neo"], "titles": True}]
     needed = {"for_each": ["corpus"], "order": order, "with": {"system": ["gpt_neo"]}}
-    assert judged(tmp_path, **needed).verdict != "not measured here" == judged(tmp_path, first, **needed).verdict
+    assert (
+        judged(tmp_path, **needed).verdict
+        != "not measured here"
+        == judged(tmp_path, first, **needed).verdict
+    )
 
 
-def test_a_number_is_equivalent_to_another_where_its_whole_interval_lies_within_the_margin(tmp_path):
+def test_a_number_is_equivalent_to_another_where_its_whole_interval_lies_within_the_margin(
+    tmp_path,
+):
     within = {"margin": 1.05, "why": "ours"}
-    form = {"order": None, "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}], "within": within}
+    form = {
+        "order": None,
+        "contains": [{"system": "data"}, {"fact": "truth.latent_ppl"}],
+        "within": within,
+    }
     for value, verdict in ((2.03, "holds"), (2.1, "undecided"), (2.3, "contradicted")):
         state(tmp_path, "wiki", truth={"latent_ppl": value})
-        found = judged(tmp_path, Results([r for r in RESULTS if r.corpus == "wiki"]), for_each=["corpus"], **form)
+        found = judged(
+            tmp_path,
+            Results([r for r in RESULTS if r.corpus == "wiki"]),
+            for_each=["corpus"],
+            **form,
+        )
         assert rows(found) == {("wiki", "data covers truth.latent_ppl"): verdict}
     assert "equivalent within 1.05: ours" in found.sentence()
 
@@ -161,7 +219,10 @@ def test_ignorance_is_no_equivalence(tmp_path):
     form = {"order": None, "contains": [{}, {"value": 0}], "within": {"margin": 0.1, "why": "ours"}}
     claim = {"where": {"metric": "share"}, "for_each": [], **form}
     assert judged(tmp_path, Results(wide), **claim).verdict == "undecided"
-    assert judged(tmp_path, Results([replace(wide[0], low=-0.09, high=0.09)]), **claim).verdict == "holds"
+    assert (
+        judged(tmp_path, Results([replace(wide[0], low=-0.09, high=0.09)]), **claim).verdict
+        == "holds"
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,7 +240,11 @@ def test_a_verdict_that_another_level_changes_is_borderline(tmp_path, low, verdi
         record = replace(record, value=0.428, high=0.936)
     claim = {"where": {"metric": "share"}, "for_each": [], "order": [{"value": 0}, {"critic": "c"}]}
     found = judged(tmp_path, Results([record]), **claim)
-    assert (found.verdict, found.borderline, found.rows[0].borderline) == (verdict, borderline, borderline)
+    assert (found.verdict, found.borderline, found.rows[0].borderline) == (
+        verdict,
+        borderline,
+        borderline,
+    )
     assert ("borderline" in found.sentence()) == bool(borderline)
     assert ("Borderline" in claims_markdown([found])) == bool(borderline)
 
@@ -188,13 +253,19 @@ def test_a_claim_is_judged_by_the_instruments_and_systems_that_it_names(tmp_path
     stand_in = [{"where": {"critic": "section_order"}, "claims": False, "why": "another reader"}]
     orderings = [{**stand_in[0], "claims": True}]
     claim = {**TITLES, "for_each": ["corpus"]}
-    for instruments, verdict in ((stand_in, "not testable here"), (orderings, "holds"), ([], "holds")):
+    for instruments, verdict in (
+        (stand_in, "not testable here"),
+        (orderings, "holds"),
+        ([], "holds"),
+    ):
         found = judge("paper", [claim], WHOLE, tmp_path, "", instruments)[0]
         assert found.verdict == verdict
     assert judge("paper", [claim], WHOLE, tmp_path, "", stand_in)[0].rows[0].why == "another reader"
     both = {**ALONE, "order": [{"system": "data"}, {"system": ["gpt2", "gpt2_xl"], "titles": True}]}
     both["with"] = [{"system": "gpt2"}, {"system": ["gpt2_large", "gpt2_xl"]}]
-    assert judged(tmp_path, WHOLE, **both).verdict == "not measured here"  # one size is not every size
+    assert (
+        judged(tmp_path, WHOLE, **both).verdict == "not measured here"
+    )  # one size is not every size
     two = Results([*WHOLE, ppl("gpt2_xl", 2.6, True)])
     assert judged(tmp_path, two, **both).verdict == "holds"
 
@@ -203,13 +274,18 @@ def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_pa
     values = {"a": 0.7, "b": 0.4, "c": 0.9}
     shares = Results(Record("s", "accuracy", system=n, value=v, low=v - 0.05, high=v + 0.05, units=90)
                      for n, v in values.items())  # fmt: skip
-    where, order = {"critic": "s", "metric": "accuracy"}, [{"value": 0.5}, {"system": ["a", "b"]}, {"system": "c"}]
+    where, order = (
+        {"critic": "s", "metric": "accuracy"},
+        [{"value": 0.5}, {"system": ["a", "b"]}, {"system": "c"}],
+    )
     found = judged(tmp_path, shares, where=where, for_each=[], order=order)
     assert [(row.compared, row.verdict) for row in found.rows] == [
         ("0.5 < a", "holds"), ("0.5 < b", "contradicted"), ("a < c", "holds"), ("b < c", "holds"),
     ]  # fmt: skip
     assert found.scale == "difference"
-    signed = judged(tmp_path, shares, where=where, for_each=["system"], order=None, differ=[{}, {"value": 0.5}])
+    signed = judged(
+        tmp_path, shares, where=where, for_each=["system"], order=None, differ=[{}, {"value": 0.5}]
+    )
     assert {row.verdict for row in signed.rows} == {"holds"}
 
 
@@ -218,22 +294,34 @@ def test_a_group_stands_for_each_of_its_records_and_a_constant_for_chance(tmp_pa
     [
         ("order", 1.93, "contradicted", "undecided"),
         ("order", 1.88, "contradicted", "contradicted"),
-        ("contains", 1.84, "contradicted", "undecided"),  # within 1.05: log(1.84 / 2) + 0.0283 < -log(1.05)
+        (
+            "contains",
+            1.84,
+            "contradicted",
+            "undecided",
+        ),  # within 1.05: log(1.84 / 2) + 0.0283 < -log(1.05)
         ("contains", 1.80, "contradicted", "contradicted"),
     ],
 )
 def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alone, among, form):
     corpora = "abcdefghij"
-    claimed = {"order": None, form: [{"system": "data"}, {"titles": True}][:: 1 if form == "order" else -1]}
+    claimed = {
+        "order": None,
+        form: [{"system": "data"}, {"titles": True}][:: 1 if form == "order" else -1],
+    }
     claimed |= {"within": {"margin": 1.05, "why": "ours"}} if form == "contains" else {}
     for many, verdict in ((corpora[:1], alone), (corpora, among)):
         values = [value, *[3.0 if form == "order" else 2.0] * (len(many) - 1)]
-        results = [ppl("gpt2", v, True, corpus=c, seed=1) for c, v in zip(many, values, strict=True)]
+        results = [
+            ppl("gpt2", v, True, corpus=c, seed=1) for c, v in zip(many, values, strict=True)
+        ]
         results += [ppl("data", 2.0, corpus=c) for c in many]
         found = judged(tmp_path, Results(results), for_each=["corpus"], **claimed)
         assert found.rows[0].verdict == found.verdict == verdict
         assert {row.verdict for row in found.rows[1:]} <= {"holds"}
-        assert found.rows[0].why == ("contradicted alone, not among 10 comparisons" if verdict == "undecided" else "")
+        assert found.rows[0].why == (
+            "contradicted alone, not among 10 comparisons" if verdict == "undecided" else ""
+        )
         assert all(row.once for row in found.rows)
 
 
@@ -266,14 +354,19 @@ def test_the_file_has_a_line_for_a_claim_and_its_rows_beneath(tmp_path):
 def normal(values):
     """Mean with its normal interval."""
     half = Z * values.std(ddof=1) / math.sqrt(len(values))
-    return Estimate(float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values))
+    return Estimate(
+        float(values.mean()), float(values.mean() - half), float(values.mean() + half), len(values)
+    )
 
 
 def test_a_difference_of_two_shares_is_newcombes():
     """Newcombe (1998), Table II, case (a), method 10."""
     a, b = (Estimate(k / n, *wilson(k, n), units=n) for k, n in ((56, 70), (48, 80)))
     found = contrast((1, -1), (a, b))
-    assert (found.low, found.high) == (pytest.approx(0.0524, abs=5e-5), pytest.approx(0.3339, abs=5e-5))
+    assert (found.low, found.high) == (
+        pytest.approx(0.0524, abs=5e-5),
+        pytest.approx(0.3339, abs=5e-5),
+    )
     assert found.units == 70
 
 
@@ -297,7 +390,9 @@ def test_intervals_of_a_log_ratio_and_of_a_slope_cover_the_truth_in_95_of_100_ca
 
 
 @pytest.mark.parametrize(("between", "seeds"), [(0.0, 3), (0.1, 3), (0.5, 2), (0.5, 3), (0.1, 8)])
-def test_the_mean_over_seeds_covers_the_truth_where_the_documents_are_the_same_for_every_seed(between, seeds):
+def test_the_mean_over_seeds_covers_the_truth_where_the_documents_are_the_same_for_every_seed(
+    between, seeds
+):
     def draw(rng):
         documents = rng.normal(0, 1, 100)
         return over_seeds([normal(2 + rng.normal(0, between) + documents) for _ in range(seeds)])
@@ -310,7 +405,9 @@ def test_records_of_seeds_are_one_number_and_fewer_than_twenty_units_give_no_int
     assert few.low is None and not few.known
     assert contrast((1, -1), (few, Estimate(0.5, 0.5, 0.5))) == Estimate(0.5, units=19)
     assert over_seeds([few, Estimate(2.0, 1.9, 2.1, 50)]).high is None
-    records = [Record("c", "m", seed=v, value=v, low=v - 0.1, high=v + 0.1, units=30) for v in (1, 3)]
+    records = [
+        Record("c", "m", seed=v, value=v, low=v - 0.1, high=v + 0.1, units=30) for v in (1, 3)
+    ]
     found = of_records(records)
     assert found.value == 2.0 and found.low < 1.0
     assert of_records(records, log=True).value == pytest.approx(math.log(3) / 2)
@@ -318,7 +415,10 @@ def test_records_of_seeds_are_one_number_and_fewer_than_twenty_units_give_no_int
     assert of_records([]) is None and of_records([Record("c", "m", value=math.nan)]) is None
     assert Estimate(-2.0, -3.0, -1.0).absolute() == Estimate(2.0, 1.0, 3.0)
     assert Estimate(-1.0, -3.0, 1.0).absolute() == Estimate(1.0, 0.0, 3.0)
-    seeds = [Record("c", "m", seed=k, value=float(k), low=k - 1.0, high=k + 1.0, units=50) for k in (1, 2)]
+    seeds = [
+        Record("c", "m", seed=k, value=float(k), low=k - 1.0, high=k + 1.0, units=50)
+        for k in (1, 2)
+    ]
     mean = Record("c", "m", value=1.4, low=1.2, high=1.6, units=50)
     assert of_records([mean, *seeds]) == Estimate(1.4, 1.2, 1.6, 50)
     assert of_records(seeds).value == 1.5

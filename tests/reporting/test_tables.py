@@ -31,7 +31,9 @@ CONTENT = {"kinds": {"table_1": "trained", "sizes": "setting", "table_2": "lost"
                        "words": [{"printed": "pages", "cause": "pages of a book that nobody has"}]}}  # fmt: skip
 DATA = Record("c", "latent_ppl", "wiki", "data", value=2.1, low=1.9, high=2.3, units=50)
 MODEL = Record("c", "latent_ppl", "wiki", "gpt2", True, value=3.0, low=2.8, high=3.2, units=50)
-RECORD = Record("c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s")
+RECORD = Record(
+    "c", "m", value=2.345, low=2.1, high=2.6, units=40, excluded=2, p_value=0.01, signature="s"
+)
 
 
 @pytest.fixture
@@ -62,7 +64,9 @@ def test_every_printed_number_has_a_line_and_equal_numbers_are_told_apart_by_pla
 def test_what_is_comparable_is_decided_by_data(folder, rule, scale, why):
     expected = Expected("paper", {**CONTENT, "comparable": rule}, scale)
     line = expected.ledger(Results([MODEL, DATA]), folder)[0]
-    assert (line.verdict, line.cause) == (("not comparable at this size", why) if why else ("within interval", ""))
+    assert (line.verdict, line.cause) == (
+        ("not comparable at this size", why) if why else ("within interval", "")
+    )
 
 
 def test_cells_have_the_printed_number_by_labels_or_columns_and_their_verdict(folder):
@@ -75,7 +79,11 @@ def test_cells_have_the_printed_number_by_labels_or_columns_and_their_verdict(fo
         "records": {"table": [{"printed": "rows.grid.{task}", "where": {"metric": "accuracy"}}]},
     }
     expected = Expected("paper", content)
-    assert [".".join(n.path) for n in expected.numbers] == ["rows.grid.b1", "rows.grid.b2", "spare.0"]
+    assert [".".join(n.path) for n in expected.numbers] == [
+        "rows.grid.b1",
+        "rows.grid.b2",
+        "spare.0",
+    ]
     record = Record("c", "accuracy", task="b2", value=0.61, low=0.58, high=0.63, units=50)
     cell = Given(Results([]), expected, folder).cell("grid", "b2", record, "table", factor=100)
     assert (cell.value, cell.printed, cell.verdict) == (61, 60.0, "within interval")
@@ -85,7 +93,9 @@ def test_bad_input_is_named(folder):
     other = Record("another critic", "latent_ppl", "wiki", "data", value=1.0)
     refuses("name more fields", Expected("paper", CONTENT).ledger, Results([DATA, other]), folder)
     with pytest.raises(BadInput, match="keys are"):
-        _ = Expected("paper", {**CONTENT, "records": {"table_1": [{"printed": "**", "row": "x"}]}}).numbers
+        _ = Expected(
+            "paper", {**CONTENT, "records": {"table_1": [{"printed": "**", "row": "x"}]}}
+        ).numbers
 
 
 def test_patterns_take_one_step_any_step_or_the_rest():
@@ -99,7 +109,10 @@ def test_files_are_read_and_written(folder):
     (folder / "paper" / "expected.yaml").write_text("table_1: {x: 1.5}\n")
     lines = read_expected(folder / "paper", "smoke").ledger(Results([]), folder)
     write_rows(folder / "ledger.csv", Line._fields, lines)
-    assert "\npaper,table_1,x,1.5,,,,,,not measured here,no rule" in (folder / "ledger.csv").read_text()
+    assert (
+        "\npaper,table_1,x,1.5,,,,,,not measured here,no rule"
+        in (folder / "ledger.csv").read_text()
+    )
     assert "| paper | 1 |  |  |  | 1 |  |" in ledger_markdown(lines)
 
 
@@ -116,7 +129,8 @@ def as_printed(expected):
 
 
 @pytest.mark.parametrize(
-    ("paper", "measured"), [("sheng2024", 9), ("beyer2021", 5), ("massarelli2020", 12), ("lapata2005", 0)]
+    ("paper", "measured"),
+    [("sheng2024", 9), ("beyer2021", 5), ("massarelli2020", 12), ("lapata2005", 0)],
 )
 def test_the_printed_numbers_bear_the_claims_out(paper, measured, tmp_path):
     expected = printed(paper, "paper")
@@ -148,9 +162,13 @@ def scored(critic, value=0.8, **more):
 
 
 def test_rows_stand_in_the_order_of_the_labels_and_others_after_them(tmp_path):
-    results = Results([record("other", 0.3), record("big", 0.02), record("big", 0.5, "ppl"), record("small", 0.4)])
+    results = Results(
+        [record("other", 0.3), record("big", 0.02), record("big", 0.5, "ppl"), record("small", 0.4)]
+    )
     columns = {"PPL": {"metric": "ppl"}, "share, %": {"metric": "share"}}
-    cells = Given(results, LABELLED, tmp_path).pivot(columns, printed="table_1", rows=("system",), factor=100)
+    cells = Given(results, LABELLED, tmp_path).pivot(
+        columns, printed="table_1", rows=("system",), factor=100
+    )
     assert [(c.row, c.column) for c in cells] == [
         ("Small", "share, %"), ("Big", "PPL"), ("Big", "share, %"), ("other", "share, %"),
     ]  # fmt: skip
@@ -163,11 +181,17 @@ def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_p
     results = Results([record("big", value, seed=seed) for seed, value in enumerate((0.01, 0.05))])
     asked = {"printed": "table_1", "rows": ("system",), "factor": 100}
     whole, *seeds = Given(results, LABELLED, tmp_path).pivot({"share": {}}, **asked)
-    assert whole.value == pytest.approx(3.0) and whole.low < 0 and whole.verdict == "within interval"
+    assert (
+        whole.value == pytest.approx(3.0) and whole.low < 0 and whole.verdict == "within interval"
+    )
     assert [c.row for c in seeds] == ["Big, seed 0", "Big, seed 1"] and all(c.detail for c in seeds)
     with pytest.raises(BadInput, match="name more fields"):
-        Given(Results([*results, results[0]]), LABELLED, tmp_path).pivot({"share": {}}, rows=("system",))
-    results = Results([record("big", value, "latent_ppl", seed=seed) for seed, value in enumerate((2.0, 8.0))])
+        Given(Results([*results, results[0]]), LABELLED, tmp_path).pivot(
+            {"share": {}}, rows=("system",)
+        )
+    results = Results(
+        [record("big", value, "latent_ppl", seed=seed) for seed, value in enumerate((2.0, 8.0))]
+    )
     whole = Given(results, LABELLED, tmp_path).pivot({"PPL": {}}, rows=("system",))[0]
     assert whole.value == pytest.approx(4.0) and 0 < whole.low < 2
     assert whole.high * whole.low == pytest.approx(16, rel=1e-2)
@@ -175,7 +199,9 @@ def test_seeds_make_one_cell_and_details_on_the_log_scale_for_perplexities(tmp_p
 
 def test_exact_values_come_from_corpora_and_comparisons_of_too_few_units_are_not_told(tmp_path):
     state(tmp_path, "wiki", truth=2.5)
-    cells = Given(Results([]), LABELLED, tmp_path).exact_rows(["wiki", "wiki", "real"], "truth", "PPL")
+    cells = Given(Results([]), LABELLED, tmp_path).exact_rows(
+        ["wiki", "wiki", "real"], "truth", "PPL"
+    )
     assert [(c.row, c.value) for c in cells] == [("wiki, exact", 2.5)]
     tested = record("big", 0.5, difference=0.1, p_value=0.01, titles=True)
     few = Record("c", "share", "wiki", "small", difference=0.1, p_value=0.01, units=3)
@@ -202,23 +228,42 @@ def test_rows_follow_the_labels_and_single_heads_and_seeds_are_left_to_the_csv(t
     assert [c.row for c in cells] == ["BBScore", "BBScore, seed 1", "BBScore, seed 2"]
     assert [c.detail for c in cells] == [False, True, True] and cells[0].value == pytest.approx(15)
     cells = GIVEN.crossed([scored("bb", value=0.2), *seeds], "table", ("critic",), "task", 100)
-    assert (cells[0].row, cells[0].value) == ("BBScore", 20) and [c.detail for c in cells] == [False, True, True]
-    alone = GIVEN.printed_alone("table", lambda n: (n.path[0], n.path[1]) if n.path[1] == "block_2" else None)
+    assert (cells[0].row, cells[0].value) == ("BBScore", 20) and [c.detail for c in cells] == [
+        False,
+        True,
+        True,
+    ]
+    alone = GIVEN.printed_alone(
+        "table", lambda n: (n.path[0], n.path[1]) if n.path[1] == "block_2" else None
+    )
     assert [(c.row, c.printed) for c in alone] == [("bb", 70.0), ("ranker", 98.0)]
 
 
 def test_cells_and_arms_without_enough_units_or_reaching_inside():
-    assert errors([Cell("r", "c", 0.5, 0.6, 0.7), Cell("r", "c", 0.5)]) == [[0.0, 0.0], [0.7 - 0.5, 0.0]]
+    assert errors([Cell("r", "c", 0.5, 0.6, 0.7), Cell("r", "c", 0.5)]) == [
+        [0.0, 0.0],
+        [0.7 - 0.5, 0.0],
+    ]
     few = Cell("r", "c", 1.0, 0.9, 1.1, units=19, p_value=0.001)
     assert (few.low, few.high, few.p_value) == (None, None, None)
     assert Cell("r", "c", 1.0, 0.9, 1.1, units=20, p_value=0.001).p_value == 0.001
 
 
-def test_the_wide_table_leaves_details_out_the_csv_keeps_them_and_a_listing_has_no_bar_in_a_cell(tmp_path):
-    cells = [cell("a", "x", RECORD, printed=2.5).times(100), exact("b", "x", 3), Cell("c", "x", None, detail=True)]
+def test_the_wide_table_leaves_details_out_the_csv_keeps_them_and_a_listing_has_no_bar_in_a_cell(
+    tmp_path,
+):
+    cells = [
+        cell("a", "x", RECORD, printed=2.5).times(100),
+        exact("b", "x", 3),
+        Cell("c", "x", None, detail=True),
+    ]
     Table("Caption", cells, ["a note"]).save(tmp_path, "t")
     text = (tmp_path / "t.md").read_text()
-    assert "| a | 234.50 [210.00, 260.00] (paper 2.50) |" in text and "| b | 3 |" in text and "- a note" in text
+    assert (
+        "| a | 234.50 [210.00, 260.00] (paper 2.50) |" in text
+        and "| b | 3 |" in text
+        and "- a note" in text
+    )
     assert "| c |" not in text
     with (tmp_path / "t.csv").open() as file:
         assert [row["value"] for row in csv.DictReader(file)] == ["234.5", "3", ""]
@@ -253,7 +298,11 @@ def test_looking_up_a_few_of_many_records_looks_at_few(monkeypatch):
     wanted = [{"metric": "m3"}, {"metric": "m3", "system": ["s1", "s2"]}, {"system": "s4", "metric": "m*"},
               {"metric": "none"}, {"critic": "c", "metric": "m5", "seed": [5, 105]}]  # fmt: skip
     for filters in wanted:
-        plain = [r for r in records if all(_agrees(getattr(r, name), value) for name, value in filters.items())]
+        plain = [
+            r
+            for r in records
+            if all(_agrees(getattr(r, name), value) for name, value in filters.items())
+        ]
         assert list(records.where(**filters)) == plain
     asked = []
     monkeypatch.setattr("longform.results._test", lambda value: lambda held: not asked.append(held))
@@ -280,15 +329,24 @@ def test_a_mean_over_seeds_carries_no_test_or_details_of_one_seed():
 def test_a_number_of_another_instrument_is_compared_at_no_scale(folder):
     instruments = [{"where": {"metric": "latent_ppl", "system": "gpt2"}, "why": "another reader"}]
     for scale in ("default", "paper"):
-        lines = Expected("paper", {**CONTENT, "instruments": instruments}, scale).ledger(Results([DATA, MODEL]), folder)
+        lines = Expected("paper", {**CONTENT, "instruments": instruments}, scale).ledger(
+            Results([DATA, MODEL]), folder
+        )
         verdicts = {line.number: (line.verdict, line.cause) for line in lines}
         assert verdicts["latent_ppl.wiki.data"] == ("within interval", "")
-        assert verdicts["latent_ppl.wiki.lm1.w_title"] == ("not comparable at this size", "another reader")
+        assert verdicts["latent_ppl.wiki.lm1.w_title"] == (
+            "not comparable at this size",
+            "another reader",
+        )
 
 
 def test_printed_numbers_that_rules_and_judged_networks_read_are_held_to_none_of_ours():
     expected = printed("deng2022", "paper")
-    tables = {n.table for n in expected.numbers if n.where and expected.incomparable(n, Facts(Path("none")))}
+    tables = {
+        n.table
+        for n in expected.numbers
+        if n.where and expected.incomparable(n, Facts(Path("none")))
+    }
     assert {"table_06", "table_07", "table_08", "table_15", "table_16", "table_17"} <= tables
     mauve = [n for n in expected.numbers if n.where and n.where.get("critic") == "mauve"]
     assert len(mauve) == 5 and all(expected.incomparable(n, Facts(Path("none"))) for n in mauve)

@@ -12,7 +12,15 @@ from tests.robustness.test_fuzzed_readers import READERS, prepared
 ROOT = Path(__file__).parents[2]
 SOURCES = str(ROOT / "src")
 ERRORS = (AttributeError, TypeError, MemoryError)
-OURS = {"AttributeError", "TypeError", "MemoryError", "Exception", "BaseException", "NameError", "AssertionError"}
+OURS = {
+    "AttributeError",
+    "TypeError",
+    "MemoryError",
+    "Exception",
+    "BaseException",
+    "NameError",
+    "AssertionError",
+}
 # what stands between us and other people's code: networks of transformers, processes, W&B, settings of params.yaml;
 # criticize/judging.py shows the traceback whole and lets the other critics finish
 BOUNDARIES = {
@@ -44,7 +52,11 @@ def called(read, path, target=None, error=None):
     seen = []
 
     def trace(frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(SOURCES) and frame.f_code not in seen:
+        if (
+            event == "call"
+            and frame.f_code.co_filename.startswith(SOURCES)
+            and frame.f_code not in seen
+        ):
             seen.append(frame.f_code)
             if frame.f_code is target:
                 raise error
@@ -81,7 +93,11 @@ def test_an_error_of_ours_in_any_function_of_a_reader_comes_out_unchanged(what, 
 
 def named(node):
     """Names in an except clause."""
-    return {part.id for part in ast.walk(node.type) if isinstance(part, ast.Name)} if node.type else {"BaseException"}
+    return (
+        {part.id for part in ast.walk(node.type) if isinstance(part, ast.Name)}
+        if node.type
+        else {"BaseException"}
+    )
 
 
 def places(root, below=("",), words=("",)):
@@ -103,14 +119,24 @@ def opens(tree):
         if isinstance(node, ast.Call):
             spelt = ast.unparse(node.func)
             by_method = "." in spelt and spelt.rpartition(".")[2] in OPENS
-            if by_method or spelt == "open" or any(spelt == part or spelt.startswith(f"{part}.") for part in PARSES):
+            if (
+                by_method
+                or spelt == "open"
+                or any(spelt == part or spelt.startswith(f"{part}.") for part in PARSES)
+            ):
                 yield spelt
 
 
 def test_readers_open_files_by_the_one_way_in_alone():
     found = {short: list(opens(tree)) for short, tree in places(Path(SOURCES), READING)}
-    assert {short.split("/")[0] for short in found} == {"longform", "longform_lab", "synthetic_world"}
-    assert {short for short, calls in found.items() if calls and not short.startswith(tuple(OWN_FILES))} == set()
+    assert {short.split("/")[0] for short in found} == {
+        "longform",
+        "longform_lab",
+        "synthetic_world",
+    }
+    assert {
+        short for short, calls in found.items() if calls and not short.startswith(tuple(OWN_FILES))
+    } == set()
     assert list(opens(ast.parse("a.open()\ncsv.reader(b)\nc.splitlines()\njson.loads(d)"))) == [
         "a.open", "csv.reader", "c.splitlines", "json.loads",
     ]  # fmt: skip

@@ -18,7 +18,7 @@ from longform.criticize.texts import read_texts
 from longform.datasets import coreference, scientific, shuffled_texts, text_files, wikisection
 from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
-from longform.documents import Corpus, Document, Readout, Section
+from longform.documents import Corpus, Document, Predictions, Section
 from longform.errors import BadInput
 from longform.files import artefacts
 from longform.text import lexicon
@@ -27,7 +27,12 @@ from longform_lab.experiment import Experiment
 from longform_lab.study.items import load_study
 from tests.refusals import refuses
 
-DOCUMENT = {"id": "a", "split": "test", "sections": [{"title": None, "text": "One. Two."}], "edits": []}
+DOCUMENT = {
+    "id": "a",
+    "split": "test",
+    "sections": [{"title": None, "text": "One. Two."}],
+    "edits": [],
+}
 
 
 def lines(*records):
@@ -63,16 +68,33 @@ def built(module, **more):
     return read
 
 
-PAGE = (
-    b"<mediawiki><page><title>T</title><ns>0</ns><id>1</id><revision><text>Words.</text></revision></page></mediawiki>"
-)
+PAGE = b"<mediawiki><page><title>T</title><ns>0</ns><id>1</id><revision><text>Words.</text></revision></page></mediawiki>"
 CONLL = b"d\t0\t0\tAnn\t(3)\nd\t0\t1\tran\t_\nd\t0\t2\thome\t_"
-SPANS = ["ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL"]
-GAP = table("\t", SPANS, ["1", "Ann met Bea. She ran.", "She", "13", "Ann", "0", "TRUE", "Bea", "8", "FALSE", "u"])
+SPANS = [
+    "ID",
+    "Text",
+    "Pronoun",
+    "Pronoun-offset",
+    "A",
+    "A-offset",
+    "A-coref",
+    "B",
+    "B-offset",
+    "B-coref",
+    "URL",
+]
+GAP = table(
+    "\t",
+    SPANS,
+    ["1", "Ann met Bea. She ran.", "She", "13", "Ann", "0", "TRUE", "Bea", "8", "FALSE", "u"],
+)
 STORY = table("\t", ["InputStoryid", *sources.CONTEXT, *sources.ENDINGS, "AnswerRightEnding"],
               ["s1", "A.", "B.", "C.", "D.", "E.", "F.", "1"])  # fmt: skip
 REGIONS = [{"region_number": 1, "content": "Words."}]
-ITEM = {"item_number": 1, "conditions": [{"condition_name": name, "regions": REGIONS} for name in "ab"]}
+ITEM = {
+    "item_number": 1,
+    "conditions": [{"condition_name": name, "regions": REGIONS} for name in "ab"],
+}
 SUITE = {"meta": {"name": "s", "metric": "mean"}, "region_meta": {"1": "all"}, "items": [ITEM],
          "predictions": [{"type": "formula", "formula": "(1;%a%) < (1;%b%)"}]}  # fmt: skip
 PAIR = {"id": "1", "en": "Yes.", "de": "Ja."}
@@ -89,7 +111,12 @@ LMF = (
     b'<Count>2</Count></Sense></LexicalEntry><Synset id="y" partOfSpeech="n"><Definition>a cat</Definition></Synset>'
     b"</Lexicon></LexicalResource>"
 )
-COHAN = {"article_id": "1", "abstract_text": ["A."], "section_names": ["intro"], "sections": [["One.", "Two."]]}
+COHAN = {
+    "article_id": "1",
+    "abstract_text": ["A."],
+    "section_names": ["intro"],
+    "sections": [["One.", "Two."]],
+}
 MARKED = b"[ ABSTRACT ] A city. It is old. [ HISTORY ] It was founded. It grew.\n" * 5
 MARKS = [{"begin": 0, "length": 24, "sectionLabel": "h"}]
 WIKISECTION = [{"text": "It was founded. It grew.", "abstract": "A.", "annotations": MARKS}] * 5
@@ -98,7 +125,9 @@ NO_FILTER = {"min_sections": 1, "min_title_count": 1, "min_tokens": 0}
 
 def named(reader, up=0, **more):
     """A reader that takes a corpus's name and seed, and the file or a folder above it."""
-    return lambda path: reader(name="x", seed=1, raw=path if not up else path.parents[up - 1], **more)
+    return lambda path: reader(
+        name="x", seed=1, raw=path if not up else path.parents[up - 1], **more
+    )
 
 
 COHANS = built(scientific, filters=NO_FILTER), lines(COHAN, COHAN, COHAN, COHAN)
@@ -106,7 +135,7 @@ READERS = {
     "artefacts json": ("a.json", artefacts.read_json, json.dumps({"a": [1, "inf"]}).encode()),
     "artefacts documents": ("a.jsonl", artefacts.read_documents, lines(DOCUMENT)),
     "artefacts arrays": ("a.npz", artefacts.read_arrays, arrays(a=np.arange(3))),
-    "artefacts readout": ("a.npz", artefacts.read_readout, arrays(unit_ids=["a"], splits=["test"], x=np.arange(1))),
+    "artefacts predictions": ("a.npz", artefacts.read_predictions, arrays(unit_ids=["a"], splits=["test"], x=np.arange(1))),
     "parameters": ("params.yaml", lambda path: Experiment(path.parent).settings("models", "a"),
                    b"seed: 1\nmodels: {a: {n_layer: 2}}\n"),
     "criticize jsonl": ("a.jsonl", read_texts, lines({"id": "a", "text": "Some words."}, DOCUMENT | {"id": "b"})),
@@ -143,7 +172,9 @@ RECORDS = {"artefacts documents": DOCUMENT, "criticize jsonl": DOCUMENT, "study"
            "wikisection json": WIKISECTION, "parallel json lines": PAIR, "schemas": SCHEMA, "dialogue nli": INFERENCE,
            "connectives": USE}  # fmt: skip
 BUSY = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large)
-QUICK = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=BUSY, database=None)
+QUICK = settings(
+    max_examples=12, deadline=None, derandomize=True, suppress_health_check=BUSY, database=None
+)
 
 
 def prepared(folder, name, content):
@@ -175,9 +206,17 @@ def mutated(content):
     odd = [b"", b"\x00", b"\xff\xfe", b"null", b"[]", b"-1", b"1e999", b'"\\ud800"', b"9" * 5000, b"[" * 3000,
            b"\t\t", b"\n"]  # fmt: skip
     pieces = st.sampled_from(odd)
-    splice = st.builds(lambda a, b, new: content[: min(a, b)] + new + content[max(a, b) :], places, places, pieces)
-    values = [text for text in (b'"a"', b"[", b"{", b":", b"1", b"0", b'"', b"\t", b",", b"<") if text in content]
-    swap = st.builds(lambda old, new: content.replace(old, new, 1), st.sampled_from(values or [b"a"]), pieces)
+    splice = st.builds(
+        lambda a, b, new: content[: min(a, b)] + new + content[max(a, b) :], places, places, pieces
+    )
+    values = [
+        text
+        for text in (b'"a"', b"[", b"{", b":", b"1", b"0", b'"', b"\t", b",", b"<")
+        if text in content
+    ]
+    swap = st.builds(
+        lambda old, new: content.replace(old, new, 1), st.sampled_from(values or [b"a"]), pieces
+    )
     return splice | swap
 
 
@@ -188,7 +227,11 @@ def test_random_bytes_and_a_damaged_file_are_read_or_refused_in_words(what, nois
     name, read, content = READERS[what]
     answers(read, prepared(tmp_path, name, noise))
     if name.endswith((".gz", ".bz2")) and data.draw(st.booleans()):
-        inner, pack = (gzip.decompress, gzip.compress) if name.endswith(".gz") else (bz2.decompress, bz2.compress)
+        inner, pack = (
+            (gzip.decompress, gzip.compress)
+            if name.endswith(".gz")
+            else (bz2.decompress, bz2.compress)
+        )
         answers(read, prepared(tmp_path, name, pack(data.draw(mutated(inner(content))))))
     else:
         answers(read, prepared(tmp_path, name, data.draw(mutated(content))))
@@ -196,7 +239,9 @@ def test_random_bytes_and_a_damaged_file_are_read_or_refused_in_words(what, nois
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
@@ -205,13 +250,22 @@ def exchanged(record):
     """The record with one value, at any depth, exchanged for any JSON value or taken out."""
     places = list(_places(record))
     return st.builds(
-        lambda place, value, out: _with(record, place, value, out), st.sampled_from(places), JSON_VALUES, st.booleans()
+        lambda place, value, out: _with(record, place, value, out),
+        st.sampled_from(places),
+        JSON_VALUES,
+        st.booleans(),
     )
 
 
 def _places(value, path=()):
     yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, held in inner:
         yield from _places(held, (*path, key))
 
@@ -264,13 +318,17 @@ def test_a_document_is_made_or_refused_and_can_be_written_again(record):
 def test_half_a_surrogate_pair_and_ids_that_are_no_list_are_refused(tmp_path):
     document = Document("a", "test", (Section(None, "\ud800"),))
     refuses("surrogate", artefacts.write_corpus, tmp_path / "c", Corpus([document]))
-    artefacts.write_arrays(tmp_path / "r.npz", {"unit_ids": np.array("a"), "splits": np.array("test")})
-    refuses("each a unit", artefacts.read_readout, tmp_path / "r.npz")
-    artefacts.write_readout(tmp_path / "r.npz", Readout(("a",), ("test",), {}))
-    assert artefacts.read_readout(Path(tmp_path / "r.npz")).unit_ids == ("a",)
+    artefacts.write_arrays(
+        tmp_path / "r.npz", {"unit_ids": np.array("a"), "splits": np.array("test")}
+    )
+    refuses("each a unit", artefacts.read_predictions, tmp_path / "r.npz")
+    artefacts.write_predictions(tmp_path / "r.npz", Predictions(("a",), ("test",), {}))
+    assert artefacts.read_predictions(Path(tmp_path / "r.npz")).unit_ids == ("a",)
 
 
 @pytest.mark.parametrize("depth", [101, 200_000])
-def test_deeply_nested_parameters_are_refused_and_do_not_exhaust_the_c_parsers_stack(depth, tmp_path):
+def test_deeply_nested_parameters_are_refused_and_do_not_exhaust_the_c_parsers_stack(
+    depth, tmp_path
+):
     path = prepared(tmp_path, "params.yaml", b"seed: 1\nscore: " + b"[" * depth)
     refuses("nested deeper than 100 levels", Experiment(path.parent).entry, "score", "a")

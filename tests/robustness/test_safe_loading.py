@@ -39,7 +39,10 @@ def dangers(source):
             yield node.lineno, name
         if name == "torch.load" and given.get("weights_only") != "True":
             yield node.lineno, "torch.load without weights_only=True"
-        if given.get("allow_pickle", "False") != "False" or given.get("trust_remote_code", "False") != "False":
+        if (
+            given.get("allow_pickle", "False") != "False"
+            or given.get("trust_remote_code", "False") != "False"
+        ):
             yield node.lineno, "pickle or remote code allowed"
         if name.endswith(".extractall") and "filter" not in given:
             yield node.lineno, "extractall without filter"
@@ -85,24 +88,41 @@ def test_a_pickle_in_place_of_arrays_or_a_checkpoint_is_refused_and_not_run(tmp_
 def listed(heading):
     page = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
     part = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    rows = [[field.strip() for field in line.split("|")[1:-1]] for line in part.splitlines() if line.startswith("|")]
+    rows = [
+        [field.strip() for field in line.split("|")[1:-1]]
+        for line in part.splitlines()
+        if line.startswith("|")
+    ]
     return {row[0]: row[1] for row in rows[2:]}
 
 
 def test_every_requirement_is_pinned_and_listed_with_its_licence():
-    for name, heading in (("requirements.txt", "Runtime"), ("requirements-dev.txt", "Development only")):
+    for name, heading in (
+        ("requirements.txt", "Runtime"),
+        ("requirements-dev.txt", "Development only"),
+    ):
         text = (ROOT / name).read_text(encoding="utf-8")
-        lines = [line.split("#")[0].strip() for line in text.splitlines() if line.split("#")[0].strip()]
+        lines = [
+            line.split("#")[0].strip() for line in text.splitlines() if line.split("#")[0].strip()
+        ]
         assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][\w.]*", line) for line in lines), lines
         assert {line.partition("==")[0] for line in lines} == listed(heading).keys()
         assert all(listed(heading).values())
 
 
 def test_no_copyleft_at_run_time():
-    assert not {package for package, licence in listed("Runtime").items() if re.search(r"GPL|MPL|EUPL", licence)}
-    assert any("GPL" in licence for licence in listed("Development only").values()), "the pattern must match something"
+    assert not {
+        package
+        for package, licence in listed("Runtime").items()
+        if re.search(r"GPL|MPL|EUPL", licence)
+    }
+    assert any("GPL" in licence for licence in listed("Development only").values()), (
+        "the pattern must match something"
+    )
     for path in (ROOT / "src").rglob("*.py"):
-        assert not re.search(r"^\s*(import|from) (mauve|gensim)\b", path.read_text(encoding="utf-8"), re.M), path
+        assert not re.search(
+            r"^\s*(import|from) (mauve|gensim)\b", path.read_text(encoding="utf-8"), re.M
+        ), path
 
 
 def test_the_reader_of_parameters_builds_plain_values_alone():

@@ -22,7 +22,9 @@ def chains(shuffled=False):
 
 
 def markov():
-    forward = np.array([[0.05, 0.85, 0.05, 0.05], [0.05, 0.05, 0.85, 0.05], [0.05, 0.05, 0.05, 0.85], [0.25] * 4])
+    forward = np.array(
+        [[0.05, 0.85, 0.05, 0.05], [0.05, 0.05, 0.85, 0.05], [0.05, 0.05, 0.05, 0.85], [0.25] * 4]
+    )
     return MarkovCritic(TITLES, forward, begin=None), chains(), chains(shuffled=True)
 
 
@@ -37,7 +39,9 @@ def mentions(shuffled=False):
     made = []
     for i in range(12):
         symbols = [symbol for j in range(4) for symbol in sentences[(i + j) % 3]]
-        order = generator("mention", i).permutation(len(symbols)) if shuffled else range(len(symbols))
+        order = (
+            generator("mention", i).permutation(len(symbols)) if shuffled else range(len(symbols))
+        )
         made.append(Chain(f"d{i}", "test", tuple(symbols[j] for j in order), valid=i != 7))
     return made
 
@@ -51,7 +55,11 @@ def pronoun_chains(name, count, wrong=0.0):
         for _ in range(int(rng.integers(3, 9))):
             person = int(rng.integers(0, 2))
             gender = person if rng.random() >= wrong else 1 - person
-            symbols += [".", f"{'MALE' if person else 'FEMALE'}:{person}", f"{('she', 'he')[gender]}:{person}"]
+            symbols += [
+                ".",
+                f"{'MALE' if person else 'FEMALE'}:{person}",
+                f"{('she', 'he')[gender]}:{person}",
+            ]
         found.append(Chain(f"{name}{i}", "test", tuple(symbols)))
     return found
 
@@ -59,15 +67,29 @@ def pronoun_chains(name, count, wrong=0.0):
 def chain_agreement():
     gold = tuple(frozenset(range(5 * j, 5 * j + 3 + j)) for j in range(3))
     split = tuple(frozenset([mention]) for cluster in gold for mention in cluster)
-    real, worse = ([ReadClusters(f"d{i}", "test", read) for i in range(8)] for read in (gold, split))
+    real, worse = (
+        [ReadClusters(f"d{i}", "test", read) for i in range(8)] for read in (gold, split)
+    )
     return ChainAgreement({f"d{i}": gold if i != 4 else () for i in range(8)}), real, worse
 
 
 SAMPLES = {
     "MentionCritic": lambda: (mention_scores.MentionCritic(), mentions(), mentions(shuffled=True)),
-    "KneserNeyCritic": lambda: (mention_scores.KneserNeyCritic(), mentions(), mentions(shuffled=True)),
-    "RandomMentionCritic": lambda: (mention_scores.RandomMentionCritic(), mentions(), pronoun_chains("other", 12)),
-    "RandomKneserNeyCritic": lambda: (mention_scores.RandomKneserNeyCritic(), mentions(), pronoun_chains("other", 12)),
+    "KneserNeyCritic": lambda: (
+        mention_scores.KneserNeyCritic(),
+        mentions(),
+        mentions(shuffled=True),
+    ),
+    "RandomMentionCritic": lambda: (
+        mention_scores.RandomMentionCritic(),
+        mentions(),
+        pronoun_chains("other", 12),
+    ),
+    "RandomKneserNeyCritic": lambda: (
+        mention_scores.RandomKneserNeyCritic(),
+        mentions(),
+        pronoun_chains("other", 12),
+    ),
     "AttributionCritic": lambda: (AttributionCritic(), mentions(), mentions(shuffled=True)),
     "ChainAgreement": chain_agreement,
     "BigramCritic": lambda: (BigramCritic(delta=1), chains(), chains(shuffled=True)),

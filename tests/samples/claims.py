@@ -15,6 +15,8 @@ def true_verifier(articles, domain_name="encyclopedia"):
 
 def stated_in(sentence, domain_name):
     """Triples of a fact sentence of a domain's pages, plain claims left out."""
-    matches = ((pattern.match(sentence), relations) for pattern, relations in page_patterns(domain_name))
+    matches = (
+        (pattern.match(sentence), relations) for pattern, relations in page_patterns(domain_name)
+    )
     match, relations = next(((m, r) for m, r in matches if m), (None, ()))
     return [Triple(match["title"], relation, match[relation]) for relation in relations]

@@ -16,7 +16,12 @@ from longform.text.entity_grids import grid_from_mentions
 from longform.text.lexicon import Taxonomy, read_lmf
 from tests.critics.lexical.tiny_wordnet import write_lmf
 
-SUBJECTS = (("dog", "puppy", "cat"), ("house", "door", "doghouse"), ("day", "night", "noon"), ("unheard", "land"))
+SUBJECTS = (
+    ("dog", "puppy", "cat"),
+    ("house", "door", "doghouse"),
+    ("day", "night", "noon"),
+    ("unheard", "land"),
+)
 
 
 def grids():
@@ -26,7 +31,9 @@ def grids():
         rng = generator("grid", i)
         order = rng.permutation(len(SUBJECTS))
         nouns = [rng.choice(SUBJECTS[order[s // 4]], 2, replace=False).tolist() for s in range(8)]
-        mentions = [(s, noun, "SO"[k]) for s, pair in enumerate(nouns) for k, noun in enumerate(pair)]
+        mentions = [
+            (s, noun, "SO"[k]) for s, pair in enumerate(nouns) for k, noun in enumerate(pair)
+        ]
         made.append(grid_from_mentions(f"d{i}", "test", 8, [] if i == 4 else mentions))
     return made
 

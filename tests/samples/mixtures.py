@@ -20,7 +20,10 @@ def topic_logits(scale=1.0):
     rows = rng.normal(size=(12, 3)) @ np.tril(np.ones((3, 3))) * scale
     spreads = rng.uniform(0.1, 0.4, (12, 3))
     pairs = zip(rows, spreads, strict=True)
-    return [TopicReading(f"d{i}", "test", mean, wide, 20, valid=i != 4) for i, (mean, wide) in enumerate(pairs)]
+    return [
+        TopicReading(f"d{i}", "test", mean, wide, 20, valid=i != 4)
+        for i, (mean, wide) in enumerate(pairs)
+    ]
 
 
 def random_topics():
@@ -33,7 +36,9 @@ def mixes(pure=True):
     made = []
     for i in range(10):
         posterior = np.full(3, 0.2) + (np.eye(3)[i % 3] * 9 if pure else 3)
-        made.append(MixtureReading(f"d{i}", "test", rng.dirichlet(posterior), posterior, valid=i != 2))
+        made.append(
+            MixtureReading(f"d{i}", "test", rng.dirichlet(posterior), posterior, valid=i != 2)
+        )
     return made
 
 
@@ -46,7 +51,11 @@ def text_features(shift=0.0):
 def paths(count=12, noise=0.1, seed=0):
     """Paths of fourteen sentences that climb, so that even neighbours have an order; the fifth is too short for any."""
     climb = np.arange(14.0)[:, None] * np.ones(3)
-    drawn = climb + bridges(count, 14, 3, 0.1, seed) + noise * generator("noise", seed).normal(size=(count, 14, 3))
+    drawn = (
+        climb
+        + bridges(count, 14, 3, 0.1, seed)
+        + noise * generator("noise", seed).normal(size=(count, 14, 3))
+    )
     return [path(z[:2] if i == 4 else z, f"d{i}") for i, z in enumerate(drawn)]
 
 
@@ -58,19 +67,28 @@ def suite_items():
         a, b = 1 + rng.random(3), (3 if i % 4 else 0) + rng.random(2)
         for kept, bits in ((real, (a, b)), (other, (b, a))):
             regions = {("a", 1): bits[0], ("b", 1): bits[1]}
-            kept.append(ReadItem(f"s/{i}", "test", "s", "mean", (parse("(1;%b%) > (1;%a%)"),), regions))
+            kept.append(
+                ReadItem(f"s/{i}", "test", "s", "mean", (parse("(1;%b%) > (1;%a%)"),), regions)
+            )
     return SuiteAccuracy(), real, other
 
 
 def disordered(units):
     """The sentences of each document in random order."""
     orders = [generator("disorder", unit.unit_id).permutation(len(unit.latents)) for unit in units]
-    return [replace(unit, latents=unit.latents[order]) for unit, order in zip(units, orders, strict=True)]
+    return [
+        replace(unit, latents=unit.latents[order])
+        for unit, order in zip(units, orders, strict=True)
+    ]
 
 
 SAMPLES = {
     "Mauve": lambda: (Mauve(), text_features(), text_features(shift=3.0)),
-    "LogisticNormalCritic": lambda: (LogisticNormalCritic(full_expectation=True), topic_logits(), topic_logits(3.0)),
+    "LogisticNormalCritic": lambda: (
+        LogisticNormalCritic(full_expectation=True),
+        topic_logits(),
+        topic_logits(3.0),
+    ),
     "RandomTopicCritic": random_topics,
     "DirichletCritic": lambda: (DirichletCritic(), mixes(), mixes(pure=False)),
     "LanguageDispersion": lambda: (LanguageDispersion(), mixes(), mixes(pure=False)),

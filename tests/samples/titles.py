@@ -36,7 +36,9 @@ def article(rng, number, split="test", error=0.0, transitions=CHAIN):
     noisy = channel(error)
     predicted = [drawn(rng, noisy[z]) for z in gold]
     # the exact posterior of a reader that knows its channel and the shares of the titles, all equal
-    log_posterior = np.log((noisy[:, predicted] + 1e-6) / (noisy[:, predicted] + 1e-6).sum(axis=0)).T
+    log_posterior = np.log(
+        (noisy[:, predicted] + 1e-6) / (noisy[:, predicted] + 1e-6).sum(axis=0)
+    ).T
     symbols, titles = (tuple(TITLES[z] for z in chain) for chain in (predicted, gold))
     confidence = np.exp(log_posterior.max(axis=1))
     return TitledArticle(f"{split}-{number}", split, symbols, gold=titles, log_posterior=log_posterior,
@@ -56,17 +58,33 @@ def pair(critic, error=0.05):
 
 def corrected():
     counts = classifier_errors.confusion(articles(60, "validation", "validation", 0.1), TITLES)
-    return pair(classifier_errors.CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=counts))
+    return pair(
+        classifier_errors.CorrectedTitleCritic(confusion_names=TITLES, confusion_counts=counts)
+    )
 
 
 def read(critic):
     real = articles(40, "real", error=0.05)
     real[7] = replace(real[7], gold=(None,) * len(real[7].gold))
-    return critic, real, [replace(unit, symbols=unit.symbols[::-1], confidence=unit.confidence**0.1) for unit in real]
+    return (
+        critic,
+        real,
+        [
+            replace(unit, symbols=unit.symbols[::-1], confidence=unit.confidence**0.1)
+            for unit in real
+        ],
+    )
 
 
 PAIRS = {score: ("TitleCritic", "GoldTitleCritic", "RandomTitleCritic"),
          posterior: ("ExpectedTitleCritic", "LikelihoodTerm", "EntropyTerm", "ChainEntropy")}  # fmt: skip
-SAMPLES = {name: partial(pair, getattr(module, name)()) for module, names in PAIRS.items() for name in names}
-SAMPLES |= {name: partial(read, getattr(classifier_errors, name)()) for name in ("CalibrationError", "TitleAccuracy")}
+SAMPLES = {
+    name: partial(pair, getattr(module, name)())
+    for module, names in PAIRS.items()
+    for name in names
+}
+SAMPLES |= {
+    name: partial(read, getattr(classifier_errors, name)())
+    for name in ("CalibrationError", "TitleAccuracy")
+}
 SAMPLES |= {"CorrectedTitleCritic": corrected}

@@ -17,7 +17,9 @@ def checked(shift=0):
     made = []
     for i in range(10):
         draws = generator("checked", i).integers(0, 3, 1 + i % 5)
-        labels = tuple(("supported", "refuted", "not_enough_info")[min(draw + shift, 2)] for draw in draws)
+        labels = tuple(
+            ("supported", "refuted", "not_enough_info")[min(draw + shift, 2)] for draw in draws
+        )
         labels = ("refuted", *labels) if i != 4 else ("not_enough_info",)
         evidence = tuple(frozenset({("Page", int(j % 3))}) for j in range(len(labels)))
         made.append(CheckedText(f"g{i}", "generated", labels, evidence))
@@ -59,7 +61,11 @@ def generations(worse=False):
         about = rng.random(len(score.UNIT_COLUMNS)) + worse
         tokens = TokenText(name, "generated", rng.integers(0, 9, 12), rng.integers(0, 9, 12))
         checks = (generated(name, said), generated(name, truth))
-        made.append(CheckedGeneration(name, "generated", "beam", f"p{i // 2}", *checks, tokens, table, about))
+        made.append(
+            CheckedGeneration(
+                name, "generated", "beam", f"p{i // 2}", *checks, tokens, table, about
+            )
+        )
     return made
 
 
@@ -71,13 +77,19 @@ def followed(share, count=24):
         words = rng.integers(6, 14, rng.integers(6, 10))
         good = rng.random(len(words)) < share
         frames, read = np.where(good, 3, REFUSED), np.where(good, words, words // 2)
-        made.append(DerivedText(f"text{number}", "train" if number % 2 else "test", frames, words, read))
+        made.append(
+            DerivedText(f"text{number}", "train" if number % 2 else "test", frames, words, read)
+        )
     return made
 
 
 SAMPLES = {
     "CoherentShare": lambda: (CoherentShare(), judged(4), judged(1)),
-    "SupportedPerGeneration": lambda: (score.SupportedPerGeneration(unique=True), checked(), checked(shift=1)),
+    "SupportedPerGeneration": lambda: (
+        score.SupportedPerGeneration(unique=True),
+        checked(),
+        checked(shift=1),
+    ),
     "SupportedPerVerified": lambda: (score.SupportedPerVerified(), checked(), checked(shift=1)),
     "DistinctGrams": lambda: (DistinctGrams(), texts(), texts(words=2)),
     "RepeatedGrams": lambda: (RepeatedGrams(), texts(), texts(words=2)),

@@ -19,14 +19,21 @@ HOSTILE = "<script>document.title='broken'</script><b>bold</b> & \"quoted\" \u20
 
 
 def article(name, split, titles=TITLES, text=""):
-    sections = tuple(Section(title, text or f"{name} speaks of its {title}.\nA second line.") for title in titles)
+    sections = tuple(
+        Section(title, text or f"{name} speaks of its {title}.\nA second line.") for title in titles
+    )
     return Document(name, split, sections)
 
 
 def small_study(texts=("", HOSTILE)):
     training = [article(f"train{i}", "train") for i in range(2)]
-    real, made = article("d0", "test", text=texts[0]), article("g0", "generated", TITLES[:2], text=texts[1])
-    return sections_study(training, {"data": [real], "lm": [made]}, name="small", per_system=1, seed=1)
+    real, made = (
+        article("d0", "test", text=texts[0]),
+        article("g0", "generated", TITLES[:2], text=texts[1]),
+    )
+    return sections_study(
+        training, {"data": [real], "lm": [made]}, name="small", per_system=1, seed=1
+    )
 
 
 class Server:
@@ -42,9 +49,18 @@ class Server:
         self.start()
 
     def start(self):
-        files = ["--study", str(self.study), "--answers", str(self.answers), "--port", str(self.port)]
+        files = [
+            "--study",
+            str(self.study),
+            "--answers",
+            str(self.answers),
+            "--port",
+            str(self.port),
+        ]
         source = {**os.environ, "PYTHONPATH": SOURCE}
-        self.process = subprocess.Popen([sys.executable, "-m", "longform_lab.study", "serve", *files], env=source)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "longform_lab.study", "serve", *files], env=source
+        )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:

@@ -32,7 +32,9 @@ class Visitor:
         return self.client.get("/").text
 
     def item(self):
-        return self.study.order(self.token)[int(re.search(r'name="item" value="([^"]+)"', self.page())[1])]
+        return self.study.order(self.token)[
+            int(re.search(r'name="item" value="([^"]+)"', self.page())[1])
+        ]
 
     def place(self, item):
         return self.study.order(self.token).index(item)
@@ -101,7 +103,9 @@ def test_a_full_disk_is_said_to_who_answers_and_who_serves(visitor, store, capfd
     first = visitor.study.order(visitor.token)[0]
     statuses = []
     while 507 not in statuses and len(statuses) < 300:
-        statuses.append(visitor.answer(first, section_0=("result", "method")[len(statuses) % 2]).status_code)
+        statuses.append(
+            visitor.answer(first, section_0=("result", "method")[len(statuses) % 2]).status_code
+        )
     assert statuses[-1] == 507
     kept = len(store.answers())
     assert "could not be kept" in visitor.answer(first).text and len(store.answers()) == kept
@@ -136,7 +140,9 @@ def test_a_post_sent_twice_is_stored_once_and_a_changed_mind_is_kept(visitor, st
 def test_verify_shows_gold_finishes_no_item_and_is_not_hidden_by_a_late_draft(visitor, store):
     item = visitor.item()
     assert "Gold:" not in visitor.page()
-    page = visitor.answer(item, action="verify", section_0="introduction", section_1="result", section_2="result").text
+    page = visitor.answer(
+        item, action="verify", section_0="introduction", section_1="result", section_2="result"
+    ).text
     assert "Gold: method" in page and page.count('class="right"') == 2
     assert visitor.item() == item and not store.answers()[0]["last"]
     visitor.post("/draft", {"item": visitor.place(item), "section_1": "result"})
@@ -147,8 +153,13 @@ def test_verify_shows_gold_finishes_no_item_and_is_not_hidden_by_a_late_draft(vi
 
 def test_no_page_tells_where_a_text_is_from(store):
     training = [article("train", "train", text="T")]
-    systems = {"data": [article("real-1", "test", text="R")], "gpt2-large": [article("made-1", "generated", text="G")]}
-    visitor = Visitor(store, sections_study(training, systems, name="blind", per_system=1, seed=1), "ada")
+    systems = {
+        "data": [article("real-1", "test", text="R")],
+        "gpt2-large": [article("made-1", "generated", text="G")],
+    }
+    visitor = Visitor(
+        store, sections_study(training, systems, name="blind", per_system=1, seed=1), "ada"
+    )
     hidden = ("gpt2", "made-1", "real-1", "data", "check/", "testing/")
     while "You are done" not in (page := visitor.page()):
         item = visitor.item()
@@ -174,16 +185,25 @@ def test_two_annotators_do_not_mix_and_have_their_own_orders(store):
     assert taken.status_code == 403  # another annotator's form
 
 
-def test_bad_posts_and_those_from_other_sites_are_refused_and_incomplete_answers_kept_as_drafts(visitor, store):
+def test_bad_posts_and_those_from_other_sites_are_refused_and_incomplete_answers_kept_as_drafts(
+    visitor, store
+):
     place = {"item": visitor.place(visitor.item())}
-    for other in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}):
+    for other in (
+        {"Origin": "http://evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ):
         assert visitor.post("/answer", place, **other).status_code == 403
     assert visitor.client.get("/", headers={"Host": "evil.example"}).status_code == 400
     assert visitor.post("/answer", {"item": "x" * 2_000_000}).status_code == 403
     for place in ("none", "-1", "5", "²", ""):
         assert visitor.post("/answer", {"item": place}).status_code == 403
     item = visitor.item()
-    visitor.post("/answer", {"item": visitor.place(item), **{f"section_{i}": "<b>made up</b>" for i in range(3)}})
+    visitor.post(
+        "/answer",
+        {"item": visitor.place(item), **{f"section_{i}": "<b>made up</b>" for i in range(3)}},
+    )
     assert store.answers() == []
     page = visitor.post("/answer", {"item": visitor.place(item), "section_0": "method"}).text
     assert store.answers() == [] and '<option value="method" selected>' in page
@@ -201,13 +221,21 @@ def test_hostile_text_is_shown_as_text_and_stored_exactly(tmp_path, store):
         pages[item.id] = page
         visitor.answer(item)
     shown = pages["testing/data/d0"]
-    assert "<script>document" not in shown and "&lt;script&gt;" in shown and "\x07" not in shown and "␇" in shown
+    assert (
+        "<script>document" not in shown
+        and "&lt;script&gt;" in shown
+        and "\x07" not in shown
+        and "␇" in shown
+    )
     assert pages["testing/lm/g0"].count("word ") >= 40_000
 
 
 def test_pages_carry_a_policy_that_runs_no_script_but_ours(visitor):
     headers = visitor.client.get("/").headers
-    assert "script-src 'self'" in headers["content-security-policy"] and headers["x-frame-options"] == "DENY"
+    assert (
+        "script-src 'self'" in headers["content-security-policy"]
+        and headers["x-frame-options"] == "DENY"
+    )
     cookie = TestClient(visitor.client.app, base_url="http://127.0.0.1", follow_redirects=False)
     told = cookie.get(f"/enter/{visitor.token}").headers["set-cookie"].lower()
     assert "httponly" in told and "samesite=lax" in told and "secure" not in told
@@ -224,7 +252,10 @@ def test_an_acknowledged_answer_survives_sigkill(tmp_path):
         client.post("/consent", data={"form": stamp(token)})
         item = load_study(server.study).items[0]
         fields = {name: allowed[0] for name, allowed in questions(item)}
-        assert client.post("/answer", data={"form": stamp(token), "item": 0, **fields}).status_code == 200
+        assert (
+            client.post("/answer", data={"form": stamp(token), "item": 0, **fields}).status_code
+            == 200
+        )
     server.kill()
     assert [one["answer"] for one in server.stored()] == [fields]
     server.start()
@@ -233,13 +264,19 @@ def test_an_acknowledged_answer_survives_sigkill(tmp_path):
     server.kill()
 
 
-def test_the_export_has_a_row_per_question_with_gold_and_the_last_answer_marked(tmp_path, visitor, store):
+def test_the_export_has_a_row_per_question_with_gold_and_the_last_answer_marked(
+    tmp_path, visitor, store
+):
     item = visitor.item()
     visitor.answer(item, action="verify")
     visitor.answer(item, section_0="result")
     rows = exported(visitor.study, store)
     assert len(rows) == 6 and [row["last"] for row in rows] == [False] * 3 + [True] * 3
-    assert rows[3]["answer"] == "result" and rows[3]["gold"] == "introduction" and rows[3]["annotator"] == "ada"
+    assert (
+        rows[3]["answer"] == "result"
+        and rows[3]["gold"] == "introduction"
+        and rows[3]["annotator"] == "ada"
+    )
 
 
 def test_who_withdraws_is_forgotten_and_the_others_stay(tmp_path, capsys):
@@ -249,12 +286,22 @@ def test_who_withdraws_is_forgotten_and_the_others_stay(tmp_path, capsys):
     for one in (ada, ben):
         one.answer(one.item(), section_0="method")
         one.post("/draft", {"item": 1, "section_1": "result"})
-    assert main(["withdraw", *files(tmp_path), "ada", "zoe"]) == 2 and "['zoe']" in capsys.readouterr().err
+    assert (
+        main(["withdraw", *files(tmp_path), "ada", "zoe"]) == 2
+        and "['zoe']" in capsys.readouterr().err
+    )
     assert len(store.answers()) == 2
-    assert main(["withdraw", *files(tmp_path), "ada"]) == 0 and "ada: 1 answers deleted" in capsys.readouterr().out
+    assert (
+        main(["withdraw", *files(tmp_path), "ada"]) == 0
+        and "ada: 1 answers deleted" in capsys.readouterr().out
+    )
     assert {one["annotator"] for one in store.answers()} == {"ben"}
     assert ada.client.get("/").status_code == 403 and ben.client.get("/").status_code == 200
-    assert store.drafted(ada.token, ada.study.items[1].id) == {} != store.drafted(ben.token, ben.study.items[1].id)
+    assert (
+        store.drafted(ada.token, ada.study.items[1].id)
+        == {}
+        != store.drafted(ben.token, ben.study.items[1].id)
+    )
     held = b"".join(path.read_bytes() for path in tmp_path.glob("a.sqlite*"))
     assert ada.token.encode() not in held and ben.token.encode() in held
     store.close()
@@ -265,7 +312,9 @@ def test_bad_studies_are_named_and_power_matches_the_textbook(tmp_path):
     refuses("not a study", load_study, tmp_path / "s.json")
     refuses("row 0", rows_study, [{"item_id": "a", "claim": "b"}], name="x", kind="claim")
     assert questions(Item("a", "claim", "testing", {}, ("x", "y"))) == [("label", ("x", "y"))]
-    assert needed(0.6, 0.7) == 356  # the usual worked example: 5 %, two sides, power 0.8, no continuity correction
+    assert (
+        needed(0.6, 0.7) == 356
+    )  # the usual worked example: 5 %, two sides, power 0.8, no continuity correction
     refuses("two different shares", needed, 0.5, 0.5)
 
 

@@ -9,7 +9,9 @@ from study_server import Server
 from longform_lab.study.items import rows_study
 
 playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 PICTURES = Path(__file__).parents[2] / "docs" / "study"
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 
@@ -33,7 +35,9 @@ def server(tmp_path):
 def picture(request):
     """Saves a page's picture where ``--pictures`` asks for it."""
     wanted = request.config.getoption("--pictures", default=False)
-    return lambda page, name: page.screenshot(path=PICTURES / f"{name}.png", full_page=True) if wanted else None
+    return lambda page, name: (
+        page.screenshot(path=PICTURES / f"{name}.png", full_page=True) if wanted else None
+    )
 
 
 def choose_all(page, label="introduction"):
@@ -49,11 +53,17 @@ def press(page, selector="button[value=submit]"):
         page.click(selector)
 
 
-def test_a_whole_session_from_a_click_in_web_mail_with_verify_and_a_reload_in_the_middle(browser, server, picture):
+def test_a_whole_session_from_a_click_in_web_mail_with_verify_and_a_reload_in_the_middle(
+    browser, server, picture
+):
     page = browser.new_context().new_page()
     mail = f"<a href={server.invite('ada')}>your invitation</a>"
-    page.route("http://mail.example/", lambda asked: asked.fulfill(body=mail, content_type="text/html"))
-    page.goto("http://mail.example/")  # another site: a strict cookie would not come along on the click
+    page.route(
+        "http://mail.example/", lambda asked: asked.fulfill(body=mail, content_type="text/html")
+    )
+    page.goto(
+        "http://mail.example/"
+    )  # another site: a strict cookie would not come along on the click
     press(page, "a")
     assert page.url == f"{server.url}/"
     picture(page, "consent")
@@ -90,7 +100,9 @@ def test_a_whole_session_by_keyboard_alone(browser, server):
     for _ in range(5):
         for _ in range(40):
             page.keyboard.press("Tab")
-            kind = page.evaluate("document.activeElement.tagName + (document.activeElement.value || '')")
+            kind = page.evaluate(
+                "document.activeElement.tagName + (document.activeElement.value || '')"
+            )
             if kind.startswith("SELECT"):
                 page.keyboard.press("ArrowDown")
             elif kind.startswith("INPUT"):
@@ -115,5 +127,7 @@ def test_claims_and_pairs_are_judged_on_the_same_pages(browser, tmp_path, pictur
         page.check("input[type=radio] >> nth=1")
         press(page)
     assert "You are done" in page.content()
-    assert {one["answer"]["label"] for one in server.stored()} == {"refuted" if kind == "claim" else "right"}
+    assert {one["answer"]["label"] for one in server.stored()} == {
+        "refuted" if kind == "claim" else "right"
+    }
     server.kill()

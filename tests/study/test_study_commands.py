@@ -27,7 +27,9 @@ TWICE = (json.dumps(CLAIM) + "\n").encode() * 2
 def rows():
     found = []
     for system, share in (("data", 0.9), ("gpt2-w title", 0.3)):
-        chains = {f"{system}/{i}": ("one", "two") if i < 60 * share else ("two", "one") for i in range(60)}
+        chains = {
+            f"{system}/{i}": ("one", "two") if i < 60 * share else ("two", "one") for i in range(60)
+        }
         found += answer_rows(chains, rule=RULE, annotators=PEOPLE, system=system, seed=2, checks=8)
     return found
 
@@ -44,7 +46,10 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     path = write_csv(tmp_path / "e.csv", rows())
     assert main(["analyse", str(path), "--out", str(tmp_path / "a")]) == 0
     said = capsys.readouterr().out
-    assert "set aside by the attention checks, with every answer: lazy" in said and "SIMULATED" not in said
+    assert (
+        "set aside by the attention checks, with every answer: lazy" in said
+        and "SIMULATED" not in said
+    )
     table = analyse(read_export(path))[0]
     at = {(cell.row, cell.column): cell for cell in table.cells}
     for system, planted in (("data", 0.9), ("gpt2-w title", 0.3)):
@@ -55,9 +60,13 @@ def test_an_export_is_analysed_and_says_what_was_planted(tmp_path, capsys):
     effect = at["gpt2-w title minus data", "logit"]
     assert effect.high < 0 and effect.p_value is None
     tested = at["gpt2-w title minus data", "share, articles exchanged"]
-    one, other = (at[system, "coherent, articles resampled"].value for system in ("gpt2-w title", "data"))
+    one, other = (
+        at[system, "coherent, articles resampled"].value for system in ("gpt2-w title", "data")
+    )
     assert tested.value == pytest.approx(one - other) and tested.p_value < 0.001
-    written = {f"{name}.{kind}" for name in ("human_study", "organisations") for kind in ("csv", "md")}
+    written = {
+        f"{name}.{kind}" for name in ("human_study", "organisations") for kind in ("csv", "md")
+    }
     assert {p.name for p in (tmp_path / "a").iterdir()} == written
 
 
@@ -89,19 +98,42 @@ def test_an_export_saved_by_a_spreadsheet_says_the_same(tmp_path, word):
 
 
 def corpus(path, count=6, **changes):
-    path.write_text("".join(json.dumps(article(f"d{i}", "train", **changes).to_record()) + "\n" for i in range(count)))
+    path.write_text(
+        "".join(
+            json.dumps(article(f"d{i}", "train", **changes).to_record()) + "\n"
+            for i in range(count)
+        )
+    )
     return path
 
 
 def make(folder, *more, train=None, system=None, out="s.json"):
     train = train or corpus(folder / "a.jsonl")
-    given = ["--train", str(train), "--system", f"data={system or train}", "--out", str(folder / out)]
+    given = [
+        "--train",
+        str(train),
+        "--system",
+        f"data={system or train}",
+        "--out",
+        str(folder / out),
+    ]
     return main(["make", "sections", "--name", "x", *given, *more])
 
 
 def claims(folder, name, held):
     (folder / name).write_bytes(held)
-    return main(["make", "claim", "--name", "x", "--sheet", str(folder / name), "--out", str(folder / "s.json")])
+    return main(
+        [
+            "make",
+            "claim",
+            "--name",
+            "x",
+            "--sheet",
+            str(folder / name),
+            "--out",
+            str(folder / "s.json"),
+        ]
+    )
 
 
 def refused(capsys, code, *words):
@@ -119,7 +151,9 @@ def test_no_training_article_is_tested_under_any_name_or_order(tmp_path):
     assert len(bodies["training"]) == 4 and len(bodies["testing"]) == 2
     assert not [texts for texts in bodies["testing"] if texts in bodies["training"]]
     real, other = article("a", "train"), article("c", "test")
-    shuffled = type(real)("b", "generated", tuple(Section(None, s.text) for s in real.sections[::-1]))
+    shuffled = type(real)(
+        "b", "generated", tuple(Section(None, s.text) for s in real.sections[::-1])
+    )
     study = sections_study([real], {"lm": [shuffled, other]}, name="x", per_system=5, seed=1)
     assert [item.id for item in study.items if item.source == "lm"] == ["testing/lm/c"]
 
@@ -156,14 +190,19 @@ def test_a_sheet_may_have_a_byte_order_mark_and_line_separators(tmp_path):
     for mark in ";\t":  # a table may be cut by them
         held = f"item_id{mark}claim{mark}evidence\na{mark}one, two{mark}three\n"
         assert claims(tmp_path, "s.csv", held.encode("utf-8-sig")) == 0
-        assert load_study(tmp_path / "s.json").items[0].body == {"claim": "one, two", "evidence": "three"}
+        assert load_study(tmp_path / "s.json").items[0].body == {
+            "claim": "one, two",
+            "evidence": "three",
+        }
 
 
 @pytest.mark.parametrize(("option", "value", "why"),
                          [*(("--articles", number, "has 6 training articles") for number in ("-3", "0", "7")),
                           ("--per-system", "0", "1 or more"), ("--per-system", "-1", "1 or more"),
                           ("--system", "data=b", "'data' is given twice"), ("--system", "b", "NAME=FOLDER")])  # fmt: skip
-def test_numbers_systems_and_outputs_that_cannot_be_are_refused(tmp_path, capsys, option, value, why):
+def test_numbers_systems_and_outputs_that_cannot_be_are_refused(
+    tmp_path, capsys, option, value, why
+):
     refused(capsys, make(tmp_path, option, value), why)
     for out in ("a.jsonl/s.json", "."):
         refused(capsys, make(tmp_path, out=out), "cannot be written")
@@ -179,7 +218,11 @@ def test_an_export_needs_a_database_of_its_own_and_a_kind_of_file_that_it_writes
     for answers, out, words in (("typo.sqlite", "e.csv", ["typo.sqlite: no such file"]),
                                 ("a.sqlite", "e.xlsx", [".jsonl"]), ("a.sqlite", "e", [".jsonl"]),
                                 ("other.sqlite", "e.csv", ["holidays", "name another file"])):  # fmt: skip
-        refused(capsys, main(["export", *files(tmp_path, answers), "--out", str(tmp_path / out)]), *words)
+        refused(
+            capsys,
+            main(["export", *files(tmp_path, answers), "--out", str(tmp_path / out)]),
+            *words,
+        )
     refused(capsys, main(["invite", *files(tmp_path, "other.sqlite"), "ada"]), "holidays")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 

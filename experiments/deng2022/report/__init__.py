@@ -22,24 +22,38 @@ def derived(results: Results) -> Iterator[Record]:
         yield from share_records(record)
     for record in select(results, BLAMED):
         yield from ngram_records(record)
-    for record in select(results, STATES):  # the share of generated texts that the oracle reads (section 3)
+    for record in select(
+        results, STATES
+    ):  # the share of generated texts that the oracle reads (section 3)
         if whole := (record.units or 0) + (record.excluded or 0):
             counted = wilson_fields(record.units or 0, whole)
-            yield beside(record, "survival", **counted, signature="share of texts that the oracle reads")
+            yield beside(
+                record, "parse_rate", **counted, signature="share of texts that the oracle reads"
+            )
     # appendix A: the exact value under the critic, the sum of the terms, the distance of a set's own chain to the prior
     for record in select(results, {**LATENT, "variant": "corrected", "system": "data"}):
         exact = record.details.get("exact_latent_ppl")
         if exact is not None:
-            yield beside(record, "exact_latent_ppl", exact, low=exact, high=exact, signature="closed form")
+            yield beside(
+                record, "exact_latent_ppl", exact, low=exact, high=exact, signature="closed form"
+            )
     for record in select(results, {"critic": "section_order", "metric": "expected_log_prior"}):
         totals = record.details.get("totals", {})
         if totals.get("transitions"):
             value = totals["evidence"] / totals["transitions"]
             yield beside(record, "log_evidence", value, units=record.units, signature="forward sum")
     for record in select(results, {"critic": "section_order", "metric": "chain_entropy"}):
-        latent = select(results, {**LATENT, **{name: getattr(record, name) for name in (*SYSTEM, "seed")}}).find()
+        latent = select(
+            results, {**LATENT, **{name: getattr(record, name) for name in (*SYSTEM, "seed")}}
+        ).find()
         if latent and latent.value and record.value:
             value = math.log(latent.value / record.value)
-            yield beside(record, "divergence_from_prior", value, units=record.units, signature="log of the ratio")
+            yield beside(
+                record,
+                "divergence_from_prior",
+                value,
+                units=record.units,
+                signature="log of the ratio",
+            )
     yield from correlation_records(results)
     yield from expected_share_records(results)

@@ -18,9 +18,16 @@ from longform_lab.reporting.pivot import SYSTEM, Given, beside
 from longform_lab.study.tables import HUMAN, annotators, flip_rates
 from longform_lab.study.tables import human_study as human_study
 
-COLUMNS = {"PPL": {"critic": "perplexity", "metric": "word_ppl"}, "MAUVE": {"critic": "mauve", "metric": "mauve"}}
+COLUMNS = {
+    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
+    "MAUVE": {"critic": "mauve", "metric": "mauve"},
+}
 COLUMNS |= {"Latent PPL": {"critic": "section_order", "metric": "latent_ppl"}, "Human": HUMAN}
-TOWARDS_GOOD = {"PPL": -1.0, "MAUVE": 1.0, "Latent PPL": -1.0}  # a low perplexity should go with a high share
+TOWARDS_GOOD = {
+    "PPL": -1.0,
+    "MAUVE": 1.0,
+    "Latent PPL": -1.0,
+}  # a low perplexity should go with a high share
 FEWEST_SYSTEMS = 3  # below which no correlation is given
 MOST = 30  # organisations that Table 18 shows
 
@@ -28,9 +35,14 @@ MOST = 30  # organisations that Table 18 shows
 def table_4(given: Given) -> Table:
     """PPL, MAUVE, Latent PPL and, where annotators were asked, the share called coherent, of data and of every system; correlations with them."""
     corpus = {k: v for k, v in given.where.items() if k == "corpus"}
-    correlations = select(given.results, {**corpus, "critic": "human_study", "metric": "correlation", "task": "*"})
+    correlations = select(
+        given.results, {**corpus, "critic": "human_study", "metric": "correlation", "task": "*"}
+    )
     cells = given.pivot(COLUMNS, "table_04")
-    cells += [cell("r with Human, over systems, towards good", record.task, record) for record in correlations]
+    cells += [
+        cell("r with Human, over systems, towards good", record.task, record)
+        for record in correlations
+    ]
     measures, rule = "PPL, MAUVE and Latent PPL", "Human: nobody was asked"
     if people := given.select(HUMAN):
         who = annotators(people)
@@ -53,11 +65,15 @@ def correlation_records(results: Results) -> Iterator[Record]:
         for column, sign in TOWARDS_GOOD.items():
             found = select(results, {**COLUMNS[column], "corpus": corpus})
             values = {(r.system, r.titles, r.seed): r.value for r in found}
-            both = [key for key in shares if shares[key] is not None and values.get(key) is not None]
+            both = [
+                key for key in shares if shares[key] is not None and values.get(key) is not None
+            ]
             if len(both) >= FEWEST_SYSTEMS:
                 measured = np.array([sign * (values[k] or 0.0) for k in both])
                 r = correlate("pearson", measured, np.array([shares[k] for k in both]))
-                numbers: dict[str, Any] = {name: getattr(r, name) for name in ("value", "low", "high", "p_value")}
+                numbers: dict[str, Any] = {
+                    name: getattr(r, name) for name in ("value", "low", "high", "p_value")
+                }
                 fields = {**numbers, "units": r.items, "signature": "Pearson, over systems"}
                 yield Record("human_study", "correlation", corpus, task=column, **fields)
 
@@ -71,7 +87,9 @@ def table_18(given: Given) -> Table:
         system = given.labels(record, "system", "titles")
         for chain, number in record.details["incoherent"]:
             counts[tuple(chain)] += number
-            by_system.setdefault(tuple(chain), []).append(exact(" → ".join(chain), system, number, "count"))
+            by_system.setdefault(tuple(chain), []).append(
+                exact(" → ".join(chain), system, number, "count")
+            )
     ranked = sorted(counts.items(), key=lambda held: (-held[1], held[0]))[:MOST]
     cells = [exact(" → ".join(chain), "judgements", number, "count") for chain, number in ranked]
     cells += [one for chain, _ in ranked for one in by_system[chain]]
@@ -94,4 +112,6 @@ def expected_share_records(results: Results) -> Iterator[Record]:
             share = expected_share(found["known"]["coherent"], rates)
             low, high = found["wilson"]
             yield beside(record, "expected_share", share, low=share, high=share)
-            yield beside(record, "judged_share", record.value, low=low, high=high, units=found["judgements"])
+            yield beside(
+                record, "judged_share", record.value, low=low, high=high, units=found["judgements"]
+            )

@@ -25,7 +25,12 @@ READERS = (
     "all splits); Latent PPL: one resolver reads the critic's real text and the judged text, as in the paper; critic of gold "
     "chains: fitted on the world's own chains, so the resolver's errors count against every text, data included"
 )
-SHORT_FORMS = {"MALE": "M", "FEMALE": "F", "PLURAL": "P", "NONE": "N"}  # as the paper abbreviates entity types
+SHORT_FORMS = {
+    "MALE": "M",
+    "FEMALE": "F",
+    "PLURAL": "P",
+    "NONE": "N",
+}  # as the paper abbreviates entity types
 UNSEEN = "the released critic gives a symbol that no real chain holds probability 1e-20, which is most of the chance row; Kneser-Ney does not"
 
 
@@ -44,7 +49,10 @@ def table_7(given: Given) -> Table:
 
 def table_8(given: Given) -> Table:
     """Latent PPL of mentions of persons by model size, models with titles, as in Table 8."""
-    cells, notes = given.pivot({"Latent PPL": LATENT}, "table_08"), given.comparisons(given.select(LATENT))
+    cells, notes = (
+        given.pivot({"Latent PPL": LATENT}, "table_08"),
+        given.comparisons(given.select(LATENT)),
+    )
     caption = "Table 8. Latent PPL of mentions of persons by model size, 95 % intervals"
     return Table(caption, cells, [*given.notes, *notes])
 
@@ -57,10 +65,14 @@ def table_resolvers(given: Given) -> Table:
     """The same chains under three readers: Latent PPL of each text, and agreement with the synthetic truth (ours)."""
     cells: list[Cell] = []
     for resolver, variant in RESOLVERS.items():
-        for record in given.select({"critic": "coreference", "metric": "conll_f1", "variant": variant}):
+        for record in given.select(
+            {"critic": "coreference", "metric": "conll_f1", "variant": variant}
+        ):
             cells.append(cell(resolver, "CoNLL F1", record))
             for key, name in PARTS.items():
-                cells.append(exact(resolver, name, record.details[key]["f1"], "", units=record.units))
+                cells.append(
+                    exact(resolver, name, record.details[key]["f1"], "", units=record.units)
+                )
         made = given.pivot({resolver: {**LATENT, "variant": variant}}, rows=SYSTEM[1:])
         cells += [replace(c, row=resolver, column=f"Latent PPL, {c.row}") for c in made]
     notes = [
@@ -68,10 +80,16 @@ def table_resolvers(given: Given) -> Table:
         "entities mentioned once are left out by every reader; a mention counts by the place of its head word",
         "each critic is fitted on training text as its reader reads it; generated text has no gold chains",
     ]
-    return Table("Sensitivity to the resolver: agreement with synthetic gold, and Latent PPL of mentions", cells, notes)
+    return Table(
+        "Sensitivity to the resolver: agreement with synthetic gold, and Latent PPL of mentions",
+        cells,
+        notes,
+    )
 
 
-def ngrams(given: Given, table: str, kind: str, caption: str, header: Sequence[str], keys: Sequence[str]) -> Listing:
+def ngrams(
+    given: Given, table: str, kind: str, caption: str, header: Sequence[str], keys: Sequence[str]
+) -> Listing:
     """5-grams that a record lists under ``kind``, and what it says of each (Tables 6, 15, 16 and 17)."""
     rows, listed = [], set()
     for system, held in _details(given):
@@ -89,7 +107,10 @@ def table_15(given: Given, **settings: Any) -> Listing:
     found = ngrams(given, **settings)
     shares = []
     for row, details in _details(given):
-        judged, real = (held["rare"] / held["windows"] for held in map(details["rare_share"].get, ("judged", "real")))
+        judged, real = (
+            held["rare"] / held["windows"]
+            for held in map(details["rare_share"].get, ("judged", "real"))
+        )
         shares.append(f"{row} {judged:.2%} of windows, held-out real text {real:.2%}")
     return replace(found, notes=[*found.notes, f"improbable windows: {'; '.join(shares)}"])
 
@@ -109,7 +130,10 @@ def _paper_form(symbols: Sequence[str]) -> tuple[str, ...]:
 
 NGRAM_METRICS = {
     "gap": {"percent_real": "percent_of_real", "percent_generated": "percent_of_generated"},
-    "rare": {"log_probability": "rare_log_probability", "best_log_probability": "rare_best_log_probability"},
+    "rare": {
+        "log_probability": "rare_log_probability",
+        "best_log_probability": "rare_best_log_probability",
+    },
     "high": {"probability_real": "likelier_real", "probability_generated": "likelier_generated"},
     "low": {"probability_real": "rarer_real", "probability_generated": "rarer_generated"},
 }
@@ -130,15 +154,22 @@ def ngram_records(record: Record) -> list[Record]:
 def _articles(given: Given) -> list[tuple[str, str, list[Mark]]]:
     found = [article for _, details in _details(given) for article in details["articles"]]
     if not found:
-        raise BadInput(f"{given.name}: no record carries an article; read the texts of its system with their text kept")
+        raise BadInput(
+            f"{given.name}: no record carries an article; read the texts of its system with their text kept"
+        )
     return [(a["unit_id"], a["text"], [Mark(**mark) for mark in a["marks"]]) for a in found]
 
 
 def figure_5(given: Given) -> Figure:
     """The worst article's beginning with its chain below it, each symbol with its log probability."""
     unit, text, marks = _articles(given)[0]
-    cells = [exact(f"{i} {label(m.symbol)}", "log P (nats)", m.log_probability, "") for i, m in enumerate(marks)]
-    caption = f"Figure 5. The mentions of {unit} and the log probability of each given the four before it"
+    cells = [
+        exact(f"{i} {label(m.symbol)}", "log P (nats)", m.log_probability, "")
+        for i, m in enumerate(marks)
+    ]
+    caption = (
+        f"Figure 5. The mentions of {unit} and the log probability of each given the four before it"
+    )
     return Figure(caption, cells, *chain(text, marks))
 
 
@@ -158,11 +189,14 @@ def figures_10_13(given: Given) -> Files:
         for m in (m for m in marks if m.bad):
             best = label(m.best) if m.best else ""
             rows.append([number, label(m.symbol), m.log_probability, best, m.best_log_probability])
-    caption = (
-        "Figures 10 to 13. Generated articles with the largest share of improbable mentions; circled: log P below -7"
-    )
+    caption = "Figures 10 to 13. Generated articles with the largest share of improbable mentions; circled: log P below -7"
     header = ["figure", "circled", "log P", "expected", "its log P"]
-    return Files(pages, Listing(caption, header, rows, ["the paper's articles are others"]), f"{links}\n", drawings)
+    return Files(
+        pages,
+        Listing(caption, header, rows, ["the paper's articles are others"]),
+        f"{links}\n",
+        drawings,
+    )
 
 
 def figure_wrong_pronoun(given: Given) -> Figure:
@@ -177,10 +211,16 @@ def figure_wrong_pronoun(given: Given) -> Figure:
             own = sorted(records, key=lambda r: r.severity or 0.0)
             base = own[0].value or 1.0
             places, values = [r.severity for r in own], [(r.value or 0.0) / base for r in own]
-            arms = [[abs((getattr(r, end) or 0.0) - (r.value or 0.0)) / base for r in own] for end in ("low", "high")]
+            arms = [
+                [abs((getattr(r, end) or 0.0) - (r.value or 0.0)) / base for r in own]
+                for end in ("low", "high")
+            ]
             look = {"marker": mark, "color": colour, "label": given.label("critic", critic)}
             axes.errorbar(places, values, yerr=arms, capsize=2, **look)
-        axes.set(xlabel="share of pronouns with the wrong gender", ylabel="Latent PPL over that of the sound text")
+        axes.set(
+            xlabel="share of pronouns with the wrong gender",
+            ylabel="Latent PPL over that of the sound text",
+        )
         axes.margins(y=0.2)
         axes.legend(frameon=False, loc="upper left")
 

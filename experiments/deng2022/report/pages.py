@@ -31,7 +31,9 @@ EXCERPT = 240  # characters of a section in the Markdown form
 _HEAD = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 
 
-def section_page(name: str, caption: str, unit: str, sections: Sequence[tuple[str, str, float, str]]) -> Files:
+def section_page(
+    name: str, caption: str, unit: str, sections: Sequence[tuple[str, str, float, str]]
+) -> Files:
     """One article with inferred titles, improbable ones behind a cross: HTML, a CSV of the probabilities, Markdown with excerpts.
 
     ``sections``: the title, the text, the critic's probability of the title after the one before, and the title likeliest there.
@@ -41,14 +43,18 @@ def section_page(name: str, caption: str, unit: str, sections: Sequence[tuple[st
         shown, expected = ("(end)" if one == END else one for one in (title, likeliest))
         bad = probability < FAILURE_PROBABILITY
         shown = f"✗ {shown}" if bad else shown
-        chance = f"P = {probability:.3g}" + ("" if likeliest == title else f", likeliest {expected}")
+        chance = f"P = {probability:.3g}" + (
+            "" if likeliest == title else f", likeliest {expected}"
+        )
         head = f'{html.escape(shown)} <span class="chance">{html.escape(chance)}</span>'
         body += f"<h2{' class=bad' if bad else ''}>{head}</h2>\n<p>{html.escape(text)}</p>\n"
         words = " ".join(text.split())
         excerpt = words if len(words) <= EXCERPT else words[:EXCERPT].rsplit(" ", 1)[0] + " …"
         rows.append([shown, probability, expected, excerpt])
         signature = f"likeliest: {likeliest}"
-        cells.append(Cell(f"{place} {title}", "P(title | title before)", probability, signature=signature))
+        cells.append(
+            Cell(f"{place} {title}", "P(title | title before)", probability, signature=signature)
+        )
     page = _HEAD.format(title=html.escape(f"{caption}: {unit}")) + body + "</html>\n"
     told = f"{caption} ({unit}; titles as the classifier reads them, none is in the text)"
     listing = Listing(told, ["inferred title", "P", "likeliest", "text"], rows)
@@ -90,7 +96,9 @@ def entity_colours(marks: Sequence[Mark]) -> dict[str, str]:
     """A colour for each mark's entity, the most mentioned first; entities beyond the palette share one, as do stops."""
     named = [split_symbol(mark.symbol)[1] for mark in marks]
     ranked = [entity for entity, _ in Counter(filter(None, named)).most_common()]
-    return {"": OTHERS} | {entity: COLOURS[i] if i < len(COLOURS) else OTHERS for i, entity in enumerate(ranked)}
+    return {"": OTHERS} | {
+        entity: COLOURS[i] if i < len(COLOURS) else OTHERS for i, entity in enumerate(ranked)
+    }
 
 
 def mention_page(title: str, text: str, marks: Sequence[Mark]) -> str:
@@ -146,8 +154,12 @@ def drawn_article(title: str, text: str, marks: Sequence[Mark]) -> Drawing:
                 if mark.bad:
                     box = "round,pad=0.1,rounding_size=0.5"
                     corner, width = (at, row - 0.55), max(length, 0.5)
-                    axes.add_patch(FancyBboxPatch(corner, width, 0.8, boxstyle=box, fill=False, ec="#d00"))
-            for _, places in groupby(range(end - start), key=lambda at: (styles[at], text[start + at].isspace())):
+                    axes.add_patch(
+                        FancyBboxPatch(corner, width, 0.8, boxstyle=box, fill=False, ec="#d00")
+                    )
+            for _, places in groupby(
+                range(end - start), key=lambda at: (styles[at], text[start + at].isspace())
+            ):
                 held = list(places)  # a word: hinting makes longer stretches drift off the grid
                 words, colour = text[start + held[0] : start + held[-1] + 1], styles[held[0]]
                 style = {"color": colour or "#222222", "weight": "bold" if colour else "normal"}
@@ -179,9 +191,24 @@ def chain(text: str, marks: Sequence[Mark]) -> Drawing:
             height = 0.4 * len(lines) + 1.1 * row + 0.5
             for place, mark in enumerate(shown):
                 colour = colours[split_symbol(mark.symbol)[1]]
-                axes.text(place, height, label(mark.symbol), color=colour, size=8, ha="center", weight="bold")
+                axes.text(
+                    place,
+                    height,
+                    label(mark.symbol),
+                    color=colour,
+                    size=8,
+                    ha="center",
+                    weight="bold",
+                )
                 style = {"color": "#dd0000", "weight": "bold"} if mark.bad else {"color": "#666666"}
-                axes.text(place, height + 0.45, f"{mark.log_probability:.1f}", size=7, ha="center", **style)
+                axes.text(
+                    place,
+                    height + 0.45,
+                    f"{mark.log_probability:.1f}",
+                    size=7,
+                    ha="center",
+                    **style,
+                )
 
     return draw, (9.0, 0.4 + 0.2 * len(lines) + 0.55 * len(rows))
 
@@ -192,7 +219,11 @@ def wrap(text: str, width: int) -> list[tuple[int, int]]:
     while start < len(text):
         end = text.find("\n", start, start + width + 1)
         if end < 0:
-            end = len(text) if len(text) - start <= width else text.rfind(" ", start, start + width + 1)
+            end = (
+                len(text)
+                if len(text) - start <= width
+                else text.rfind(" ", start, start + width + 1)
+            )
             end = end if end > start else start + width
         rows.append((start, end))
         start = end + 1 if end < len(text) and text[end] in " \n" else end
@@ -213,7 +244,10 @@ def _article(head: str, document: Document, refused: Collection[int]) -> str:
     lines = [f"### {head}: {len(spans) - len(refused)} of {len(spans)} sentences derivable"]
     shown = [escaped(document.text[start:end]) for start, end in spans]
     shown = [f"**{text}**" if place in refused else text for place, text in enumerate(shown)]
-    starts = [0, *accumulate(len(section.text) + len(SECTION_BREAK) for section in document.sections)]
+    starts = [
+        0,
+        *accumulate(len(section.text) + len(SECTION_BREAK) for section in document.sections),
+    ]
     for section, start, end in zip(document.sections, starts, starts[1:], strict=False):
         inside = [text for text, span in zip(shown, spans, strict=True) if start <= span[0] < end]
         lines += [f"*{escaped(section.title)}*"] if section.title else []
@@ -227,7 +261,9 @@ def escaped(text: str) -> str:
     return re.sub(r"^(\d+)?([-+.)])", r"\1\\\2", text)  # what opens a list
 
 
-def generated_articles(given: Given, corpus: str, system: str, generated: int = 5, real: int = 2) -> Files:
+def generated_articles(
+    given: Given, corpus: str, system: str, generated: int = 5, real: int = 2
+) -> Files:
     """The share of derivable sentences of real text and of every system; the first articles of one, beside real ones.
 
     ``generated``: how many with titles, and how many without, of the first seed; ``real``: how many of the corpus's test split.
@@ -241,20 +277,35 @@ def generated_articles(given: Given, corpus: str, system: str, generated: int = 
     table = Table(caption, given.pivot(COLUMNS), [*notes, *given.notes])
     shown: list[str] = []
     for titles, count in ((True, generated), (False, generated), (None, real)):
-        fields = {**SHARE, "corpus": corpus, "system": "data" if titles is None else system, "titles": titles}
+        fields = {
+            **SHARE,
+            "corpus": corpus,
+            "system": "data" if titles is None else system,
+            "titles": titles,
+        }
         found = select(given.results, fields)
         if not found:
-            raise BadInput(f"no record has {fields}; run the stage that scores it, or change the exhibit's settings")
+            raise BadInput(
+                f"no record has {fields}; run the stage that scores it, or change the exhibit's settings"
+            )
         record = min(found, key=lambda record: -1 if record.seed is None else record.seed)
-        folder = folder_of(given.data / "corpora", corpus) if titles is None else generated_folder(given.data, record)
+        folder = (
+            folder_of(given.data / "corpora", corpus)
+            if titles is None
+            else generated_folder(given.data, record)
+        )
         folder = folder or given.data / "corpora" / corpus
         documents = [d for d in texts_in(folder) if d.split in ("test", "generated")][:count]
         refused = record.details["refused"]
         if missing := [document.id for document in documents if document.id not in refused]:
             told = f"{missing[0]!r} is not among the scored texts {list(refused)}; score them, or show fewer"
             raise BadInput(f"{folder / 'documents.jsonl'}: {told}")
-        name = given.labels(record, *SYSTEM) + ("" if record.seed is None else f", seed {record.seed}")
-        shown += [_article(f"{name}, article {i}", d, refused[d.id]) for i, d in enumerate(documents)]
+        name = given.labels(record, *SYSTEM) + (
+            "" if record.seed is None else f", seed {record.seed}"
+        )
+        shown += [
+            _article(f"{name}, article {i}", d, refused[d.id]) for i, d in enumerate(documents)
+        ]
     title = f"# {2 * generated} articles of {given.label('system', system)} beside {real} real ones"
     page = "\n\n".join([title, LEGEND, *shown]) + "\n"
     return Files({"articles.md": page}, table, "\n[The first articles in full](articles.md)\n")

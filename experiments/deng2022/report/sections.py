@@ -24,32 +24,55 @@ from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, errors, panels
 LATENT = {"critic": "section_order", "metric": "latent_ppl"}
 GOLD = {**LATENT, "variant": "gold"}
 OWN = "Latent PPL, own titles"  # gold in real text, else what the model itself wrote
-COLUMNS: dict[str, Mapping[str, Any]] = {"PPL": {"critic": "perplexity", "metric": "word_ppl"}, "Latent PPL": LATENT}
-COLUMNS |= {OWN: {**LATENT, "variant": ["gold", "written"]}, f"{OWN}, released rule": {**LATENT, "variant": "released"}}
+COLUMNS: dict[str, Mapping[str, Any]] = {
+    "PPL": {"critic": "perplexity", "metric": "word_ppl"},
+    "Latent PPL": LATENT,
+}
+COLUMNS |= {
+    OWN: {**LATENT, "variant": ["gold", "written"]},
+    f"{OWN}, released rule": {**LATENT, "variant": "released"},
+}
 COLUMNS |= {"title accuracy": {**LATENT, "metric": "title_accuracy"}}
 
 
 def titles(given: Given, printed: str, caption: str) -> Table:
     """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3 and 5)."""
     latent = given.select(LATENT)
-    cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN) + given.pivot(COLUMNS, printed)
+    cells = given.exact_rows(latent.values("corpus"), "section_latent_ppl", OWN) + given.pivot(
+        COLUMNS, printed
+    )
     unknown = []  # transitions from or to a title that real text does not have
     for whose, records in (("read", latent), ("own", given.select(COLUMNS[OWN]))):
         for rows in records.groups(*SYSTEM).values():
-            totals = [record.details["totals"] for record in rows if "unknown" in record.details.get("totals", {})]
+            totals = [
+                record.details["totals"]
+                for record in rows
+                if "unknown" in record.details.get("totals", {})
+            ]
             if left_out := sum(one["unknown"] for one in totals):
                 every = left_out + sum(one["transitions"] for one in totals)
-                unknown.append(f"{given.labels(rows[0], *SYSTEM)}, {whose} titles, {left_out:.0f} of {every:.0f}")
+                unknown.append(
+                    f"{given.labels(rows[0], *SYSTEM)}, {whose} titles, {left_out:.0f} of {every:.0f}"
+                )
     notes = [f"transitions not scored for an unknown title: {', '.join(unknown) or 'none'}"]
     cut = [r for r in latent if r.details.get("cut") and not r.variant]
     if cut:
-        told = [f"{given.labels(r, *SYSTEM)}, {r.details['cut']} of {(r.units or 0) + (r.excluded or 0)}" for r in cut]
-        notes.append(f"texts cut at the limit of length, whose end is not scored: {'; '.join(told)}")
+        told = [
+            f"{given.labels(r, *SYSTEM)}, {r.details['cut']} of {(r.units or 0) + (r.excluded or 0)}"
+            for r in cut
+        ]
+        notes.append(
+            f"texts cut at the limit of length, whose end is not scored: {'; '.join(told)}"
+        )
     for record in latent:  # what became of the articles that each system was asked for
         path = generated_folder(given.data, record) / "facts.json"
         if record.titles is not None and path.is_file():
             facts = read_json(path)
-            counts = [f"{facts[key]} {key}" for key in ("documents", "failed", "redraws", "cut") if key in facts]
+            counts = [
+                f"{facts[key]} {key}"
+                for key in ("documents", "failed", "redraws", "cut")
+                if key in facts
+            ]
             notes.append(f"{given.labels(record, *SYSTEM)}: {', '.join(counts)}")
     notes = [*given.notes, *given.comparisons(latent), *notes]
     return Table(f"{caption}, with 95 % intervals", cells, notes, list(COLUMNS))
@@ -62,24 +85,47 @@ def figure_sizes(given: Given) -> Figure:
     def draw(canvas: Any) -> None:
         from matplotlib.ticker import LogLocator, NullLocator
 
-        for axes, (name, wanted) in zip(canvas.subplots(1, len(columns)), columns.items(), strict=True):
+        for axes, (name, wanted) in zip(
+            canvas.subplots(1, len(columns)), columns.items(), strict=True
+        ):
             found = given.select(wanted)
-            sizes = {r.system: parameters(given.data, r) / 1000 for r in found if r.titles is not None}
+            sizes = {
+                r.system: parameters(given.data, r) / 1000 for r in found if r.titles is not None
+            }
             for (i, corpus), titles in product(enumerate(found.values("corpus")), (True, False)):
                 ours = found.where(corpus=corpus, titles=titles)
-                line = {x: of_records(list(ours.where(system=system)), log=True) for system, x in sizes.items()}
+                line = {
+                    x: of_records(list(ours.where(system=system)), log=True)
+                    for system, x in sizes.items()
+                }
                 kept = {x: number.exp() for x, number in sorted(line.items()) if number is not None}
-                look = {"color": COLOURS[i], "ls": "-" if titles else "--", "marker": "o" if titles else "s"}
+                look = {
+                    "color": COLOURS[i],
+                    "ls": "-" if titles else "--",
+                    "marker": "o" if titles else "s",
+                }
                 look["label"] = f"{given.label('corpus', corpus)}, {given.label('titles', titles)}"
-                axes.errorbar(list(kept), [y.value for y in kept.values()], errors(kept.values()), capsize=2, **look)
+                axes.errorbar(
+                    list(kept),
+                    [y.value for y in kept.values()],
+                    errors(kept.values()),
+                    capsize=2,
+                    **look,
+                )
             for record in found.where(system="data", corpus=found.values("corpus")[:1]):
-                axes.axhline(record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text")
+                axes.axhline(
+                    record.value, color="0.4", linewidth=0.8, linestyle=":", label="real text"
+                )
             axes.set(xscale="log", title=name, xlabel="parameters of the network (thousands)")
             axes.set_xticks(list(sizes.values()), [f"{size:,.0f}" for size in sizes.values()])
             axes.set_xticks([], minor=True)
         latent = canvas.axes[-1]
         latent.set_yscale("log")
-        latent.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:g}", minor_locator=NullLocator())
+        latent.yaxis.set(
+            major_locator=LogLocator(subs=(1, 2, 5)),
+            major_formatter="{x:g}",
+            minor_locator=NullLocator(),
+        )
         handles, labels = latent.get_legend_handles_labels()
         canvas.legend(handles, labels, loc="outside lower center", ncols=3)
 
@@ -114,7 +160,9 @@ def texts_in(folder: Path) -> list[Document]:
     return read_documents(path)
 
 
-STATISTICS = {name: name for name in ("train", "validation", "test")} | {"section_types": "section types"}
+STATISTICS = {name: name for name in ("train", "validation", "test")} | {
+    "section_types": "section types"
+}
 STATISTICS |= {"med_sections": "median sections", "med_section_len": "median section length"}
 STATISTICS |= {"max_section_len": "longest section"}
 
@@ -125,23 +173,45 @@ def table_11(given: Given) -> Table:
     for corpus in given.where.get("corpus", []):
         folder = folder_of(given.data / "corpora", corpus)
         if folder is None:
-            raise BadInput(f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another")
+            raise BadInput(
+                f"{given.data / 'corpora'} has no corpus {corpus!r}; run its stage, or name another"
+            )
         own, row = given.facts.of(corpus), given.label("corpus", corpus)
         statistics: Any = own.get("table_11")
         if not statistics:
             documents = read_documents(folder / "documents.jsonl")
-            lengths = [np.array([piece_count(section.text) for section in one.sections]) for one in documents]
+            lengths = [
+                np.array([piece_count(section.text) for section in one.sections])
+                for one in documents
+            ]
             statistics = corpus_statistics(Selection(documents, lengths, Counter()))
         beside = {
             n.rule["fact"]: n.value / n.rule.get("times", 1)
             for n in given.expected.numbers
-            if n.table == "table_11" and n.value is not None and (n.where or {}).get("corpus") == corpus
+            if n.table == "table_11"
+            and n.value is not None
+            and (n.where or {}).get("corpus") == corpus
         }
         for fact, column in STATISTICS.items():
-            cells.append(exact(row, column, statistics[fact], "count", printed=beside.get(f"table_11.{fact}")))
-        dropped = ", ".join(f"{reason} {count}" for reason, count in sorted(own.get("dropped", {}).items())) or "none"
-        notes.append(f"{row}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}")
-    return Table("Table 11. Corpora: articles, section types, section statistics (validation split)", cells, notes)
+            cells.append(
+                exact(
+                    row, column, statistics[fact], "count", printed=beside.get(f"table_11.{fact}")
+                )
+            )
+        dropped = (
+            ", ".join(
+                f"{reason} {count}" for reason, count in sorted(own.get("dropped", {}).items())
+            )
+            or "none"
+        )
+        notes.append(
+            f"{row}: lengths in {own.get('token_unit', LOWER_BOUND)}; dropped articles: {dropped}"
+        )
+    return Table(
+        "Table 11. Corpora: articles, section types, section statistics (validation split)",
+        cells,
+        notes,
+    )
 
 
 ACROSS = 4  # panels in a row
@@ -150,14 +220,25 @@ ACROSS = 4  # panels in a row
 def title_calibration(given: Given) -> Figure:
     """Reliability of the title classifiers on test sections, a panel for each corpus, with accuracy and calibration error."""
     critic = {"critic": "section_order"}
-    measures = {"accuracy": {"metric": "title_accuracy"}, "calibration error": {"metric": "calibration_error"}}
+    measures = {
+        "accuracy": {"metric": "title_accuracy"},
+        "calibration error": {"metric": "calibration_error"},
+    }
     cells = given.pivot(measures, rows=("corpus",), where={**critic, **given.where})
     bins: dict[str, list[tuple[float, ...]]] = {}
     for record in given.select(critic, given.where, metric="calibration_error"):
         row, details = given.labels(record, "corpus"), record.details
-        cells.append(exact(row, "error expected by chance", details["expected_by_chance"], record.signature))
-        cells.append(exact(row, "share over 90 % certain", details["share_over_90"], record.signature))
-        bins[row] = [(c / n, k / n, *wilson(k, n), n, low, high) for low, high, n, c, k in details["bins"] if n]
+        cells.append(
+            exact(row, "error expected by chance", details["expected_by_chance"], record.signature)
+        )
+        cells.append(
+            exact(row, "share over 90 % certain", details["share_over_90"], record.signature)
+        )
+        bins[row] = [
+            (c / n, k / n, *wilson(k, n), n, low, high)
+            for low, high, n, c, k in details["bins"]
+            if n
+        ]
         cells += [
             Cell(row, f"accuracy in ({low:.2f}, {high:.2f}]", share, below, above, int(n))
             for _, share, below, above, n, low, high in bins[row]
@@ -166,9 +247,17 @@ def title_calibration(given: Given) -> Figure:
     def draw(canvas: Any) -> None:
         grid = panels(canvas, len(bins), ACROSS, sharex=True, sharey=True)
         for axes, (corpus, points) in zip(grid, bins.items(), strict=True):
-            confidence, share, low, high, *_ = (np.array(column) for column in zip(*points, strict=True))
+            confidence, share, low, high, *_ = (
+                np.array(column) for column in zip(*points, strict=True)
+            )
             axes.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-            look = {"color": COLOURS[0], "markersize": 3, "capsize": 2, "clip_on": False, "zorder": 3}
+            look = {
+                "color": COLOURS[0],
+                "markersize": 3,
+                "capsize": 2,
+                "clip_on": False,
+                "zorder": 3,
+            }
             axes.errorbar(confidence, share, yerr=[share - low, high - share], fmt="o", **look)
             axes.set(title=corpus, xlim=(0, 1), ylim=(0, 1), aspect="equal")
         canvas.supxlabel("mean confidence of the bin")
@@ -188,7 +277,9 @@ def inference_error(given: Given) -> Table:
     for record in corrected.where(system="data"):
         row, details = given.labels(record, "corpus"), record.details
         if details.get("exact_latent_ppl") is not None:
-            cells.append(exact(f"{row}, exact", "Latent PPL, gold titles", details["exact_latent_ppl"]))
+            cells.append(
+                exact(f"{row}, exact", "Latent PPL, gold titles", details["exact_latent_ppl"])
+            )
         notes.append(
             f"{row}: confusion matrix of {details['validation_sections']:.0f} validation sections, "
             f"{details['validation_errors']:.0f} misread, {details['titles_without_sections']} titles without a section"
@@ -199,8 +290,12 @@ def inference_error(given: Given) -> Table:
         "Latent PPL, gold titles": GOLD,
     }
     cells += given.pivot(columns)
-    notes.append("the confusion matrix is that of real sections; a model's sections may be harder to read than those")
-    return Table("Inference error: Latent PPL with the classifier's confusion matrix taken out", cells, notes)
+    notes.append(
+        "the confusion matrix is that of real sections; a model's sections may be harder to read than those"
+    )
+    return Table(
+        "Inference error: Latent PPL with the classifier's confusion matrix taken out", cells, notes
+    )
 
 
 TERMS = {
@@ -216,7 +311,9 @@ TERMS = {
 
 def appendix_a(given: Given) -> Table:
     """Appendix A's three terms, and the Latent NLL of a set split into its own diversity and its distance to the prior."""
-    columns = {column: {"critic": "section_order", "metric": metric} for column, metric in TERMS.items()}
+    columns = {
+        column: {"critic": "section_order", "metric": metric} for column, metric in TERMS.items()
+    }
     notes = [
         "(2) and the sum are relative to sections drawn without an order",
         "arg max Latent NLL = H(q) + KL(q || prior) with q the bigram of the set's own predicted titles",

@@ -48,8 +48,12 @@ def table_14(given: Given) -> Listing:
         for (unit, nats), text in zip(outliers, texts, strict=True):
             rows.append([system, unit, nats, " ".join(text.split()[:WORDS])])
         if outliers and record.value is not None:
-            notes.append(f"{system}: worst {short(outliers[0][1])} nats, mean of all {short(record.value)}")
-    notes.append("the paper's own rows are missing from its text, so nothing printed stands beside these")
+            notes.append(
+                f"{system}: worst {short(outliers[0][1])} nats, mean of all {short(record.value)}"
+            )
+    notes.append(
+        "the paper's own rows are missing from its text, so nothing printed stands beside these"
+    )
     header = ["text", "document", "T(x), nats", "its beginning"]
     return Listing("Table 14. Documents whose mix of topics is least probable", header, rows, notes)
 
@@ -60,14 +64,25 @@ def covariances(given: Given, title: str) -> Figure:
     records = {given.labels(r, "system", "titles"): r for r in given.select(NLL)}
     records |= {given.labels(r, "variant"): r for r in select(given.results, {**NLL, **foreign})}
     real = given.select(NLL, system="data", titles=None).one()
-    matrices = {row: np.array(record.details["covariance_of_means"]) for row, record in records.items()}
+    matrices = {
+        row: np.array(record.details["covariance_of_means"]) for row, record in records.items()
+    }
     reference = np.array(real.details["covariance_of_means"])
     names = topic_names(given.data, real.corpus)
     order = leaves_list(linkage(reference, method="average", metric="euclidean"))
     columns = {"Latent NLL (nats)": NLL}
-    cells = given.pivot(columns, "figures", SYSTEM[1:]) + given.pivot(columns, "figures", ("variant",), foreign)
-    distances = {row: float(np.linalg.norm(m - reference)) for row, m in matrices.items() if records[row] is not real}
-    cells += [exact(row, "Frobenius distance to data", distance, "") for row, distance in distances.items()]
+    cells = given.pivot(columns, "figures", SYSTEM[1:]) + given.pivot(
+        columns, "figures", ("variant",), foreign
+    )
+    distances = {
+        row: float(np.linalg.norm(m - reference))
+        for row, m in matrices.items()
+        if records[row] is not real
+    }
+    cells += [
+        exact(row, "Frobenius distance to data", distance, "")
+        for row, distance in distances.items()
+    ]
     places = list(zip(*np.triu_indices(len(order)), strict=True)) if len(order) <= LISTED else []
     for (row, m), (i, j) in product(matrices.items(), places):
         cells.append(Cell(f"{row}, {names[i]}", names[j], float(m[i, j]), detail=True))
@@ -77,13 +92,25 @@ def covariances(given: Given, title: str) -> Figure:
         panels = canvas.subplots(1, len(matrices), squeeze=False, sharey=True)[0]
         for axes, (row, matrix) in zip(panels, matrices.items(), strict=True):
             turned = matrix[np.ix_(order, order)]
-            shown = axes.imshow(turned, cmap="coolwarm", vmin=-limit, vmax=limit, interpolation="nearest")
+            shown = axes.imshow(
+                turned, cmap="coolwarm", vmin=-limit, vmax=limit, interpolation="nearest"
+            )
             nll = records[row].value
             axes.set_title(f"{row}\nLatent NLL {'–' if nll is None else short(nll)} nats")
-            axes.set_xticks(range(len(order)), [names[topic] for topic in order], rotation=90, fontsize=6)
+            axes.set_xticks(
+                range(len(order)), [names[topic] for topic in order], rotation=90, fontsize=6
+            )
             for i, j in np.ndindex(turned.shape) if len(order) <= LISTED else ():
                 colour = "white" if abs(turned[i, j]) > 0.7 * limit else "black"
-                axes.text(j, i, f"{round(float(turned[i, j]))}", ha="center", va="center", fontsize=5.5, color=colour)
+                axes.text(
+                    j,
+                    i,
+                    f"{round(float(turned[i, j]))}",
+                    ha="center",
+                    va="center",
+                    fontsize=5.5,
+                    color=colour,
+                )
         panels[0].set_yticks(range(len(order)), [names[topic] for topic in order], fontsize=6)
         canvas.colorbar(shown, ax=list(panels), shrink=0.7, label="covariance of topic logits")
 
@@ -111,9 +138,15 @@ def topic_names(data: Path, corpus: str) -> list[str]:
 
 LATENT = {"critic": "synthetic_states", "metric": "latent_ppl"}
 TABLE_1 = {"word PPL": {"critic": "perplexity", "metric": "word_ppl"}, "Latent PPL": LATENT}
-TABLE_1 |= {"Latent PPL, strict rule": {**LATENT, "variant": "strict"}, "survival": {**LATENT, "metric": "survival"}}
+TABLE_1 |= {
+    "Latent PPL, strict rule": {**LATENT, "variant": "strict"},
+    "parse rate": {**LATENT, "metric": "parse_rate"},
+}
 MIX = {"critic": "code_mixing", "metric": "dispersion"}
-MIXTURES = {"dispersion, 1 - Σ z²": MIX, "share with 90 % of one language": {**MIX, "variant": "corners"}}
+MIXTURES = {
+    "dispersion, 1 - Σ z²": MIX,
+    "share with 90 % of one language": {**MIX, "variant": "corners"},
+}
 MIXTURES |= {"Latent NLL (nats per sentence)": {**MIX, "metric": "languages"}}
 FACTS = {"word PPL": "word_ppl", "Latent PPL": "latent_ppl"}  # facts of the corpus
 FAMILIES = ("hsmm", "transformer")  # what systems' names begin with
@@ -133,7 +166,11 @@ def table_1(given: Given) -> Table:
 def figure_latent_over_word(given: Given) -> Figure:
     """Latent PPL over word PPL of every model (ours, after section 3); hollow points are the paper's, where our language has its size."""
     cells = given.pivot({column: TABLE_1[column] for column in FACTS}, "table_01", SYSTEM[1:])
-    whole = {(cell.row, cell.column): cell for cell in cells if not cell.detail and cell.value is not None}
+    whole = {
+        (cell.row, cell.column): cell
+        for cell in cells
+        if not cell.detail and cell.value is not None
+    }
     systems = {given.labels(record, *SYSTEM[1:]): record.system for record in given.select(LATENT)}
 
     def draw(canvas: Any) -> None:
@@ -142,20 +179,31 @@ def figure_latent_over_word(given: Given) -> Figure:
             word, latent = (whole.get((row, column)) for column in FACTS)
             if word is None or latent is None:
                 continue
-            family = next((i for i, name in enumerate(FAMILIES) if systems[row].startswith(name)), len(FAMILIES))
+            family = next(
+                (i for i, name in enumerate(FAMILIES) if systems[row].startswith(name)),
+                len(FAMILIES),
+            )
             style: dict[str, Any] = {"fmt": "os^"[family], "color": COLOURS[family]}
             x, y = word.value, latent.value
             axes.errorbar(x, y, xerr=errors([word]), yerr=errors([latent]), capsize=2, **style)
             beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
             axes.annotate(row, (x, y), xytext=(6, 7 if family < len(FAMILIES) else -10), **beside)
-            if word.printed and latent.printed and INCOMPARABLE not in (word.verdict, latent.verdict):
+            if (
+                word.printed
+                and latent.printed
+                and INCOMPARABLE not in (word.verdict, latent.verdict)
+            ):
                 axes.errorbar(word.printed, latent.printed, mfc="none", **style)
                 if family < len(FAMILIES):
-                    axes.annotate("printed", (word.printed, latent.printed), xytext=(6, 0), **beside)
+                    axes.annotate(
+                        "printed", (word.printed, latent.printed), xytext=(6, 0), **beside
+                    )
         axes.set(xlabel="word PPL", ylabel="Latent PPL", yscale="log")
         low, high = axes.get_ylim()
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        axes.set_yticks([step * 10.0**decade for decade in decades for step in (1, 2, 5)], minor=False)
+        axes.set_yticks(
+            [step * 10.0**decade for decade in decades for step in (1, 2, 5)], minor=False
+        )
         axes.set_yticks([], minor=True)
         axes.yaxis.set_major_formatter("{x:g}")
         axes.set_ylim(low / 2, high * 2)
@@ -176,7 +224,11 @@ def table_10(given: Given) -> Listing:
         language, number = counts.most_common(1)[0] if counts else ("", 0)
         rows.append([language, f"{number} of {len(words)}", " ".join(words)])
     own = f"{len({row[0] for row in rows} - {''})} of {len(rows)} components are a language of their own"
-    header = ["language of most words", "words of it", f"{len(record.details['top_words'][0])} most probable words"]
+    header = [
+        "language of most words",
+        "words of it",
+        f"{len(record.details['top_words'][0])} most probable words",
+    ]
     caption = "Table 10. The most probable words of each language of the mixture"
     return Listing(caption, header, rows, [own, "the paper's languages are others"])
 
@@ -186,7 +238,9 @@ def figure_7(given: Given) -> Figure:
     mixes = given.select(MIX)
 
     def draw(canvas: Any) -> None:
-        for axes, record in zip(canvas.subplots(1, len(mixes), squeeze=False)[0], mixes, strict=True):
+        for axes, record in zip(
+            canvas.subplots(1, len(mixes), squeeze=False)[0], mixes, strict=True
+        ):
             at = np.array(record.details["points"])[:, : len(CORNERS)] @ CORNERS
             axes.fill(*CORNERS.T, fill=False, edgecolor="#444444", linewidth=0.8)
             axes.scatter(*at.T, s=6, alpha=0.35, linewidths=0, color=COLOURS[0])
@@ -197,4 +251,6 @@ def figure_7(given: Given) -> Figure:
 
     caption = "Figure 7. Mixes of languages of sentences, a draw of the posterior each, over the simplex of three."
     notes = [*given.notes, *given.comparisons(mixes)]
-    return Figure(caption, given.pivot(MIXTURES, rows=("system",)), draw, (3.0 * len(mixes), 3.1), notes)
+    return Figure(
+        caption, given.pivot(MIXTURES, rows=("system",)), draw, (3.0 * len(mixes), 3.1), notes
+    )

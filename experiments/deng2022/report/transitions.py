@@ -18,7 +18,9 @@ from longform_lab.reporting.pivot import SYSTEM, Given, beside
 RED = 0.05  # Figure 4 marks transitions with P_c below this; Table 12's threshold is another
 TOP_TITLES = 20  # Figure 4
 TOP_ERRORS = 5  # Table 12
-SHOWN_DIFFERENCE = 0.05  # ours: smaller differences are not written into the figure, though the CSV has them
+SHOWN_DIFFERENCE = (
+    0.05  # ours: smaller differences are not written into the figure, though the CSV has them
+)
 COLUMN = "P model - P data"
 COUNTED = "transitions counted as independent (Wilson 1927)"
 SHARES = {
@@ -49,7 +51,9 @@ class Transition:
 
 def transitions(record: Record, ends: bool = True) -> list[Transition]:
     """The transitions that a record of the section critic lists, or without ``ends`` those that lie between two sections."""
-    found = [Transition(a, b, int(n), float(p)) for a, b, n, p in record.details.get("transitions", [])]
+    found = [
+        Transition(a, b, int(n), float(p)) for a, b, n, p in record.details.get("transitions", [])
+    ]
     return [t for t in found if ends or (t.earlier != BEGIN and t.later != END)]
 
 
@@ -86,7 +90,10 @@ def table_12(given: Given) -> Table:
     """The most common improbable transitions of each system, in % of its transitions between sections."""
     cells: list[Cell] = []
     for record in given.select(LATENT):
-        own = {**{name: getattr(record, name) for name in (*SYSTEM, "seed")}, "critic": "section_order"}
+        own = {
+            **{name: getattr(record, name) for name in (*SYSTEM, "seed")},
+            "critic": "section_order",
+        }
         failed = [t for t in transitions(record, ends=False) if t.failed]
         names = [t.name for t in sorted(failed, key=lambda t: (-t.count, t.name))[:TOP_ERRORS]]
         columns = {name: {"metric": "transition_share", "task": name} for name in names}
@@ -94,7 +101,11 @@ def table_12(given: Given) -> Table:
         made = given.pivot(columns, "table_12", where=own, factor=100)
         cells += [replace(c, row=f"{c.row}: {c.column}", column="frequency, %") for c in made]
     note = f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; {COUNTED}"
-    return Table("Table 12. Section transition errors, % of transitions between sections", cells, [*given.notes, note])
+    return Table(
+        "Table 12. Section transition errors, % of transitions between sections",
+        cells,
+        [*given.notes, note],
+    )
 
 
 def figure_4(given: Given) -> Figure:
@@ -104,11 +115,16 @@ def figure_4(given: Given) -> Figure:
     Newcombe's (1998) from two of Wilson's; units are visits of the earlier title. Raises BadInput: the choice is not one model.
     """
     model = given.select(LATENT).one()
-    sides = [transitions(given.select(LATENT, system="data", titles=None).one()), transitions(model)]
+    sides = [
+        transitions(given.select(LATENT, system="data", titles=None).one()),
+        transitions(model),
+    ]
     visits: Counter[str] = Counter()
     for t in (t for side in sides for t in side):
         visits[t.later] += t.count
-    common = sorted(set(visits) - {BEGIN, END}, key=lambda title: (-visits[title], title))[:TOP_TITLES]
+    common = sorted(set(visits) - {BEGIN, END}, key=lambda title: (-visits[title], title))[
+        :TOP_TITLES
+    ]
     probability = {(t.earlier, t.later): t.probability for side in sides for t in side}
     cells: dict[tuple[str, str], Cell] = {}
     for a, b in sorted(probability):
@@ -117,13 +133,21 @@ def figure_4(given: Given) -> Figure:
             trials = [_sum(side) for side in after]
             hits = [_sum(t for t in side if t.later == b) for side in after]
             (p, p_low, p_high), (q, q_low, q_high) = (
-                (k / n, *wilson(k, n)) if n else (0.0, 0.0, 1.0) for k, n in zip(hits, trials, strict=True)
+                (k / n, *wilson(k, n)) if n else (0.0, 0.0, 1.0)
+                for k, n in zip(hits, trials, strict=True)
             )
-            low, high = q - p - math.hypot(q - q_low, p_high - p), q - p + math.hypot(q_high - q, p - p_low)
-            cells[a, b] = Cell(f"{a} → {b}", COLUMN, q - p, low, high, min(trials), signature="Newcombe 1998")
+            low, high = (
+                q - p - math.hypot(q - q_low, p_high - p),
+                q - p + math.hypot(q_high - q, p - p_low),
+            )
+            cells[a, b] = Cell(
+                f"{a} → {b}", COLUMN, q - p, low, high, min(trials), signature="Newcombe 1998"
+            )
     differences = {edge: c.value or 0.0 for edge, c in cells.items()}
     edges = sorted(cells, key=lambda edge: (-abs(differences[edge]), edge))
-    framed = [edge for edge in edges if probability[edge] < RED and differences[edge] >= SHOWN_DIFFERENCE]
+    framed = [
+        edge for edge in edges if probability[edge] < RED and differences[edge] >= SHOWN_DIFFERENCE
+    ]
     titles = sorted({title for edge in edges for title in edge})
 
     def draw(canvas: Any) -> None:
@@ -172,10 +196,14 @@ def article_page(given: Given, caption: str, kind: str) -> Files:
         told = f"{folder / 'documents.jsonl'} has no document {unit!r}"
         raise BadInput(f"{told}; generate the texts that the scores were read from")
     titles, texts = list(entry["titles"]), [section.text for section in document.sections]
-    if len(entry["log_probs"]) > len(titles):  # a text that was cut at a limit of length has no end to show
+    if len(entry["log_probs"]) > len(
+        titles
+    ):  # a text that was cut at a limit of length has no end to show
         titles.append(END)
         texts.append("")
     before_each = [BEGIN, *titles[:-1]]
     steps = zip(titles, texts, entry["log_probs"], before_each, strict=True)
-    sections = [(title, text, math.exp(log), likeliest[before]) for title, text, log, before in steps]
+    sections = [
+        (title, text, math.exp(log), likeliest[before]) for title, text, log, before in steps
+    ]
     return section_page(given.name, caption, unit, sections)

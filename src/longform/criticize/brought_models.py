@@ -8,7 +8,11 @@ from longform import extras
 from longform.errors import BadInput
 
 NETWORKS = ("torch", "transformers", "pytorch_lightning")  # of the extra `models`
-CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")  # one of them makes a folder a model
+CONFIGURATIONS = (
+    "config.json",
+    "pointer.json",
+    "modules.json",
+)  # one of them makes a folder a model
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,13 @@ def check(options: Options) -> None:
             try:
                 held = json.loads(tokenizer.read_bytes())
             except (ValueError, OSError, RecursionError) as error:
-                raise BadInput(f"{given}: tokenizer.json cannot be read ({error}); fetch the folder again") from error
+                raise BadInput(
+                    f"{given}: tokenizer.json cannot be read ({error}); fetch the folder again"
+                ) from error
             if not isinstance(held, dict) or not {"model", "added_tokens"} <= held.keys():
-                raise BadInput(f"{given}: tokenizer.json holds no tokenizer; fetch the folder again")
+                raise BadInput(
+                    f"{given}: tokenizer.json holds no tokenizer; fetch the folder again"
+                )
         extras.check("models", *NETWORKS)
         try_folder(name, folder)
 

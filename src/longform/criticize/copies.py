@@ -19,7 +19,11 @@ NEIGHBOURS = 3  # ours: texts with one feature that are paired with the next so 
 MOST = 5_000_000  # ours: shingles that are compared; of more, an equal share of every text's
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"[^.!?\n]+")
-_PRIMES = (11400714819323198485, 13787848793156543929, 9650029242287828579)  # odd, for multiplicative hashing
+_PRIMES = (
+    11400714819323198485,
+    13787848793156543929,
+    9650029242287828579,
+)  # odd, for multiplicative hashing
 
 
 def sources(documents: Sequence[Document]) -> list[int]:
@@ -33,17 +37,27 @@ def sources(documents: Sequence[Document]) -> list[int]:
     runs, pieces, sizes = [], [], []
     for document in documents:
         text = document.text.casefold()
-        words = np.array([numbers.setdefault(word, len(numbers)) for word in _WORD.findall(text)], dtype=np.uint64)
+        words = np.array(
+            [numbers.setdefault(word, len(numbers)) for word in _WORD.findall(text)],
+            dtype=np.uint64,
+        )
         runs.append(_runs(words))
         own = [_WORD.findall(piece) for piece in _PIECE.findall(text)]
         spoken = {" ".join(piece): len(piece) for piece in own if piece}
-        pieces.append(np.array([numbers.setdefault(piece, len(numbers)) for piece in spoken], dtype=np.uint64))
+        pieces.append(
+            np.array([numbers.setdefault(piece, len(numbers)) for piece in spoken], dtype=np.uint64)
+        )
         sizes.append(np.array(list(spoken.values()), dtype=np.int64))
     step = 1 + sum(map(len, runs)) // MOST
     runs = [row[row % np.uint64(step) == 0] if step > 1 else row for row in runs]
-    pairs = [_alike(runs, [np.ones(len(row), dtype=np.int64) for row in runs]), _alike(pieces, sizes)]
+    pairs = [
+        _alike(runs, [np.ones(len(row), dtype=np.int64) for row in runs]),
+        _alike(pieces, sizes),
+    ]
     first, second = np.concatenate(pairs, axis=1)
-    links = coo_array((np.ones(len(first)), (first, second)), shape=(len(documents), len(documents)))
+    links = coo_array(
+        (np.ones(len(first)), (first, second)), shape=(len(documents), len(documents))
+    )
     return connected_components(links, directed=False)[1].tolist()
 
 
@@ -55,7 +69,9 @@ def _runs(words: np.ndarray) -> np.ndarray:
     hashes = np.zeros(len(words) - span + 1, dtype=np.uint64)
     for place in range(span):  # a mixed sum of the words' numbers; uint64 arithmetic wraps around
         hashes = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(_PRIMES[0])
-        hashes += (words[place : len(words) - span + 1 + place] + np.uint64(1)) * np.uint64(_PRIMES[1])
+        hashes += (words[place : len(words) - span + 1 + place] + np.uint64(1)) * np.uint64(
+            _PRIMES[1]
+        )
     return np.unique((hashes ^ (hashes >> np.uint64(32))) * np.uint64(_PRIMES[2]))
 
 

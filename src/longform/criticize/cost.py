@@ -10,13 +10,17 @@ COPIES_PACE = 200_000  # words a second in which near copies are looked for and 
 
 def announcement(panels: Sequence[Panel], real: Texts, generated: Texts) -> str:
     """How many words are read, by which critics, and for about how long on one core."""
-    counts = [sum(len(document.text.split()) for document in side.documents) for side in (real, generated)]
+    counts = [
+        sum(len(document.text.split()) for document in side.documents) for side in (real, generated)
+    ]
     searched = sum(counts) / COPIES_PACE
     readers = [panel for panel in panels if not panel.absent]
     seconds = [sum(counts) / panel.pace for panel in readers]
     shares = []
     for panel, own in zip(readers, seconds, strict=True):
-        shares.append(f"{panel.name} {duration(own)}" + (f" ({panel.spared})" if panel.spared else ""))
+        shares.append(
+            f"{panel.name} {duration(own)}" + (f" ({panel.spared})" if panel.spared else "")
+        )
     whole = duration(sum(seconds) + searched)
     about = whole if whole.startswith("under") else f"about {whole}"
     return (

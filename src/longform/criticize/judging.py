@@ -22,7 +22,14 @@ from longform.criticize.splits import Halves, combined_p, halves, middle, one_ro
 from longform.criticize.texts import read_texts
 from longform.documents import Document
 from longform.errors import BadInput
-from longform.statistics.critic import Comparison, Estimate, Tally, bootstrap_scores, compare, signature
+from longform.statistics.critic import (
+    Comparison,
+    Estimate,
+    SufficientStatistics,
+    bootstrap_scores,
+    compare,
+    signature,
+)
 from longform.statistics.resampling import generator, percentile_interval
 
 RESAMPLES = 1000  # a halving
@@ -67,7 +74,9 @@ def criticize(
     check(options)
     texts = ComparedTexts.of(documents)
     if len(texts.real) < 2:
-        raise BadInput(f"got {len(texts.real)} real text, two are needed: one to learn from, one to compare with")
+        raise BadInput(
+            f"got {len(texts.real)} real text, two are needed: one to learn from, one to compare with"
+        )
     asked = panels(options)
     print(announcement(asked, *sides), file=sys.stderr)
     so_far = ResultsSoFar(Path(results) if results is not None else None, documents, options)
@@ -86,8 +95,12 @@ def criticize(
         except Exception as error:  # whatever it is, what the other critics found stands; the traceback is shown whole
             traceback.print_exception(error)
             first_line = (str(error).strip().splitlines() or [""])[0][:200]
-            failed.append((panel.name, f"{type(error).__name__}: {first_line} (traceback on standard error)"))
-    return Criticism(tuple(judged), tuple(left_out), *sides, copies=texts.copies, failed=tuple(failed))
+            failed.append(
+                (panel.name, f"{type(error).__name__}: {first_line} (traceback on standard error)")
+            )
+    return Criticism(
+        tuple(judged), tuple(left_out), *sides, copies=texts.copies, failed=tuple(failed)
+    )
 
 
 @dataclass(frozen=True)
@@ -104,7 +117,9 @@ class ComparedTexts:
         """From documents of which the generated ones have that split."""
         generated = tuple(document for document in documents if document.split == "generated")
         real = tuple(document for document in documents if document.split != "generated")
-        numbers = dict(zip([document.id for document in documents], sources(documents), strict=True))
+        numbers = dict(
+            zip([document.id for document in documents], sources(documents), strict=True)
+        )
         equal: dict[str, EqualLengths] = {}
         for measure in MEASURES:
             equal[measure] = equal_lengths(real, generated, measure)
@@ -113,7 +128,9 @@ class ComparedTexts:
     @property
     def copies(self) -> tuple[int, int, int]:
         """Texts that are copies of another real one, of another generated one; and generated ones that are copies of real ones."""
-        own = [[self.sources[document.id] for document in side] for side in (self.real, self.generated)]
+        own = [
+            [self.sources[document.id] for document in side] for side in (self.real, self.generated)
+        ]
         across = sum(source in set(own[0]) for source in set(own[1]))
         shared = sum(source in set(own[0]) for source in own[1]) if across else 0
         return len(own[0]) - len(set(own[0])), len(own[1]) - len(set(own[1])), shared
@@ -124,12 +141,16 @@ class _Part:
     """What one halving gives: a critic, and what it says of the texts that it did not learn from."""
 
     fitted: Any
-    real: Tally
-    generated: Tally
+    real: SufficientStatistics
+    generated: SufficientStatistics
 
 
 def judge(
-    panel: Panel, texts: ComparedTexts, seed: int, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
+    panel: Panel,
+    texts: ComparedTexts,
+    seed: int,
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
 ) -> Judged:
     """One critic over all texts, with so many resamples and permutations a halving. Raises BadInput: it does not apply."""
     if panel.absent:
@@ -139,7 +160,7 @@ def judge(
     parts: list[_Part] = []
     blame: Blame = {}
     error: BadInput | None = None
-    read_again = panel.learns == "reading"
+    read_again = panel.learns == "predictions"
     units = [] if read_again else _read(panel, equal.documents)
     for number in range(panel.halvings):
         if panel.learns == "nothing":
@@ -171,28 +192,39 @@ def _read(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
 
 def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:
     """The texts with the splits of one halving."""
-    real = [replace(document, split="train" if document.id in half.train else "test") for document in equal.real]
+    real = [
+        replace(document, split="train" if document.id in half.train else "test")
+        for document in equal.real
+    ]
     return [*real, *equal.generated]
 
 
-def _part(panel: Panel, units: Sequence[Any], half: Halves, sources: Mapping[str, int]) -> tuple[_Part, list[Any]]:
-    """One halving: the critic fitted, both tallies with near copies as one text; and the generated units that it judged.
+def _part(
+    panel: Panel, units: Sequence[Any], half: Halves, sources: Mapping[str, int]
+) -> tuple[_Part, list[Any]]:
+    """One halving: the critic fitted, both sufficient statistics with near copies as one text; and the generated units that it judged.
 
     Generated copies of a text that taught the critic are left to the halvings in which their source did not.
     """
     taught = {sources[name] for name in half.train}
     train = [unit for unit in units if unit.unit_id in half.train]
     test = [unit for unit in units if unit.unit_id in half.test]
-    generated = [unit for unit in units if unit.split == "generated" and sources[unit.unit_id] not in taught]
+    generated = [
+        unit for unit in units if unit.split == "generated" and sources[unit.unit_id] not in taught
+    ]
     if not generated:
-        raise BadInput("all generated texts are near copies of the real texts that teach the critic")
+        raise BadInput(
+            "all generated texts are near copies of the real texts that teach the critic"
+        )
     fitted = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
-    tallies = fitted.tally(test), fitted.tally(generated)
-    for name, tally in zip(("real", "generated"), tallies, strict=True):
-        if tally.total("excluded") == len(tally.unit_ids):
+    all_statistics = fitted.sufficient_statistics(test), fitted.sufficient_statistics(generated)
+    for name, statistics in zip(("real", "generated"), all_statistics, strict=True):
+        if statistics.total("excluded") == len(statistics.unit_ids):
             needs = f"; one needs {panel.needs}" if panel.needs else ""
-            raise BadInput(f"none of the {len(tally.unit_ids)} {name} texts could be scored{needs}")
-    merged = [one_row_per_source(tally, sources) for tally in tallies]
+            raise BadInput(
+                f"none of the {len(statistics.unit_ids)} {name} texts could be scored{needs}"
+            )
+    merged = [one_row_per_source(statistics, sources) for statistics in all_statistics]
     return _Part(fitted, merged[0], merged[1]), generated
 
 
@@ -210,11 +242,13 @@ def _combined(
     tests = []
     for number, part in enumerate(parts):
         names = [panel.name] if number == 0 else [panel.name, number]
-        for side, tally in (("real", part.real), ("generated", part.generated)):
+        for side, statistics in (("real", part.real), ("generated", part.generated)):
             rng = generator(seed, "criticize", *names, side)
-            draws[side].append(bootstrap_scores(part.fitted, tally, rng, resamples))
+            draws[side].append(bootstrap_scores(part.fitted, statistics, rng, resamples))
         rng = generator(seed, "criticize", *names, "difference")
-        tests.append(compare(part.fitted, part.generated, part.real, rng, permutations, matched=True))
+        tests.append(
+            compare(part.fitted, part.generated, part.real, rng, permutations, matched=True)
+        )
     p_values = tuple(test.p_value for test in tests)
     difference = middle([test.difference for test in tests])
     paired = all(test.paired for test in tests)
@@ -234,20 +268,24 @@ def _combined(
 
 def _median_lengths(equal: EqualLengths) -> tuple[float, float]:
     """Median words of the real and the generated texts as they are compared."""
-    sides = [[len(document.text.split()) for document in side] for side in (equal.real, equal.generated)]
+    sides = [
+        [len(document.text.split()) for document in side] for side in (equal.real, equal.generated)
+    ]
     return float(median(sides[0])), float(median(sides[1]))
 
 
-def _estimate(sides: Sequence[tuple[Any, Tally]], draws: Sequence[np.ndarray]) -> Estimate:
+def _estimate(
+    sides: Sequence[tuple[Any, SufficientStatistics]], draws: Sequence[np.ndarray]
+) -> Estimate:
     """Mean score over halvings, and the interval of the resamples of all: it holds what the halving leaves open."""
     low, high = percentile_interval(np.concatenate(draws))
     scored: set[str] = set()
     unscored: set[str] = set()
-    for _, tally in sides:
-        out = tally.column("excluded") > 0
-        for name, excluded in zip(tally.unit_ids, out, strict=True):
+    for _, statistics in sides:
+        out = statistics.column("excluded") > 0
+        for name, excluded in zip(statistics.unit_ids, out, strict=True):
             (unscored if excluded else scored).add(name)
-    value = middle([critic.score(tally) for critic, tally in sides])
+    value = middle([critic.score_of(statistics) for critic, statistics in sides])
     return Estimate(value, low, high, len(scored), len(unscored - scored), signature(sides[0][0]))
 
 
@@ -255,7 +293,7 @@ def _blame(panel: Panel, fitted: Any, units: Sequence[Any], texts: Mapping[str, 
     """The worst places of generated texts."""
     if panel.places is None or not hasattr(fitted, "attribute") or not units:
         return {}
-    excluded = fitted.tally(units).column("excluded") > 0
+    excluded = fitted.sufficient_statistics(units).column("excluded") > 0
     blame: Blame = {}
     for unit, parts, out in zip(units, fitted.attribute(units), excluded, strict=True):
         rows = by_sentence(parts)
@@ -269,7 +307,9 @@ def by_sentence(parts: np.ndarray) -> np.ndarray:
     return parts if parts.ndim == 1 else np.nansum(parts, axis=1)
 
 
-def worst_places(values: np.ndarray, spans: Sequence[tuple[int, int]]) -> list[tuple[float, tuple[int, int]]]:
+def worst_places(
+    values: np.ndarray, spans: Sequence[tuple[int, int]]
+) -> list[tuple[float, tuple[int, int]]]:
     """The three places that speak most against a text, worst first: above the mean of all; parts of one place add up."""
     totals: dict[tuple[int, int], float] = {}
     for value, span in zip(values.tolist(), spans, strict=False):

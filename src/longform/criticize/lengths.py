@@ -53,14 +53,18 @@ def length(document: Document, measure: Measure) -> int:
     return sum(len(sentences(section.text)) for section in document.sections)
 
 
-def equal_lengths(real: Sequence[Document], generated: Sequence[Document], measure: Measure) -> EqualLengths:
+def equal_lengths(
+    real: Sequence[Document], generated: Sequence[Document], measure: Measure
+) -> EqualLengths:
     """Cut each text to the length of the text of equal rank on the other side, where that is shorter.
 
     Ranks of texts of one length follow a hash of their words, so that neither the order of a file nor its names matter.
     Where the sides have different numbers of texts, the rank is the share of a side that is shorter.
     """
     sides = list(real), list(generated)
-    lengths = [np.array([length(document, measure) for document in side], dtype=np.int64) for side in sides]
+    lengths = [
+        np.array([length(document, measure) for document in side], dtype=np.int64) for side in sides
+    ]
     counterparts = [
         _counterparts(lengths[0], sides[0], lengths[1]),
         _counterparts(lengths[1], sides[1], lengths[0]),
@@ -75,7 +79,9 @@ def equal_lengths(real: Sequence[Document], generated: Sequence[Document], measu
 
 def _counterparts(own: np.ndarray, documents: Sequence[Document], other: np.ndarray) -> np.ndarray:
     """The length on the other side of each text's rank, int64 (texts,)."""
-    digests = [hashlib.blake2b(document.text.encode(), digest_size=8).digest() for document in documents]
+    digests = [
+        hashlib.blake2b(document.text.encode(), digest_size=8).digest() for document in documents
+    ]
     order = sorted(range(len(own)), key=lambda row: (own[row], digests[row]))
     shares = np.empty(len(own))
     shares[order] = (np.arange(len(own)) + 0.5) / len(own)
@@ -83,7 +89,11 @@ def _counterparts(own: np.ndarray, documents: Sequence[Document], other: np.ndar
 
 
 def _excerpt(document: Document, own: int, counterpart: int, measure: Measure) -> Excerpt:
-    sections = document.sections if own <= counterpart else _beginning(document.sections, counterpart, measure)
+    sections = (
+        document.sections
+        if own <= counterpart
+        else _beginning(document.sections, counterpart, measure)
+    )
     return Excerpt(document.id, document.split, sections, document.edits, ends=own == counterpart)
 
 

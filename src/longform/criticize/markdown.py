@@ -130,7 +130,9 @@ def _headings(lines: Sequence[str]) -> list[_Heading]:
             paragraph, in_block = None, False
         elif underline and paragraph is not None:
             title = " ".join(part.strip() for part in lines[paragraph:number])
-            headings.append(_Heading(1 if underline[1][0] == "=" else 2, title, paragraph, number + 1))
+            headings.append(
+                _Heading(1 if underline[1][0] == "=" else 2, title, paragraph, number + 1)
+            )
             paragraph = None
         elif underline or _RULE.fullmatch(line):
             paragraph, in_block = None, False

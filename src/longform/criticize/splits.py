@@ -9,7 +9,7 @@ import numpy as np
 
 from longform.documents import Document, grouped
 from longform.errors import BadInput
-from longform.statistics.critic import Tally
+from longform.statistics.critic import SufficientStatistics
 
 SPLITS = 5  # ours: halvings of the real texts, odd so that the median p-value is one of them
 
@@ -41,7 +41,9 @@ def halves(documents: Sequence[Document], sources: Mapping[str, int], number: in
             "compare with"
         )
     train: set[str] = set()
-    for group in sorted(groups, key=lambda group: min(digests[document.id] for document in group))[:-1]:
+    for group in sorted(groups, key=lambda group: min(digests[document.id] for document in group))[
+        :-1
+    ]:
         if len(train) + len(group) <= len(documents) // 2 or not train:
             train.update(document.id for document in group)
     return Halves(frozenset(train), frozenset(document.id for document in documents) - train)
@@ -63,22 +65,28 @@ def combined_p(p_values: Sequence[float]) -> float:
     return min(1.0, sorted(p_values)[middle - 1] * len(p_values) / middle)
 
 
-def one_row_per_source(tally: Tally, sources: Mapping[str, int]) -> Tally:
+def one_row_per_source(
+    statistics: SufficientStatistics, sources: Mapping[str, int]
+) -> SufficientStatistics:
     """Near copies as one text: the mean row of those that could be scored, under the name of their source.
 
     Eight copies of a text are one observation: neither an interval nor a test may count them as eight.
     """
-    names = [f"source {sources[unit]}" for unit in tally.unit_ids]
+    names = [f"source {sources[unit]}" for unit in statistics.unit_ids]
     place = {name: row for row, name in enumerate(dict.fromkeys(names))}
     rows = np.array([place[name] for name in names], dtype=np.int64)
-    excluded = tally.column("excluded") > 0 if "excluded" in tally.columns else np.zeros(len(rows), dtype=bool)
+    excluded = (
+        statistics.column("excluded") > 0
+        if "excluded" in statistics.columns
+        else np.zeros(len(rows), dtype=bool)
+    )
     scored = np.bincount(rows[~excluded], minlength=len(place))
-    values = np.zeros((len(place), len(tally.columns)))
-    np.add.at(values, rows[~excluded], tally.values[~excluded])
+    values = np.zeros((len(place), len(statistics.columns)))
+    np.add.at(values, rows[~excluded], statistics.values[~excluded])
     values /= np.maximum(scored, 1)[:, None]
-    if "excluded" in tally.columns:
-        values[:, tally.columns.index("excluded")] = scored == 0
-    return Tally(tuple(place), tally.columns, values)
+    if "excluded" in statistics.columns:
+        values[:, statistics.columns.index("excluded")] = scored == 0
+    return SufficientStatistics(tuple(place), statistics.columns, values)
 
 
 def middle(values: Sequence[float]) -> float:

@@ -34,25 +34,39 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     A line is a JSON object with ``text`` or ``sections``, a list of ``{"title", "text"}``, which may have ``sections`` of
     their own; and perhaps ``id`` and ``title``. Raises InputError: no such place, another kind of file, or no text in it.
     """
-    records: Iterable[tuple[str, Document | str]]  # what stands at each place: a document, or why there is none
+    records: Iterable[
+        tuple[str, Document | str]
+    ]  # what stands at each place: a document, or why there is none
     if isinstance(given, Path | str):
         path = Path(given)
         if "\n" in str(path) or len(str(path)) > LONGEST:
-            raise InputError(f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder")
+            raise InputError(
+                f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder"
+            )
         if path.is_dir():
             records = _files(path)
         elif path.name.endswith(JSON_LINES) and path.is_file():
             records = _lines(path)
         else:
             there = path.exists()
-            what = "not a folder of .txt and .md files, nor a .jsonl file" if there else "no such file or folder"
-            raise InputError(f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file")
+            what = (
+                "not a folder of .txt and .md files, nor a .jsonl file"
+                if there
+                else "no such file or folder"
+            )
+            raise InputError(
+                f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file"
+            )
     elif isinstance(given, Iterable) and not isinstance(given, Mapping):
         named = ((f"text-{number}", text) for number, text in enumerate(given, 1))
         kinds = ((name, text, f"{type(text).__name__}, not a text") for name, text in named)
-        records = ((n, _document(n, [(None, t)]) if isinstance(t, str) else wrong) for n, t, wrong in kinds)
+        records = (
+            (n, _document(n, [(None, t)]) if isinstance(t, str) else wrong) for n, t, wrong in kinds
+        )
     else:
-        raise InputError(f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts")
+        raise InputError(
+            f"texts: got {type(given).__name__}; give a .jsonl file, a folder, or a list of texts"
+        )
     documents: dict[str, Document] = {}
     aside, bare = [], 0
     for place, found in records:
@@ -132,9 +146,15 @@ def _record(record: Any, number: int) -> Document | str:
         if not isinstance(value, str | None):
             return f"{key} is {shortened(repr(value))}, allowed is a string"
     if unread := _fields_with_texts(record):
-        return f"{', '.join(unread)} is not read although it holds texts; name it sections, or drop it"
+        return (
+            f"{', '.join(unread)} is not read although it holds texts; name it sections, or drop it"
+        )
     if record.get("sections") is None:
-        return "neither 'text' nor 'sections'" if text is None else _document(str(name), [(title, text)])
+        return (
+            "neither 'text' nor 'sections'"
+            if text is None
+            else _document(str(name), [(title, text)])
+        )
     try:
         sections = sections_of(record["sections"], "sections")
     except InputError as error:
@@ -149,7 +169,9 @@ def _record(record: Any, number: int) -> Document | str:
 def _fields_with_texts(record: Mapping[str, Any]) -> list[str]:
     """Fields beside ``sections`` that hold parts of the document: lists or objects in which something has a text."""
     known = ("id", "text", "title", "sections")
-    return sorted(name for name, value in record.items() if name not in known and _holds_texts(value))
+    return sorted(
+        name for name, value in record.items() if name not in known and _holds_texts(value)
+    )
 
 
 def _holds_texts(value: Any) -> bool:
@@ -190,15 +212,21 @@ def shortened(text: str, limit: int = 60) -> str:
 
 def _clean(text: str) -> str:
     """Unix line ends, one form of each letter (NFC), no control characters, one blank line between paragraphs, no blanks around."""
-    text = _UNSHOWN.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode())
+    text = _UNSHOWN.sub(
+        " ", text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
+    )
     return one_blank_line(unicodedata.normalize("NFC", text))
 
 
 def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:
     """Real texts, half for fitting (train) and half to be compared with (test), by a hash of their text. Raises InputError: below two."""
     if len(documents) < 2:
-        raise InputError(f"got {len(documents)} real text, two are needed: one to learn from, one to compare with")
-    digests = [hashlib.blake2b(d.text.encode(), digest_size=8).hexdigest() + d.id for d in documents]
+        raise InputError(
+            f"got {len(documents)} real text, two are needed: one to learn from, one to compare with"
+        )
+    digests = [
+        hashlib.blake2b(d.text.encode(), digest_size=8).hexdigest() + d.id for d in documents
+    ]
     first = set(sorted(digests)[: len(documents) // 2])
     splits = ("train" if digest in first else "test" for digest in digests)
     return tuple(replace(d, split=split) for d, split in zip(documents, splits, strict=True))

@@ -68,7 +68,9 @@ def build(
         else:
             place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             pages = stored = PageFile.write(place / "pages", _counted(pages_in(raw), counts))
-            with (stored.folder / "pages.jsonl").open("rb") as file:  # what is no document must be seen when it changes
+            with (stored.folder / "pages.jsonl").open(
+                "rb"
+            ) as file:  # what is no document must be seen when it changes
                 facts["pages_sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
         claims = _claims_below(raw)
         if not pages or not claims:
@@ -80,14 +82,23 @@ def build(
             "claims": len(claims),
             "pages_of_a_title_met_before": counts["pages"] - len(pages),
         }
-        facts["claims_without_their_page"] = sum(any(page not in pages for page, _ in c.evidence) for c in claims)
+        facts["claims_without_their_page"] = sum(
+            any(page not in pages for page, _ in c.evidence) for c in claims
+        )
         shown = pages if with_pages else {}
-        documents = [Document(f"page:{t}", "train", (Section("page", "\n".join(p)),)) for t, p in shown.items()]
+        documents = [
+            Document(f"page:{t}", "train", (Section("page", "\n".join(p)),))
+            for t, p in shown.items()
+        ]
         about = [subject(claim, pages) for claim in claims]
         names = list(dict.fromkeys(about))
         split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
         for claim, key in zip(claims, about, strict=True):
-            known = [(page, line) for page, line in claim.evidence if 0 <= line < len(pages.get(page, ()))]
+            known = [
+                (page, line)
+                for page, line in claim.evidence
+                if 0 <= line < len(pages.get(page, ()))
+            ]
             found = "\n".join(f"{page}: {pages[page][line]}" for page, line in known)
             counts["lines outside"] += sum(page in pages for page, _ in claim.evidence) - len(known)
             counts["without evidence"] += claim.label != LABELS["NOT ENOUGH INFO"] and not known
@@ -99,7 +110,9 @@ def build(
         return Corpus(documents, facts=facts)
 
 
-def _counted(pages: Iterable[tuple[str, Sequence[str]]], counts: Counter[str]) -> Iterator[tuple[str, Sequence[str]]]:
+def _counted(
+    pages: Iterable[tuple[str, Sequence[str]]], counts: Counter[str]
+) -> Iterator[tuple[str, Sequence[str]]]:
     for page in pages:
         counts["pages"] += 1
         yield page
@@ -111,7 +124,9 @@ def _claims_below(folder: Path) -> list[FeverClaim]:
     for file in json_lines_in(folder):
         for claim in read_claims(file):
             if claim.id in claims:
-                raise InputError(f"{file}: the id {claim.id!r} belongs to two claims; give each an id of its own")
+                raise InputError(
+                    f"{file}: the id {claim.id!r} belongs to two claims; give each an id of its own"
+                )
             claims[claim.id] = claim
     return list(claims.values())
 
@@ -121,7 +136,11 @@ def subject(claim: FeverClaim, pages: Mapping[str, Any]) -> str:
     if claim.evidence:
         return claim.evidence[0][0]
     words = claim.text.split()
-    spans = [" ".join(words[i:j]).rstrip(".,") for i in range(len(words)) for j in range(i + 1, len(words) + 1)]
+    spans = [
+        " ".join(words[i:j]).rstrip(".,")
+        for i in range(len(words))
+        for j in range(i + 1, len(words) + 1)
+    ]
     return max((span for span in spans if span in pages), key=len, default=claim.id)
 
 
@@ -131,7 +150,10 @@ def claims_of(documents: Iterable[Document]) -> Iterator[tuple[Document, FeverCl
         if document.id.startswith("claim:"):
             record = document.edits[0]
             evidence = tuple((str(page), int(line)) for page, line in record["evidence"])
-            yield document, FeverClaim(document.id[6:], document.sections[0].text, record["label"], evidence)
+            yield (
+                document,
+                FeverClaim(document.id[6:], document.sections[0].text, record["label"], evidence),
+            )
 
 
 def pages_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
@@ -155,7 +177,9 @@ class Keys:
     """
 
     def __init__(self, stem: Path) -> None:
-        self.hashes, self.numbers = (mapped(Path(f"{stem}_{part}.npy")) for part in ("hashes", "numbers"))
+        self.hashes, self.numbers = (
+            mapped(Path(f"{stem}_{part}.npy")) for part in ("hashes", "numbers")
+        )
 
     @staticmethod
     def write(stem: Path, hashes: Sequence[int]) -> np.ndarray:
@@ -173,7 +197,11 @@ class Keys:
         """The number of a string, None where it is not known."""
         key = np.uint64(self.hashed(text))
         place = int(np.searchsorted(self.hashes, key))
-        return int(self.numbers[place]) if place < len(self.hashes) and self.hashes[place] == key else None
+        return (
+            int(self.numbers[place])
+            if place < len(self.hashes) and self.hashes[place] == key
+            else None
+        )
 
 
 class PageFile(Mapping[str, Sequence[str]]):
@@ -249,12 +277,18 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
     for where, record in records(existing_file(path)):
         label, text = record.get("label"), record.get("claim")
         if not isinstance(label, str) or label not in LABELS or not isinstance(text, str):
-            raise InputError(f"{where}: label {short_repr(label)}; allowed are {sorted(LABELS)} beside a claim")
+            raise InputError(
+                f"{where}: label {short_repr(label)}; allowed are {sorted(LABELS)} beside a claim"
+            )
         name = record.get("id", where)
         if not isinstance(name, str | int) or isinstance(name, bool):
-            raise InputError(f"{where}: id is {short_repr(name)}, allowed is a string or a whole number")
+            raise InputError(
+                f"{where}: id is {short_repr(name)}, allowed is a string or a whole number"
+            )
         if not record.keys() & set(FLAT):
-            yield FeverClaim(str(name), text, LABELS[label], _first_set(record.get("evidence"), where))
+            yield FeverClaim(
+                str(name), text, LABELS[label], _first_set(record.get("evidence"), where)
+            )
             continue
         # rows of one evidence set share the numbers of annotation and evidence
         line = _flat_line(record, where)
@@ -264,7 +298,9 @@ def read_claims(path: Path) -> Iterator[FeverClaim]:
             continue
         claim, first_set = flat[str(name)]
         if (claim.text, claim.label) != (text, LABELS[label]):
-            raise InputError(f"{where}: the id {name!r} has another claim or label in an earlier row; fix one of them")
+            raise InputError(
+                f"{where}: the id {name!r} has another claim or label in an earlier row; fix one of them"
+            )
         if of_set == first_set:
             evidence = tuple(dict.fromkeys(claim.evidence + line))
             flat[str(name)] = FeverClaim(claim.id, text, claim.label, evidence), of_set
@@ -279,7 +315,9 @@ def _first_set(evidence: Any, where: str) -> tuple[Line, ...]:
     for entry in typed(sets[0], list, f"{where}, evidence") if sets else []:
         if not isinstance(entry, list) or len(entry) < 4:
             got = short_repr(entry)
-            raise InputError(f"{where}: evidence is {got}, allowed is [annotation, evidence, page, line]; fix it")
+            raise InputError(
+                f"{where}: evidence is {got}, allowed is [annotation, evidence, page, line]; fix it"
+            )
         page, line = entry[2:4]
         if page is not None:
             title = title_of(typed(page, str, f"{where}, page of evidence"))
@@ -334,7 +372,9 @@ def _numbered_lines(text: str, where: str) -> list[str]:
         elif pages:
             pages[-1].append(row)
         elif row.strip():
-            raise InputError(f"{where}: lines begin with {row!r:.40}, allowed is a number and a tab; fix the page")
+            raise InputError(
+                f"{where}: lines begin with {row!r:.40}, allowed is a number and a tab; fix the page"
+            )
     return [plain(" ".join(part for part in parts if part).partition("\t")[0]) for parts in pages]
 
 

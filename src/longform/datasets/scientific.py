@@ -15,7 +15,13 @@ from longform.files.opening import PACKINGS, DamagedFile, byte_lines, decode_lin
 from longform.statistics.resampling import SHARES, split_by_seed
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
-SPLIT_NAMES = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
+SPLIT_NAMES = {
+    "train": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+}
 SUFFIXES = tuple(f".{kind}{packing}" for kind in ("jsonl", "json", "txt") for packing in PACKINGS)
 NESTED = 50  # lists inside lists in a section, beyond which a record is malformed
 
@@ -67,12 +73,17 @@ class CohanArticles:
                     self.outcomes[str(sections)] += 1
                     continue
                 self.outcomes["article"] += 1
-                yield Document(str(record.get("article_id") or f"{path.stem}-{number:06d}"), split, sections)
+                yield Document(
+                    str(record.get("article_id") or f"{path.stem}-{number:06d}"), split, sections
+                )
 
 
 def split_in_name(name: str) -> str | None:
     """``pubmed_val.jsonl`` -> ``validation``; None where no word of the name is a split."""
-    return next((SPLIT_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in SPLIT_NAMES), None)
+    return next(
+        (SPLIT_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in SPLIT_NAMES),
+        None,
+    )
 
 
 def records(path: Path) -> Iterator[Mapping[str, Any] | str]:
@@ -102,7 +113,11 @@ def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
     if "sections" not in record and isinstance(record.get("article"), str):
         return "flat record without sections (of a hub's scientific_papers)"
     names, texts = record.get("section_names"), record.get("sections")
-    if not isinstance(texts, list) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if (
+        not isinstance(texts, list)
+        or not isinstance(names, list)
+        or not all(isinstance(name, str) for name in names)
+    ):
         return "malformed record"
     if len(texts) != len(names):
         return "sections and titles differ in number"

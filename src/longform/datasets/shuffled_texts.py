@@ -41,12 +41,16 @@ def build(
     """
     for task, size in tasks:
         if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
-            raise BadInput(f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)")
+            raise BadInput(
+                f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)"
+            )
     read, chosen = _prepared(raw, splitter), list[Document]()
     for split, count in documents.items():
         found = [document for document in read if document.split == split][:count]
         if len(found) < count:
-            raise BadInput(f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; fix it")
+            raise BadInput(
+                f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; fix it"
+            )
         chosen += found
     made, drawn = list[Document](), {f"{task}_{size}": 0 for task, size in tasks}
     for document in chosen:
@@ -56,10 +60,13 @@ def build(
             continue
         made.append(_written(document, f"{document.id}/{ORIGINAL}/0", cut, splitter))
         for task, size in tasks:
-            changed = shuffled_cuts(cut, task, size, shuffles, generator(seed, name, task, size, document.id))
+            changed = shuffled_cuts(
+                cut, task, size, shuffles, generator(seed, name, task, size, document.id)
+            )
             drawn[f"{task}_{size}"] += len(changed)
             made += [
-                _written(document, f"{document.id}/{task}_{size}/{i}", copy, splitter) for i, copy in enumerate(changed)
+                _written(document, f"{document.id}/{task}_{size}/{i}", copy, splitter)
+                for i, copy in enumerate(changed)
             ]
     return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": drawn})
 
@@ -76,21 +83,32 @@ Cut = list[tuple[str | None, list[str]]]  # title and sentences of each section
 
 def cut_sections(document: Document, splitter: str) -> Cut:
     """Sentences of each section; blank ones are left out, and so is a section without any."""
-    pieces = [[p.strip() for p in SPLITTERS[splitter](section.text)] for section in document.sections]
-    rows = [(s.title, [p for p in row if p]) for s, row in zip(document.sections, pieces, strict=True)]
+    pieces = [
+        [p.strip() for p in SPLITTERS[splitter](section.text)] for section in document.sections
+    ]
+    rows = [
+        (s.title, [p for p in row if p]) for s, row in zip(document.sections, pieces, strict=True)
+    ]
     return [(title, row) for title, row in rows if row]
 
 
 def _written(document: Document, name: str, cut: Cut, splitter: str) -> Document:
-    sections = tuple(Section(title, joined(row, splitter)) for title, row in cut) or document.sections
+    sections = (
+        tuple(Section(title, joined(row, splitter)) for title, row in cut) or document.sections
+    )
     return Document(name, document.split, sections, document.edits)
 
 
-def shuffled_cuts(cut: Cut, task: str, size: int, shuffles: int, rng: np.random.Generator) -> list[Cut]:
+def shuffled_cuts(
+    cut: Cut, task: str, size: int, shuffles: int, rng: np.random.Generator
+) -> list[Cut]:
     """Distinct shuffles of a cut document; those of sentences keep the sections' lengths and titles in place."""
     if task == SECTIONS:
         orders = TASKS["block"](len(cut), 1, shuffles, rng)
-        return [[cut[i] for i in order] for order in distinct_orders(orders, numbered([tuple(row) for _, row in cut]))]
+        return [
+            [cut[i] for i in order]
+            for order in distinct_orders(orders, numbered([tuple(row) for _, row in cut]))
+        ]
     pieces = [piece for _, row in cut for piece in row]
     ends = np.cumsum([len(row) for _, row in cut]).tolist()
     orders = shuffled_orders(task, size, pieces, shuffles, rng)
@@ -111,16 +129,24 @@ def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus
     made, ratings = list[Document](), list[int]()
     for document in _prepared(raw, splitter):
         rating = 1 + int(generator(seed, name, "rating", document.id).integers(3))
-        pieces = [piece for section in document.sections for piece in SPLITTERS[splitter](section.text)]
+        pieces = [
+            piece for section in document.sections for piece in SPLITTERS[splitter](section.text)
+        ]
         if block := BLOCKS[rating]:
             starts = range(0, len(pieces), block)
             order = generator(seed, name, "shuffle", document.id).permutation(len(starts))
-            pieces = [piece for place in order for piece in pieces[starts[place] : starts[place] + block]]
+            pieces = [
+                piece for place in order for piece in pieces[starts[place] : starts[place] + block]
+            ]
         edits = (*document.edits, {"edit": "rated shuffle", "rating": rating, "block": block})
-        made.append(Document(document.id, document.split, (Section(None, joined(pieces, splitter)),), edits))
+        made.append(
+            Document(document.id, document.split, (Section(None, joined(pieces, splitter)),), edits)
+        )
         ratings.append(rating)
     counts = {str(k): ratings.count(k) for k in BLOCKS}
-    return Corpus(made, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts})
+    return Corpus(
+        made, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts}
+    )
 
 
 ADVERBIALS = {  # that open a sentence, by what they say of the one before
@@ -131,10 +157,13 @@ ADVERBIALS = {  # that open a sentence, by what they say of the one before
 }
 CONJUNCTIONS = {"contrast": ("but", "although"), "cause": ("so", "because")}  # between two clauses
 _OPENING = re.compile(rf"^({'|'.join(word for row in ADVERBIALS.values() for word in row)}),")
-_BETWEEN = re.compile(rf"(?<=,) ({'|'.join(word for row in CONJUNCTIONS.values() for word in row)}) ")
+_BETWEEN = re.compile(
+    rf"(?<=,) ({'|'.join(word for row in CONJUNCTIONS.values() for word in row)}) "
+)
 _NO_NOUN = "a|an|and|as|at|but|by|for|from|her|his|in|into|on|or|out|that|the|to|up|when|while|who|with"  # behind *her* the object
 _PRONOUN = re.compile(
-    rf"\b(he|she|him|his|hers|her|himself|herself)\b(?=(\s+(?!(?:{_NO_NOUN})\b)[a-z])?)", re.IGNORECASE
+    rf"\b(he|she|him|his|hers|her|himself|herself)\b(?=(\s+(?!(?:{_NO_NOUN})\b)[a-z])?)",
+    re.IGNORECASE,
 )
 _OTHER = {
     "he": "she", "she": "he", "him": "her", "his": "her", "hers": "his", "himself": "herself", "herself": "himself",
@@ -197,12 +226,20 @@ def corrupted(
 
     Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
     """
-    if not severities or len(set(severities)) < len(severities) or not all(0 < s <= 1 for s in severities):
-        raise BadInput(f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1")
+    if (
+        not severities
+        or len(set(severities)) < len(severities)
+        or not all(0 < s <= 1 for s in severities)
+    ):
+        raise BadInput(
+            f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1"
+        )
     read = [document for document in _prepared(raw, splitter) if document.split == "test"]
     if not 1 <= documents < len(read):
         allowed = "from 1 to one fewer than there are, which lends"
-        raise BadInput(f"{raw} has {len(read)} test documents; the entry wants {documents}; {allowed}; fix it")
+        raise BadInput(
+            f"{raw} has {len(read)} test documents; the entry wants {documents}; {allowed}; fix it"
+        )
     cuts = {document.id: cut_sections(document, splitter) for document in read}
     lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
     read_beside = [] if beside is None else text_files.sentences(beside, text_files.TARGETS)
@@ -210,8 +247,13 @@ def corrupted(
     if beside is not None and not foreign:
         raise BadInput(f"{beside} has no sentence in {list(text_files.TARGETS)}; fix the file")
     chosen = [c for c in CORRUPTIONS if c != MIXED or foreign]
-    made = [_written(document, f"sound@0/{document.id}", cuts[document.id], splitter) for document in read[:documents]]
-    for corruption, severity, (number, document) in product(chosen, severities, enumerate(read[:documents])):
+    made = [
+        _written(document, f"sound@0/{document.id}", cuts[document.id], splitter)
+        for document in read[:documents]
+    ]
+    for corruption, severity, (number, document) in product(
+        chosen, severities, enumerate(read[:documents])
+    ):
         others = foreign if corruption == MIXED else lent[read[(number + 1) % len(read)].id] or [""]
         names = (seed, name, corruption, document.id)
         cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
@@ -244,5 +286,9 @@ def _struck(
         else:
             rng, text = generator(*names, i, j), cut[i][1][j]
             lent = corruption in ("off_topic_sentence", MIXED)
-            layout[i][1][j] = others[int(rng.integers(len(others)))] if lent else _rewritten(corruption, text, rng)
+            layout[i][1][j] = (
+                others[int(rng.integers(len(others)))]
+                if lent
+                else _rewritten(corruption, text, rng)
+            )
     return layout, edits

@@ -23,12 +23,21 @@ from longform.text.nouns import AMERICAN, lemma
 from longform.text.paragraphs import from_lines, to_lines
 from longform.text.sentences import sentence_texts
 
-REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")  # deng2022 section 4
+REMOVED = (
+    "see also",
+    "external link",
+    "reference",
+    "further reading",
+    "note",
+    "source",
+)  # deng2022 section 4
 
 LOWER_BOUND = "pieces, a lower bound of GPT-2's tokens"
 
 _NUMBER = re.compile(r"(?<![\w-])[\d.,:/–-]*\d[\d.,:/–-]*(?:st|nd|rd|th|s)?(?![\w-])")
-_LABEL = re.compile(r"\[[^\[\]\s]*\]")  # LaTeX labels that Cohan et al.'s arXiv titles carry: "[sec:intro]introduction"
+_LABEL = re.compile(
+    r"\[[^\[\]\s]*\]"
+)  # LaTeX labels that Cohan et al.'s arXiv titles carry: "[sec:intro]introduction"
 _ROMAN = re.compile(r"^\s*[ivxl]+\s*[.)](?=\s)", re.IGNORECASE)  # "IV. Results"
 _WORD = re.compile(r"[^\W\d_](?:[^\s/]*[^\W_])?|&")
 # GPT-2's own cutting rule before its byte pairs: every piece is at least one token, so this counts from below
@@ -53,7 +62,9 @@ def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
     if tokenizer is None:
         return piece_count
     if not tokenizer.is_file():
-        raise BadInput(f"{tokenizer}: no such file; put GPT-2's tokenizer.json there, or set tokenizer to null")
+        raise BadInput(
+            f"{tokenizer}: no such file; put GPT-2's tokenizer.json there, or set tokenizer to null"
+        )
     from tokenizers import Tokenizer
 
     encode = Tokenizer.from_file(str(tokenizer)).encode
@@ -77,7 +88,9 @@ class Filters:
     def __post_init__(self) -> None:
         object.__setattr__(self, "removed", tuple(self.removed))
         if self.min_tokens > self.max_tokens:
-            raise BadInput(f"min_tokens {self.min_tokens} is above max_tokens {self.max_tokens}; no article can pass")
+            raise BadInput(
+                f"min_tokens {self.min_tokens} is above max_tokens {self.max_tokens}; no article can pass"
+            )
 
 
 @dataclass(frozen=True)
@@ -104,14 +117,18 @@ def select(
     ``count`` gives the tokens of a text, ``splitter`` the split of each surviving id before titles are counted (None: the articles' own).
     """
     if isinstance(articles, Iterator):
-        raise BadInput("articles can be read only once, two passes are needed; pass a list or a re-iterable reader")
+        raise BadInput(
+            "articles can be read only once, two passes are needed; pass a list or a re-iterable reader"
+        )
     dropped, removed = Counter[str](), Counter[str]()
     passed: dict[str, tuple[str, tuple[str, ...], np.ndarray]] = {}
     for article in articles:
         document, deleted = cleaned(article, filters.removed)
         removed.update(deleted)
         titles = tuple(section.title or "" for section in document.sections)
-        lengths = np.array([count(to_lines(section.text)) for section in document.sections], dtype=np.int64)
+        lengths = np.array(
+            [count(to_lines(section.text)) for section in document.sections], dtype=np.int64
+        )
         if not all(titles):
             dropped["untitled section"] += 1
         elif len(lengths) < filters.min_sections:
@@ -124,10 +141,23 @@ def select(
             dropped["repeated id"] += 1
         else:
             passed[article.id] = document.split, titles, lengths
-    splits = dict(zip(passed, splitter(list(passed)) if splitter else [row[0] for row in passed.values()], strict=True))
-    counts = Counter(title for unit, (_, titles, _) in passed.items() if splits[unit] == "train" for title in titles)
+    splits = dict(
+        zip(
+            passed,
+            splitter(list(passed)) if splitter else [row[0] for row in passed.values()],
+            strict=True,
+        )
+    )
+    counts = Counter(
+        title
+        for unit, (_, titles, _) in passed.items()
+        if splits[unit] == "train"
+        for title in titles
+    )
     common = {title for title, number in counts.items() if number >= filters.min_title_count}
-    kept = {unit: lengths for unit, (_, titles, lengths) in passed.items() if common.issuperset(titles)}
+    kept = {
+        unit: lengths for unit, (_, titles, lengths) in passed.items() if common.issuperset(titles)
+    }
     dropped["infrequent title"] += len(passed) - len(kept)
     documents: dict[str, Document] = {}
     for article in articles:
@@ -141,7 +171,9 @@ def select(
 def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[str]]:
     """Steps 1 and 2 on one article, and the titles of the sections that were deleted."""
     removed = frozenset(removed)
-    texts = [from_lines(section.text) for section in article.sections]  # the readers give one paragraph a line
+    texts = [
+        from_lines(section.text) for section in article.sections
+    ]  # the readers give one paragraph a line
     titles = [normalise(section.title or "") for section in article.sections]
     kept = tuple(Section(*row) for row in zip(titles, texts, strict=True) if row[0] not in removed)
     return replace(article, sections=kept), [title for title in titles if title in removed]
@@ -153,31 +185,50 @@ def shortened(selection: Selection, max_tokens: int = 500) -> Selection:
     kept = [(document, lengths) for document, lengths in pairs if lengths.max() <= max_tokens]
     longer = Counter({"longer than the short subset allows": len(selection.documents) - len(kept)})
     documents, lengths = [document for document, _ in kept], [lengths for _, lengths in kept]
-    return replace(selection, documents=documents, lengths=lengths, dropped=selection.dropped + longer)
+    return replace(
+        selection, documents=documents, lengths=lengths, dropped=selection.dropped + longer
+    )
 
 
 def is_film(document: Document) -> bool:
     """The released code on the first section's first sentence: it has a token ``film``, none ``born``, and fits ``.*is a.*film.*``."""
     first = sentence_texts(document.sections[0].text)[:1] if document.sections else []
     tokens = set(re.findall(r"\w+", first[0])) if first else set()
-    return "film" in tokens and "born" not in tokens and bool(re.match(r".*is a.*film.*", first[0], re.DOTALL))
+    return (
+        "film" in tokens
+        and "born" not in tokens
+        and bool(re.match(r".*is a.*film.*", first[0], re.DOTALL))
+    )
 
 
 def table_11(selection: Selection, split: str = "validation") -> dict[str, float | int | None]:
     """One row of Table 11: articles per split, section types, and section statistics of one split (None where it is empty)."""
-    documents, rows = selection.documents, [r for r, d in enumerate(selection.documents) if d.split == split]
+    documents, rows = (
+        selection.documents,
+        [r for r, d in enumerate(selection.documents) if d.split == split],
+    )
     counts = Counter(document.split for document in documents)
-    lengths = np.concatenate([selection.lengths[row] for row in rows]) if rows else np.array([], dtype=np.int64)
+    lengths = (
+        np.concatenate([selection.lengths[row] for row in rows])
+        if rows
+        else np.array([], dtype=np.int64)
+    )
     return {
         **{name: counts[name] for name in ("train", "validation", "test")},
-        "section_types": len({section.title for document in documents for section in document.sections}),
-        "med_sections": float(np.median([len(selection.lengths[row]) for row in rows])) if rows else None,
+        "section_types": len(
+            {section.title for document in documents for section in document.sections}
+        ),
+        "med_sections": float(np.median([len(selection.lengths[row]) for row in rows]))
+        if rows
+        else None,
         "med_section_len": float(np.median(lengths)) if rows else None,
         "max_section_len": int(lengths.max()) if rows else None,
     }
 
 
-def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path, read: Mapping[str, Any]) -> Corpus:
+def filtered_corpus(
+    selection: Selection, count: Callable[[str], int], raw: Path, read: Mapping[str, Any]
+) -> Corpus:
     """What the filters kept as a corpus; ``read`` are facts on what was read before.
 
     ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles by reason of dropping,
@@ -186,10 +237,15 @@ def filtered_corpus(selection: Selection, count: Callable[[str], int], raw: Path
     if not selection.documents:
         told = f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)})"
         if not selection.dropped.total():  # none came as far as the filters
-            raise InputError(f"{told}; no record is an article of the form that is read here, see docs/data_cards")
+            raise InputError(
+                f"{told}; no record is an article of the form that is read here, see docs/data_cards"
+            )
         raise InputError(f"{told}; loosen the filters")
     truth = ragged("section_tokens", selection.lengths, np.int64)
-    dropped: dict[str, Any] = {"dropped": selection.dropped, "removed_sections": selection.removed_sections}
+    dropped: dict[str, Any] = {
+        "dropped": selection.dropped,
+        "removed_sections": selection.removed_sections,
+    }
     facts = {"kept": len(selection.documents), **dropped, "table_11": table_11(selection)}
     unit = LOWER_BOUND if count is piece_count else "tokens"
     return Corpus(selection.documents, truth, {**read, **facts, "token_unit": unit})

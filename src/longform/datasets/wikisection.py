@@ -19,7 +19,9 @@ from longform.files.opening import json_file, text_lines
 from longform.statistics.resampling import SHARES, split_by_seed
 from longform.text.sentences import SPLITTERS
 
-MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")  # Wang et al. 2022: upper case, blanks inside the brackets
+MARKER = re.compile(
+    r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)"
+)  # Wang et al. 2022: upper case, blanks inside the brackets
 ABSTRACT = "abstract"
 
 Titled = list[tuple[str | None, str]]  # title and text of each section of an article
@@ -41,9 +43,13 @@ def build(
     sentences for ``truth["sentences"]``, int64 (units,), and facts; BBScore's release has ``full_stops``.
     """
     if splitter not in SPLITTERS:
-        raise InputError(f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry")
+        raise InputError(
+            f"splitter is {splitter!r}, allowed are {sorted(SPLITTERS)}; fix the entry"
+        )
     if files is not None and not {"train"} <= files.keys() <= set(SPLITS):
-        raise InputError(f"files of splits {sorted(files)}; allowed are {list(SPLITS)}, of which train is needed")
+        raise InputError(
+            f"files of splits {sorted(files)}; allowed are {list(SPLITS)}, of which train is needed"
+        )
     given = {split: raw / file for split, file in (files or {}).items()} or {"": raw}
     documents, lengths, dropped, counts = [], [], Counter[str](), Counter[str]()
     for split, file in given.items():
@@ -53,23 +59,40 @@ def build(
                 dropped[sections] += 1
                 continue
             unit = f"{'article' if '.json' in file.suffixes else 'line'}-{number:05d}"
-            documents.append(Document(f"{split}-{unit}" if split else unit, split or "train", sections))
+            documents.append(
+                Document(f"{split}-{unit}" if split else unit, split or "train", sections)
+            )
             lengths.append(sum(len(SPLITTERS[splitter](section.text)) for section in sections))
     read = len(documents) + sum(dropped.values())
     if not documents:
-        raise InputError(f"{raw}: zero of {read} articles can be used ({dict(dropped)}); check the file's form")
+        raise InputError(
+            f"{raw}: zero of {read} articles can be used ({dict(dropped)}); check the file's form"
+        )
     if files is None or ("validation" not in files and "validation" in shares):
         if files is not None:
             held = shares["validation"] / (shares["train"] + shares["validation"])
             shares = {"train": 1 - held, "validation": held}
         drawn = [document.id for document in documents if document.split == "train"]
         splits = dict(zip(drawn, split_by_seed(drawn, shares, seed), strict=True))
-        documents = [replace(document, split=splits.get(document.id, document.split)) for document in documents]
+        documents = [
+            replace(document, split=splits.get(document.id, document.split))
+            for document in documents
+        ]
     sentence_counts = np.array(lengths, dtype=np.int64)
-    titles = Counter(section.title for document in documents for section in document.sections if section.title)
-    facts: dict[str, Any] = {"corpus": name, "articles_read": read, "dropped": dropped, "section_titles": titles}
+    titles = Counter(
+        section.title for document in documents for section in document.sections if section.title
+    )
+    facts: dict[str, Any] = {
+        "corpus": name,
+        "articles_read": read,
+        "dropped": dropped,
+        "section_titles": titles,
+    }
     facts |= {"splits": Counter(document.split for document in documents), "splitter": splitter}
-    facts |= {"sentences": int(sentence_counts.sum()), "sentences_median": float(np.median(sentence_counts))}
+    facts |= {
+        "sentences": int(sentence_counts.sum()),
+        "sentences_median": float(np.median(sentence_counts)),
+    }
     facts["sentences_range"] = [int(sentence_counts.min()), int(sentence_counts.max())]
     if counts:
         facts["articles_with_text_outside_their_sections"] = counts["text outside the sections"]
@@ -78,11 +101,15 @@ def build(
 
 def _articles(file: Path, counts: Counter[str]) -> Iterator[Titled | str]:
     if not file.is_file():
-        raise InputError(f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it")
+        raise InputError(
+            f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it"
+        )
     if ".json" in file.suffixes:
         articles = json_file(file)
         if not isinstance(articles, list):
-            raise InputError(f"{file}: got {type(articles).__name__}, WikiSection JSON is a list of articles")
+            raise InputError(
+                f"{file}: got {type(articles).__name__}, WikiSection JSON is a list of articles"
+            )
         return (_json_article(article, counts) for article in articles)
     lines = list(text_lines(file))
     marked = any(MARKER.match(line) for line in lines)
@@ -114,7 +141,11 @@ def _json_article(record: Any, counts: Counter[str]) -> Titled | str:
     """
     if not isinstance(record, dict):
         return "malformed record"
-    text, abstract, marks = record.get("text"), record.get("abstract") or "", record.get("annotations")
+    text, abstract, marks = (
+        record.get("text"),
+        record.get("abstract") or "",
+        record.get("annotations"),
+    )
     if not isinstance(text, str) or not isinstance(abstract, str) or not isinstance(marks, list):
         return "malformed record"
     sections: Titled = []
@@ -126,7 +157,9 @@ def _json_article(record: Any, counts: Counter[str]) -> Titled | str:
         label, begin, length = found
         if begin < 0 or length < 0 or begin + length > len(text):
             return "section outside the text"
-        sections.append((label.split(".")[-1].strip().lower(), text[begin : begin + length]))  # city.history
+        sections.append(
+            (label.split(".")[-1].strip().lower(), text[begin : begin + length])
+        )  # city.history
         spans.append((begin, begin + length))
     spans.sort()
     if any(start < stop for (_, stop), (start, _) in pairwise(spans)):
@@ -154,4 +187,8 @@ def _between(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """What of a text stands in none of the spans, which are sorted."""
     starts = [0, *(stop for _, stop in spans)]
     stops = [*(start for start, _ in spans), len(text)]
-    return "".join(text[start:stop] for start, stop in zip(starts, stops, strict=True)) if spans else ""
+    return (
+        "".join(text[start:stop] for start, stop in zip(starts, stops, strict=True))
+        if spans
+        else ""
+    )

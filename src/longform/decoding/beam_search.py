@@ -12,7 +12,16 @@ from typing import Any
 import torch
 
 from longform.decoding import sampling
-from longform.decoding.sampling import PAD, Rngs, Row, Rows, Sampled, SentenceEnds, TokenStream, check_room
+from longform.decoding.sampling import (
+    PAD,
+    Rngs,
+    Row,
+    Rows,
+    Sampled,
+    SentenceEnds,
+    TokenStream,
+    check_room,
+)
 from longform.errors import BadInput
 
 
@@ -28,9 +37,13 @@ class Beam:
 
     def __post_init__(self) -> None:
         if self.beams < 1 or self.groups < 1 or self.beams % self.groups:
-            raise BadInput(f"beam search: {self.beams} beams in {self.groups} groups; allowed is a multiple of groups")
+            raise BadInput(
+                f"beam search: {self.beams} beams in {self.groups} groups; allowed is a multiple of groups"
+            )
         if min(self.group_penalty, self.sibling_penalty, self.blocking) < 0:
-            raise BadInput("beam search: a penalty or the blocking size is below 0; allowed is 0 or more")
+            raise BadInput(
+                "beam search: a penalty or the blocking size is below 0; allowed is 0 or more"
+            )
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,12 @@ class Hypothesis:
 
 
 def beam_search(
-    network: Any, prompts: Rows, settings: Beam, limits: Row, banned: Row = (), ends: SentenceEnds | None = None
+    network: Any,
+    prompts: Rows,
+    settings: Beam,
+    limits: Row,
+    banned: Row = (),
+    ends: SentenceEnds | None = None,
 ) -> list[Hypothesis]:
     """Continue every prompt by ``limits`` tokens (1 or more), or, where ``ends`` is given, to the end of the sentence.
 
@@ -51,11 +69,19 @@ def beam_search(
     token at all. The best ended hypothesis is taken; else the best one alive. Raises BadInput: as :func:`check_room`.
     """
     check_room(network, prompts, limits)
-    return search_from(TokenStream(network, prompts), settings, limits, banned, ends) if prompts else []
+    return (
+        search_from(TokenStream(network, prompts), settings, limits, banned, ends)
+        if prompts
+        else []
+    )
 
 
 def search_from(
-    stream: TokenStream, settings: Beam, limits: Row, banned: Row = (), ends: SentenceEnds | None = None
+    stream: TokenStream,
+    settings: Beam,
+    limits: Row,
+    banned: Row = (),
+    ends: SentenceEnds | None = None,
 ) -> list[Hypothesis]:
     """:func:`beam_search` behind the rows of a stream, which it takes for itself."""
     made: dict[int, Hypothesis] = {}
@@ -73,7 +99,10 @@ def search_from(
                 made[row] = max(finished, key=lambda found: found.score)
             elif alive[place]:
                 best = int(scores[place].argmax())
-                line, token = int(parents[place].flatten()[best]), int(tokens[place].flatten()[best])
+                line, token = (
+                    int(parents[place].flatten()[best]),
+                    int(tokens[place].flatten()[best]),
+                )
                 made[row] = search.found(line, [token], float(scores[place].flatten()[best]), False)
             else:  # blocking leaves no token: the best one as it stands
                 line = place * settings.beams + int(search.scores[place].argmax())
@@ -102,7 +131,9 @@ class _Search:
         self.finished: list[list[Hypothesis]] = [[] for _ in range(prompts)]
         self.rules = Sampled(blocking=settings.blocking).rules(banned, device=stream.ids.device)
         if settings.sibling_penalty:
-            self.rules.append(partial(sampling.sibling_ranks, settings.sibling_penalty, 2 * self.size, self.width))
+            self.rules.append(
+                partial(sampling.sibling_ranks, settings.sibling_penalty, 2 * self.size, self.width)
+            )
 
     def choose(self, rows: list[int]) -> tuple[torch.Tensor, ...]:
         """Parents (rows of the stream), tokens and scores of the next hypotheses, each (N, G, K); children that end a sentence and rank
@@ -121,13 +152,20 @@ class _Search:
             children = self.scores[:, group, :, None] + fined
             scores, places = children.flatten(1).topk(self.size, dim=1)
             if self.ends is not None:
-                parents, tokens = before[:, group].gather(1, places // vocabulary), places % vocabulary
+                parents, tokens = (
+                    before[:, group].gather(1, places // vocabulary),
+                    places % vocabulary,
+                )
                 hits = self.ends.closes(parents, tokens) & torch.isfinite(scores)
                 for place, rank in hits.nonzero().tolist():
                     parent, token = divmod(int(places[place, rank]), vocabulary)
                     line = place * self.settings.beams + group * self.size + parent
-                    self.finished[rows[place]].append(self.found(line, [token], float(scores[place, rank]), True))
-                again = hits.any(1).nonzero()[:, 0]  # of the others no child among the best ends a sentence
+                    self.finished[rows[place]].append(
+                        self.found(line, [token], float(scores[place, rank]), True)
+                    )
+                again = hits.any(1).nonzero()[
+                    :, 0
+                ]  # of the others no child among the best ends a sentence
                 every = torch.arange(vocabulary, device=places.device)
                 closing = self.ends.closes(before[again, group, :, None], every)
                 masked = children[again].masked_fill(closing, -torch.inf).flatten(1)
@@ -153,7 +191,9 @@ class Contrastive:
 
     def __post_init__(self) -> None:
         if self.k < 1 or not 0 <= self.alpha <= 1 or self.blocking < 0:
-            raise BadInput(f"contrastive search: {self}; allowed are k 1 or more, alpha in [0, 1], blocking 0 or more")
+            raise BadInput(
+                f"contrastive search: {self}; allowed are k 1 or more, alpha in [0, 1], blocking 0 or more"
+            )
 
 
 def contrastive_search(
@@ -177,7 +217,9 @@ def contrastive_search(
         before = stream.ids != PAD
         stream.append(tokens.flatten())
         states = torch.nn.functional.normalize(stream.states, dim=-1)
-        likeness = (states[:, :-1] @ states[:, -1:].transpose(1, 2))[..., 0].masked_fill(~before, -1.0)
+        likeness = (states[:, :-1] @ states[:, -1:].transpose(1, 2))[..., 0].masked_fill(
+            ~before, -1.0
+        )
         value = (1 - settings.alpha) * best.exp() - settings.alpha * likeness.amax(1).view_as(best)
         chosen = value.masked_fill(~torch.isfinite(best), -torch.inf).argmax(1)
         stream.take(torch.arange(len(best), device=chosen.device) * tokens.shape[1] + chosen)
@@ -200,7 +242,13 @@ class Delayed:
 
 
 def delayed(
-    network: Any, prompts: Rows, settings: Delayed, new_tokens: int, rngs: Rngs, ends: SentenceEnds, banned: Row = ()
+    network: Any,
+    prompts: Rows,
+    settings: Delayed,
+    new_tokens: int,
+    rngs: Rngs,
+    ends: SentenceEnds,
+    banned: Row = (),
 ) -> list[list[int]]:
     """``new_tokens`` more tokens per prompt, in rounds of one sentence for all prompts that are not full.
 
@@ -217,7 +265,9 @@ def delayed(
         limits = [min(settings.delay, new_tokens - length) for length in before]
         ended = _sampled_openings(stream, rules, written, limits, [rngs[row] for row in rows], ends)
         # where no sentence has ended yet a search ends it
-        going = [place for place, own in enumerate(written) if not ended[place] and len(own) < new_tokens]
+        going = [
+            place for place, own in enumerate(written) if not ended[place] and len(own) < new_tokens
+        ]
         committed: list[Row] = [()] * len(rows)
         if going:
             rest = [new_tokens - len(written[place]) for place in going]
@@ -226,7 +276,9 @@ def delayed(
                 committed[place] = hypothesis.tokens
                 written[place].extend(hypothesis.tokens)
         # rows that grew and have room go on behind what they have committed
-        stays = [place for place, own in enumerate(written) if before[place] < len(own) < new_tokens]
+        stays = [
+            place for place, own in enumerate(written) if before[place] < len(own) < new_tokens
+        ]
         rows = [rows[place] for place in stays]
         if rows:
             stream.take(torch.tensor(stays, device=stream.ids.device))
@@ -235,7 +287,12 @@ def delayed(
 
 
 def _sampled_openings(
-    stream: TokenStream, rules: Any, written: list[list[int]], limits: Row, rngs: Rngs, ends: SentenceEnds
+    stream: TokenStream,
+    rules: Any,
+    written: list[list[int]],
+    limits: Row,
+    rngs: Rngs,
+    ends: SentenceEnds,
 ) -> list[bool]:
     """Add up to ``limits`` sampled tokens to the rows of a stream and to ``written``; whether the last one ended a sentence."""
     ended = [False] * len(written)
@@ -245,7 +302,9 @@ def _sampled_openings(
         if not drawing:
             break
         chosen = torch.tensor(drawing, device=stream.ids.device)
-        drawn = sampling.draws(rules(stream.ids[chosen], stream.logits[chosen]), [rngs[place] for place in drawing])
+        drawn = sampling.draws(
+            rules(stream.ids[chosen], stream.logits[chosen]), [rngs[place] for place in drawing]
+        )
         tokens = torch.from_numpy(drawn.clip(0)).to(stream.ids.device)
         closes = ends.closes(stream.ids[chosen, -1], tokens).tolist()
         added: list[Row] = [()] * len(written)

@@ -28,7 +28,12 @@ HUMAN = "-human"
 REPORT_EVERY = 10.0  # seconds between lines of progress
 _FULL_STOP = re.compile(r"\.(?=\s)")
 SOURCE = re.compile(r"[a-z0-9_]+")
-DECODERS = {"ancestral": Sampled(), "top_k": Sampled(40), "nucleus": Sampled(top_p=0.95), "greedy": Sampled(1)}
+DECODERS = {
+    "ancestral": Sampled(),
+    "top_k": Sampled(40),
+    "nucleus": Sampled(top_p=0.95),
+    "greedy": Sampled(1),
+}
 
 
 def generate(
@@ -52,23 +57,39 @@ def generate(
     Returns: all sides, article by article; facts count sections completed and kept.
     Raises BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
     """
-    bad = [s for s, d in sources.items() if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN]
+    bad = [
+        s
+        for s, d in sources.items()
+        if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN
+    ]
     if not sources or bad or splitter not in SPLITTERS:
         allowed = f"names of [a-z0-9_]+ but 'human', decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}"
         got = f"sources {dict(sources)}, splitter {splitter!r}"
         raise BadInput(f"generate {name}: {got}; allowed are {allowed}; fix the entry")
     humans = [d for d in prefixes if d.id.endswith(HUMAN)]
-    others = grouped((d for d in prefixes if humans and not d.id.endswith(HUMAN)), lambda d: d.id.rpartition("-")[0])
+    others = grouped(
+        (d for d in prefixes if humans and not d.id.endswith(HUMAN)),
+        lambda d: d.id.rpartition("-")[0],
+    )
     articles = plain = [replace(d, id=d.id.removesuffix(HUMAN)) for d in humans or prefixes]
     if documents is not None:
-        articles = [d for split, count in documents.items() for d in [p for p in plain if p.split == split][:count]]
-    sides = {article.id: [replace(article, id=article.id + HUMAN), *others.get(article.id, ())] for article in articles}
+        articles = [
+            d
+            for split, count in documents.items()
+            for d in [p for p in plain if p.split == split][:count]
+        ]
+    sides = {
+        article.id: [replace(article, id=article.id + HUMAN), *others.get(article.id, ())]
+        for article in articles
+    }
     tokenizer, network = open_language_model(model)
     start, end_token = start_ids(tokenizer), end_of_writing(tokenizer, f"generate {name}")
     counts = {"sections_completed": 0, "sections_kept": 0}
     for source, decoder in sources.items():
         jobs = []
-        for key, text in [((a.id, k), section.text) for a in articles for k, section in enumerate(a.sections)]:
+        for key, text in [
+            ((a.id, k), section.text) for a in articles for k, section in enumerate(a.sections)
+        ]:
             prompt = opening(text, splitter, prompt_sentences)
             if prompt is not None:
                 ids = [*start, *encode(prompt, tokenizer)]
@@ -81,8 +102,13 @@ def generate(
             written = str(tokenizer.decode(job.ids[len(start) :], skip_special_tokens=True))
             texts[job.key] = whole_sentences(written, job.prompt)
         for article in articles:
-            sections = [replace(s, text=texts.get((article.id, k), s.text)) for k, s in enumerate(article.sections)]
-            sides[article.id].append(replace(article, id=f"{article.id}-{source}", sections=tuple(sections)))
+            sections = [
+                replace(s, text=texts.get((article.id, k), s.text))
+                for k, s in enumerate(article.sections)
+            ]
+            sides[article.id].append(
+                replace(article, id=f"{article.id}-{source}", sections=tuple(sections))
+            )
         counts["sections_completed"] += len(jobs)
         counts["sections_kept"] += sum(len(article.sections) for article in articles) - len(jobs)
         print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
@@ -123,21 +149,29 @@ class _Job:
     rng: np.random.Generator
 
 
-def _complete(jobs: list[_Job], network: Any, settings: Sampled, end: int, batch: int, kept: Path | None) -> None:
+def _complete(
+    jobs: list[_Job], network: Any, settings: Sampled, end: int, batch: int, kept: Path | None
+) -> None:
     """Write every section to its end, or read it from the file of finished ones."""
     jobs = sorted(jobs, key=lambda job: job.wanted - len(job.ids))
-    done = {(row["article"], row["section"]): row["ids"] for row in (read_lines(kept) if kept else ())}
+    done = {
+        (row["article"], row["section"]): row["ids"] for row in (read_lines(kept) if kept else ())
+    }
     reported = time.monotonic()
     for first in range(0, len(jobs), batch):
         part = unfinished = jobs[first : first + batch]
-        if all(job.key in done for job in part):  # whole batches: a section keeps the company in which it is read
+        if all(
+            job.key in done for job in part
+        ):  # whole batches: a section keeps the company in which it is read
             for job in part:
                 job.ids = done[job.key]
             continue
         while unfinished := [job for job in unfinished if len(job.ids) < job.wanted]:
             _round(unfinished, network, settings, end)
         if kept:
-            append_lines(kept, ({"article": j.key[0], "section": j.key[1], "ids": j.ids} for j in part))
+            append_lines(
+                kept, ({"article": j.key[0], "section": j.key[1], "ids": j.ids} for j in part)
+            )
         if time.monotonic() - reported > REPORT_EVERY:
             reported = time.monotonic()
             print(f"complete: {min(first + batch, len(jobs))}/{len(jobs)} sections", flush=True)
@@ -146,8 +180,13 @@ def _complete(jobs: list[_Job], network: Any, settings: Sampled, end: int, batch
 def _round(jobs: Sequence[_Job], network: Any, settings: Sampled, end: int) -> None:
     """As many tokens as the window has room for; in a full window its later half is the new context."""
     window = capacity.window_size(network)
-    contexts = [job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :] for job in jobs]
-    limits = [min(job.wanted - len(job.ids), window - len(c)) for job, c in zip(jobs, contexts, strict=True)]
+    contexts = [
+        job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :] for job in jobs
+    ]
+    limits = [
+        min(job.wanted - len(job.ids), window - len(c))
+        for job, c in zip(jobs, contexts, strict=True)
+    ]
     fresh = sample(network, contexts, settings, limits, [job.rng for job in jobs], [end])
     for job, (ids, _) in zip(jobs, fresh, strict=True):
         job.ids += ids

@@ -25,12 +25,16 @@ class Contexts:
         self.network = network
         self.cache: Any = None
         self.held = torch.zeros(0, dtype=torch.int64, device=network.device)
-        self.can_join = all(isinstance(layer, GrowingLayer) for layer in growing_cache(network).layers)
+        self.can_join = all(
+            isinstance(layer, GrowingLayer) for layer in growing_cache(network).layers
+        )
 
     def read(self, tokens: Tensor, keep: bool) -> Tensor:
         """Logits (rows, vocabulary) after texts of one length, int64 (rows, tokens); ``keep`` adds them behind the rows that are held."""
         fresh: Any = growing_cache(self.network) if keep else None
-        output = self.network(input_ids=tokens, past_key_values=fresh, use_cache=keep, logits_to_keep=1)
+        output = self.network(
+            input_ids=tokens, past_key_values=fresh, use_cache=keep, logits_to_keep=1
+        )
         if keep:
             if len(self.held):
                 for layer, other in zip(self.cache.layers, fresh.layers, strict=True):
@@ -49,7 +53,11 @@ class Contexts:
             given["attention_mask"] = (place >= (places - self.held)[:, None]).long()
             given["position_ids"] = self.held[:, None]
         output = self.network(
-            input_ids=tokens[:, None], past_key_values=self.cache, use_cache=True, logits_to_keep=1, **given
+            input_ids=tokens[:, None],
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+            **given,
         )
         self.held = self.held + 1
         return output.logits[:, -1]

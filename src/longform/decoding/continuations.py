@@ -30,7 +30,9 @@ DIGITS = 6  # of a log-probability in nats; float32 has no more
 ROWS = 8  # read at a time when log-probabilities are taken
 _DEFINED = re.compile(r"^(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
 TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title stands
-    "definition": lambda document, first: (_DEFINED.findall(first) or [""])[0],  # the words before its first "is"
+    "definition": lambda document, first: (_DEFINED.findall(first) or [""])[
+        0
+    ],  # the words before its first "is"
     "first_section": lambda document, first: document.sections[0].title or "",
     "id": lambda document, first: document.id,
 }
@@ -44,7 +46,9 @@ def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, 
     lines = (" ".join(line.split()) for line in render(document, titles=False).split("\n"))
     text = "\n".join(lines)
     first = " ".join(next(iter(SPLITTERS[splitter](document.text)), "").split())
-    place = re.search(r"\s+".join(map(re.escape, first.split())), text)  # a sentence of some splitters crosses lines
+    place = re.search(
+        r"\s+".join(map(re.escape, first.split())), text
+    )  # a sentence of some splitters crosses lines
     rest = text[place.end() :].rstrip() if place else ""
     if rest and not rest[0].isspace():
         rest = f" {rest}"
@@ -72,7 +76,8 @@ def generate(
     scratch: Path | None = None,
     decoders: Mapping[str, Mapping[str, Any]],  # by name; see :mod:`longform.decoding.strategies`
     new_tokens: int = NEW_TOKENS,
-    repeats: int | None = None,  # continuations per prefix; by default three where the decoder draws, else one
+    repeats: int
+    | None = None,  # continuations per prefix; by default three where the decoder draws, else one
     split: str | None = "test",
     documents: int | None = None,  # how many articles; all by default
     batch: int = 16,
@@ -94,7 +99,9 @@ def generate(
     settings = {key: settings_of(one) for key, one in decoders.items()}
     if splitter not in SPLITTERS or title_from not in TITLES:
         allowed = f"{sorted(SPLITTERS)} and {sorted(TITLES)}"
-        raise BadInput(f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}")
+        raise BadInput(
+            f"generate {name}: splitter {splitter!r}, title_from {title_from!r}; allowed are {allowed}"
+        )
     tokenizer, network = open_language_model(model)
     end = end_of_writing(tokenizer, f"generate {name}")
     chosen = [d for d in prefixes if split is None or d.split == split][:documents]
@@ -105,15 +112,24 @@ def generate(
         title, first, rest = prefix_of(document, splitter, title_from)
         ids = [*start_ids(tokenizer), *encode(f"{title}. {first}", tokenizer)]
         too_long = window is not None and len(ids) + new_tokens > window
-        fault = "empty" if not first else "untitled" if not title else "too_long" if too_long else ""
+        fault = (
+            "empty" if not first else "untitled" if not title else "too_long" if too_long else ""
+        )
         counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
         if not fault:
             found.append((document, title, first, ids, encode(rest, tokenizer)[:new_tokens]))
     if not found:
-        raise BadInput(f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens")
+        raise BadInput(
+            f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens"
+        )
     usual = {key: SEEDS if is_random(one) else 1 for key, one in settings.items()}
-    times = {key: n if repeats is None or isinstance(settings[key], Human) else repeats for key, n in usual.items()}
-    rows = [_Row(key, *prefix, n) for key in settings for prefix in found for n in range(times[key])]
+    times = {
+        key: n if repeats is None or isinstance(settings[key], Human) else repeats
+        for key, n in usual.items()
+    }
+    rows = [
+        _Row(key, *prefix, n) for key in settings for prefix in found for n in range(times[key])
+    ]
     delays = any(isinstance(one, Delayed) for one in settings.values())
     ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size) if delays else None
 
@@ -122,16 +138,33 @@ def generate(
         if isinstance(one, Human):
             written = [row.reference for row in rows]
         else:
-            rngs = [generator("decoding", seed, name, row.setting, row.document.id, row.repeat) for row in rows]
+            rngs = [
+                generator("decoding", seed, name, row.setting, row.document.id, row.repeat)
+                for row in rows
+            ]
             written = decode(network, prompts, one, new_tokens, rngs, end, ends)
         found = zip(written, token_log_probs(network, prompts, written), strict=True)
-        return [{"ids": list(ids), "nats": nats, "prefix_nats": before} for ids, (nats, before) in found]
+        return [
+            {"ids": list(ids), "nats": nats, "prefix_nats": before} for ids, (nats, before) in found
+        ]
 
     kept = _in_batches(rows, batch, make, scratch, name)
     texts = [str(tokenizer.decode(one["ids"])) for one in kept]
-    by_models = [d["ids"] for row, d in zip(rows, kept, strict=True) if not isinstance(settings[row.setting], Human)]
-    delayed = [d["ids"] for row, d in zip(rows, kept, strict=True) if isinstance(settings[row.setting], Delayed)]
-    told = {"decoders": {key: dict(one) for key, one in decoders.items()}, "repeats": times, "new_tokens": new_tokens}
+    by_models = [
+        d["ids"]
+        for row, d in zip(rows, kept, strict=True)
+        if not isinstance(settings[row.setting], Human)
+    ]
+    delayed = [
+        d["ids"]
+        for row, d in zip(rows, kept, strict=True)
+        if isinstance(settings[row.setting], Delayed)
+    ]
+    told = {
+        "decoders": {key: dict(one) for key, one in decoders.items()},
+        "repeats": times,
+        "new_tokens": new_tokens,
+    }
     counts["empty"] = sum(not text.strip() for text in texts)
     counts["cut_short"] = sum(len(ids) < new_tokens for ids in by_models)
     counts["tokens"] = sum(map(len, by_models))
@@ -139,8 +172,14 @@ def generate(
     made = []
     for row, text in zip(rows, texts, strict=True):
         reference = str(tokenizer.decode(row.reference)).strip() if row.reference else ""
-        sections = Section(row.title, row.first), Section(CONTINUATION, text), Section(REFERENCE, reference)
-        made.append(Document(f"{name}-{row.setting}-{row.document.id}-{row.repeat}", "generated", sections))
+        sections = (
+            Section(row.title, row.first),
+            Section(CONTINUATION, text),
+            Section(REFERENCE, reference),
+        )
+        made.append(
+            Document(f"{name}-{row.setting}-{row.document.id}-{row.repeat}", "generated", sections)
+        )
     return Corpus(made, _truth(rows, kept, tokenizer), {"corpus": name, **told, **counts})
 
 
@@ -148,7 +187,11 @@ Drafts = list[dict[str, Any]]
 
 
 def _in_batches(
-    rows: Sequence[_Row], batch: int, make: Callable[[Sequence[_Row]], Drafts], scratch: Path | None, name: str
+    rows: Sequence[_Row],
+    batch: int,
+    make: Callable[[Sequence[_Row]], Drafts],
+    scratch: Path | None,
+    name: str,
 ) -> Drafts:
     """Continuations in the order of ``rows``; batches, each of one decoder and like lengths, are read from ``scratch`` if done."""
     path = None if scratch is None else scratch / "batches.jsonl"
@@ -179,7 +222,9 @@ def token_log_probs(
         part = range(start, min(start + ROWS, len(prompts)))
         rows = [[*prompts[i], *written[i]] for i in part]
         ids = padded(rows).to(network.device)
-        log_probs = network(input_ids=ids).logits.float().log_softmax(-1)  # padding is on the right: nobody looks there
+        log_probs = (
+            network(input_ids=ids).logits.float().log_softmax(-1)
+        )  # padding is on the right: nobody looks there
         found = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0].double().cpu().numpy()
         for place, i in enumerate(part):
             begin, end = len(prompts[i]) - 1, len(rows[place]) - 1
@@ -188,8 +233,14 @@ def token_log_probs(
     return made
 
 
-def _truth(rows: Sequence[_Row], kept: Sequence[Mapping[str, Any]], tokenizer: Any) -> dict[str, np.ndarray]:
-    marks = {token: len("".join(str(tokenizer.decode([token])).split())) for d in kept for token in d["ids"]}
+def _truth(
+    rows: Sequence[_Row], kept: Sequence[Mapping[str, Any]], tokenizer: Any
+) -> dict[str, np.ndarray]:
+    marks = {
+        token: len("".join(str(tokenizer.decode([token])).split()))
+        for d in kept
+        for token in d["ids"]
+    }
     return {
         **ragged("token", [d["ids"] for d in kept], np.int32),
         **ragged("token_nats", [d["nats"] for d in kept], np.float64),

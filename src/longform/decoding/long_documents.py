@@ -1,6 +1,6 @@
 """Ancestral sampling of whole documents, past the context window, in parallel, with the same bytes however it is run.
 
-A text depends on (model, seed, stage name, index, truncation, protocol) alone: see :mod:`longform.decoding.certain_draws`. Each process
+A text depends on (model, seed, stage name, index, truncation, protocol) alone: see :mod:`longform.decoding.exact_sampling`. Each process
 appends finished drafts to its own file, so the number of processes may change between a kill and its continuation.
 """
 
@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM
 
-from longform.decoding.certain_draws import Referee, Truncation, calibrated, certain_draws, keys
 from longform.decoding.contexts import Contexts
+from longform.decoding.exact_sampling import Referee, Truncation, calibrated, exact_sampling, keys
 from longform.documents import Corpus, Document, Section, grouped
 from longform.errors import BadInput
 from longform.files.artefacts import append_lines, read_lines
@@ -41,7 +41,9 @@ class Sampling:
     """Settings of the sampler."""
 
     max_tokens: int  # a document is cut there (counted as ``cut``)
-    context_overlap: int | None  # tokens re-encoded when the window is full; None slides by one token
+    context_overlap: (
+        int | None
+    )  # tokens re-encoded when the window is full; None slides by one token
     window: int  # most tokens that a draw sees
     truncation: Truncation = field(default_factory=Truncation)
 
@@ -75,7 +77,9 @@ def generate(
     Raises BadInput: a setting that cannot sample, by name, value and what is allowed.
     """
     if packing not in STARTS:
-        raise BadInput(f"generate {name}: packing {packing!r}, allowed are {sorted(STARTS)}; fix the entry")
+        raise BadInput(
+            f"generate {name}: packing {packing!r}, allowed are {sorted(STARTS)}; fix the entry"
+        )
     tokenizer = load_tokenizer(model)
     network = load_model(model, AutoModelForCausalLM).float().eval()
     end_of_writing(tokenizer, f"generate {name}")
@@ -94,19 +98,33 @@ def generate(
     }
     for setting, (value, least, most) in ranges.items():
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise BadInput(f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; fix the entry")
+            raise BadInput(
+                f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; fix the entry"
+            )
     if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
-        raise BadInput(f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry")
-    rendered = (render(d, titles and all(s.title is not None for s in d.sections)) for d in prefixes)
-    ids = itertools.chain.from_iterable([*start_ids(tokenizer), *encode(text, tokenizer)] for text in rendered)
+        raise BadInput(
+            f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry"
+        )
+    rendered = (
+        render(d, titles and all(s.title is not None for s in d.sections)) for d in prefixes
+    )
+    ids = itertools.chain.from_iterable(
+        [*start_ids(tokenizer), *encode(text, tokenizer)] for text in rendered
+    )
     text = list(itertools.islice(ids, window)) or [tokenizer.eos_token_id]
     settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
     start, names = STARTS[packing](tokenizer), (seed, name)
-    sampler = Sampler(network, settings, tokenizer, text, start, titles, names, documents, scratch, batch)
+    sampler = Sampler(
+        network, settings, tokenizer, text, start, titles, names, documents, scratch, batch
+    )
     for _ in range(redraws + 1):  # every round draws what is still missing or malformed
         done = finished(scratch)
         tried = {i: done[i]["attempt"] + 1 if i in done else 0 for i in range(documents)}
-        left = [(i, n) for i, n in tried.items() if n <= redraws and (i not in done or done[i]["sections"] is None)]
+        left = [
+            (i, n)
+            for i, n in tried.items()
+            if n <= redraws and (i not in done or done[i]["sections"] is None)
+        ]
         if left:
             predict(sampler, left, len(left))
     rows = list(map(finished(scratch).__getitem__, range(documents)))
@@ -119,8 +137,13 @@ def generate(
         "tokens": sum(row["tokens"] for row in kept),
     }
     parts = [tuple(itertools.starmap(Section, row["sections"])) for row in kept]
-    made = [Document(f"{name}-{row['index']}", "generated", one) for row, one in zip(kept, parts, strict=True)]
-    return Corpus(made, truth={"cut": np.array([row["cut"] for row in kept], dtype=bool)}, facts=facts)
+    made = [
+        Document(f"{name}-{row['index']}", "generated", one)
+        for row, one in zip(kept, parts, strict=True)
+    ]
+    return Corpus(
+        made, truth={"cut": np.array([row["cut"] for row in kept], dtype=bool)}, facts=facts
+    )
 
 
 @dataclass
@@ -154,8 +177,20 @@ class Sampler(pl.LightningModule):
         rows: int,
     ) -> None:
         super().__init__()
-        self.network, self.settings, self.tokenizer, self.text, self.start = network, settings, tokenizer, text, start
-        self.titles, self.names, self.documents, self.scratch, self.rows = titles, names, documents, scratch, rows
+        self.network, self.settings, self.tokenizer, self.text, self.start = (
+            network,
+            settings,
+            tokenizer,
+            text,
+            start,
+        )
+        self.titles, self.names, self.documents, self.scratch, self.rows = (
+            titles,
+            names,
+            documents,
+            scratch,
+            rows,
+        )
         self.referee: Referee | None = None
         self.drawn, self.started, self.reported = 0, time.monotonic(), time.monotonic()
 
@@ -175,10 +210,18 @@ class Sampler(pl.LightningModule):
         end, lines = self.tokenizer.eos_token_id, []
         for draft in drafts:
             body = draft.ids[len(self.start) :]
-            sections = parse(self.tokenizer.decode(body, skip_special_tokens=True), self.titles)  # None: malformed
+            sections = parse(
+                self.tokenizer.decode(body, skip_special_tokens=True), self.titles
+            )  # None: malformed
             parts = sections and [[section.title, section.text] for section in sections]
             cut = len(draft.ids) >= self.settings.max_tokens and draft.ids[-1] != end
-            line = {"index": draft.index, "attempt": draft.attempt, "cut": cut, "tokens": len(body), "sections": parts}
+            line = {
+                "index": draft.index,
+                "attempt": draft.attempt,
+                "cut": cut,
+                "tokens": len(body),
+                "sections": parts,
+            }
             lines.append(line)
         append_lines(self.scratch / f"drafts-{self.global_rank}.jsonl", lines)
 
@@ -188,10 +231,16 @@ class Sampler(pl.LightningModule):
             return
         self.reported = time.monotonic()
         done = sum(row["sections"] is not None for row in finished(self.scratch).values())
-        speed, where = self.drawn / (self.reported - self.started), f"{self.global_rank + 1}/{self.trainer.world_size}"
+        speed, where = (
+            self.drawn / (self.reported - self.started),
+            f"{self.global_rank + 1}/{self.trainer.world_size}",
+        )
         share = f"process {where}: {self.drawn:,} tokens, {speed:,.0f} tokens/s"
         exact = f"margin {self.referee.margin:.1e}, {self.referee.called} draws in float64"
-        print(f"generate {self.names[1]}: {done}/{self.documents} documents; {share}, {exact}", flush=True)
+        print(
+            f"generate {self.names[1]}: {done}/{self.documents} documents; {share}, {exact}",
+            flush=True,
+        )
 
 
 def finished(scratch: Path) -> dict[int, dict[str, Any]]:
@@ -226,7 +275,9 @@ def sample(
     contexts = Contexts(referee.network)
     waiting = deque(drafts)
     cached: list[Draft] = []  # their contexts but for the last token are in the cache, in its order
-    uncached: list[Draft] = []  # the others at work: they have just begun, or their window has moved
+    uncached: list[
+        Draft
+    ] = []  # the others at work: they have just begun, or their window has moved
     while waiting or cached or uncached:
         free = rows - len(cached) - len(uncached)
         if free == rows or (contexts.can_join and free >= max(1, rows // REFILL)):
@@ -255,12 +306,17 @@ def _next_logits(
     device = contexts.held.device
     parts = []
     if cached:
-        parts.append(contexts.append(torch.tensor([draft.ids[-1] for draft in cached], device=device)))
+        parts.append(
+            contexts.append(torch.tensor([draft.ids[-1] for draft in cached], device=device))
+        )
     active, num_cached = list(cached), len(cached)
     # texts of one length are read together, first those that the cache keeps
     by_length = grouped(uncached, lambda draft: len(draft.ids))
     for length in sorted(by_length, key=lambda length: not _keeps(length, settings)):
-        begin, keep = context_start(length, settings.window, settings.context_overlap), _keeps(length, settings)
+        begin, keep = (
+            context_start(length, settings.window, settings.context_overlap),
+            _keeps(length, settings),
+        )
         tokens = torch.tensor([draft.ids[begin:] for draft in by_length[length]], device=device)
         parts.append(contexts.read(tokens, keep))
         active.extend(by_length[length])
@@ -278,7 +334,7 @@ def _draw(referee: Referee, active: list[Draft], logits: Tensor, settings: Sampl
     """Add a token to each draft."""
     places = [len(draft.ids) for draft in active]
     words = keys([draft.key for draft in active], places, logits.device)
-    tokens, certain = certain_draws(logits, words, settings.truncation, referee.margin)
+    tokens, certain = exact_sampling(logits, words, settings.truncation, referee.margin)
     for row in (~certain).nonzero()[:, 0].tolist():
         begin = context_start(places[row], settings.window, settings.context_overlap)
         context = torch.tensor(active[row].ids[begin:], device=logits.device)

@@ -23,7 +23,9 @@ from longform.errors import BadInput
 from longform.language_models import capacity
 from longform.language_models.tokenizers import padded
 
-PAD = -1  # stands left of a short row in ``ids``; no vocabulary has it, so no rule can take it for a token
+PAD = (
+    -1
+)  # stands left of a short row in ``ids``; no vocabulary has it, so no rule can take it for a token
 Row = Sequence[int]  # token ids, or a number for each row
 Rows = Sequence[Row]
 Rngs = Sequence[np.random.Generator]
@@ -34,13 +36,19 @@ def check_room(network: Any, prompts: Rows, limits: Row) -> None:
     window = capacity.positions(network)
     for row, (prompt, new_tokens) in enumerate(zip(prompts, limits, strict=True)):
         if not len(prompt):
-            raise BadInput(f"prompt {row} has no token; at least one is needed, begin it with the end token")
+            raise BadInput(
+                f"prompt {row} has no token; at least one is needed, begin it with the end token"
+            )
         if window is not None and len(prompt) + new_tokens > window:
             told = f"prompt {row} has {len(prompt)} tokens and {new_tokens} are to follow"
-            raise BadInput(f"{told}, the model's window is {window}; shorten the prefix or write less")
+            raise BadInput(
+                f"{told}, the model's window is {window}; shorten the prefix or write less"
+            )
 
 
-SPARE_BYTES = 2**26  # of one layer's keys: a larger room is made anew, lest a long text be in memory twice
+SPARE_BYTES = (
+    2**26
+)  # of one layer's keys: a larger room is made anew, lest a long text be in memory twice
 
 
 class GrowingLayer(DynamicLayer):
@@ -49,14 +57,23 @@ class GrowingLayer(DynamicLayer):
     def __init__(self) -> None:
         super().__init__()
         self._rooms: dict[str, torch.Tensor] = {}
-        self._spare: dict[str, torch.Tensor] = {}  # the rooms before, which the next choice of rows is copied into
-        self._twins: dict[str, tuple[Tensor, Tensor, int]] = {}  # a second room, the room that it is to, equal places
+        self._spare: dict[
+            str, torch.Tensor
+        ] = {}  # the rooms before, which the next choice of rows is copied into
+        self._twins: dict[
+            str, tuple[Tensor, Tensor, int]
+        ] = {}  # a second room, the room that it is to, equal places
 
-    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
         """Append states (rows, heads, new tokens, dims); returns all so far."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        self.keys, self.values = self._grown("keys", key_states), self._grown("values", value_states)
+        self.keys, self.values = (
+            self._grown("keys", key_states),
+            self._grown("values", value_states),
+        )
         return self.keys, self.values
 
     def _grown(self, name: str, new: torch.Tensor) -> torch.Tensor:
@@ -84,7 +101,9 @@ class GrowingLayer(DynamicLayer):
         for name in ("keys", "values") if self.get_seq_length() else ():
             held = getattr(self, name)
             room = self._room(name, held, len(indices), held.shape[2])
-            setattr(self, name, torch.index_select(held, 0, indices, out=room[:, :, : held.shape[2]]))
+            setattr(
+                self, name, torch.index_select(held, 0, indices, out=room[:, :, : held.shape[2]])
+            )
 
     def reorder(self, rows: Tensor, since: int) -> None:
         """Row i becomes the row ``rows[i]``; before place ``since`` the two are equal, and nothing is copied.
@@ -134,7 +153,9 @@ class GrowingLayer(DynamicLayer):
 def growing_cache(network: Any) -> DynamicCache:
     """An empty cache for a network, equal to its own bit for bit; layers of other kinds (sliding windows) stay as they are."""
     cache = DynamicCache(config=network.config)
-    cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    cache.layers = [
+        GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers
+    ]
     return cache
 
 
@@ -145,7 +166,11 @@ class TokenStream:
     def __init__(self, network: Any, prompts: Rows, keep_states: bool = False) -> None:
         self.network, self.keep_states = network, keep_states
         self.ids: Any = padded(prompts, PAD, "left").to(network.device)
-        self._extra = {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(network.forward).parameters else {}
+        self._extra = (
+            {"logits_to_keep": 1}
+            if "logits_to_keep" in inspect.signature(network.forward).parameters
+            else {}
+        )
         self._cache: Any = growing_cache(network)
         self.states: Any = torch.zeros(len(prompts), 0, 1, device=network.device)
         self._forward(self.ids.clamp(min=0))
@@ -177,7 +202,9 @@ class TokenStream:
 
     def take(self, rows: torch.Tensor) -> None:
         """Keep the named rows, in order; nothing is copied where they are all rows in order."""
-        if len(rows) == len(self.ids) and bool((rows == torch.arange(len(rows), device=rows.device)).all()):
+        if len(rows) == len(self.ids) and bool(
+            (rows == torch.arange(len(rows), device=rows.device)).all()
+        ):
             return
         self._cache.batch_select_indices(rows)
         self.ids, self.logits, self.states = self.ids[rows], self.logits[rows], self.states[rows]
@@ -208,14 +235,23 @@ class TokenStream:
             return
         ids = torch.cat([self.ids, new], dim=1)
         is_token = ids != PAD
-        order = is_token.to(torch.uint8).argsort(dim=1, stable=True)  # each row's padding to its left
+        order = is_token.to(torch.uint8).argsort(
+            dim=1, stable=True
+        )  # each row's padding to its left
         order = order[:, int((~is_token).sum(1).min()) :]
         self.ids = ids.gather(1, order)
-        held = order[:, : order.shape[1] - width].clamp(max=before - 1)  # padding may stand anywhere
+        held = order[:, : order.shape[1] - width].clamp(
+            max=before - 1
+        )  # padding may stand anywhere
         if not all(isinstance(layer, GrowingLayer) for layer in self._cache.layers):
-            self._cache = growing_cache(self.network)  # a window that slides has dropped places: all is read anew
+            self._cache = growing_cache(
+                self.network
+            )  # a window that slides has dropped places: all is read anew
             width = self.ids.shape[1]
-        elif not (held == torch.arange(before, device=held.device)[: held.shape[1]]).all() or held.shape[1] < before:
+        elif (
+            not (held == torch.arange(before, device=held.device)[: held.shape[1]]).all()
+            or held.shape[1] < before
+        ):
             for layer in self._cache.layers:
                 layer.take_places(held)
         self._forward(self.ids[:, -width:].clamp(min=0))
@@ -232,14 +268,18 @@ def block_repeats(n: int, pad: int, input_ids: torch.Tensor, scores: torch.Tenso
     if input_ids.shape[1] < n:
         return scores
     windows = input_ids.unfold(1, n, 1)  # (rows, places, n)
-    same = (windows[:, :, :-1] == input_ids[:, None, input_ids.shape[1] - n + 1 :]).all(-1) & (windows != pad).all(-1)
+    same = (windows[:, :, :-1] == input_ids[:, None, input_ids.shape[1] - n + 1 :]).all(-1) & (
+        windows != pad
+    ).all(-1)
     rows, places = same.nonzero(as_tuple=True)
     scores = scores.clone()
     scores[rows, windows[rows, places, -1]] = -torch.inf
     return scores
 
 
-def sibling_ranks(penalty: float, kept: int, prompt_tokens: int, input_ids: Tensor, scores: Tensor) -> Tensor:
+def sibling_ranks(
+    penalty: float, kept: int, prompt_tokens: int, input_ids: Tensor, scores: Tensor
+) -> Tensor:
     """Rule: children of one parent pay ``penalty`` times their rank among their siblings (Li, Monroe and Jurafsky 2016, equation 2).
     As in fairseq: only the best ``kept`` children count, the first token is free, and the penalty stays in the score."""
     if input_ids.shape[1] == prompt_tokens:
@@ -282,16 +322,25 @@ class SentenceEnds:
     def of_tokenizer(cls, tokenizer: Any, size: int) -> "SentenceEnds":
         """Closing tokens have a line break, or end in a closing mark and hold no letter or digit; ``size``: the model's
         vocabulary, which may be larger than the tokenizer's."""
-        texts = [tokenizer.decode([token]) if token < len(tokenizer) else "" for token in range(size)]
-        marks = [t.rstrip(_CLOSING).endswith((".", "!", "?")) and not any(map(str.isalnum, t)) for t in texts]
-        table = torch.tensor([mark or "\n" in text for mark, text in zip(marks, texts, strict=True)])
+        texts = [
+            tokenizer.decode([token]) if token < len(tokenizer) else "" for token in range(size)
+        ]
+        marks = [
+            t.rstrip(_CLOSING).endswith((".", "!", "?")) and not any(map(str.isalnum, t))
+            for t in texts
+        ]
+        table = torch.tensor(
+            [mark or "\n" in text for mark, text in zip(marks, texts, strict=True)]
+        )
         points = torch.tensor([text.strip() == "." for text in texts])
         guards = torch.tensor([bool(_BEFORE_A_POINT.fullmatch(text.strip())) for text in texts])
         return cls(table & ~points, points, guards)
 
     def closes(self, before: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """bool: whether ``tokens`` would end the sentence whose last tokens are ``before``; the two broadcast."""
-        table, points, guards = (rows.to(tokens.device) for rows in (self.table, self.points, self.guards))
+        table, points, guards = (
+            rows.to(tokens.device) for rows in (self.table, self.points, self.guards)
+        )
         return table[tokens] | (points[tokens] & ~(guards[before.clamp(min=0)] & (before != PAD)))
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:
@@ -311,16 +360,22 @@ class Sampled:
     top_k: int = 0  # so many of the most probable; 0 keeps all
     top_p: float = 1.0  # the fewest that reach this mass
     blocking: int = 0  # no n-gram of this size twice; 0 blocks nothing
-    min_p: float = 0.0  # those of at least this share of the best one's probability (Nguyen et al. 2024)
+    min_p: float = (
+        0.0  # those of at least this share of the best one's probability (Nguyen et al. 2024)
+    )
     typical: float = 1.0  # those nearest to the entropy, up to this mass (Meister et al. 2023)
 
     def __post_init__(self) -> None:
         shares = 0 < self.top_p <= 1 and 0 <= self.min_p <= 1 and 0 < self.typical <= 1
         if self.top_k < 0 or not shares or self.blocking < 0:
-            allowed = "top_k 0 or more, top_p and typical in (0, 1], min_p in [0, 1], blocking 0 or more"
+            allowed = (
+                "top_k 0 or more, top_p and typical in (0, 1], min_p in [0, 1], blocking 0 or more"
+            )
             raise BadInput(f"sampling: {self}; allowed are {allowed}")
 
-    def rules(self, banned: Sequence[int], pad: int = PAD, device: Any = "cpu") -> transformers.LogitsProcessorList:
+    def rules(
+        self, banned: Sequence[int], pad: int = PAD, device: Any = "cpu"
+    ) -> transformers.LogitsProcessorList:
         """The settings as rules on scores."""
         made = transformers.LogitsProcessorList()
         if len(banned):
@@ -338,7 +393,9 @@ class Sampled:
         return made
 
 
-ROUNDING = 1e-10  # ours: of a sum of 250,000 float64 numbers in any order, relative; twice what it can be
+ROUNDING = (
+    1e-10  # ours: of a sum of 250,000 float64 numbers in any order, relative; twice what it can be
+)
 
 
 def draws(scores: Tensor, rngs: Rngs, on_device: bool | None = None) -> np.ndarray:
@@ -354,7 +411,9 @@ def draws(scores: Tensor, rngs: Rngs, on_device: bool | None = None) -> np.ndarr
     uniforms = np.array([rngs[row].random() for row in open_rows.tolist()])
     tokens = np.full(len(scores), -1)
     if len(open_rows):
-        drawable = scores if is_open.all() else scores[torch.from_numpy(open_rows).to(scores.device)]
+        drawable = (
+            scores if is_open.all() else scores[torch.from_numpy(open_rows).to(scores.device)]
+        )
         tokens[open_rows] = (inverted_on_device if on_device else inverted)(drawable, uniforms)
     return tokens
 
@@ -364,7 +423,9 @@ def inverted(scores: Tensor, uniforms: np.ndarray) -> np.ndarray:
     values = scores.double().cpu().numpy()
     cumulative = np.cumsum(np.exp(values - values.max(1, keepdims=True)), axis=1)
     places = (cumulative <= (uniforms * cumulative[:, -1])[:, None]).sum(1)
-    last = (cumulative < cumulative[:, -1:]).sum(1)  # the last token with any mass, should rounding pass it
+    last = (cumulative < cumulative[:, -1:]).sum(
+        1
+    )  # the last token with any mass, should rounding pass it
     return np.minimum(places, last)
 
 
@@ -386,7 +447,13 @@ def inverted_on_device(scores: Tensor, uniforms: np.ndarray) -> np.ndarray:
 
 
 def sample(
-    network: Any, prompts: Rows, settings: Sampled, limits: Row, rngs: Rngs, banned: Row = (), ends: Any = None
+    network: Any,
+    prompts: Rows,
+    settings: Sampled,
+    limits: Row,
+    rngs: Rngs,
+    banned: Row = (),
+    ends: Any = None,
 ) -> list[tuple[list[int], bool]]:
     """Up to ``limits`` sampled tokens per prompt, and whether the last one ended a sentence, where the row then stops."""
     check_room(network, prompts, limits)
@@ -399,7 +466,9 @@ def sample(
         scores: Any = rules(stream.ids, stream.logits)
         stays, drawn = [], draws(scores, [rngs[row] for row in rows])
         tokens = torch.from_numpy(drawn.clip(0)).to(scores.device)
-        closes = (ends.closes(stream.ids[:, -1], tokens) if ends is not None else tokens < 0).tolist()
+        closes = (
+            ends.closes(stream.ids[:, -1], tokens) if ends is not None else tokens < 0
+        ).tolist()
         for place, row in enumerate(rows):
             if drawn[place] < 0:  # every token is blocked: the row stays as it is
                 continue

@@ -11,9 +11,13 @@ from longform.statistics.resampling import generator
 def generate(*, model: Path, name: str, seed: int, documents: int, segments: int) -> Corpus:
     """Sample ``documents`` texts; a text depends on (model, seed, stage name, index) alone."""
     if documents < 1 or segments < 1:
-        raise BadInput(f"generate {name}: documents={documents}, segments={segments}; both must be at least one")
+        raise BadInput(
+            f"generate {name}: documents={documents}, segments={segments}; both must be at least one"
+        )
     fitted = SemiMarkovLM.load(model)
     drawn = fitted.draw(segments, [generator(seed, name, index) for index in range(documents)])
     texts = [" ".join(fitted.tokens_of(rows)) for _, rows in drawn]
-    made = [Document(f"{name}-{i}", "generated", (Section(None, text),)) for i, text in enumerate(texts)]
+    made = [
+        Document(f"{name}-{i}", "generated", (Section(None, text),)) for i, text in enumerate(texts)
+    ]
     return Corpus(made, facts={"documents": documents, "segments": segments})

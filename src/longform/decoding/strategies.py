@@ -12,7 +12,14 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
-from longform.decoding.beam_search import Beam, Contrastive, Delayed, beam_search, contrastive_search, delayed
+from longform.decoding.beam_search import (
+    Beam,
+    Contrastive,
+    Delayed,
+    beam_search,
+    contrastive_search,
+    delayed,
+)
 from longform.decoding.sampling import Rngs, Rows, Sampled, check_room, draws, sibling_ranks
 from longform.errors import BadInput
 from longform.language_models.tokenizers import masked
@@ -24,20 +31,32 @@ class Human:
 
 
 Settings = Sampled | Beam | Delayed | Contrastive | Human
-KINDS: Mapping[str, Callable[..., Settings]] = {  # defaults: Table 3, beam sizes it leaves out as in deviations.md
+KINDS: Mapping[
+    str, Callable[..., Settings]
+] = {  # defaults: Table 3, beam sizes it leaves out as in deviations.md
     "human": Human,
     "greedy": lambda blocking=0: Beam(1, blocking=blocking),
     "top_k": lambda k=2, blocking=0: Sampled(top_k=k, blocking=blocking),
     "top_p": lambda p=0.4, blocking=0: Sampled(top_p=p, blocking=blocking),
     "beam": lambda beams=15, blocking=0: Beam(beams, blocking=blocking),
-    "group_beam": lambda beams=6, groups=2, penalty=0.2, blocking=0: Beam(beams, groups, penalty, blocking=blocking),
-    "sibling_beam": lambda beams=15, penalty=0.1, blocking=0: Beam(beams, sibling_penalty=penalty, blocking=blocking),
+    "group_beam": lambda beams=6, groups=2, penalty=0.2, blocking=0: Beam(
+        beams, groups, penalty, blocking=blocking
+    ),
+    "sibling_beam": lambda beams=15, penalty=0.1, blocking=0: Beam(
+        beams, sibling_penalty=penalty, blocking=blocking
+    ),
     "delayed_beam": lambda top_k=100, beams=6, delay=1, blocking=0: Delayed(
         Sampled(top_k, blocking=blocking), Beam(beams, blocking=blocking), delay
     ),
-    "min_p": lambda p=0.1, blocking=0: Sampled(min_p=p, blocking=blocking),  # Nguyen et al. 2024: 0.05 to 0.1
-    "typical": lambda mass=0.2, blocking=0: Sampled(typical=mass, blocking=blocking),  # Meister et al. 2023: stories
-    "contrastive": lambda k=5, alpha=0.6, blocking=0: Contrastive(k, alpha, blocking),  # Su et al. 2022, section 4
+    "min_p": lambda p=0.1, blocking=0: Sampled(
+        min_p=p, blocking=blocking
+    ),  # Nguyen et al. 2024: 0.05 to 0.1
+    "typical": lambda mass=0.2, blocking=0: Sampled(
+        typical=mass, blocking=blocking
+    ),  # Meister et al. 2023: stories
+    "contrastive": lambda k=5, alpha=0.6, blocking=0: Contrastive(
+        k, alpha, blocking
+    ),  # Su et al. 2022, section 4
 }
 
 
@@ -50,7 +69,9 @@ def settings_of(decoder: Mapping[str, Any]) -> Settings:
     try:
         return KINDS[kind](**options)
     except TypeError as error:
-        raise BadInput(f"decoder {kind}: {error}; see longform.decoding.strategies for its settings") from None
+        raise BadInput(
+            f"decoder {kind}: {error}; see longform.decoding.strategies for its settings"
+        ) from None
 
 
 def is_random(settings: Settings) -> bool:
@@ -59,7 +80,13 @@ def is_random(settings: Settings) -> bool:
 
 
 def decode(
-    network: Any, prompts: Rows, settings: Settings, new_tokens: int, rngs: Rngs, end: int, ends: Any = None
+    network: Any,
+    prompts: Rows,
+    settings: Settings,
+    new_tokens: int,
+    rngs: Rngs,
+    end: int,
+    ends: Any = None,
 ) -> list[list[int]]:
     """``new_tokens`` tokens after each prompt, fewer where blocking leaves none; the model's own generation settings are not asked.
 
@@ -68,15 +95,21 @@ def decode(
     """
     banned, limits = [end], [new_tokens] * len(prompts)
     if isinstance(settings, Human):
-        raise BadInput("decoder human: no model writes what people wrote; take it from the prefixes' own texts")
+        raise BadInput(
+            "decoder human: no model writes what people wrote; take it from the prefixes' own texts"
+        )
     if isinstance(settings, Delayed):
         if ends is None:
-            raise BadInput("delayed beam search needs to know where sentences end; give SentenceEnds.of_tokenizer(...)")
+            raise BadInput(
+                "delayed beam search needs to know where sentences end; give SentenceEnds.of_tokenizer(...)"
+            )
         return delayed(network, prompts, settings, new_tokens, rngs, ends, banned)
     if isinstance(settings, Contrastive):
         return contrastive_search(network, prompts, settings, new_tokens, banned)
     if isinstance(settings, Beam) and settings.groups > 1:
-        return [list(best.tokens) for best in beam_search(network, prompts, settings, limits, banned)]
+        return [
+            list(best.tokens) for best in beam_search(network, prompts, settings, limits, banned)
+        ]
     check_room(network, prompts, limits)
     width = max(map(len, prompts))
     sampled = settings if isinstance(settings, Sampled) else Sampled(blocking=settings.blocking)
@@ -90,7 +123,11 @@ def decode(
         "max_new_tokens": new_tokens,
         "num_beams": settings.beams if isinstance(settings, Beam) else 1,
     }
-    given |= {"do_sample": False, "early_stopping": True, "length_penalty": 1.0}  # a sampler draws by its last rule
+    given |= {
+        "do_sample": False,
+        "early_stopping": True,
+        "length_penalty": 1.0,
+    }  # a sampler draws by its last rule
     network.generation_config = GenerationConfig(**given, eos_token_id=end, pad_token_id=end)
     inputs = {key: value.to(network.device) for key, value in masked(prompts, end, "left").items()}
     made = network.generate(**inputs, logits_processor=rules)[:, width:].tolist()

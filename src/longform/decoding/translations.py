@@ -14,7 +14,14 @@ from longform.errors import BadInput
 from longform.language_models import translation
 from longform.language_models.device import placed
 from longform.language_models.tokenizers import padded
-from longform.language_models.translation import BEGIN, END, PAD, UNKNOWN, TrainedTranslator, sides_of
+from longform.language_models.translation import (
+    BEGIN,
+    END,
+    PAD,
+    UNKNOWN,
+    TrainedTranslator,
+    sides_of,
+)
 from longform.statistics.resampling import generator
 
 LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
@@ -45,7 +52,9 @@ def generate(
         raise BadInput(f"generate {name}: temperature is {temperature}, allowed is 0 or more")
     translator = model if isinstance(model, TrainedTranslator) else TrainedTranslator.load(model)
     network = placed(translator.network.eval())
-    write: Any = _one_by_one if isinstance(network, translation.AutoregressiveTranslator) else _all_at_once
+    write: Any = (
+        _one_by_one if isinstance(network, translation.AutoregressiveTranslator) else _all_at_once
+    )
     sources = [[*translator.subwords.encode(sides_of(document)[0]).ids, END] for document in chosen]
     order = sorted(range(len(chosen)), key=lambda i: len(sources[i]))
     written: dict[int, list[int]] = {}
@@ -60,14 +69,21 @@ def generate(
     for i, pair in enumerate(chosen):
         ids = written[i]
         text = translator.subwords.decode(ids[: ids.index(END)] if END in ids else ids)
-        sections = (Section(translation.SOURCE, sides_of(pair)[0]), Section(translation.TARGET, text))
+        sections = (
+            Section(translation.SOURCE, sides_of(pair)[0]),
+            Section(translation.TARGET, text),
+        )
         documents.append(Document(f"{name}-{pair.id}", "generated", sections))
     cut = sum(END not in ids for ids in written.values())
     empty = sum(not document.sections[1].text for document in documents)
-    return Corpus(documents, facts={"name": name, "documents": len(documents), "cut": cut, "empty": empty})
+    return Corpus(
+        documents, facts={"name": name, "documents": len(documents), "cut": cut, "empty": empty}
+    )
 
 
-def _one_by_one(network: Any, source: Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
+def _one_by_one(
+    network: Any, source: Tensor, uniforms: Uniforms, temperature: float
+) -> list[list[int]]:
     """Tokens of each sentence up to its end or its limit; a step reads one new token of those that are not finished."""
     stream = translation.TranslationStream(network, source)
     rows: list[list[int]] = [[] for _ in uniforms]
@@ -78,17 +94,26 @@ def _one_by_one(network: Any, source: Tensor, uniforms: Uniforms, temperature: f
         tokens = pick(logits, np.array([uniforms[row][step] for row in busy]), temperature)
         for row, token in zip(busy, tokens.tolist(), strict=True):
             rows[row].append(token)
-        going = [place for place, row in enumerate(busy) if rows[row][-1] != END and step + 1 < len(uniforms[row])]
+        going = [
+            place
+            for place, row in enumerate(busy)
+            if rows[row][-1] != END and step + 1 < len(uniforms[row])
+        ]
         if not going:
             break
         if len(going) < len(busy):
-            busy, places = [busy[place] for place in going], torch.tensor(going, device=source.device)
+            busy, places = (
+                [busy[place] for place in going],
+                torch.tensor(going, device=source.device),
+            )
             stream.take(places)
             tokens = tokens[places]
     return rows
 
 
-def _all_at_once(network: Any, source: Tensor, uniforms: Uniforms, temperature: float) -> list[list[int]]:
+def _all_at_once(
+    network: Any, source: Tensor, uniforms: Uniforms, temperature: float
+) -> list[list[int]]:
     """Tokens of each sentence, drawn at all places of its most probable length."""
     memory = network.encode(source)
     offset = network.length_scores(memory, source).argmax(1) - translation.LENGTHS // 2

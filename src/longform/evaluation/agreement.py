@@ -13,7 +13,13 @@ import numpy as np
 from scipy import stats
 
 from longform.errors import BadInput
-from longform.statistics.resampling import occurrences, percentile_interval, ratio, resampled_rows, sign_flip_test
+from longform.statistics.resampling import (
+    occurrences,
+    percentile_interval,
+    ratio,
+    resampled_rows,
+    sign_flip_test,
+)
 
 KINDS = ("pearson", "spearman")
 LEVEL = 0.95
@@ -48,14 +54,21 @@ def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray)
     shapeless, centred = total < FEWEST, []
     for side in (x, y):
         low, high = (np.where(counts > 0, side, end) for end in (np.inf, -np.inf))
-        shapeless = shapeless | (low.min(axis=1, initial=np.inf) == high.max(axis=1, initial=-np.inf))
-        if kind == "spearman":  # ranks within each resample, the mean of the places that equal values take
+        shapeless = shapeless | (
+            low.min(axis=1, initial=np.inf) == high.max(axis=1, initial=-np.inf)
+        )
+        if (
+            kind == "spearman"
+        ):  # ranks within each resample, the mean of the places that equal values take
             order = np.argsort(side, kind="stable")
             before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
             first, last = (np.searchsorted(side[order], side, end) for end in ("left", "right"))
             side = (before[:, first] + before[:, last] + 1) / 2
         centred.append(side - ratio((counts * side).sum(axis=1), total)[:, None])
-    products = [(counts * one * other).sum(axis=1) for one, other in (centred, centred[:1] * 2, centred[1:] * 2)]
+    products = [
+        (counts * one * other).sum(axis=1)
+        for one, other in (centred, centred[:1] * 2, centred[1:] * 2)
+    ]
     scale = np.where(shapeless, 1.0, np.sqrt(products[1] * products[2]))
     return np.where(shapeless, np.nan, np.clip(products[0] / scale, -1.0, 1.0))
 
@@ -76,7 +89,11 @@ def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
     if _shapeless(x, y):
         return Correlation(math.nan, math.nan, math.nan, math.nan, items, size - items)
     value, p_value = map(float, (stats.pearsonr if kind == "pearson" else stats.spearmanr)(x, y))
-    error = math.sqrt((1 + value**2 / 2 if kind == "spearman" else 1.0) / (items - 3)) if items > 3 else math.inf
+    error = (
+        math.sqrt((1 + value**2 / 2 if kind == "spearman" else 1.0) / (items - 3))
+        if items > 3
+        else math.inf
+    )
     reach = stats.norm.ppf((1 + LEVEL) / 2) * error
     middle = math.atanh(min(max(value, -1 + 1e-15), 1 - 1e-15))
     low, high = math.tanh(middle - reach), math.tanh(middle + reach)
@@ -90,23 +107,34 @@ def _paired(kind: str, *columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarr
     sides = [np.asarray(column, dtype=np.float64) for column in columns]
     shapes = [side.shape for side in sides]
     if len(set(shapes)) > 1 or sides[0].ndim != 1:
-        raise BadInput(f"correlation of shapes {' and '.join(map(str, shapes))}; give two vectors of one length")
+        raise BadInput(
+            f"correlation of shapes {' and '.join(map(str, shapes))}; give two vectors of one length"
+        )
     kept: Any = ~np.isnan(np.stack(sides)).any(axis=0)
     return [side[kept] for side in sides], kept
 
 
 def clustered_interval(
-    kind: str, x: np.ndarray, y: np.ndarray, clusters: Sequence, rng: np.random.Generator, resamples: int = 1000
+    kind: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    clusters: Sequence,
+    rng: np.random.Generator,
+    resamples: int = 1000,
 ) -> tuple[float, float]:
     """95 % percentile interval over whole clusters (source texts), since their items are not independent."""
     (x, y), kept = _paired(kind, x, y)
     names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
     places = np.array([names[name] for name in clusters], dtype=np.int64)[kept]
     drawn = clustered_counts(places, len(names), rng, resamples)
-    return percentile_interval(np.concatenate([weighted_values(kind, x, y, counts) for counts in drawn]))
+    return percentile_interval(
+        np.concatenate([weighted_values(kind, x, y, counts) for counts in drawn])
+    )
 
 
-def clustered_counts(places: np.ndarray, clusters: int, rng: Any, resamples: int) -> Iterator[np.ndarray]:
+def clustered_counts(
+    places: np.ndarray, clusters: int, rng: Any, resamples: int
+) -> Iterator[np.ndarray]:
     """How often each item, of the cluster ``places`` says, is in each resample of clusters, (resamples, items) by blocks."""
     for index in resampled_rows(clusters, rng, resamples, len(places)):
         yield occurrences(index, clusters)[:, places]
@@ -125,10 +153,14 @@ class Agreement:
 
 def _check_ratings(ratings: np.ndarray) -> None:
     if ratings.ndim != 2 or len(ratings) < 2:
-        raise BadInput(f"ratings have shape {ratings.shape}; allowed is (raters, items) of two raters or more")
+        raise BadInput(
+            f"ratings have shape {ratings.shape}; allowed is (raters, items) of two raters or more"
+        )
 
 
-def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int = 1000) -> Agreement:
+def leave_one_out(
+    ratings: np.ndarray, rng: np.random.Generator, resamples: int = 1000
+) -> Agreement:
     """Leave-one-out agreement (Weiss and Kulikowski 1991; lapata2005 section 5.2): an upper bound for any model.
 
     Raises BadInput: fewer than two raters, or nobody has a coefficient (all ratings constant).
@@ -139,17 +171,33 @@ def leave_one_out(ratings: np.ndarray, rng: np.random.Generator, resamples: int 
         seen = ~np.isnan(ratings)
         filled = np.where(seen, ratings, 0.0)
         others = seen.sum(axis=0) - seen
-        means = np.divide(filled.sum(axis=0) - filled, others, out=np.full(ratings.shape, np.nan), where=others > 0)
+        means = np.divide(
+            filled.sum(axis=0) - filled,
+            others,
+            out=np.full(ratings.shape, np.nan),
+            where=others > 0,
+        )
         both = seen & (others > 0)
-        return np.array([value_of("pearson", r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)])
+        return np.array(
+            [value_of("pearson", r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)]
+        )
 
     per_rater, size = each(ratings), ratings.shape[1]
     kept = ~np.isnan(per_rater)
     if not kept.any():
-        raise BadInput(f"agreement: of {len(ratings)} raters none has a correlation: constant, or no 3 shared items")
+        raise BadInput(
+            f"agreement: of {len(ratings)} raters none has a correlation: constant, or no 3 shared items"
+        )
     drawn = (each(ratings[:, rng.integers(0, size, size)]) for _ in range(resamples))
-    draws = np.array([math.nan if np.isnan(values).all() else np.nanmean(values) for values in drawn])
-    return Agreement(float(per_rater[kept].mean()), *percentile_interval(draws), int(kept.sum()), int((~kept).sum()))
+    draws = np.array(
+        [math.nan if np.isnan(values).all() else np.nanmean(values) for values in drawn]
+    )
+    return Agreement(
+        float(per_rater[kept].mean()),
+        *percentile_interval(draws),
+        int(kept.sum()),
+        int((~kept).sum()),
+    )
 
 
 def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
@@ -171,7 +219,11 @@ def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
     apart = values[:, None] - values[None, :]
     distances = apart**2 if level == "interval" else (apart != 0).astype(float)
     expected = (np.outer(totals, totals) * distances).sum()
-    return float(1 - (totals.sum() - 1) * (coincidences * distances).sum() / expected) if expected else math.nan
+    return (
+        float(1 - (totals.sum() - 1) * (coincidences * distances).sum() / expected)
+        if expected
+        else math.nan
+    )
 
 
 def cohen_kappa(first: Sequence, second: Sequence) -> float:
@@ -189,7 +241,12 @@ def cohen_kappa(first: Sequence, second: Sequence) -> float:
 
 
 def compare_correlations(
-    first: np.ndarray, second: np.ndarray, ratings: np.ndarray, clusters: Sequence, rng: Any, flips: int = 2000
+    first: np.ndarray,
+    second: np.ndarray,
+    ratings: np.ndarray,
+    clusters: Sequence,
+    rng: Any,
+    flips: int = 2000,
 ) -> float:
     r"""Two-sided p that two scorers correlate differently with ratings: their z-scores exchanged cluster by cluster.
 

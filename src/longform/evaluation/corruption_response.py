@@ -34,11 +34,18 @@ def _severity(text: str, unit_id: str, form: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise BadInput(f"unit id {unit_id!r}: {text!r} is no severity; ids are {form}; fix the corpus") from error
+        raise BadInput(
+            f"unit id {unit_id!r}: {text!r} is no severity; ids are {form}; fix the corpus"
+        ) from error
 
 
 def corruption_response(
-    critic: Critic, units: Sequence, *, case: Callable[[str], Case] = of_failure, names: Sequence = (), name: str = ""
+    critic: Critic,
+    units: Sequence,
+    *,
+    case: Callable[[str], Case] = of_failure,
+    names: Sequence = (),
+    name: str = "",
 ) -> list[Record]:
     """A fitted critic's score of the sound texts, then of every corruption at every severity beside them.
 
@@ -54,22 +61,39 @@ def corruption_response(
         corruption, severity, document = case(unit.unit_id)
         cases.setdefault((corruption, severity), []).append(replace(unit, unit_id=document))
     if (SOUND, 0.0) not in cases:
-        raise BadInput(f"{name}: no sound text among {len(units)} units, nothing to compare with; fix units")
-    sound, records = critic.tally(cases[SOUND, 0.0]), []
+        raise BadInput(
+            f"{name}: no sound text among {len(units)} units, nothing to compare with; fix units"
+        )
+    sound, records = critic.sufficient_statistics(cases[SOUND, 0.0]), []
     for (task, severity), found in ({(SOUND, 0.0): cases.pop((SOUND, 0.0))} | cases).items():
-        tally, own = critic.tally(found), (*names, task) if task == SOUND else (*names, task, severity)
-        if tally.unit_ids != sound.unit_ids:
-            raise BadInput(f"{own}: other documents than the sound ones; every corruption must hold the same articles")
-        fields = asdict(estimate(critic, tally, generator(*own, "estimate"), RESAMPLES))
+        statistics, own = (
+            critic.sufficient_statistics(found),
+            (*names, task) if task == SOUND else (*names, task, severity),
+        )
+        if statistics.unit_ids != sound.unit_ids:
+            raise BadInput(
+                f"{own}: other documents than the sound ones; every corruption must hold the same articles"
+            )
+        fields = asdict(estimate(critic, statistics, generator(*own, "estimate"), RESAMPLES))
         if task != SOUND:
-            tested = compare(critic, tally, sound, generator(*own, "permutation"), PERMUTATIONS)
-            draws = resampled_difference((critic, tally), (critic, sound), generator(*own, "bootstrap"), RESAMPLES)
+            tested = compare(
+                critic, statistics, sound, generator(*own, "permutation"), PERMUTATIONS
+            )
+            draws = resampled_difference(
+                (critic, statistics), (critic, sound), generator(*own, "bootstrap"), RESAMPLES
+            )
             low, high = percentile_interval(draws)
             if is_share(critic):
-                shares = critic.score(tally), critic.score(sound)
+                shares = critic.score_of(statistics), critic.score_of(sound)
                 low, high = share_difference_interval((low, high), *shares, fields["units"])
             fields |= {name: getattr(tested, name) for name in ("p_value", "paired")}
-            told = {"difference_low": low, "difference_high": high, "difference_spread": float(np.nanstd(draws))}
-            fields |= {"reference": critic.score(sound), "details": told}
-        records.append(Record(name, "score", task=task, severity=severity, better=critic.better, **fields))
+            told = {
+                "difference_low": low,
+                "difference_high": high,
+                "difference_spread": float(np.nanstd(draws)),
+            }
+            fields |= {"reference": critic.score_of(sound), "details": told}
+        records.append(
+            Record(name, "score", task=task, severity=severity, better=critic.better, **fields)
+        )
     return records

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from longform.critics.entity_grid.score import RoleTransitions, ranking, units_from_readout
-from longform.documents import Readout
+from longform.critics.entity_grid.score import RoleTransitions, ranking, units_from_predictions
+from longform.documents import Predictions
 from longform.errors import BadInput
 from longform.evaluation.human_vs_machine import human_vs_machine, sides_of
 from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_discrimination
@@ -17,22 +17,36 @@ MODELS: Mapping[str, Callable[..., Any]] = {"transitions": RoleTransitions, "ran
 def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Grid models by the name that tables know them by. Raises BadInput: an unknown model, or none."""
     if not models or set(models) - set(MODELS):
-        raise BadInput(f"grid models {sorted(models)}; allowed are {sorted(MODELS)}; fix params.yaml")
+        raise BadInput(
+            f"grid models {sorted(models)}; allowed are {sorted(MODELS)}; fix params.yaml"
+        )
     return {f"grid_{name}": MODELS[name](**settings) for name, settings in models.items()}
 
 
-def shuffle_tasks(*, train: Readout, texts: Readout, models: Mapping[str, Mapping[str, Any]]) -> list[Record]:
+def shuffle_tasks(
+    *, train: Predictions, texts: Predictions, models: Mapping[str, Mapping[str, Any]]
+) -> list[Record]:
     """Pairs of originals and shuffles; the ranking model learns every task anew."""
-    tasks = [ShuffleTask("block", (size,)) for size in BLOCKS] + [ShuffleTask("window", tuple(w)) for w in WINDOWS]
-    known = [unit for unit in units_from_readout(train) if unit.split == "train"]
-    judged = [unit for unit in units_from_readout(texts) if unit.split == "test"]
+    tasks = [ShuffleTask("block", (size,)) for size in BLOCKS] + [
+        ShuffleTask("window", tuple(w)) for w in WINDOWS
+    ]
+    known = [unit for unit in units_from_predictions(train) if unit.split == "train"]
+    judged = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
     return order_discrimination(_models(models), judged, tasks, train=known)
 
 
 def sources(
-    *, train: Readout, texts: Readout, models: Mapping[str, Mapping[str, Any]], sources: Sequence[str]
+    *,
+    train: Predictions,
+    texts: Predictions,
+    models: Mapping[str, Mapping[str, Any]],
+    sources: Sequence[str],
 ) -> list[Record]:
     """Human above machine, source by source, by models that have seen human texts alone."""
-    known = [side.human for side in sides_of(units_from_readout(train)) if side.split == "train"]
-    judged = [side for side in sides_of(units_from_readout(texts)) if side.split == "test"]
-    return human_vs_machine({name: model.fit(known) for name, model in _models(models).items()}, judged, sources)
+    known = [
+        side.human for side in sides_of(units_from_predictions(train)) if side.split == "train"
+    ]
+    judged = [side for side in sides_of(units_from_predictions(texts)) if side.split == "test"]
+    return human_vs_machine(
+        {name: model.fit(known) for name, model in _models(models).items()}, judged, sources
+    )

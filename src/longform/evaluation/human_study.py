@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import Readout, grouped
+from longform.documents import Predictions, grouped
 from longform.errors import BadInput
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
-from longform.statistics.critic import SumScored, Tally
+from longform.statistics.critic import SufficientStatistics, SumScored
 from longform.statistics.resampling import NORMAL_95, wilson
 
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
@@ -42,13 +42,19 @@ class Judged:
     simulated: bool = False
 
 
-def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str], simulated: bool) -> list[Judged]:
+def judged_items(
+    rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str], simulated: bool
+) -> list[Judged]:
     """Items of the testing phase from exported rows, in order of appearance; earlier answers and checks left out.
 
     Raises BadInput: a verdict that is neither coherent nor incoherent.
     """
-    kept = [row for row in rows if row["phase"] == "testing" and str(row["last"]) == "True"]  # a CSV file holds words
-    checks, answers = ([row for row in kept if (str(row["check"]) == "True") == asked] for asked in (True, False))
+    kept = [
+        row for row in rows if row["phase"] == "testing" and str(row["last"]) == "True"
+    ]  # a CSV file holds words
+    checks, answers = (
+        [row for row in kept if (str(row["check"]) == "True") == asked] for asked in (True, False)
+    )
     failed, judged = failing(checks), []
     for item, held in grouped(answers, lambda row: row["item"]).items():
         labels: dict[str, dict[int, str]] = {}
@@ -56,7 +62,9 @@ def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str]
         gold: dict[int, str] = {}
         for row in held:
             verdict = row["question"] == "coherent"
-            place = 10**6 if verdict else int(row["question"].removeprefix("section_"))  # the verdict comes last
+            place = (
+                10**6 if verdict else int(row["question"].removeprefix("section_"))
+            )  # the verdict comes last
             if row["gold"]:
                 gold[place] = row["gold"]
             if row["annotator"] in failed:
@@ -66,11 +74,15 @@ def judged_items(rows: Iterable[Mapping[str, Any]], *, splits: Mapping[str, str]
             elif row["answer"] in VERDICTS:
                 verdicts[row["annotator"]] = row["answer"] == COHERENT
             else:
-                raise BadInput(f"item {item!r}: verdict {row['answer']!r}; allowed are {', '.join(VERDICTS)}; fix it")
+                raise BadInput(
+                    f"item {item!r}: verdict {row['answer']!r}; allowed are {', '.join(VERDICTS)}; fix it"
+                )
         chains = {name: tuple(own[i] for i in sorted(own)) for name, own in labels.items()}
         truth = tuple(gold[i] for i in sorted(gold))
         split = splits.get(item, "test")
-        judged.append(Judged(item, held[0]["source"], split, verdicts, chains, truth, failed, simulated))
+        judged.append(
+            Judged(item, held[0]["source"], split, verdicts, chains, truth, failed, simulated)
+        )
     return judged
 
 
@@ -81,30 +93,40 @@ def failing(checks: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(sorted(name for name, own in marks.items() if sum(own) < LEAST_CHECKS * len(own)))
 
 
-def units_from_readout(readout: Readout) -> list[Judged]:
+def units_from_predictions(predictions: Predictions) -> list[Judged]:
     """Judged articles of ``inference.simulated_annotators``; the checks of all systems decide who is kept."""
     names = ("annotator", "question", "answer", "gold")
     rows = []
-    for item, _, source, check, *texts in readout.rows("source", "check", *names):
-        fixed = {"item": item, "source": str(source), "phase": "testing", "last": True, "check": bool(check)}
+    for item, _, source, check, *texts in predictions.rows("source", "check", *names):
+        fixed = {
+            "item": item,
+            "source": str(source),
+            "phase": "testing",
+            "last": True,
+            "check": bool(check),
+        }
         told = zip(*(column.tolist() for column in texts), strict=True)
         rows += [{**fixed, **dict(zip(names, row, strict=True))} for row in told]
-    simulated = str(readout.arrays["simulated_names"][0]) == "True"
-    return judged_items(rows, splits=dict(zip(readout.unit_ids, readout.splits, strict=True)), simulated=simulated)
+    simulated = str(predictions.arrays["simulated_names"][0]) == "True"
+    return judged_items(
+        rows,
+        splits=dict(zip(predictions.unit_ids, predictions.splits, strict=True)),
+        simulated=simulated,
+    )
 
 
 @dataclass(frozen=True)
 class CoherentShare(SumScored, better="higher", share=True, divided=("coherent", "judgements")):
     """Share of judgements that call the article coherent (Table 4, column Human); the interval resamples articles."""
 
-    def tally(self, units: Sequence[Judged]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[Judged]) -> SufficientStatistics:
         rows = [(sum(u.verdicts.values()), len(u.verdicts), not u.verdicts) for u in units]
-        return Tally.of(units, ("coherent", "judgements", "excluded"), rows)
+        return SufficientStatistics.of(units, ("coherent", "judgements", "excluded"), rows)
 
     def describe(self, units: Sequence[Judged]) -> dict[str, Any]:
         """Everything that the study's tables need: Wilson interval, agreement, each annotator, organisations, answers."""
-        tally = self.tally(units)
-        counts = int(tally.total("coherent")), int(tally.total("judgements"))
+        statistics = self.sufficient_statistics(units)
+        counts = int(statistics.total("coherent")), int(statistics.total("judgements"))
         names, ratings = rating_matrix(units)
         votes = np.array([np.nanmean(column) for column in ratings.T if not np.isnan(column).all()])
         decided = votes[votes != 0.5]
@@ -119,14 +141,18 @@ class CoherentShare(SumScored, better="higher", share=True, divided=("coherent",
             "incoherent": organisations(units),
             "annotators": names,
             "unit_ids": [unit.unit_id for unit in units],
-            "answers": [[None if math.isnan(v) else int(v) for v in row] for row in ratings.tolist()],
+            "answers": [
+                [None if math.isnan(v) else int(v) for v in row] for row in ratings.tolist()
+            ],
         }
 
 
 def rating_matrix(units: Sequence[Judged]) -> tuple[list[str], np.ndarray]:
     """Annotators, and float64 (annotators, articles): 1 coherent, 0 not, nan unseen."""
     names = sorted({name for unit in units for name in unit.verdicts})
-    return names, np.array([[float(u.verdicts.get(n, math.nan)) for u in units] for n in names]).reshape(-1, len(units))
+    return names, np.array(
+        [[float(u.verdicts.get(n, math.nan)) for u in units] for n in names]
+    ).reshape(-1, len(units))
 
 
 def agreement(names: Sequence[str], ratings: np.ndarray) -> dict[str, Any]:
@@ -150,7 +176,9 @@ def known(units: Sequence[Judged]) -> dict[str, Any]:
     rates = {}
     for name in sorted({name for unit in told for name in unit.labels}):
         own = [unit for unit in told if name in unit.labels]
-        wrong = [a != b for unit in own for a, b in zip(unit.labels[name], unit.gold[:-1], strict=True)]
+        wrong = [
+            a != b for unit in own for a, b in zip(unit.labels[name], unit.gold[:-1], strict=True)
+        ]
         flips = sum(unit.verdicts[name] != (unit.gold[-1] == COHERENT) for unit in own)
         shares = {"confusion": sum(wrong) / len(wrong), "flips": flips / len(own)}
         rates[name] = {**shares, "sections": len(wrong), "articles": len(own)}
@@ -159,9 +187,14 @@ def known(units: Sequence[Judged]) -> dict[str, Any]:
 
 def organisations(units: Sequence[Judged]) -> list[list[Any]]:
     """[section types as labelled, judgements] of articles called incoherent, most common first (Table 18)."""
-    said = ((unit, name) for unit in units for name, coherent in unit.verdicts.items() if not coherent)
+    said = (
+        (unit, name) for unit in units for name, coherent in unit.verdicts.items() if not coherent
+    )
     found = Counter(unit.labels.get(name, ()) for unit, name in said)
-    return [[list(chain), count] for chain, count in sorted(found.items(), key=lambda held: (-held[1], held[0]))]
+    return [
+        [list(chain), count]
+        for chain, count in sorted(found.items(), key=lambda held: (-held[1], held[0]))
+    ]
 
 
 def expected_share(coherent: float, flips: Sequence[float]) -> float:
@@ -207,33 +240,52 @@ def mixed_effects(
 
     names = list(dict.fromkeys(systems))
     if len({len(verdicts), len(systems), len(annotators), len(items)}) > 1:
-        raise BadInput("mixed effects: verdicts, systems, annotators and items differ in length; give one of each")
+        raise BadInput(
+            "mixed effects: verdicts, systems, annotators and items differ in length; give one of each"
+        )
     if len(names) < 2 or len(set(annotators)) < 2 or set(verdicts) != {0, 1}:
         got = f"systems {names}, annotators {sorted(set(annotators))}, verdicts {sorted(set(verdicts))}"
         allowed = "two systems and two annotators or more, and verdicts 0 and 1, both of them there"
         raise BadInput(f"mixed effects: {got}; allowed are {allowed}")
-    fixed = np.array([[1.0, *(system == name for name in names[1:])] for system in systems], dtype=np.float64)
+    fixed = np.array(
+        [[1.0, *(system == name for name in names[1:])] for system in systems], dtype=np.float64
+    )
     blocks = []
     for levels in (annotators, items):
         known, places = np.unique(np.asarray(levels, dtype=np.str_), return_inverse=True)
         blocks.append(np.eye(len(known))[places])
     ident = np.repeat([0, 1], [block.shape[1] for block in blocks])
     observed = np.asarray(verdicts, dtype=np.float64)
-    model = BinomialBayesMixedGLM(observed, fixed, np.hstack(blocks), ident, vcp_p=VARIANCE_SPREAD, fe_p=PRIOR_SPREAD)
+    model = BinomialBayesMixedGLM(
+        observed, fixed, np.hstack(blocks), ident, vcp_p=VARIANCE_SPREAD, fe_p=PRIOR_SPREAD
+    )
     start = np.full(len(names) + 2 + len(ident), START)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is in ``optim_retvals``, and raised below
-        found = model.fit_vb(sd=start, fit_method="L-BFGS-B", minim_opts={"maxiter": STEPS, "maxfun": 2 * STEPS})
+        found = model.fit_vb(
+            sd=start, fit_method="L-BFGS-B", minim_opts={"maxiter": STEPS, "maxfun": 2 * STEPS}
+        )
     ended, spreads = found.optim_retvals, np.concatenate([found.fe_sd, found.vcp_sd, found.vc_sd])
     if not ended.success or not np.isfinite(found.params).all() or not np.isfinite(spreads).all():
         told = f"did not converge in {ended.nit} steps of {STEPS} allowed ({ended.message})"
         advice = "look for a system or annotator with one answer only, or gather more judgements"
         raise BadInput(f"mixed effects of {len(verdicts)} judgements {told}; {advice}")
-    labels = [names[0], *(f"{name} minus {names[0]}" for name in names[1:]), "annotators", "articles"]
+    labels = [
+        names[0],
+        *(f"{name} minus {names[0]}" for name in names[1:]),
+        "annotators",
+        "articles",
+    ]
     # six digits: where the search for the optimum stops differs between processors beyond them
-    rows = [(float(f"{mean:.6g}"), float(f"{sd:.6g}")) for mean, sd in zip(found.params, spreads, strict=True)]
+    rows = [
+        (float(f"{mean:.6g}"), float(f"{sd:.6g}"))
+        for mean, sd in zip(found.params, spreads, strict=True)
+    ]
     ends = [(mean, mean - NORMAL_95 * sd, mean + NORMAL_95 * sd) for mean, sd in rows]
     effects = [Effect(name, *end) for name, end in zip(labels, ends, strict=False)]
     logs = effects[len(names) :]
-    spread = [Effect(one.name, *(float(np.exp(x)) for x in (one.value, one.low, one.high))) for one in logs]
+    spread = [
+        Effect(one.name, *(float(np.exp(x)) for x in (one.value, one.low, one.high)))
+        for one in logs
+    ]
     return effects[: len(names)], spread

@@ -15,10 +15,15 @@ from scipy.stats import wasserstein_distance
 
 from longform.errors import BadInput
 from longform.evaluation.measurements import Measurement, measured, paired_difference
-from longform.evaluation.order_discrimination import Area, PairAccuracy, against_chance, preference_tally
+from longform.evaluation.order_discrimination import (
+    Area,
+    PairAccuracy,
+    against_chance,
+    preference_statistics,
+)
 from longform.results import Record
 from longform.statistics import critic as core
-from longform.statistics.critic import FITTED, Better, PairLearner, SumScored, Tally
+from longform.statistics.critic import FITTED, Better, PairLearner, SufficientStatistics, SumScored
 from longform.statistics.resampling import generator, percentile_interval
 
 CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
@@ -62,14 +67,24 @@ def text_classification(
 
     if classifier not in CLASSIFIERS:
         raise BadInput(f"classifier {classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
-    known = [(seen, label(unit)) for unit in train if label(unit) is not None and (seen := features(unit)) is not None]
+    known = [
+        (seen, label(unit))
+        for unit in train
+        if label(unit) is not None and (seen := features(unit)) is not None
+    ]
     table, kinds = np.array([seen for seen, _ in known]), [kind for _, kind in known]
     if len(set(kinds)) < 2:
-        raise BadInput(f"text classification: {len(known)} texts in {len(set(kinds))} classes; give two")
+        raise BadInput(
+            f"text classification: {len(known)} texts in {len(set(kinds))} classes; give two"
+        )
     there = np.isfinite(table)
-    filling = np.where(there, table, 0.0).sum(0) / np.maximum(there.sum(0), 1)  # for a window that does not fit
+    filling = np.where(there, table, 0.0).sum(0) / np.maximum(
+        there.sum(0), 1
+    )  # for a window that does not fit
     network = MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3)
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000) if classifier == "linear" else network)
+    model = make_pipeline(
+        StandardScaler(), LogisticRegression(max_iter=1000) if classifier == "linear" else network
+    )
     model.fit(np.where(there, table, filling), kinds)
     commonest = Counter(kinds).most_common(1)[0][0]
     rows = np.tile([0.0, 0.0, 0.0, 1.0], (len(evaluate), 1))
@@ -78,18 +93,20 @@ def text_classification(
         if seen is not None and kind is not None:
             guess = model.predict(np.where(np.isfinite(seen), seen, filling)[None])[0]
             row[:] = guess == kind, 1.0, commonest == kind, 0.0
-    each = Tally.of(evaluate, ("right", "texts", "majority", "excluded"), rows)
-    tally = core.clustered(each, [document(unit) for unit in evaluate])
-    metric, baseline = ClassAccuracy(classifier), tally.values.copy()
-    baseline[:, 0] = tally.column("majority")
+    each = SufficientStatistics.of(evaluate, ("right", "texts", "majority", "excluded"), rows)
+    statistics = core.clustered(each, [document(unit) for unit in evaluate])
+    metric, baseline = ClassAccuracy(classifier), statistics.values.copy()
+    baseline[:, 0] = statistics.column("majority")
     names = ("text classification", classifier, *fields.values())
-    other = Tally(tally.unit_ids, tally.columns, baseline)
-    tested = core.compare(metric, tally, other, generator(*names, "permutation"))
+    other = SufficientStatistics(statistics.unit_ids, statistics.columns, baseline)
+    tested = core.compare(metric, statistics, other, generator(*names, "permutation"))
     fields |= {"p_value": tested.p_value, "paired": True}
-    fields["reference"] = tally.total("majority") / texts if (texts := tally.total("texts")) else None
+    fields["reference"] = (
+        statistics.total("majority") / texts if (texts := statistics.total("texts")) else None
+    )
     classes = Counter(str(label(unit)) for unit in evaluate if label(unit) is not None)
     details = {"classes": dict(sorted(classes.items()))}
-    return measured(metric, tally, names, metric="class_accuracy", details=details, **fields)
+    return measured(metric, statistics, names, metric="class_accuracy", details=details, **fields)
 
 
 @dataclass(frozen=True)
@@ -104,7 +121,9 @@ class Sides:
     def text(self, source: str) -> Any:
         """The text of a source, the human one among them. Raises BadInput: the document has none of that source."""
         if source != HUMAN and source not in self.machines:
-            raise BadInput(f"{self.unit_id}: no text of source {source!r}; there are {sorted(self.machines)}")
+            raise BadInput(
+                f"{self.unit_id}: no text of source {source!r}; there are {sorted(self.machines)}"
+            )
         return self.human if source == HUMAN else self.machines[source]
 
 
@@ -120,20 +139,31 @@ def sides_of(units: Sequence[Any]) -> list[Sides]:
         sides.setdefault(document, {})[side] = unit
     kept = {name: found for name, found in sides.items() if HUMAN in found and len(found) > 1}
     if not kept:
-        raise BadInput(f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a corpus of completions")
-    return [Sides(name, (human := found.pop(HUMAN)).split, human, found) for name, found in kept.items()]
+        raise BadInput(
+            f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a corpus of completions"
+        )
+    return [
+        Sides(name, (human := found.pop(HUMAN)).split, human, found) for name, found in kept.items()
+    ]
 
 
 def source_measurements(
-    scorers: Mapping[str, Any], documents: AllSides, sources: Names, *, train: AllSides = (), matched: bool = False
+    scorers: Mapping[str, Any],
+    documents: AllSides,
+    sources: Names,
+    *,
+    train: AllSides = (),
+    matched: bool = False,
 ) -> list[Measurement]:
-    """The tallies behind :func:`human_vs_machine`, source by source, scorer by scorer.
+    """The sufficient statistics behind :func:`human_vs_machine`, source by source, scorer by scorer.
 
     Scorers are fitted on the human texts of ``train``, pair learners source by source; none is where there are no such
     texts. ``matched`` cuts both sides to as many sentences as the shorter one has, a control for length.
     """
     if not sources or not scorers:
-        raise BadInput("human against machine: no source or no scorer; name those of the completions")
+        raise BadInput(
+            "human against machine: no source or no scorer; name those of the completions"
+        )
 
     def length(text: Any) -> int:
         return len(text.sentence_keys)
@@ -148,23 +178,36 @@ def source_measurements(
         pairs = [pair_of(document, source) for document in documents]
         if isinstance(judge, PairLearner) and train:
             told = [pair_of(document, source) for document in train]
-            rows = [[judge.order_features(text, np.arange(length(text))[None]) for text in pair] for pair in told]
+            rows = [
+                [judge.order_features(text, np.arange(length(text))[None]) for text in pair]
+                for pair in told
+            ]
             judge = judge.fit_pairs([(one, two) for one, two in rows if len(one) and len(two)])
         values = [core.unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
-        tally = preference_tally(documents, list(np.stack(values, axis=1)), judge.better)
-        lost = tally.column("excluded") > 0
-        columns = dict(zip(("wins", "ties", "pairs"), tally.values.T, strict=False))
+        statistics = preference_statistics(documents, list(np.stack(values, axis=1)), judge.better)
+        lost = statistics.column("excluded") > 0
+        columns = dict(zip(("wins", "ties", "pairs"), statistics.values.T, strict=False))
         columns |= {side: np.where(lost, 0.0, own) for side, own in zip(SIDES, values, strict=True)}
         metric = PairAccuracy(core.signature(judge), f"human against {source}")
-        lengths = {side: float(np.mean([length(pair[i]) for pair in pairs])) for i, side in enumerate(SIDES)}
+        lengths = {
+            side: float(np.mean([length(pair[i]) for pair in pairs]))
+            for i, side in enumerate(SIDES)
+        }
         details = {"mean_sentences": lengths, "lower": judge.better != "higher"}
-        fields = {"critic": name, "metric": "pairwise_accuracy", "system": source, "details": details}
-        own = Tally.of_columns(documents, **columns, excluded=lost)
+        fields = {
+            "critic": name,
+            "metric": "pairwise_accuracy",
+            "system": source,
+            "details": details,
+        }
+        own = SufficientStatistics.of_columns(documents, **columns, excluded=lost)
         made.append(Measurement({"": metric}, {"": own}, fields))
     return made
 
 
-def human_vs_machine(scorers: Mapping[str, Any], documents: AllSides, sources: Names, **given: Any) -> list[Record]:
+def human_vs_machine(
+    scorers: Mapping[str, Any], documents: AllSides, sources: Names, **given: Any
+) -> list[Record]:
     """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5), by source (``system``).
 
     Records ``pairwise_accuracy`` (ties one half), ``area`` under the ROC curve of single texts, and
@@ -174,15 +217,24 @@ def human_vs_machine(scorers: Mapping[str, Any], documents: AllSides, sources: N
     first: dict[str, Measurement] = {}
     for one in source_measurements(scorers, documents, sources, **given):
         critic, source = one.fields["critic"], one.fields["system"]
-        names, tally = ("human against machine", critic, source), one.tallies[""]
-        records += replace(one, fields={**one.fields, **against_chance(tally, *names)}).records(*names)
+        names, statistics = ("human against machine", critic, source), one.all_statistics[""]
+        records += replace(
+            one, fields={**one.fields, **against_chance(statistics, *names)}
+        ).records(*names)
         metric = Area(*SIDES, one.metrics[""].scorer, one.fields["details"]["lower"])
-        fields = {"critic": critic, "metric": "area", "system": source, **metric.describe(tally, *names)}
-        records.append(measured(metric, tally, (*names, "area"), **fields))
+        fields = {
+            "critic": critic,
+            "metric": "area",
+            "system": source,
+            **metric.describe(statistics, *names),
+        }
+        records.append(measured(metric, statistics, (*names, "area"), **fields))
         other = first.setdefault(source, one)
         if other is not one:
             fields = {"critic": critic, "metric": "pairwise_accuracy_difference", "system": source}
-            records.append(paired_difference(one, other, *names, **fields, variant=other.fields["critic"]))
+            records.append(
+                paired_difference(one, other, *names, **fields, variant=other.fields["critic"])
+            )
     return records
 
 
@@ -190,31 +242,53 @@ def source_classification(
     features: Features, documents: AllSides, sources: Names, train: AllSides, classifier: str
 ) -> list[Record]:
     """One text in, human or machine out: accuracy by source (Table 5); both texts of a document are resampled together."""
-    told: dict[str, Any] = {"classifier": classifier, "document": lambda text: text.unit_id.rpartition("-")[0]}
+    told: dict[str, Any] = {
+        "classifier": classifier,
+        "document": lambda text: text.unit_id.rpartition("-")[0],
+    }
     records = []
     for source in sources:
-        texts = [[d.text(side) for d in rows for side in (HUMAN, source)] for rows in (train, documents)]
+        texts = [
+            [d.text(side) for d in rows for side in (HUMAN, source)] for rows in (train, documents)
+        ]
         own = told | {"critic": classifier, "system": source, "variant": classifier}
-        records.append(text_classification(features, lambda t: not t.unit_id.endswith(f"-{HUMAN}"), *texts, **own))
+        records.append(
+            text_classification(
+                features, lambda t: not t.unit_id.endswith(f"-{HUMAN}"), *texts, **own
+            )
+        )
     return records
 
 
 @dataclass(frozen=True)
-class MeanValue(SumScored, better="nearer_real", divided=("value", "texts")):
+class MeanValue(SumScored, better="reference_matched", divided=("value", "texts")):
     """Mean of a column ``value`` over texts."""
 
     name: str = "value"
 
 
-def source_profiles(value: Callable[[Any], float], texts: Mapping[str, Sequence[Any]], **fields: Any) -> list[Record]:
+def source_profiles(
+    value: Callable[[Any], float], texts: Mapping[str, Sequence[Any]], **fields: Any
+) -> list[Record]:
     """Mean of a number that each text has, source by source (Figures 6 and 7); ``details`` keep every text's own."""
     records = []
     for source, units in texts.items():
         each = np.array([value(unit) for unit in units], dtype=np.float64)
         kept = np.isfinite(each)
-        tally = Tally.of_columns(units, value=np.where(kept, each, 0.0), texts=kept, excluded=~kept)
-        given = {"metric": "mean", **fields, "system": source, "details": {"values": each[kept].tolist()}}
-        records.append(measured(MeanValue(), tally, ("source profiles", *fields.values(), source), **given))
+        statistics = SufficientStatistics.of_columns(
+            units, value=np.where(kept, each, 0.0), texts=kept, excluded=~kept
+        )
+        given = {
+            "metric": "mean",
+            **fields,
+            "system": source,
+            "details": {"values": each[kept].tolist()},
+        }
+        records.append(
+            measured(
+                MeanValue(), statistics, ("source profiles", *fields.values(), source), **given
+            )
+        )
     return records
 
 
@@ -222,23 +296,38 @@ def source_profiles(value: Callable[[Any], float], texts: Mapping[str, Sequence[
 class SourceDetection:
     """Share of sources whose tested texts lie nearest, or next to nearest, to their own known texts (Figure 6)."""
 
-    known: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)  # values of known texts by source
+    known: Mapping[str, np.ndarray] = field(
+        repr=False, metadata=FITTED
+    )  # values of known texts by source
     better: ClassVar[Better] = "higher"
 
-    def distances(self, tally: Tally) -> np.ndarray:
+    def distances(self, statistics: SufficientStatistics) -> np.ndarray:
         r"""1-Wasserstein distances $\int |F_q - F_k|$ of the tested sources' values and the known ones', (tested, known)."""
-        kept = tally.column("excluded") == 0
-        tested = [tally.column(source)[kept] for source in self.known]
-        return np.array([[wasserstein_distance(one, other) for other in self.known.values()] for one in tested])
+        kept = statistics.column("excluded") == 0
+        tested = [statistics.column(source)[kept] for source in self.known]
+        return np.array(
+            [[wasserstein_distance(one, other) for other in self.known.values()] for one in tested]
+        )
 
-    def score(self, tally: Tally) -> float:
-        if (tally.column("excluded") > 0).all():
+    def score_of(self, statistics: SufficientStatistics) -> float:
+        if (statistics.column("excluded") > 0).all():
             return float("nan")
-        return float(np.mean([(row < row[place]).sum() < TOP for place, row in enumerate(self.distances(tally))]))
+        return float(
+            np.mean(
+                [
+                    (row < row[place]).sum() < TOP
+                    for place, row in enumerate(self.distances(statistics))
+                ]
+            )
+        )
 
 
 def source_detection(
-    value: Callable[[Any], float], documents: AllSides, sources: Names, train: AllSides, **fields: Any
+    value: Callable[[Any], float],
+    documents: AllSides,
+    sources: Names,
+    train: AllSides,
+    **fields: Any,
 ) -> list[Record]:
     """Whose texts are these? Distances between the sources' distributions of a number that each text has (section 5.4).
 
@@ -251,25 +340,53 @@ def source_detection(
     known = {name: np.array([value(document.text(name)) for document in train]) for name in names}
     known = {name: values[np.isfinite(values)] for name, values in known.items()}
     if empty := [name for name, values in known.items() if not len(values)]:
-        raise BadInput(f"source {empty[0]!r} has no usable training text; check the documents of its split")
-    each = np.array([[value(d.text(s)) for s in names] for d in documents]).reshape(len(documents), len(names))
+        raise BadInput(
+            f"source {empty[0]!r} has no usable training text; check the documents of its split"
+        )
+    each = np.array([[value(d.text(s)) for s in names] for d in documents]).reshape(
+        len(documents), len(names)
+    )
     broken = ~np.isfinite(each).all(axis=1, keepdims=True)
-    columns, ids = np.concatenate([np.where(broken, 0.0, each), broken], axis=1), tuple(d.unit_id for d in documents)
-    detector, tally = SourceDetection(known), Tally(ids, (*names, "excluded"), columns)
+    columns, ids = (
+        np.concatenate([np.where(broken, 0.0, each), broken], axis=1),
+        tuple(d.unit_id for d in documents),
+    )
+    detector, statistics = (
+        SourceDetection(known),
+        SufficientStatistics(ids, (*names, "excluded"), columns),
+    )
     rng = generator("source detection", *names)
-    records = [measured(detector, tally, ("source detection", *names), metric="own_top_two", **fields)]
-    if (tally.column("excluded") > 0).all():
+    records = [
+        measured(detector, statistics, ("source detection", *names), metric="own_top_two", **fields)
+    ]
+    if (statistics.column("excluded") > 0).all():
         return records
-    found, size = detector.distances(tally), len(tally.unit_ids)
-    draws = np.array([detector.distances(tally.take(rng.integers(0, size, size))) for _ in range(RESAMPLES)])
-    excluded = int(tally.total("excluded"))
+    found, size = detector.distances(statistics), len(statistics.unit_ids)
+    draws = np.array(
+        [detector.distances(statistics.take(rng.integers(0, size, size))) for _ in range(RESAMPLES)]
+    )
+    excluded = int(statistics.total("excluded"))
     counted: dict[str, Any] = {"units": size - excluded, "excluded": excluded}
     low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
     scaled = 1 + np.divide(found - low, high - low, out=np.zeros_like(found), where=high > low)
     for (i, tested), (j, other) in product(enumerate(names), enumerate(names)):
         bounds, details = percentile_interval(draws[:, i, j]), {"scaled": float(scaled[i, j])}
-        own = {"critic": "", "metric": "distance", "system": tested, "variant": other, "better": "lower", **fields}
+        own = {
+            "critic": "",
+            "metric": "distance",
+            "system": tested,
+            "variant": other,
+            "better": "lower",
+            **fields,
+        }
         records.append(
-            Record(**own, value=float(found[i, j]), low=bounds[0], high=bounds[1], details=details, **counted)
+            Record(
+                **own,
+                value=float(found[i, j]),
+                low=bounds[0],
+                high=bounds[1],
+                details=details,
+                **counted,
+            )
         )
     return records

@@ -1,4 +1,4 @@
-"""From a tally to records: the number with its interval, over one or several heads of an encoder, and paired tests."""
+"""From sufficient statistics to records: the number with its interval, over one or several heads of an encoder, and paired tests."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from longform.errors import BadInput
 from longform.results import Record
 from longform.statistics import critic
-from longform.statistics.critic import FITTED, Better, Tally
+from longform.statistics.critic import FITTED, Better, SufficientStatistics
 from longform.statistics.resampling import generator, percentile_interval, share_difference_interval
 from longform.statistics.trainings import two_level_interval, two_level_p
 
@@ -25,53 +25,69 @@ PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
 
 @dataclass(frozen=True)
 class Measurement:
-    """Tallies of one metric over the same documents, one per head of the encoder that read them, and fields of records.
+    """Sufficient statistics of one metric over the same documents, one per head of the encoder that read them, and fields of records.
 
     A head is one training. What was found of one head (its test, its details) is in ``own`` and stands on that head's
     record alone; ``fields`` are true of every head and of their mean.
     """
 
-    metrics: Mapping[str, Any] = field(metadata=FITTED)  # by head, as tallies; the empty name where there is one only
-    tallies: Mapping[str, Tally] = field(metadata=FITTED)
+    metrics: Mapping[str, Any] = field(
+        metadata=FITTED
+    )  # by head, as sufficient statistics; the empty name where there is one only
+    all_statistics: Mapping[str, SufficientStatistics] = field(metadata=FITTED)
     fields: Mapping[str, Any] = field(default_factory=dict, metadata=FITTED)
     own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=FITTED)
 
     @property
     def first(self) -> str:
-        return next(iter(self.tallies))
+        return next(iter(self.all_statistics))
 
     @property
     def better(self) -> Better:
         return self.metrics[self.first].better
 
     @property
-    def tally(self) -> Tally:
+    def statistics(self) -> SufficientStatistics:
         """Columns ``<head>:<column>`` of every head and the first head's ``excluded``: what is resampled."""
-        parts = [self.tallies[head] for head in self.metrics]
+        parts = [self.all_statistics[head] for head in self.metrics]
         if len({part.unit_ids for part in parts}) > 1:
-            raise BadInput(f"heads {list(self.metrics)} were asked about different documents; give them the same ones")
-        names = tuple(f"{head}:{name}" for head, part in self.tallies.items() for name in part.columns)
+            raise BadInput(
+                f"heads {list(self.metrics)} were asked about different documents; give them the same ones"
+            )
+        names = tuple(
+            f"{head}:{name}" for head, part in self.all_statistics.items() for name in part.columns
+        )
         values = [*(part.values for part in parts), parts[0].column("excluded")[:, None]]
-        return Tally(parts[0].unit_ids, (*names, "excluded"), np.concatenate(values, axis=1))
+        return SufficientStatistics(
+            parts[0].unit_ids, (*names, "excluded"), np.concatenate(values, axis=1)
+        )
 
-    def scores(self, tally: Tally) -> list[float]:
-        """Each head's score of a tally with the columns of :attr:`tally`."""
-        return [self.metrics[head].score(part) for head, part in self._parts(tally)]
+    def scores(self, statistics: SufficientStatistics) -> list[float]:
+        """Each head's score of sufficient statistics with the columns of :attr:`statistics`."""
+        return [self.metrics[head].score_of(part) for head, part in self._parts(statistics)]
 
     def is_share(self) -> bool:
         return all(critic.is_share(metric) for metric in self.metrics.values())
 
-    def score(self, tally: Tally) -> float:
-        return sum(self.scores(tally)) / len(self.metrics)
+    def score_of(self, statistics: SufficientStatistics) -> float:
+        return sum(self.scores(statistics)) / len(self.metrics)
 
-    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray:
-        each = [critic.weighted_scores(self.metrics[head], part, counts) for head, part in self._parts(tally)]
+    def weighted_scores(self, statistics: SufficientStatistics, counts: np.ndarray) -> np.ndarray:
+        each = [
+            critic.weighted_scores(self.metrics[head], part, counts)
+            for head, part in self._parts(statistics)
+        ]
         return np.mean(each, axis=0)
 
-    def _parts(self, tally: Tally) -> list[tuple[str, Tally]]:
-        ends = np.cumsum([len(own.columns) for own in self.tallies.values()])
-        parts = zip(self.tallies.items(), np.split(tally.values, ends, axis=1)[:-1], strict=True)
-        return [(head, Tally(tally.unit_ids, own.columns, values)) for (head, own), values in parts]
+    def _parts(self, statistics: SufficientStatistics) -> list[tuple[str, SufficientStatistics]]:
+        ends = np.cumsum([len(own.columns) for own in self.all_statistics.values()])
+        parts = zip(
+            self.all_statistics.items(), np.split(statistics.values, ends, axis=1)[:-1], strict=True
+        )
+        return [
+            (head, SufficientStatistics(statistics.unit_ids, own.columns, values))
+            for (head, own), values in parts
+        ]
 
     def records(self, *names: object) -> list[Record]:
         """The mean over heads, then, where there are several, each head as a ``variant``; ``names`` name the resamples."""
@@ -79,12 +95,15 @@ class Measurement:
         each = []
         for head, metric in self.metrics.items():
             fields = {"signature": critic.signature(metric), **shared, **self.own.get(head, {})}
-            fields["details"] = {**self.fields.get("details", {}), **self.own.get(head, {}).get("details", {})}
+            fields["details"] = {
+                **self.fields.get("details", {}),
+                **self.own.get(head, {}).get("details", {}),
+            }
             if len(self.metrics) == 1:
-                return [measured(metric, self.tallies[head], names, **fields)]
+                return [measured(metric, self.all_statistics[head], names, **fields)]
             fields["variant"] = head
-            each.append(measured(metric, self.tallies[head], (*names, head), **fields))
-        documents = measured(self, self.tally, names, **shared)
+            each.append(measured(metric, self.all_statistics[head], (*names, head), **fields))
+        documents = measured(self, self.statistics, names, **shared)
         return [mean_of_trainings(documents, each), *each]
 
 
@@ -120,7 +139,11 @@ def _interval(record: Record) -> tuple[float, float]:
 def common_details(records: Sequence[Record]) -> dict[str, Any]:
     """The details that all records have with the same value: what one training's record says alone is left out."""
     first, *others = [record.details for record in records]
-    return {key: value for key, value in first.items() if all(key in one and one[key] == value for one in others)}
+    return {
+        key: value
+        for key, value in first.items()
+        if all(key in one and one[key] == value for one in others)
+    }
 
 
 def bounds_of(metric: str) -> tuple[float, float]:
@@ -128,9 +151,11 @@ def bounds_of(metric: str) -> tuple[float, float]:
     return BOUNDS.get(metric, (-math.inf, math.inf))
 
 
-def measured(scoring: Any, tally: Tally, names: Sequence[object], **fields: Any) -> Record:
-    """A record of what ``scoring`` makes of a tally, with its 95 % bootstrap interval; ``names`` name the resamples."""
-    found = critic.estimate(scoring, tally, generator(*names, "bootstrap"))
+def measured(
+    scoring: Any, statistics: SufficientStatistics, names: Sequence[object], **fields: Any
+) -> Record:
+    """A record of what ``scoring`` makes of sufficient statistics, with its 95 % bootstrap interval; ``names`` name the resamples."""
+    found = critic.estimate(scoring, statistics, generator(*names, "bootstrap"))
     return Record(**{"critic": "", "better": scoring.better, **asdict(found), **fields})
 
 
@@ -141,20 +166,26 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
 
     Raises BadInput: the two are about different documents.
     """
-    first, second = high.tally, low.tally
+    first, second = high.statistics, low.statistics
     if first.unit_ids != second.unit_ids or first.columns != second.columns:
-        raise BadInput(f"{fields}: a difference of scores of different documents or columns; give both the same")
+        raise BadInput(
+            f"{fields}: a difference of scores of different documents or columns; give both the same"
+        )
     tested = critic.compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
-    draws = critic.resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
+    draws = critic.resampled_difference(
+        (high, first), (low, second), generator(*names, "bootstrap")
+    )
     excluded = int(first.total("excluded"))
     units = len(first.unit_ids) - excluded
     ends = percentile_interval(draws)
     if high.is_share() and low.is_share():
-        ends = share_difference_interval(ends, high.score(first), low.score(second), units)
+        ends = share_difference_interval(ends, high.score_of(first), low.score_of(second), units)
     low_end, high_end = ends
     found = {"value": tested.difference, "low": low_end, "high": high_end, "paired": tested.paired}
     counted = {"units": units, "excluded": excluded}
-    record = Record(**{"better": high.better, **fields, **found, **counted, "p_value": tested.p_value})
+    record = Record(
+        **{"better": high.better, **fields, **found, **counted, "p_value": tested.p_value}
+    )
     if len(high.metrics) == 1:
         return record
     pairs = zip(high.scores(first), low.scores(second), strict=True)
@@ -170,7 +201,11 @@ def difference_of_trainings(documents: Record, differences: Sequence[float]) -> 
     """
     ends = _interval(documents)
     low, high = two_level_interval(ends, differences, bounds_of(documents.metric))
-    details = {**documents.details, "trainings": len(differences), "spread": float(np.std(differences, ddof=1))}
+    details = {
+        **documents.details,
+        "trainings": len(differences),
+        "spread": float(np.std(differences, ddof=1)),
+    }
     details |= {"documents_low": documents.low, "documents_high": documents.high}
     p_value = two_level_p(ends, differences, 0.0)
     return replace(documents, low=low, high=high, p_value=p_value, details=details)

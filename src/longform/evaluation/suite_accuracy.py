@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_readout
-from longform.documents import Readout, grouped
+from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_predictions
+from longform.documents import Predictions, grouped
 from longform.results import Record
 from longform.statistics.resampling import wilson
 
@@ -17,31 +17,54 @@ POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suit
 COUNTS = ("items", "correct", "gained", "lost")
 
 
-def model_accuracy(*, train: Readout, texts: Readout) -> list[Record]:
+def model_accuracy(*, train: Predictions, texts: Predictions) -> list[Record]:
     """Accuracy of the model that read ``texts``, tested against the one that read ``train``."""
-    critic = SuiteAccuracy().against(units_from_readout(train))
-    return suite_accuracy_records(critic.describe(units_from_readout(texts)))
+    critic = SuiteAccuracy().against(units_from_predictions(train))
+    return suite_accuracy_records(critic.describe(units_from_predictions(texts)))
 
 
-def suite_accuracy_records(described: Mapping[str, Mapping[str, Any]], **fields: Any) -> list[Record]:
+def suite_accuracy_records(
+    described: Mapping[str, Mapping[str, Any]], **fields: Any
+) -> list[Record]:
     """Records of one model's answers, as :meth:`longform.critics.surprisal.score.SuiteAccuracy.describe` gives them by suite.
 
     ``task`` is a suite; then one connective and sense over all replacements (``connective_as_causal``); then each of ``POOLS``
     that has a suite.
     """
-    sources = {suite: suite.rpartition("_as_")[0] for suite in described}  # as datasets/test_suites/builders names them
-    asked: list[tuple[str, list[str], dict[str, Any]]] = [(s, [s], dict(held)) for s, held in described.items()]
+    sources = {
+        suite: suite.rpartition("_as_")[0] for suite in described
+    }  # as datasets/test_suites/builders names them
+    asked: list[tuple[str, list[str], dict[str, Any]]] = [
+        (s, [s], dict(held)) for s, held in described.items()
+    ]
     pools = grouped(filter(sources.get, described), sources.__getitem__)
-    pools |= {name: [suite for suite in described if fnmatchcase(suite, pattern)] for name, pattern in POOLS.items()}
+    pools |= {
+        name: [suite for suite in described if fnmatchcase(suite, pattern)]
+        for name, pattern in POOLS.items()
+    }
     asked += [(name, members, {}) for name, members in pools.items() if members]
     records = []
     for task, suites, details in asked:
-        counts = {key: sum(float(described[suite]["counts"][key]) for suite in suites) for key in COUNTS}
-        texts = {sources[suite] or suite: float(described[suite]["counts"]["items"]) for suite in suites}
+        counts = {
+            key: sum(float(described[suite]["counts"][key]) for suite in suites) for key in COUNTS
+        }
+        texts = {
+            sources[suite] or suite: float(described[suite]["counts"]["items"]) for suite in suites
+        }
         share, trials = counts["correct"] / counts["items"], sum(texts.values())
         low, high = wilson(share * trials, trials)
-        p_value = mcnemar(counts["gained"], counts["lost"]) if counts["gained"] or counts["lost"] else None
-        found: dict[str, Any] = {"value": share, "low": low, "high": high, "p_value": p_value, "units": int(trials)}
+        p_value = (
+            mcnemar(counts["gained"], counts["lost"])
+            if counts["gained"] or counts["lost"]
+            else None
+        )
+        found: dict[str, Any] = {
+            "value": share,
+            "low": low,
+            "high": high,
+            "p_value": p_value,
+            "units": int(trials),
+        }
         found |= {"excluded": 0, "better": "higher", "details": {**details, "counts": counts}}
         found["signature"] = f"share of {counts['items']:.0f} items; Wilson, McNemar"
         records.append(Record("surprisal", "accuracy", **fields, task=task, **found))

@@ -11,14 +11,22 @@ from typing import Any
 import numpy as np
 
 from longform.critics.repetition.score import DistinctGrams, GramProportion
-from longform.critics.verifiability.reliability import accuracy_records, corrected_records, sheet_record
-from longform.critics.verifiability.score import UNIT_COLUMNS, CheckedGeneration, generations_from_readout
+from longform.critics.verifiability.reliability import (
+    accuracy_records,
+    corrected_records,
+    sheet_record,
+)
+from longform.critics.verifiability.score import (
+    UNIT_COLUMNS,
+    CheckedGeneration,
+    generations_from_predictions,
+)
 from longform.critics.verifiability.score import SupportedPerGeneration as PerGeneration
 from longform.critics.verifiability.score import SupportedPerVerified as PerVerified
-from longform.documents import Readout, grouped
+from longform.documents import Predictions, grouped
 from longform.evaluation.agreement import value_of
 from longform.results import Record
-from longform.statistics.critic import Critic, SumScored, Tally, clustered, estimate
+from longform.statistics.critic import Critic, SufficientStatistics, SumScored, clustered, estimate
 from longform.statistics.resampling import generator
 
 Units = Sequence[CheckedGeneration]
@@ -26,18 +34,18 @@ YES_OR_NO = ("linked", "conflict", "named", "cut", "found")  # columns of senten
 
 
 @dataclass(frozen=True)
-class _Mean(SumScored, better="nearer_real"):
+class _Mean(SumScored, better="reference_matched"):
     """Mean of a column over what has a value; what has none (nan) is counted out."""
 
     column: str
 
-    def tally(self, units: Units) -> Tally:
+    def sufficient_statistics(self, units: Units) -> SufficientStatistics:
         rows = []
         for unit in units:
             values = self.values(unit)
             kept = values[~np.isnan(values)]
             rows.append((kept.sum(), len(kept), not len(kept)))
-        return Tally.of(units, (*self.divided, "excluded"), rows)
+        return SufficientStatistics.of(units, (*self.divided, "excluded"), rows)
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
         raise NotImplementedError
@@ -63,11 +71,15 @@ class GenerationMean(_Mean, divided=("sum", "generations")):
             return np.array([float(len(np.unique(unit.column("same_as"))))])
         if self.column == "distinct_supported":
             pairs = zip(unit.checks.labels, unit.checks.evidence, strict=True)
-            return np.array([float(len({evidence for label, evidence in pairs if label == "supported"}))])
+            return np.array(
+                [float(len({evidence for label, evidence in pairs if label == "supported"}))]
+            )
         return np.array([float(unit.about[UNIT_COLUMNS.index(self.column)])])
 
 
-MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part of a generation that it takes
+MEASURES: Mapping[
+    str, tuple[Critic[Any], str]
+] = {  # the critic, and the part of a generation that it takes
     "distinct_4grams": (DistinctGrams(), "tokens"),
     "proportion_4grams": (GramProportion(), "tokens"),
     "proportion_4grams_average_of_ratios": (GramProportion("average_of_ratios"), "tokens"),
@@ -95,7 +107,9 @@ MEASURES: Mapping[str, tuple[Critic[Any], str]] = {  # the critic, and the part 
 }
 
 
-def decoder_records(units: Units, correlated: Sequence[str] = (), resamples: int = 500) -> list[Record]:
+def decoder_records(
+    units: Units, correlated: Sequence[str] = (), resamples: int = 500
+) -> list[Record]:
     """A record for each decoder and measure, and for each correlation of Figure 4, over the sentences of ``correlated`` decoders.
 
     A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``; where nothing is planted, there is none.
@@ -105,12 +119,23 @@ def decoder_records(units: Units, correlated: Sequence[str] = (), resamples: int
         for key, (critic, part) in MEASURES.items():
             if part == "truth" and own[0].truth is None:
                 continue
-            tally = critic.tally([getattr(unit, part) for unit in own] if part else own)
-            pages = clustered(tally, [unit.page for unit in own])
+            statistics = critic.sufficient_statistics(
+                [getattr(unit, part) for unit in own] if part else own
+            )
+            pages = clustered(statistics, [unit.page for unit in own])
             held = estimate(critic, pages, generator("decoder table", name, key), resamples)
-            fields = {**asdict(held), "units": len(own) - int(tally.total("excluded")), "better": critic.better}
-            fields |= {"details": {"pages": len(pages.unit_ids)}, "variant": "gold" if key.startswith("true_") else ""}
-            records.append(Record("verifiability", key.removeprefix("true_"), system=name, **fields))
+            fields = {
+                **asdict(held),
+                "units": len(own) - int(statistics.total("excluded")),
+                "better": critic.better,
+            }
+            fields |= {
+                "details": {"pages": len(pages.unit_ids)},
+                "variant": "gold" if key.startswith("true_") else "",
+            }
+            records.append(
+                Record("verifiability", key.removeprefix("true_"), system=name, **fields)
+            )
     chosen = [unit for unit in units if unit.setting in correlated]
     for name, found in (correlations(chosen, resamples) if chosen else {}).items():
         trait, side = name.rsplit("-", 1)
@@ -137,31 +162,47 @@ def correlations(units: Units, resamples: int) -> dict[str, dict[str, Any]]:
         for key, values in columns.items():
             rng, known, draws = generator("correlation", f"{key}-{side}"), ~np.isnan(values), []
             for _ in range(resamples):
-                chosen = np.concatenate([places[i] for i in rng.integers(0, len(places), len(places))])
+                chosen = np.concatenate(
+                    [places[i] for i in rng.integers(0, len(places), len(places))]
+                )
                 chosen = chosen[known[chosen]]
                 draws.append(value_of("pearson", values[chosen], hits[chosen]))
             kept = [draw for draw in draws if not math.isnan(draw)]
             low, high = np.quantile(kept, [0.025, 0.975]).tolist() if kept else (math.nan, math.nan)
-            found = {"value": value_of("pearson", values[known], hits[known]), "low": low, "high": high}
-            made[f"{key}-{side}"] = {**found, "units": int(known.sum()), "excluded": int((~known).sum())}
+            found = {
+                "value": value_of("pearson", values[known], hits[known]),
+                "low": low,
+                "high": high,
+            }
+            made[f"{key}-{side}"] = {
+                **found,
+                "units": int(known.sum()),
+                "excluded": int((~known).sum()),
+            }
     return made
 
 
-def decoders(*, texts: Readout, correlations: Sequence[str] = (), resamples: int = 500) -> list[Record]:
+def decoders(
+    *, texts: Predictions, correlations: Sequence[str] = (), resamples: int = 500
+) -> list[Record]:
     """Every measure of every decoder (Tables 1, 3 and 4), and the correlations of Figure 4 over some decoders' sentences."""
-    return decoder_records(generations_from_readout(texts), correlations, resamples)
+    return decoder_records(generations_from_predictions(texts), correlations, resamples)
 
 
-def sheet(*, texts: Readout, prefixes: int) -> list[Record]:
+def sheet(*, texts: Predictions, prefixes: int) -> list[Record]:
     """The sheet that people fill in (section 6), of the first ``prefixes`` prefixes, with exact repeats by decoder."""
-    return [sheet_record(generations_from_readout(texts), prefixes)]
+    return [sheet_record(generations_from_predictions(texts), prefixes)]
 
 
-def checker(*, texts: Readout) -> list[Record]:
+def checker(*, texts: Predictions) -> list[Record]:
     """The checker's labels against known ones: accuracy, and precision and recall of each label."""
-    return accuracy_records(generations_from_readout(texts))
+    return accuracy_records(generations_from_predictions(texts))
 
 
-def corrected(*, train: Readout, texts: Readout, variant: str, resamples: int = 500) -> list[Record]:
+def corrected(
+    *, train: Predictions, texts: Predictions, variant: str, resamples: int = 500
+) -> list[Record]:
     """Supported sentences per generation, corrected for the checker's errors on the known labels of ``train``."""
-    return corrected_records(generations_from_readout(texts), generations_from_readout(train), variant, resamples)
+    return corrected_records(
+        generations_from_predictions(texts), generations_from_predictions(train), variant, resamples
+    )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from longform.documents import Corpus, Document, Readout
+from longform.documents import Corpus, Document, Predictions
 from longform.errors import ArtefactError, InputError
 from longform.files.opening import json_file, read_text, records
 from longform.files.yaml_dialect import YamlReader
@@ -46,7 +46,7 @@ def full_disk(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a scratch path beside ``path`` and move it there only if the block succeeds: no half-written output.
 
     Raises ArtefactError: the disk is full.
@@ -74,14 +74,16 @@ def _remove(path: Path) -> None:
 def write_json(path: Path, record: Any) -> None:
     """Sorted keys, two spaces, one newline at the end; JSON has no nan and no infinity: null and "inf" stand for them."""
     text = json.dumps(_plain(record), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_text(text + "\n", encoding="utf-8")
 
 
 def json_line(record: Any) -> str:
     """The same on one line without spaces."""
     plain = _plain(record)
-    return json.dumps(plain, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        plain, separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
+    )
 
 
 def read_json(path: Path) -> Any:
@@ -102,7 +104,9 @@ def read_yaml(path: Path) -> Any:
     try:
         depth = 0
         for event in yaml.parse(text, Loader=YamlReader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if depth > DEEPEST:
                 raise ValueError(f"nested deeper than {DEEPEST} levels")
         loader = YamlReader(text)
@@ -116,7 +120,11 @@ def read_yaml(path: Path) -> Any:
             loader.dispose()
     except InputError:
         raise
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # of the parser: dates and numbers among them
+    except (
+        yaml.YAMLError,
+        ValueError,
+        OverflowError,
+    ) as error:  # of the parser: dates and numbers among them
         reason = " ".join(str(error).split())[:160]
         raise InputError(f"{path}: not YAML in UTF-8 ({reason}); fix it") from error
 
@@ -140,20 +148,26 @@ def _refuse_repeated_keys(path: Path, root: yaml.Node) -> None:
                 continue
             if (key.tag, key.value) in keys:
                 line = key.start_mark.line + 1
-                raise InputError(f"{path}:{line}: the key {key.value!r} stands here a second time; keep one of them")
+                raise InputError(
+                    f"{path}:{line}: the key {key.value!r} stands here a second time; keep one of them"
+                )
             keys.add((key.tag, key.value))
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:
     """One sorted-key JSON object a line; returns how many were written. Raises InputError: an id comes twice."""
     count, ids = 0, set[str]()
-    with whole(path) as partial, partial.open("w", encoding="utf-8") as lines:
+    with atomic_write(path) as partial, partial.open("w", encoding="utf-8") as lines:
         for document in documents:
             line = json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False)
             if _UNPAIRED.search(line):
-                raise InputError(f"{path}: document {document.id!r} has half a surrogate pair; fix its source")
+                raise InputError(
+                    f"{path}: document {document.id!r} has half a surrogate pair; fix its source"
+                )
             if document.id in ids:
-                raise InputError(f"{path}: two documents have the id {document.id!r}; give each an id of its own")
+                raise InputError(
+                    f"{path}: two documents have the id {document.id!r}; give each an id of its own"
+                )
             ids.add(document.id)
             lines.write(line + "\n")
             count += 1
@@ -166,11 +180,15 @@ def read_documents(path: Path) -> list[Document]:
     for where, record in records(_existing(path)):
         document = Document.from_record(record, where)
         if document.id in places:
-            raise InputError(f"{where}: the id {document.id!r} stands in {places[document.id]} too; rename one of them")
+            raise InputError(
+                f"{where}: the id {document.id!r} stands in {places[document.id]} too; rename one of them"
+            )
         places[document.id] = where
         documents.append(document)
     if not documents:
-        raise InputError(f"{path}: got zero documents, one is needed; check the filters of its entry")
+        raise InputError(
+            f"{path}: got zero documents, one is needed; check the filters of its entry"
+        )
     return documents
 
 
@@ -178,8 +196,10 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Compressed npz without pickle; equal arrays give equal bytes."""
     for name, array in arrays.items():
         if np.asarray(array).dtype == object:
-            raise ArtefactError(f"{path}: array {name!r} has dtype object, which needs pickle; use numbers or strings")
-    with whole(path) as partial:
+            raise ArtefactError(
+                f"{path}: array {name!r} has dtype object, which needs pickle; use numbers or strings"
+            )
+    with atomic_write(path) as partial:
         save_arrays(partial, arrays)
 
 
@@ -188,9 +208,14 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     present = _existing(path)
     try:
         with zipfile.ZipFile(present) as archive:
-            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
+            return {
+                entry.filename.removesuffix(".npy"): _array(archive, entry)
+                for entry in archive.infolist()
+            }
     except UNREADABLE as error:
-        told = f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
+        told = (
+            f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
+        )
         raise ArtefactError(told) from error
 
 
@@ -201,7 +226,10 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
     """
     if entry.flag_bits & 1:
         raise ValueError(f"{entry.filename} is encrypted")
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
     with archive.open(entry) as file:
         version = np.lib.format.read_magic(file)
         if version not in readers:
@@ -211,12 +239,16 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
         if kind.hasobject:
             raise ValueError(f"{entry.filename} holds pickled objects")
         if min(shape, default=0) < 0 or file.tell() + size != entry.file_size:
-            raise ValueError(f"{entry.filename} has {entry.file_size} bytes, its head says {file.tell() + size}")
+            raise ValueError(
+                f"{entry.filename} has {entry.file_size} bytes, its head says {file.tell() + size}"
+            )
     with archive.open(entry) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def save_fitted(folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]) -> None:
+def save_fitted(
+    folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]
+) -> None:
     """A fitted model as ``<stem>.npz`` and ``<stem>.json`` in a folder; the bytes depend on nothing else."""
     folder = Path(folder)
     text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
@@ -226,11 +258,15 @@ def save_fitted(folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray],
         (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def load_fitted(folder: Path | str, stem: str, what: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def load_fitted(
+    folder: Path | str, stem: str, what: str
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Inverse of :func:`save_fitted`. Raises ArtefactError: a file that is absent or damaged; ``what`` names the model."""
     for name in (f"{stem}.json", f"{stem}.npz"):
         if not (Path(folder) / name).is_file():
-            raise ArtefactError(f"{folder}: no {name}; {what} is a folder with {stem}.npz and {stem}.json")
+            raise ArtefactError(
+                f"{folder}: no {name}; {what} is a folder with {stem}.npz and {stem}.json"
+            )
     path = Path(folder) / f"{stem}.json"
     record = json_file(path)
     if not isinstance(record, dict):
@@ -240,11 +276,13 @@ def load_fitted(folder: Path | str, stem: str, what: str) -> tuple[dict[str, np.
 
 def write_corpus(folder: Path, corpus: Corpus) -> int:
     """``documents.jsonl``, ``truth.npz`` and ``facts.json`` in one folder, all or nothing."""
-    with whole(folder) as partial:
+    with atomic_write(folder) as partial:
         partial.mkdir()
         count = write_documents(partial / "documents.jsonl", corpus.documents)
         if not count:
-            raise InputError(f"{folder}: got zero documents, at least one is needed; loosen the entry's filters")
+            raise InputError(
+                f"{folder}: got zero documents, at least one is needed; loosen the entry's filters"
+            )
         write_arrays(partial / "truth.npz", corpus.truth)
         write_json(partial / "facts.json", corpus.facts)
     return count
@@ -254,26 +292,35 @@ def read_corpus(folder: Path) -> Corpus:
     """Inverse of :func:`write_corpus`; text brought from elsewhere needs only ``documents.jsonl``."""
     documents = read_documents(folder / "documents.jsonl")
     truth, facts = folder / "truth.npz", folder / "facts.json"
-    return Corpus(documents, read_arrays(truth) if truth.exists() else {}, read_json(facts) if facts.exists() else {})
+    return Corpus(
+        documents,
+        read_arrays(truth) if truth.exists() else {},
+        read_json(facts) if facts.exists() else {},
+    )
 
 
-def write_readout(path: Path, readout: Readout) -> None:
-    """A readout as one npz; the unit ids and splits are two more arrays."""
-    ids = {"unit_ids": np.array(readout.unit_ids, dtype=np.str_), "splits": np.array(readout.splits, dtype=np.str_)}
-    write_arrays(path, {**readout.arrays, **ids})
+def write_predictions(path: Path, predictions: Predictions) -> None:
+    """Predictions as one npz; the unit ids and splits are two more arrays."""
+    ids = {
+        "unit_ids": np.array(predictions.unit_ids, dtype=np.str_),
+        "splits": np.array(predictions.splits, dtype=np.str_),
+    }
+    write_arrays(path, {**predictions.arrays, **ids})
 
 
-def read_readout(path: Path) -> Readout:
-    """Inverse of :func:`write_readout`."""
+def read_predictions(path: Path) -> Predictions:
+    """Inverse of :func:`write_predictions`."""
     arrays = read_arrays(path)
     if not {"unit_ids", "splits"} <= arrays.keys():
-        raise ArtefactError(f"{path}: arrays are {sorted(arrays)}, a readout has unit_ids and splits; read it again")
+        raise ArtefactError(
+            f"{path}: arrays are {sorted(arrays)}, a predictions have unit_ids and splits; read it again"
+        )
     ids, splits = arrays.pop("unit_ids"), arrays.pop("splits")
     if ids.ndim != 1 or splits.ndim != 1:
         raise ArtefactError(
             f"{path}: unit_ids {ids.shape}, splits {splits.shape}, give one of each a unit; read it again"
         )
-    return Readout(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
+    return Predictions(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
 
 
 def _existing(path: Path) -> Path:

@@ -44,7 +44,12 @@ MARKS = {  # the longer first: the mark of UTF-32 begins with that of UTF-16
 }
 PACKINGS = ("", ".gz", ".bz2", ".xz")  # what names of packed files end in
 JSON_LINES = tuple(f".jsonl{packing}" for packing in PACKINGS)
-UNPACKING = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what the unpackers raise on damaged files
+UNPACKING = (
+    EOFError,
+    OSError,
+    zlib.error,
+    lzma.LZMAError,
+)  # what the unpackers raise on damaged files
 LARGEST = 1e300  # of numbers that are read
 KINDS = {
     dict: "an object",
@@ -77,13 +82,17 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     try:
         file = existing_file(path).open("rb")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); fix its permissions") from error
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}); fix its permissions"
+        ) from error
     with file:
         head = file.read(HEAD)
         file.seek(0)
         for magic, format_name in REFUSED.items():
             if head.startswith(magic):
-                raise InputError(f"{path}: packed with {format_name}, which is not read here; unpack it first")
+                raise InputError(
+                    f"{path}: packed with {format_name}, which is not read here; unpack it first"
+                )
         unpacker = next((unpack for magic, unpack in PACKED.items() if magic.match(head)), None)
         if unpacker is None:
             yield file
@@ -200,8 +209,13 @@ def parse_json(text: str, where: str) -> Any:
         return json.loads(text, object_pairs_hook=unique)
     except InputError:
         raise
-    except (ValueError, RecursionError) as error:  # JSONDecodeError; a number of too many digits; nested too deep
-        raise InputError(f"{where}: not JSON ({' '.join(str(error).split())[:160]}); fix it") from error
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # JSONDecodeError; a number of too many digits; nested too deep
+        raise InputError(
+            f"{where}: not JSON ({' '.join(str(error).split())[:160]}); fix it"
+        ) from error
 
 
 def json_file(path: Path) -> Any:
@@ -211,7 +225,11 @@ def json_file(path: Path) -> Any:
 
 def json_lines_in(folder: Path) -> list[Path]:
     """Files of JSON lines in a folder, packed or not, by name."""
-    return sorted(path for path in folder.glob("*.jsonl*") if path.name.endswith(JSON_LINES) and path.is_file())
+    return sorted(
+        path
+        for path in folder.glob("*.jsonl*")
+        if path.name.endswith(JSON_LINES) and path.is_file()
+    )
 
 
 def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -222,9 +240,13 @@ def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[
     wanted = set(needed)
     for number, line in enumerate(text_lines(path), 1):
         where = f"{path}:{number}"
-        record = parse_json(line.removeprefix("\ufeff"), where)  # files that were joined keep their marks
+        record = parse_json(
+            line.removeprefix("\ufeff"), where
+        )  # files that were joined keep their marks
         if not isinstance(record, dict):
-            raise InputError(f"{where}: got {short_repr(record)}, allowed is a JSON object; fix or drop the line")
+            raise InputError(
+                f"{where}: got {short_repr(record)}, allowed is a JSON object; fix or drop the line"
+            )
         if missing := sorted(wanted - record.keys()):
             raise InputError(f"{where}: lacks {missing}, got {sorted(record)}; add what is missing")
         yield where, record
@@ -251,14 +273,18 @@ def numbered_rows(
             header = [name.strip() for name in fields]
             _check_header(path, header, list(needed))
         elif len(fields) != len(header):
-            raise InputError(f"{where}: {len(fields)} fields, the header has {len(header)}; fix the row")
+            raise InputError(
+                f"{where}: {len(fields)} fields, the header has {len(header)}; fix the row"
+            )
         else:
             yield where, dict(zip(header, fields, strict=True))
     if header is None:
         raise InputError(f"{path}: no line in it; needed is a header with {list(needed)}")
 
 
-def rows(path: Path, needed: Iterable[str], delimiter: str = ",", quoted: bool = True) -> list[dict[str, str]]:
+def rows(
+    path: Path, needed: Iterable[str], delimiter: str = ",", quoted: bool = True
+) -> list[dict[str, str]]:
     """The rows of :func:`numbered_rows`, without their places."""
     return [row for _, row in numbered_rows(path, needed, delimiter, quoted)]
 
@@ -290,7 +316,9 @@ def _quoted_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 yield before + 1, fields
             before = reader.line_num
     except csv.Error as error:
-        raise InputError(f"{path}:{before + 1}: no row of a table ({error}); fix its quotes") from error
+        raise InputError(
+            f"{path}:{before + 1}: no row of a table ({error}); fix its quotes"
+        ) from error
 
 
 def xml_root(path: Path) -> ElementTree.Element:
@@ -298,7 +326,11 @@ def xml_root(path: Path) -> ElementTree.Element:
     content = read_bytes(path)
     try:
         return ElementTree.fromstring(content)
-    except (ElementTree.ParseError, ValueError, LookupError) as error:  # the latter two of a declared encoding
+    except (
+        ElementTree.ParseError,
+        ValueError,
+        LookupError,
+    ) as error:  # the latter two of a declared encoding
         raise InputError(f"{path}: not XML ({error}); fetch it again") from error
 
 
@@ -307,7 +339,9 @@ def typed(value: Any, kind: type, where: str) -> Any:
     right = isinstance(value, (int, float) if kind is float else kind)
     right = right and (kind is not float or -LARGEST < value < LARGEST)  # neither NaN nor infinite
     if not right or (isinstance(value, bool) and kind is not bool):
-        raise InputError(f"{where}: got {short_repr(value)}, allowed is {KINDS[kind]}; fix the file")
+        raise InputError(
+            f"{where}: got {short_repr(value)}, allowed is {KINDS[kind]}; fix the file"
+        )
     return value
 
 
@@ -320,11 +354,16 @@ def field_of(record: Any, name: str, kind: type, where: str) -> Any:
 
 def texts(value: Any, where: str) -> list[str]:
     """A list of texts. Raises InputError: no list, or something else in it."""
-    return [typed(text, str, f"{where}, number {place}") for place, text in enumerate(typed(value, list, where), 1)]
+    return [
+        typed(text, str, f"{where}, number {place}")
+        for place, text in enumerate(typed(value, list, where), 1)
+    ]
 
 
 def whole_number(text: str, where: str) -> int:
     """A number of decimal digits. Raises InputError: anything else."""
     if not (text.isascii() and text.strip().isdecimal() and len(text) < 19):
-        raise InputError(f"{where}: got {short_repr(text)}, allowed is a whole number; fix the file")
+        raise InputError(
+            f"{where}: got {short_repr(text)}, allowed is a whole number; fix the file"
+        )
     return int(text)

@@ -18,7 +18,10 @@ _PLAIN_WORDS = {  # YAML 1.2, section 10.3.2, and underscores in numbers as ruam
     "int": (r"[-+]?[0-9][0-9_]*|0o[0-7]+|0x[0-9a-fA-F]+", list(_NUMBERS)),
     "float": (_FRACTION + r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", list(_NUMBERS)),
 }
-_KEPT = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge")  # of 1.1; ruamel.yaml keeps them as well
+_KEPT = (
+    "tag:yaml.org,2002:timestamp",
+    "tag:yaml.org,2002:merge",
+)  # of 1.1; ruamel.yaml keeps them as well
 
 
 class YamlReader(_PARSER):

@@ -26,10 +26,17 @@ from longform.hsmm import kernels
 # Entries below these, relative to a vector's largest, become 0: they keep products out of the denormal range.
 FLOORS = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
 AGREEMENT = 1e-3  # nats between forward and backward log P; float32 rounding alone stays below 1e-4 at T = 400
-LIMITS = {np.dtype(np.float32): 85.0, np.dtype(np.float64): 700.0}  # exponents that still fit the type
-ROWS_PER_SLICE = 65_536  # ours: table rows normalised at once, so that the M-step needs no third table
+LIMITS = {
+    np.dtype(np.float32): 85.0,
+    np.dtype(np.float64): 700.0,
+}  # exponents that still fit the type
+ROWS_PER_SLICE = (
+    65_536  # ours: table rows normalised at once, so that the M-step needs no third table
+)
 MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
-ROWS_PER_BLOCK = 24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
+ROWS_PER_BLOCK = (
+    24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
+)
 
 
 @contextmanager
@@ -91,7 +98,9 @@ def renumbered(indices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndar
     """The index arrays of sequences over only those table rows that they use, numbered afresh, and these rows, (U,)."""
     rows = np.unique(np.concatenate([index.ravel() for index in indices]))
     rows = rows[rows >= 0]
-    return [np.where(index >= 0, np.searchsorted(rows, index), -1).astype(np.int32) for index in indices], rows
+    return [
+        np.where(index >= 0, np.searchsorted(rows, index), -1).astype(np.int32) for index in indices
+    ], rows
 
 
 class Workspace(threading.local):
@@ -122,12 +131,16 @@ class Scan:
         log_partition: log P of each packed sequence in nats, (B,) float64, minus infinity where nothing explains it.
     """
 
-    def __init__(self, indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None) -> None:
+    def __init__(
+        self, indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None
+    ) -> None:
         """Alpha and b at every position, given index arrays (T_i, K). z_0 is state 0 and emits nothing (deng2022, released code)."""
         lengths = np.array([len(index) for index in indices], dtype=np.int64)
         self.order = np.argsort(-lengths, kind="stable")
         lengths = lengths[self.order]
-        reach = np.array([np.searchsorted(-lengths, -t, side="right") for t in range(lengths[0] + 1)])
+        reach = np.array(
+            [np.searchsorted(-lengths, -t, side="right") for t in range(lengths[0] + 1)]
+        )
         self.first = first = np.concatenate([[0], np.cumsum(reach)]).astype(np.int64)
         self.ends = first[lengths] + np.arange(len(lengths))
         self.sequence = np.arange(first[-1]) - np.repeat(first[:-1], np.diff(first))
@@ -137,15 +150,27 @@ class Scan:
         self.tables, self.workspace = tables, workspace or Workspace()
         rows, dtype = first.tolist(), tables.joint.dtype
         shape = rows[-1], tables.joint.shape[1]
-        self.ended, self.before = ended, before = [self.workspace.take(n, shape, dtype) for n in ("ended", "before")]
+        self.ended, self.before = ended, before = [
+            self.workspace.take(n, shape, dtype) for n in ("ended", "before")
+        ]
         self.forward_scales = scales = np.zeros(rows[-1])
         ended[: rows[1]] = 0
         ended[: rows[1], 0] = 1
-        alpha, moved, transitions = (torch.from_numpy(part) for part in (ended, before, tables.transitions))
+        alpha, moved, transitions = (
+            torch.from_numpy(part) for part in (ended, before, tables.transitions)
+        )
         for t in range(len(rows) - 1):
             if t:
                 kernels.forward_step(
-                    t, first, self.index, tables.joint, tables.tops, before, scales, ended, FLOORS[dtype]
+                    t,
+                    first,
+                    self.index,
+                    tables.joint,
+                    tables.tops,
+                    before,
+                    scales,
+                    ended,
+                    FLOORS[dtype],
                 )
             torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=moved[rows[t] : rows[t + 1]])
         with np.errstate(divide="ignore"):
@@ -155,12 +180,21 @@ class Scan:
     def backward(self) -> "Scan":
         """The same scan with e and beta."""
         tables, ended, first, rows = self.tables, self.ended, self.first, self.first.tolist()
-        self.begun, self.after = (self.workspace.take(n, ended.shape, ended.dtype) for n in ("begun", "after"))
-        self.backward_scales, self.begun_scales = np.zeros(len(ended)), np.full(len(ended), kernels.DEAD)
+        self.begun, self.after = (
+            self.workspace.take(n, ended.shape, ended.dtype) for n in ("begun", "after")
+        )
+        self.backward_scales, self.begun_scales = (
+            np.zeros(len(ended)),
+            np.full(len(ended), kernels.DEAD),
+        )
         self.begun[self.ends] = 0
         self.after[self.ends] = 1
-        transposed = np.ascontiguousarray(tables.transitions.T)  # a view is packed more slowly, at each position
-        e, beta, transitions = (torch.from_numpy(part) for part in (self.begun, self.after, transposed))
+        transposed = np.ascontiguousarray(
+            tables.transitions.T
+        )  # a view is packed more slowly, at each position
+        e, beta, transitions = (
+            torch.from_numpy(part) for part in (self.begun, self.after, transposed)
+        )
         for t in range(len(rows) - 3, -1, -1):
             kernels.backward_step(
                 t, first, self.index, tables.joint, tables.tops, self.after, self.backward_scales, self.begun,
@@ -181,21 +215,29 @@ class Scan:
         return np.where(np.isnan(gap), 0.0, gap)
 
 
-def scan_in_float64(indices: Sequence[np.ndarray], transitions: Any, joint: Any) -> tuple[Scan, np.ndarray]:
+def scan_in_float64(
+    indices: Sequence[np.ndarray], transitions: Any, joint: Any
+) -> tuple[Scan, np.ndarray]:
     """Forward pass over the excerpt of the tables (arrays or tensors) that sequences use, and the rows that it holds."""
     again, rows = renumbered(indices)
-    excerpt = [torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])]
+    excerpt = [
+        torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])
+    ]
     return Scan(again, Tables.of(*excerpt)), rows
 
 
 @without_denormals()
-def log_partitions(indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None) -> np.ndarray:
+def log_partitions(
+    indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None
+) -> np.ndarray:
     """log P of each sequence given by its index array (T_i, K), in nats; paths that float32 lost are found again."""
     scan, out = Scan(indices, tables, workspace), np.empty(len(indices))
     out[scan.order] = scan.log_partition
     lost = np.flatnonzero(np.isneginf(out))
     if tables.joint.dtype != np.float64 and len(lost):
-        again, _ = scan_in_float64([indices[i] for i in lost.tolist()], tables.transitions, tables.joint)
+        again, _ = scan_in_float64(
+            [indices[i] for i in lost.tolist()], tables.transitions, tables.joint
+        )
         out[lost[again.order]] = again.log_partition
     return out
 
@@ -207,7 +249,8 @@ def expectation(
     *,
     tokens: Sequence[int] | None = None,  # of each sequence, where index arrays leave places out
     threads: int = 1,
-    rows_per_block: int | None = None,  # positions scanned at once; memory is 4 vectors of C per row and thread
+    rows_per_block: int
+    | None = None,  # positions scanned at once; memory is 4 vectors of C per row and thread
     workspace: Workspace | None = None,
     begun: Expectation | None = None,  # what the first blocks gave; it is added to in place
     on_block: Callable[[Expectation, int], None] | None = None,
@@ -223,7 +266,10 @@ def expectation(
         on_block: called after each block with the sums so far and the number of blocks; what it saves can be ``begun``.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
-    blocks, workspace = blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK), workspace or Workspace()
+    blocks, workspace = (
+        blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK),
+        workspace or Workspace(),
+    )
     sizes = np.asarray(lengths if tokens is None else tokens)
     left, done = range(total.blocks, len(blocks)), [threading.Event() for _ in blocks]
 
@@ -236,7 +282,9 @@ def expectation(
             poor = np.flatnonzero(np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT))
             if tables.joint.dtype != np.float64 and len(poor):
                 scan.log_partition[poor] = -np.inf
-                again, rows = scan_in_float64([indices[i] for i in scan.order[poor]], tables.transitions, tables.joint)
+                again, rows = scan_in_float64(
+                    [indices[i] for i in scan.order[poor]], tables.transitions, tables.joint
+                )
                 again.backward()
             pairs = [transition_counts(one) for one in (scan, again) if one]
             if place > left.start:
@@ -265,7 +313,11 @@ def expectation(
 
 
 def accumulate(
-    total: Expectation, scan: Scan, pairs: np.ndarray | torch.Tensor, segments: np.ndarray, tokens: np.ndarray
+    total: Expectation,
+    scan: Scan,
+    pairs: np.ndarray | torch.Tensor,
+    segments: np.ndarray,
+    tokens: np.ndarray,
 ) -> None:
     r"""Add a scan to the totals: the explained sequences' nats and tokens, how many are lost, ``pairs``, and the expected segments.
 
@@ -298,7 +350,9 @@ def transition_counts(scan: Scan) -> np.ndarray:
 
     Equals the gradient of the summed log partition with respect to log A. Consumes ``scan.begun``.
     """
-    exponents = _exponents(scan.forward_scales, scan.begun_scales, scan.log_partition[scan.sequence])
+    exponents = _exponents(
+        scan.forward_scales, scan.begun_scales, scan.log_partition[scan.sequence]
+    )
     kernels.weigh_rows(scan.begun, exponents, LIMITS[scan.begun.dtype])
     pairs = torch.mm(torch.from_numpy(scan.ended).t(), torch.from_numpy(scan.begun)).numpy()
     return pairs.astype(np.float64) * scan.tables.transitions

@@ -32,7 +32,9 @@ from longform.hsmm.model import NgramTable, SemiMarkovLM, build_ngrams
 from longform.statistics.resampling import generator, perplexity
 
 SPELLING = 3  # ours: tokens of the n-grams that spell what training text has not; with 1 such text's price doubles
-UNEVENNESS = 0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
+UNEVENNESS = (
+    0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
+)
 LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it
 
 
@@ -74,7 +76,9 @@ class Iteration:
     def line(self, tokens_per_second: float) -> str:
         """One progress line."""
         phase = "pretraining" if self.frozen else "em"
-        validation = "" if self.validation_ppl is None else f", validation {self.validation_ppl:.4f}"
+        validation = (
+            "" if self.validation_ppl is None else f", validation {self.validation_ppl:.4f}"
+        )
         return (
             f"{phase} {self.number}: ppl {self.perplexity:.4f}{validation}, {tokens_per_second:,.0f} tokens/s, "
             f"states in use {self.states_in_use} of {self.states} (effective {self.effective_states:.1f}), "
@@ -86,7 +90,10 @@ def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
     """What an E-step saw, as a record."""
     used = expected.transitions.sum(axis=0)
     shares = used[used > 0] / used.sum() if used.sum() > 0 else np.ones(1)
-    effective, sizes = float(np.exp(-(shares * np.log(shares)).sum())), (len(used), len(expected.segments))
+    effective, sizes = (
+        float(np.exp(-(shares * np.log(shares)).sum())),
+        (len(used), len(expected.segments)),
+    )
     seen = expected.log_likelihood, expected.tokens, expected.lost
     return Iteration(number, *seen, int(np.sum(used >= 1)), effective, frozen, *sizes)
 
@@ -109,7 +116,9 @@ class Fit:
         shutil.rmtree(fresh, ignore_errors=True)
         self.model.save(fresh)
         history = [asdict(step) for step in self.history]
-        (fresh / "history.json").write_text(json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        (fresh / "history.json").write_text(
+            json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+        )
         if sealed:
             (fresh / SEAL).write_text(json.dumps(_digests(fresh)) + "\n", encoding="utf-8")
         shutil.rmtree(stale, ignore_errors=True)
@@ -123,7 +132,9 @@ class Fit:
         """Read what :meth:`save` wrote sealed. Raises ArtefactError: a file is absent, cut, or not the one that was sealed."""
         seal = folder / SEAL
         if not seal.is_file() or read_json(seal) != _digests(folder):
-            raise ArtefactError(f"{folder}: a file is missing, cut or damaged; remove the folder to start over")
+            raise ArtefactError(
+                f"{folder}: a file is missing, cut or damaged; remove the folder to start over"
+            )
         model, history = SemiMarkovLM.load(folder), read_json(folder / "history.json")
         return cls(model, tuple(Iteration(**step) for step in history))
 
@@ -147,8 +158,12 @@ class Plan:
 
     iterations: int  # passes over the corpus in all, ``pretraining`` included
     pretraining: int = 1  # first passes with transitions and lengths frozen (deng2022: one epoch)
-    growth: Sequence[tuple[int, int]] = ()  # states to begin with, and passes with each, before the model has all
-    least: float = 0.0  # an n-gram with fewer expected segments than this leaves the table; 0 keeps all
+    growth: Sequence[
+        tuple[int, int]
+    ] = ()  # states to begin with, and passes with each, before the model has all
+    least: float = (
+        0.0  # an n-gram with fewer expected segments than this leaves the table; 0 keeps all
+    )
     until: float = 0.0  # with all states, EM ends when two iterations lower validation PPL by less than this share
 
     def states(self, number: int, num_states: int) -> int:
@@ -163,7 +178,9 @@ class Plan:
         """Whether nothing is left to do."""
         if len(history) >= self.iterations:
             return True
-        last = [cast(float, step.validation_ppl) for step in history[-3:] if step.states == num_states]
+        last = [
+            cast(float, step.validation_ppl) for step in history[-3:] if step.states == num_states
+        ]
         return bool(self.until) and len(last) == 3 and last[2] > (1 - self.until) * last[0]
 
 
@@ -203,10 +220,14 @@ def fit_em(
     Raises BadInput: no sequences, or a start of another shape.
     """
     if not len(sequences):
-        raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
+        raise BadInput(
+            "semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split"
+        )
     if start is None:
         ngrams = build_ngrams(sequences, max_duration=max_duration, max_ngrams=max_ngrams)
-        start = initial_model(ngrams, num_states=plan.states(0, num_states), seed=seed, dtype=compute.dtype)
+        start = initial_model(
+            ngrams, num_states=plan.states(0, num_states), seed=seed, dtype=compute.dtype
+        )
     fit, keeper = start if isinstance(start, Fit) else Fit(start), keeper or Keeper()
     states = plan.states(max(0, len(fit.history) - 1), num_states)
     shape, wanted = (fit.model.num_states, fit.model.max_duration), (states, max_duration)
@@ -219,18 +240,25 @@ def fit_em(
         if plan.states(number, num_states) != model.num_states:
             model = begun_anew(model, plan.states(number, num_states), seed)
         so_far, on_block = keeper.begun(number), partial(keeper.block, number)
-        expected = expectation(model, encoded, compute, squeeze=plan.least > 0, begun=so_far, on_block=on_block)
+        expected = expectation(
+            model, encoded, compute, squeeze=plan.least > 0, begun=so_far, on_block=on_block
+        )
         seen = iteration_of(number, expected, number < plan.pretraining)
         if plan.least and not seen.frozen:
             drop_rare(expected.segments, plan.least)
         model = maximise(model, expected, frozen=seen.frozen)
         model = compacted(model) if plan.least else model
-        fit = Fit(model, (*fit.history, replace(seen, validation_ppl=validate(model) if validate else None)))
+        fit = Fit(
+            model,
+            (*fit.history, replace(seen, validation_ppl=validate(model) if validate else None)),
+        )
         keeper.iteration(fit)
     return fit
 
 
-def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32") -> SemiMarkovLM:
+def initial_model(
+    ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32"
+) -> SemiMarkovLM:
     """Near-uniform transitions and lengths (Xavier bounds, as in deng2022's code); n-grams' shares with Gamma(``UNEVENNESS``) noise.
 
     The paper's Xavier emission start is so flat that EM would keep all states alike for many iterations (0.5 % apart).
@@ -245,7 +273,9 @@ def initial_model(ngrams: NgramTable, *, num_states: int, seed: int, dtype: str 
     for n, (start, stop) in enumerate(itertools.pairwise(ngrams.starts)):
         draw.standard_gamma(UNEVENNESS, out=joint[start:stop], dtype=joint.dtype)
         joint[start:stop] += LEAST_SHARE
-        joint[start:stop] *= (durations[n] / joint[start:stop].sum(axis=0, dtype=np.float64)).astype(dtype)
+        joint[start:stop] *= (
+            durations[n] / joint[start:stop].sum(axis=0, dtype=np.float64)
+        ).astype(dtype)
     return SemiMarkovLM(ngrams, transitions.astype(dtype), joint)
 
 
@@ -259,15 +289,24 @@ def near_uniform(draw: np.random.Generator, num_states: int) -> np.ndarray:
 def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
     """A random start of more states that keeps what the model knows of n-grams: each state's shares are its, made uneven."""
     draw = generator("semi-Markov growth", seed, num_states)
-    joint = draw.standard_gamma(UNEVENNESS, (model.ngrams.rows, num_states), dtype=model.joint.dtype)
+    joint = draw.standard_gamma(
+        UNEVENNESS, (model.ngrams.rows, num_states), dtype=model.joint.dtype
+    )
     joint += LEAST_SHARE
     joint *= model.joint.mean(axis=1, dtype=np.float64).astype(joint.dtype)[:, None]
     joint /= joint.sum(axis=0, dtype=np.float64).astype(joint.dtype)
-    return replace(model, transitions=near_uniform(draw, num_states).astype(joint.dtype), joint=joint)
+    return replace(
+        model, transitions=near_uniform(draw, num_states).astype(joint.dtype), joint=joint
+    )
 
 
 def expectation(
-    model: SemiMarkovLM, encoded: Sequence[np.ndarray], compute: Compute, *, squeeze: bool = False, **resumed: Any
+    model: SemiMarkovLM,
+    encoded: Sequence[np.ndarray],
+    compute: Compute,
+    *,
+    squeeze: bool = False,
+    **resumed: Any,
 ) -> Expectation:
     """Exact expected counts of sequences of token ids under a model: arrays, but tensors of the device for the segments of torch's scan.
 
@@ -275,7 +314,10 @@ def expectation(
     ``resumed`` are ``begun`` and ``on_block`` of :func:`compiled.expectation`, which a GPU does not know.
     """
     tokens = [len(ids) for ids in encoded]
-    lengths, index_of = tokens, cast(Callable[[int], np.ndarray], lambda i: model.ngrams.index(encoded[i]))
+    lengths, index_of = (
+        tokens,
+        cast(Callable[[int], np.ndarray], lambda i: model.ngrams.index(encoded[i])),
+    )
     if squeeze:
         alive = np.asarray(model.joint.any(axis=1))
         with ThreadPoolExecutor(compute.threads) as pool:
@@ -287,11 +329,15 @@ def expectation(
         transitions = torch.tensor(model.transitions, device=compute.device)
         joint = torch.tensor(model.joint, device=compute.device)
         found = on_device.expectation(transitions, joint, lengths, index_of, tokens=tokens)
-        found = replace(found, transitions=found.transitions.cpu().numpy())  # segments stay for the M-step
+        found = replace(
+            found, transitions=found.transitions.cpu().numpy()
+        )  # segments stay for the M-step
     else:
         given = {"tokens": tokens, "threads": compute.threads, **resumed}
         found = compiled.expectation(model.tables, lengths, index_of, **given)
-    return replace(found, lost=found.lost + len(encoded) - len(tokens))  # what is squeezed to nothing has no path
+    return replace(
+        found, lost=found.lost + len(encoded) - len(tokens)
+    )  # what is squeezed to nothing has no path
 
 
 @njit(cache=True, nogil=True)
@@ -341,7 +387,9 @@ def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> Sem
     normalise(expected.segments, model.joint, np.ones(model.num_states))
     sums = expected.transitions.sum(axis=1, keepdims=True)
     rows = np.where(sums > 0, expected.transitions / np.where(sums > 0, sums, 1), model.transitions)
-    return replace(model, joint=_as_array(expected.segments), transitions=rows.astype(model.transitions.dtype))
+    return replace(
+        model, joint=_as_array(expected.segments), transitions=rows.astype(model.transitions.dtype)
+    )
 
 
 def _as_array(counts: np.ndarray | torch.Tensor) -> np.ndarray:
@@ -377,4 +425,8 @@ def compacted(model: SemiMarkovLM) -> SemiMarkovLM:
     kept[: ngrams.starts[min(SPELLING, ngrams.max_duration)]] = True
     starts = np.concatenate([[0], np.cumsum(kept)])[ngrams.starts]
     dropped = ngrams.dropped + np.diff(ngrams.starts) - np.diff(starts)
-    return replace(model, ngrams=NgramTable(ngrams.tokens, ngrams.keys[kept], starts, dropped), joint=model.joint[kept])
+    return replace(
+        model,
+        ngrams=NgramTable(ngrams.tokens, ngrams.keys[kept], starts, dropped),
+        joint=model.joint[kept],
+    )

@@ -33,7 +33,12 @@ class LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx, log_transitions: Tensor, log_joint: Tensor, indices: Any, workspace: Any = None, engine: str = "auto"
+        ctx,
+        log_transitions: Tensor,
+        log_joint: Tensor,
+        indices: Any,
+        workspace: Any = None,
+        engine: str = "auto",
     ) -> Tensor:
         """``indices`` are the (T, K) n-gram rows of each sequence; a sequence of probability 0 gives -inf.
 
@@ -43,10 +48,15 @@ class LogPartition(torch.autograd.Function):
         batch = [len(index) for index in indices], indices.__getitem__
         if engine == "compiled" or (engine == "auto" and log_joint.is_cpu):
             arrays = compiled.Tables.of(*(table.numpy() for table in tables))
-            found = compiled.expectation(arrays, *batch, rows_per_block=sys.maxsize, workspace=workspace)
+            found = compiled.expectation(
+                arrays, *batch, rows_per_block=sys.maxsize, workspace=workspace
+            )
         else:
             found = on_device.expectation(*tables, *batch)
-        counts = torch.as_tensor(found.transitions).to(log_transitions.dtype), torch.as_tensor(found.segments)
+        counts = (
+            torch.as_tensor(found.transitions).to(log_transitions.dtype),
+            torch.as_tensor(found.segments),
+        )
         ctx.save_for_backward(*counts)
         return torch.tensor(-np.inf if found.lost else found.log_likelihood, dtype=torch.float64)
 
@@ -54,7 +64,13 @@ class LogPartition(torch.autograd.Function):
     def backward(ctx, upstream: Tensor):
         """Expected transitions and segments, times the upstream gradient."""
         pairs, counts = ctx.saved_tensors
-        return pairs * upstream.to(pairs.dtype), counts * upstream.to(counts.dtype), None, None, None
+        return (
+            pairs * upstream.to(pairs.dtype),
+            counts * upstream.to(counts.dtype),
+            None,
+            None,
+            None,
+        )
 
 
 class FactoredTables(nn.Module):
@@ -70,8 +86,15 @@ class FactoredTables(nn.Module):
         super().__init__()
         draw = torch.Generator().manual_seed(derived_seed("semi-Markov gradient start", seed))
         sizes = np.diff(ngrams.starts) + RESERVED_ROWS
-        shapes = [(num_states, num_states), (num_states, ngrams.max_duration), *((int(n), num_states) for n in sizes)]
-        drawn = [nn.Parameter(nn.init.xavier_uniform_(torch.empty(shape), generator=draw)) for shape in shapes]
+        shapes = [
+            (num_states, num_states),
+            (num_states, ngrams.max_duration),
+            *((int(n), num_states) for n in sizes),
+        ]
+        drawn = [
+            nn.Parameter(nn.init.xavier_uniform_(torch.empty(shape), generator=draw))
+            for shape in shapes
+        ]
         self.transitions, self.lengths = drawn[0], drawn[1]
         self.emissions = nn.ParameterList(drawn[2:])
         self.register_buffer("empty", torch.from_numpy(np.diff(ngrams.starts) == 0))
@@ -79,7 +102,10 @@ class FactoredTables(nn.Module):
     def log_potentials(self) -> tuple[Tensor, Tensor]:
         """log A (C, C) and log W (G, C), the joint table as length times n-gram given length."""
         lengths = self.lengths.masked_fill(self.empty, -torch.inf).log_softmax(dim=1)
-        parts = [table.log_softmax(dim=0)[RESERVED_ROWS:] + lengths[:, n] for n, table in enumerate(self.emissions)]
+        parts = [
+            table.log_softmax(dim=0)[RESERVED_ROWS:] + lengths[:, n]
+            for n, table in enumerate(self.emissions)
+        ]
         return self.transitions.log_softmax(dim=1), torch.cat(parts)
 
     def model(self, ngrams: NgramTable) -> SemiMarkovLM:
@@ -136,11 +162,17 @@ def fit_gradient(
     Raises BadInput: no sequences.
     """
     if not len(sequences):
-        raise BadInput("semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split")
+        raise BadInput(
+            "semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split"
+        )
     indices = [ngrams.index(ngrams.encode(s, f"sequence {i}")) for i, s in enumerate(sequences)]
     order = sorted(range(len(indices)), key=lambda i: len(indices[i]))
-    batches = [order[i : i + settings.batch_size] for i in range(0, len(order), settings.batch_size)]
-    held_out = sum(len(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation))  # tokens
+    batches = [
+        order[i : i + settings.batch_size] for i in range(0, len(order), settings.batch_size)
+    ]
+    held_out = sum(
+        len(ngrams.encode(s, f"validation {i}")) for i, s in enumerate(validation)
+    )  # tokens
     tables = FactoredTables(ngrams, settings.num_states, settings.seed).to(device)
     best, lowest = tables.model(ngrams), float("inf")
     history: list[Epoch] = []
@@ -148,10 +180,14 @@ def fit_gradient(
         if number in (0, settings.pretraining_epochs):
             frozen = number < settings.pretraining_epochs
             parameters = list(tables.emissions) if frozen else list(tables.parameters())
-            optimiser = torch.optim.Adam(parameters, lr=settings.pretraining_rate if frozen else settings.rate)
+            optimiser = torch.optim.Adam(
+                parameters, lr=settings.pretraining_rate if frozen else settings.rate
+            )
             falling, window, updates = plateau(optimiser), np.zeros(2), 0
         seen, workspace = np.zeros(2), compiled.Workspace()  # nats and tokens
-        for place in generator("semi-Markov batches", settings.seed, number).permutation(len(batches)):
+        for place in generator("semi-Markov batches", settings.seed, number).permutation(
+            len(batches)
+        ):
             batch = [indices[i] for i in batches[place]]
             tokens = sum(map(len, batch))
             tables.zero_grad()
@@ -164,9 +200,13 @@ def fit_gradient(
                 falling.step(perplexity(-window[0], window[1]))
                 window = np.zeros(2)
         model = tables.model(ngrams)
-        nats = model.log_likelihood(validation, rows_per_block=sys.maxsize).sum() if held_out else 0.0
+        nats = (
+            model.log_likelihood(validation, rows_per_block=sys.maxsize).sum() if held_out else 0.0
+        )
         ppl, validation_ppl = perplexity(-seen[0], seen[1]), perplexity(nats, held_out)
-        history.append(Epoch(number, float(ppl), float(validation_ppl), optimiser.param_groups[0]["lr"]))
+        history.append(
+            Epoch(number, float(ppl), float(validation_ppl), optimiser.param_groups[0]["lr"])
+        )
         said = f"ppl {ppl:.4f} train, {validation_ppl:.4f} validation, rate {history[-1].rate:.4g}"
         print(f"{label}: epoch {number}, {said}", flush=True)
         if not held_out or validation_ppl < lowest:
@@ -195,24 +235,34 @@ def against_torch_struct(
     """
     if find_spec("torch_struct") is None:
         advice = "pip install torch-struct to have it compared"
-        print(f"semi-Markov fit: torch-struct is not installed, so nothing checks our likelihood; {advice}", flush=True)
+        print(
+            f"semi-Markov fit: torch-struct is not installed, so nothing checks our likelihood; {advice}",
+            flush=True,
+        )
         return {}
     states = np.unique(np.linspace(0, model.num_states - 1, STATES).astype(np.int64))
     length = max(1, int(PRODUCTS / (len(states) * model.max_duration) ** 3) // TEXTS)
-    indices, rows = renumbered([model.ngrams.index(model.ngrams.encode(text[:length])) for text in sequences[:TEXTS]])
+    indices, rows = renumbered(
+        [model.ngrams.index(model.ngrams.encode(text[:length])) for text in sequences[:TEXTS]]
+    )
     with np.errstate(divide="ignore"):
         tables = np.log(model.transitions), np.log(model.joint[rows])
     log_transitions, log_joint = (torch.from_numpy(table).to(device) for table in tables)
     reachable = torch.full_like(log_transitions, -torch.inf)
     reachable[:, states] = log_transitions[:, states]
-    few = [table[..., states].cpu().double().clamp(min=NEVER) for table in (log_transitions[states], log_joint)]
+    few = [
+        table[..., states].cpu().double().clamp(min=NEVER)
+        for table in (log_transitions[states], log_joint)
+    ]
 
     def value_and_gradient(leaf: Tensor, log_likelihood: Any) -> tuple[float, Tensor]:
         value = log_likelihood(leaf.requires_grad_(True))
         return float(value.detach()), torch.autograd.grad(value, leaf)[0]
 
     ours = value_and_gradient(reachable, lambda a: LogPartition.apply(a, log_joint, indices))
-    theirs = value_and_gradient(few[0], lambda a: sum(_by_torch_struct(a, few[1], index) for index in indices))
+    theirs = value_and_gradient(
+        few[0], lambda a: sum(_by_torch_struct(a, few[1], index) for index in indices)
+    )
     tokens = sum(map(len, indices))
     value_gap = abs(ours[0] - theirs[0]) / tokens
     gradient_gap = float((ours[1].cpu()[states][:, states] - theirs[1]).abs().max()) / tokens
@@ -221,7 +271,10 @@ def against_torch_struct(
         apart = f"{value_gap:.2g} nats and {gradient_gap:.2g} expected transitions a token, allowed is {TOLERANCE:g}"
         advice = "run the tests of hsmm and compare the installed versions with requirements.txt"
         raise BadInput(f"semi-Markov fit: {told}; they differ by {apart}; {advice}")
-    facts: dict[str, Any] = {"nats_ours": round(ours[0], 6), "nats_torch_struct": round(theirs[0], 6)}
+    facts: dict[str, Any] = {
+        "nats_ours": round(ours[0], 6),
+        "nats_torch_struct": round(theirs[0], 6),
+    }
     facts |= {"nats_apart_per_token": float(f"{value_gap:.2g}"), "allowed_per_token": TOLERANCE}
     facts |= {"transitions_apart_per_token": float(f"{gradient_gap:.2g}")}
     sizes = {"tokens": tokens, "texts": len(indices), "states": len(states)}

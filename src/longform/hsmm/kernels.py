@@ -14,7 +14,13 @@ from numba import njit
 DEAD = -1e300  # scale of a zero vector; finite, so that compiled comparisons need no infinities
 WEAK = 1e-12  # a sum this far below its bound is summed again in float64 around its true size
 STEEP = 60.0  # exponents above this are multiplied in float64: e^60 times float32 products could lose them all
-FLAGS = {"reassoc", "contract", "nsz", "nnan", "arcp"}  # lets LLVM vectorise sums and maxima; infinities stay legal
+FLAGS = {
+    "reassoc",
+    "contract",
+    "nsz",
+    "nnan",
+    "arcp",
+}  # lets LLVM vectorise sums and maxima; infinities stay legal
 
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
@@ -41,7 +47,9 @@ def log_tops(joint, out):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
-def _combine(parts, rows, total, vectors, scales, joint, out, floor, exact):  # pragma: no cover - compiled
+def _combine(
+    parts, rows, total, vectors, scales, joint, out, floor, exact
+):  # pragma: no cover - compiled
     """out = sum over parts i of e^scales[rows[i]] vectors[rows[i]] * joint[parts[i]], normalised; returns its scale.
 
     ``total[i]`` bounds the logarithm of part i from above; the largest bound sets the working scale.
@@ -58,7 +66,9 @@ def _combine(parts, rows, total, vectors, scales, joint, out, floor, exact):  # 
         return DEAD
     parts, rows, total = parts[:live], rows[:live], total[:live]
     factor = np.empty(4, joint.dtype)
-    for done in range(0, live, 4):  # four a pass over out; where fewer are left, the last again, times 0
+    for done in range(
+        0, live, 4
+    ):  # four a pass over out; where fewer are left, the last again, times 0
         for i in range(4):
             factor[i] = math.exp(scales[rows[done + i]] - bound) if done + i < live else 0.0
         f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
@@ -82,7 +92,9 @@ def _combine(parts, rows, total, vectors, scales, joint, out, floor, exact):  # 
 
 
 @njit(cache=True, nogil=True)
-def _combine_weak(parts, rows, total, vectors, scales, joint, out, floor, exact):  # pragma: no cover - compiled
+def _combine_weak(
+    parts, rows, total, vectors, scales, joint, out, floor, exact
+):  # pragma: no cover - compiled
     """As ``_combine``, around the largest product rather than its bound, in float64."""
     width = joint.shape[1]
     bound = DEAD
@@ -118,7 +130,9 @@ def _combine_weak(parts, rows, total, vectors, scales, joint, out, floor, exact)
 
 
 @njit(cache=True, nogil=True)
-def forward_step(t, first, index, joint, tops, before, scales, ended, floor):  # pragma: no cover - compiled
+def forward_step(
+    t, first, index, joint, tops, before, scales, ended, floor
+):  # pragma: no cover - compiled
     r"""$\hat\alpha_t(z) \propto \sum_k \hat b_{t-k}(z) W[g(t-k, k), z]$ for the sequences that reach ``t``.
 
     ``before`` holds the vectors b (state of the segment about to start), ``ended`` receives alpha.
@@ -131,13 +145,17 @@ def forward_step(t, first, index, joint, tops, before, scales, ended, floor):  #
             row = first[t - 1 - i] + b
             g = index[row, i]
             parts[i], rows[i] = g, row
-            total[i] = scales[row] + tops[g] if g >= 0 and scales[row] > DEAD and tops[g] > DEAD else DEAD
+            total[i] = (
+                scales[row] + tops[g] if g >= 0 and scales[row] > DEAD and tops[g] > DEAD else DEAD
+            )
         end = first[t] + b
         scales[end] = _combine(parts, rows, total, before, scales, joint, ended[end], floor, exact)
 
 
 @njit(cache=True, nogil=True)
-def backward_step(t, first, index, joint, tops, after, scales, begun, begun_scales, floor):  # pragma: no cover
+def backward_step(
+    t, first, index, joint, tops, after, scales, begun, begun_scales, floor
+):  # pragma: no cover
     r"""$\hat e_t(z) \propto \sum_k W[g(t, k), z] \hat\beta_{t+k}(z)$ for the sequences that go beyond ``t``.
 
     ``after`` holds the vectors beta (a segment ended here in state z), ``begun`` receives e.
@@ -154,7 +172,9 @@ def backward_step(t, first, index, joint, tops, after, scales, begun, begun_scal
             rows[i] = row if g >= 0 else 0
             alive = g >= 0 and scales[rows[i]] > DEAD and tops[g] > DEAD
             total[i] = scales[rows[i]] + tops[g] if alive else DEAD
-        begun_scales[start] = _combine(parts, rows, total, after, scales, joint, begun[start], floor, exact)
+        begun_scales[start] = _combine(
+            parts, rows, total, after, scales, joint, begun[start], floor, exact
+        )
 
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
@@ -169,7 +189,9 @@ def weigh_rows(vectors, exponents, limit):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
-def add_counts(bounds, grams, starts, ends, exponents, before, after, joint, counts):  # pragma: no cover - compiled
+def add_counts(
+    bounds, grams, starts, ends, exponents, before, after, joint, counts
+):  # pragma: no cover - compiled
     r"""counts[g] += W[g] * sum over occurrences of $e^{x} \hat b_{start} \hat\beta_{end}$, occurrences sorted by g.
 
     ``bounds`` delimits the occurrences of each of ``grams``; sums run in that order, so they do not
@@ -187,7 +209,9 @@ def add_counts(bounds, grams, starts, ends, exponents, before, after, joint, cou
             exponent, s, e = exponents[o], starts[o], ends[o]
             if exponent > STEEP:
                 for z in range(width):
-                    product = np.float64(before[s, z]) * np.float64(after[e, z]) * np.float64(joint[g, z])
+                    product = (
+                        np.float64(before[s, z]) * np.float64(after[e, z]) * np.float64(joint[g, z])
+                    )
                     if product > 0:
                         counts[g, z] += math.exp(min(exponent + math.log(product), 0.0))
             elif exponent > -80.0:
@@ -195,8 +219,18 @@ def add_counts(bounds, grams, starts, ends, exponents, before, after, joint, cou
                 kept += 1
                 if kept == 4:
                     f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
-                    u0, u1, u2, u3 = before[left[0]], before[left[1]], before[left[2]], before[left[3]]
-                    v0, v1, v2, v3 = after[right[0]], after[right[1]], after[right[2]], after[right[3]]
+                    u0, u1, u2, u3 = (
+                        before[left[0]],
+                        before[left[1]],
+                        before[left[2]],
+                        before[left[3]],
+                    )
+                    v0, v1, v2, v3 = (
+                        after[right[0]],
+                        after[right[1]],
+                        after[right[2]],
+                        after[right[3]],
+                    )
                     for z in range(width):
                         total[z] += (f0 * u0[z] * v0[z] + f1 * u1[z] * v1[z]) + (
                             f2 * u2[z] * v2[z] + f3 * u3[z] * v3[z]

@@ -34,15 +34,22 @@ class SemiMarkovLM:
 
     ngrams: "NgramTable"  # which n-gram each row of ``joint`` is
     transitions: np.ndarray  # P(next state | state), rows sum to 1, (C, C)
-    joint: np.ndarray  # P(duration, n-gram | state), columns sum to 1 over all rows, (G, C); float32 or float64
+    joint: (
+        np.ndarray
+    )  # P(duration, n-gram | state), columns sum to 1 over all rows, (G, C); float32 or float64
     facts: Mapping[str, Any] = field(default_factory=dict)  # JSON-able statements about the fit
 
     def __post_init__(self) -> None:
         states = len(self.transitions)
-        if self.transitions.shape != (states, states) or self.joint.shape != (self.ngrams.rows, states):
+        if self.transitions.shape != (states, states) or self.joint.shape != (
+            self.ngrams.rows,
+            states,
+        ):
             got = f"transitions {self.transitions.shape} and joint {self.joint.shape} do not fit {self.ngrams.rows} n-grams"
             allowed = "allowed (C, C) and (n-grams, C)"
-            raise BadInput(f"semi-Markov tables: {got}, {allowed}; rebuild them with one num_states")
+            raise BadInput(
+                f"semi-Markov tables: {got}, {allowed}; rebuild them with one num_states"
+            )
 
     @property
     def num_states(self) -> int:
@@ -56,7 +63,9 @@ class SemiMarkovLM:
     def tables(self) -> Tables:
         return Tables.of(self.transitions, self.joint)
 
-    def log_likelihood(self, sequences: Sequence, *, rows_per_block: int = ROWS_PER_BLOCK) -> np.ndarray:
+    def log_likelihood(
+        self, sequences: Sequence, *, rows_per_block: int = ROWS_PER_BLOCK
+    ) -> np.ndarray:
         """log P(x) in nats of each sequence of tokens, summed over segmentations and states; (N,) float64.
 
         ``rows_per_block`` positions are scanned at once, which bounds the memory (2 vectors of C per position).
@@ -64,7 +73,9 @@ class SemiMarkovLM:
         encoded = [self.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
         out, tables, workspace = np.empty(len(encoded)), self.tables, Workspace()
         for members in blocks_of([len(ids) for ids in encoded], rows_per_block):
-            out[members] = log_partitions([self.ngrams.index(encoded[i]) for i in members], tables, workspace)
+            out[members] = log_partitions(
+                [self.ngrams.index(encoded[i]) for i in members], tables, workspace
+            )
         return out
 
     def mixed(self, weight: float) -> "SemiMarkovLM":
@@ -80,7 +91,9 @@ class SemiMarkovLM:
         transitions = self.transitions * (1 - weight) + weight / self.num_states
         return replace(self, transitions=transitions.astype(self.transitions.dtype), joint=joint)
 
-    def draw(self, num_segments: int, generators: Sequence[np.random.Generator]) -> list[tuple[np.ndarray, np.ndarray]]:
+    def draw(
+        self, num_segments: int, generators: Sequence[np.random.Generator]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         """States and n-gram rows, each (M,), of one text per generator, of exactly M = ``num_segments`` (50 in deng2022).
 
         States do not depend on what is emitted, so all paths are drawn first, then the n-grams of one state
@@ -88,7 +101,10 @@ class SemiMarkovLM:
         """
         uniforms = np.stack([rng.random((2, num_segments)) for rng in generators])
         states = np.zeros(uniforms[:, 0].shape, dtype=np.int64)
-        rows, cumulated = np.empty_like(states), np.cumsum(self.transitions, axis=1, dtype=np.float64)
+        rows, cumulated = (
+            np.empty_like(states),
+            np.cumsum(self.transitions, axis=1, dtype=np.float64),
+        )
         for m in range(num_segments):
             before = states[:, m - 1].copy() if m else np.zeros(len(states), dtype=np.int64)
             for state in np.unique(before):
@@ -96,7 +112,9 @@ class SemiMarkovLM:
                 states[here, m] = _inverse(cumulated[state], uniforms[here, 0, m])
         for state in np.unique(states):
             here = states == state
-            rows[here] = _inverse(np.cumsum(self.joint[:, state].astype(np.float64)), uniforms[:, 1][here])
+            rows[here] = _inverse(
+                np.cumsum(self.joint[:, state].astype(np.float64)), uniforms[:, 1][here]
+            )
         return list(zip(states, rows, strict=True))
 
     def tokens_of(self, rows: np.ndarray) -> tuple[str, ...]:
@@ -108,10 +126,18 @@ class SemiMarkovLM:
         folder.mkdir(parents=True, exist_ok=True)
         arrays = {"transitions": self.transitions, "joint": self.joint, "keys": self.ngrams.keys}
         arrays |= {"starts": self.ngrams.starts, "dropped": self.ngrams.dropped}
-        save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "model.safetensors")
-        config = {"format": FORMAT, "num_states": self.num_states, "max_duration": self.max_duration}
+        save_file(
+            {k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "model.safetensors"
+        )
+        config = {
+            "format": FORMAT,
+            "num_states": self.num_states,
+            "max_duration": self.max_duration,
+        }
         config |= {"tokens": list(self.ngrams.tokens), "facts": dict(self.facts)}
-        (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / "config.json").write_text(
+            json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+        )
 
     @classmethod
     def load(cls, folder: Path) -> "SemiMarkovLM":
@@ -123,15 +149,27 @@ class SemiMarkovLM:
         except (OSError, ValueError, SafetensorError) as error:
             allowed = "a folder with config.json and model.safetensors written by SemiMarkovLM.save"
             got = type(error).__name__
-            raise BadInput(f"{where}: got {got}, allowed is {allowed}; train the model first") from error
+            raise BadInput(
+                f"{where}: got {got}, allowed is {allowed}; train the model first"
+            ) from error
         if not isinstance(config, dict) or config.get("format") != FORMAT:
-            raise BadInput(f"{where}: format is not {FORMAT!r}; point to a semi-Markov model or retrain")
+            raise BadInput(
+                f"{where}: format is not {FORMAT!r}; point to a semi-Markov model or retrain"
+            )
         states, rows = config["num_states"], len(arrays["keys"])
-        shapes = {"transitions": (states, states), "joint": (rows, states), "starts": (config["max_duration"] + 1,)}
+        shapes = {
+            "transitions": (states, states),
+            "joint": (rows, states),
+            "starts": (config["max_duration"] + 1,),
+        }
         for name, shape in shapes.items():
             if arrays[name].shape != shape:
-                raise BadInput(f"{where}: {name} is {arrays[name].shape}, allowed {shape}; retrain it")
-        ngrams = NgramTable(tuple(config["tokens"]), arrays["keys"], arrays["starts"], arrays["dropped"])
+                raise BadInput(
+                    f"{where}: {name} is {arrays[name].shape}, allowed {shape}; retrain it"
+                )
+        ngrams = NgramTable(
+            tuple(config["tokens"]), arrays["keys"], arrays["starts"], arrays["dropped"]
+        )
         return cls(ngrams, arrays["transitions"], arrays["joint"], config["facts"])
 
 
@@ -151,7 +189,9 @@ class NgramTable:
 
     tokens: tuple[str, ...]  # token types in lexicographic order; a token's id is its place
     keys: np.ndarray  # packed n-grams, sorted inside each length (rows,), uint64
-    starts: np.ndarray  # rows of length n are ``starts[n - 1]:starts[n]``; (max_duration + 1,), int64
+    starts: (
+        np.ndarray
+    )  # rows of length n are ``starts[n - 1]:starts[n]``; (max_duration + 1,), int64
     dropped: np.ndarray  # distinct n-grams of each length beyond ``max_ngrams``, without a row; (max_duration,), int64
 
     @property
@@ -174,7 +214,9 @@ class NgramTable:
     def encode(self, sequence: Sequence[str], where: str = "sequence") -> np.ndarray:
         """Token ids of a sequence, (T,) int64. Raises BadInput: it is empty, or holds a token that the table does not know."""
         if not len(sequence):
-            raise BadInput(f"{where}: got no tokens, allowed is one or more; drop the empty document")
+            raise BadInput(
+                f"{where}: got no tokens, allowed is one or more; drop the empty document"
+            )
         place = self._places
         if unknown := [token for token in sequence if token not in place]:
             known = f"one of the {len(place)} of this table"
@@ -187,7 +229,13 @@ class NgramTable:
         -1 where it is absent or does not fit; (T, max_duration) int32.
         """
         out = np.full((len(ids), self.max_duration), -1, dtype=np.int32)
-        _lookup(np.asarray(ids, dtype=np.uint64), np.uint64(len(self.tokens)), self.keys, self.starts, out)
+        _lookup(
+            np.asarray(ids, dtype=np.uint64),
+            np.uint64(len(self.tokens)),
+            self.keys,
+            self.starts,
+            out,
+        )
         return out
 
     def text(self, row: int) -> tuple[str, ...]:
@@ -198,7 +246,9 @@ class NgramTable:
         return tuple(reversed(spelt))
 
 
-def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_ngrams: int = 250_000) -> NgramTable:
+def build_ngrams(
+    sequences: Sequence[Sequence[str]], *, max_duration: int, max_ngrams: int = 250_000
+) -> NgramTable:
     """Count the windows of every length up to ``max_duration`` tokens (11 in deng2022, section 5.1) and keep the most frequent.
 
     ``max_ngrams`` rows per length count deng2022's two reserved ones, so ``max_ngrams - 2`` n-grams are kept; ties are
@@ -207,31 +257,44 @@ def build_ngrams(sequences: Sequence[Sequence[str]], *, max_duration: int, max_n
     Raises BadInput: no sequences, or n-grams that do not fit a 64-bit key.
     """
     if not len(sequences):
-        raise BadInput("n-grams: got a corpus of 0 sequences, allowed is one or more; check the split")
+        raise BadInput(
+            "n-grams: got a corpus of 0 sequences, allowed is one or more; check the split"
+        )
     tokens = tuple(sorted({token for sequence in sequences for token in sequence}))
     if len(tokens) ** max_duration > 2**64:
         power = f"{len(tokens)} token types to the power {max_duration}"
         raise BadInput(f"n-grams: {power} exceed a 64-bit key; lower max_duration")
     place = {token: i for i, token in enumerate(tokens)}
-    encoded = [np.array([place[token] for token in sequence], dtype=np.uint64) for sequence in sequences]
-    found = [_frequent(encoded, n, len(tokens), max_ngrams - RESERVED_ROWS) for n in range(1, max_duration + 1)]
+    encoded = [
+        np.array([place[token] for token in sequence], dtype=np.uint64) for sequence in sequences
+    ]
+    found = [
+        _frequent(encoded, n, len(tokens), max_ngrams - RESERVED_ROWS)
+        for n in range(1, max_duration + 1)
+    ]
     keys, dropped = zip(*found, strict=True)
     starts = np.concatenate([[0], np.cumsum([len(own) for own in keys])]).astype(np.int64)
     return NgramTable(tokens, np.concatenate(keys), starts, np.array(dropped, dtype=np.int64))
 
 
-def _frequent(sequences: Sequence[np.ndarray], length: int, base: int, limit: int) -> tuple[np.ndarray, int]:
+def _frequent(
+    sequences: Sequence[np.ndarray], length: int, base: int, limit: int
+) -> tuple[np.ndarray, int]:
     """Sorted keys of the most frequent windows of one length, and how many there are beyond the limit."""
     keys, counts = np.zeros(0, np.uint64), np.zeros(0, np.int64)
     for chunk in _window_chunks(sequences, length, base):
         more, times = np.unique(chunk, return_counts=True)
         if len(keys):
             more, place = np.unique(np.concatenate([keys, more]), return_inverse=True)
-            times = np.bincount(place, weights=np.concatenate([counts, times]), minlength=len(more)).astype(np.int64)
+            times = np.bincount(
+                place, weights=np.concatenate([counts, times]), minlength=len(more)
+            ).astype(np.int64)
         keys, counts = more, times
     if len(keys) <= limit:
         return keys, 0
-    best = np.argsort(-counts, kind="stable")[:limit]  # keys are sorted, so ties fall lexicographically
+    best = np.argsort(-counts, kind="stable")[
+        :limit
+    ]  # keys are sorted, so ties fall lexicographically
     return np.sort(keys[best]), len(keys) - limit
 
 

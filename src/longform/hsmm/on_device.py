@@ -15,7 +15,9 @@ from longform.hsmm import compiled
 from longform.hsmm.compiled import AGREEMENT, MASS_FLOOR, ROWS_PER_SLICE, Expectation, blocks_of
 
 OCCURRENCES_PER_CHUNK = 65_536  # ours: rows of C gathered at once while counting
-ROWS_PER_BLOCK = 400_000  # ours: 1,000 texts of the synthetic language; 6 GB of vectors at 800 states
+ROWS_PER_BLOCK = (
+    400_000  # ours: 1,000 texts of the synthetic language; 6 GB of vectors at 800 states
+)
 
 
 class Scan:
@@ -30,7 +32,10 @@ class Scan:
         padded = np.full((max(sizes), len(indices), indices[0].shape[1]), -1, dtype=np.int64)
         for b, rows_of in enumerate(indices):
             padded[: len(rows_of), b] = rows_of
-        self.index, lengths = torch.from_numpy(padded).to(device), torch.tensor(sizes, device=device)
+        self.index, lengths = (
+            torch.from_numpy(padded).to(device),
+            torch.tensor(sizes, device=device),
+        )
         positions, batch, longest = self.index.shape
         shape = (positions + 1, batch, joint.shape[1])
         ended, before, begun, after = (joint.new_zeros(shape) for _ in range(4))
@@ -47,21 +52,33 @@ class Scan:
             if t < positions:
                 ahead = torch.arange(1, min(longest, positions - t) + 1, device=device)
                 rows = self.index[t, :, : len(ahead)].t()
-                begun[t], backward[t] = _combined(rows, after[t + ahead], backward[t + ahead], joint)
+                begun[t], backward[t] = _combined(
+                    rows, after[t + ahead], backward[t + ahead], joint
+                )
                 after[t] = begun[t] @ transitions.t()
             last = lengths == t
             after[t] = torch.where(last[:, None], 1, after[t])
             backward[t] = torch.where(last, 0, backward[t])
         self.ended, self.before, self.begun, self.after = ended, before, begun, after
-        self.forward_scales, self.backward_scales, everyone = forward, backward, torch.arange(batch, device=device)
-        self.log_partition = ended[lengths, everyone].double().sum(dim=-1).log() + forward[lengths, everyone]
+        self.forward_scales, self.backward_scales, everyone = (
+            forward,
+            backward,
+            torch.arange(batch, device=device),
+        )
+        self.log_partition = (
+            ended[lengths, everyone].double().sum(dim=-1).log() + forward[lengths, everyone]
+        )
 
     def transition_counts(self, transitions: Tensor) -> Tensor:
         """Expected transitions, (C, C) float64; sequences of probability zero add nothing."""
         width = self.ended.shape[-1]
-        exponents = _exponents(self.forward_scales[:-1], self.backward_scales[:-1], self.log_partition)
+        exponents = _exponents(
+            self.forward_scales[:-1], self.backward_scales[:-1], self.log_partition
+        )
         weighted = self.begun[:-1] * exponents.exp().to(self.begun.dtype)[..., None]
-        return (self.ended[:-1].reshape(-1, width).t() @ weighted.reshape(-1, width)).double() * transitions
+        return (
+            self.ended[:-1].reshape(-1, width).t() @ weighted.reshape(-1, width)
+        ).double() * transitions
 
     def add_segment_counts(self, joint: Tensor, counts: Tensor) -> None:
         """Add the expected segments to ``counts`` (G, C), chunk by chunk of the sorted occurrences."""
@@ -74,11 +91,19 @@ class Scan:
         factors = _exponents(left, right, self.log_partition[b[order]])
         for part in torch.arange(len(grams), device=grams.device).split(OCCURRENCES_PER_CHUNK):
             rows, sizes = torch.unique_consecutive(grams[part], return_counts=True)
-            products = before[starts[part]] * factors[part].exp().to(before.dtype)[:, None] * after[ends[part]]
-            counts[rows] += torch.segment_reduce(products, "sum", lengths=sizes, axis=0) * joint[rows]
+            products = (
+                before[starts[part]]
+                * factors[part].exp().to(before.dtype)[:, None]
+                * after[ends[part]]
+            )
+            counts[rows] += (
+                torch.segment_reduce(products, "sum", lengths=sizes, axis=0) * joint[rows]
+            )
 
 
-def _combined(rows: Tensor, vectors: Tensor, scales: Tensor, joint: Tensor) -> tuple[Tensor, Tensor]:
+def _combined(
+    rows: Tensor, vectors: Tensor, scales: Tensor, joint: Tensor
+) -> tuple[Tensor, Tensor]:
     r"""Normalised $\sum_k e^{s_k} v_k W[g_k]$ and its scale, for rows (k, B), vectors (k, B, C) and scales (k, B)."""
     products = vectors * joint[rows.clamp(min=0)]
     tops = torch.where(rows >= 0, products.amax(dim=-1), 0)
@@ -114,7 +139,9 @@ def expectation(
     for members in blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK):
         scan = Scan([index_of(i) for i in members], transitions, joint)
         back = scan.after[0, :, 0].double().log() + scan.backward_scales[0]
-        kept = (back - scan.log_partition).abs() <= AGREEMENT  # nan where both are zero, which is no agreement
+        kept = (
+            back - scan.log_partition
+        ).abs() <= AGREEMENT  # nan where both are zero, which is no agreement
         scan.log_partition[~kept] = -torch.inf
         poor += members[~kept.cpu().numpy()].tolist()
         total.log_likelihood += float(scan.log_partition[kept].sum())
@@ -126,7 +153,9 @@ def expectation(
         counts = np.zeros(again.tables.joint.shape)
         pairs = torch.from_numpy(compiled.transition_counts(again.backward())).to(joint.device)
         compiled.accumulate(total, again, pairs, counts, sizes[[i]])
-        total.segments[torch.from_numpy(rows).to(joint.device)] += torch.from_numpy(counts).to(joint)
+        total.segments[torch.from_numpy(rows).to(joint.device)] += torch.from_numpy(counts).to(
+            joint
+        )
     return total
 
 

@@ -16,15 +16,26 @@ from safetensors.numpy import save_file
 
 from longform.documents import Document
 from longform.errors import ArtefactError, BadInput
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 from longform.hsmm.compiled import Expectation
 from longform.hsmm.em import Compute, Fit, Keeper, Plan, fit_em
-from longform.hsmm.gradient import FactoredTables, GradientSettings, against_torch_struct, fit_gradient
+from longform.hsmm.gradient import (
+    FactoredTables,
+    GradientSettings,
+    against_torch_struct,
+    fit_gradient,
+)
 from longform.hsmm.model import SemiMarkovLM, build_ngrams
 from longform.language_models.device import chosen_device
 from longform.statistics.resampling import perplexity
 
-FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # ours: weights of the uniform mixture tried on validation text
+FLOORS = (
+    1e-2,
+    1e-3,
+    1e-4,
+    1e-5,
+    1e-6,
+)  # ours: weights of the uniform mixture tried on validation text
 Texts = Mapping[str, list[list[str]]]
 
 
@@ -52,28 +63,45 @@ def fit(
 
     Raises BadInput: no texts, both or neither of ``em`` and ``gradient``, or torch-struct disagrees.
     """
-    texts = {s: [d.text.split() for d in documents if d.split == s] for s in ("train", "validation")}
+    texts = {
+        s: [d.text.split() for d in documents if d.split == s] for s in ("train", "validation")
+    }
     if not texts["train"] or not texts["validation"]:
         got = f"{len(texts['train'])} train and {len(texts['validation'])} validation texts"
         raise BadInput(f"train {name}: got {got}; both are needed")
     if (em is None) == (gradient is None):
         got = "none" if em is None else "both"
         raise BadInput(f"train {name}: give exactly one of em and gradient; the entry has {got}")
-    compute, sizes = Compute(str(chosen_device()), threads), {"max_duration": max_duration, "max_ngrams": max_ngrams}
+    compute, sizes = (
+        Compute(str(chosen_device()), threads),
+        {"max_duration": max_duration, "max_ngrams": max_ngrams},
+    )
     if em is not None:
-        given: dict[str, Any] = {"num_states": num_states, "seed": seed, "compute": compute, **sizes}
+        given: dict[str, Any] = {
+            "num_states": num_states,
+            "seed": seed,
+            "compute": compute,
+            **sizes,
+        }
         fitted = by_em(texts, dict(em), name=name, scratch=scratch, **given)
     else:
         settings = GradientSettings(num_states=num_states, seed=seed, **(gradient or {}))
         ngrams, device = build_ngrams(texts["train"], **sizes), compute.device
-        against_torch_struct(FactoredTables(ngrams, num_states, seed).model(ngrams), texts["train"], device)
+        against_torch_struct(
+            FactoredTables(ngrams, num_states, seed).model(ngrams), texts["train"], device
+        )
         given = {"validation": texts["validation"], "device": device, "label": f"train {name}"}
         fitted = Fit(fit_gradient(texts["train"], ngrams, settings, **given)[0])
-    facts = {**fitted.model.facts, "torch_struct": against_torch_struct(fitted.model, texts["train"], compute.device)}
+    facts = {
+        **fitted.model.facts,
+        "torch_struct": against_torch_struct(fitted.model, texts["train"], compute.device),
+    }
     return replace(fitted, model=replace(fitted.model, facts=facts))
 
 
-def by_em(texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scratch: Path, **choices: Any) -> Fit:
+def by_em(
+    texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scratch: Path, **choices: Any
+) -> Fit:
     """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last checkpoint.
 
     Every state of a fit is given a little of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`).
@@ -88,14 +116,22 @@ def by_em(texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scrat
         folder = scratch / f"start_{start}" / "fit"
         label = f"train {name} start {start}"
         keeper = Kept(label, folder, plan, choices["num_states"])
-        choices |= {"plan": plan, "seed": seed + start, "start": resumed_fit(label, folder), "keeper": keeper}
+        choices |= {
+            "plan": plan,
+            "seed": seed + start,
+            "start": resumed_fit(label, folder),
+            "keeper": keeper,
+        }
         fitted = fit_em(texts["train"], **choices, validate=validate if plan.until else None)
         model = fitted.model
         floor = max(FLOORS, key=lambda floor: held_out(model.mixed(floor), validation))
         fits.append(replace(fitted, model=model.mixed(floor)))
     best = max(fits, key=lambda one: held_out(one.model, validation)) if restarts > 1 else fits[0]
     last = best.history[-1]
-    print(f"train {name}: training ppl {last.perplexity:.4f}, {last.states_in_use} states in use", flush=True)
+    print(
+        f"train {name}: training ppl {last.perplexity:.4f}, {last.states_in_use} states in use",
+        flush=True,
+    )
     return best
 
 
@@ -115,7 +151,10 @@ def resumed_fit(label: str, folder: Path) -> Fit | None:
             damaged.append(place.name)
             continue
         if damaged:
-            print(f"{label}: {', '.join(damaged)} missing or cut; goes on from {place.name}", flush=True)
+            print(
+                f"{label}: {', '.join(damaged)} missing or cut; goes on from {place.name}",
+                flush=True,
+            )
         return fit
     if damaged:
         print(f"{label}: {', '.join(damaged)} missing or cut; starts over", flush=True)
@@ -124,7 +163,9 @@ def resumed_fit(label: str, folder: Path) -> Fit | None:
 
 def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
     """Log-likelihood in nats of texts; a text without a path counts as a thousand nats a token, so fewer is better."""
-    return float(np.maximum(model.log_likelihood(texts), [-1000.0 * len(text) for text in texts]).sum())
+    return float(
+        np.maximum(model.log_likelihood(texts), [-1000.0 * len(text) for text in texts]).sum()
+    )
 
 
 EVERY = 120.0  # ours: seconds of an iteration that a kill may cost
@@ -148,27 +189,41 @@ class Kept(Keeper):
 
     def begun(self, number: int) -> Expectation | None:
         """The saved sums, if they are of this iteration."""
-        self.since, self.resumed, self.first, path = time.monotonic(), 0, None, self.folder.with_name(SUMS)
+        self.since, self.resumed, self.first, path = (
+            time.monotonic(),
+            0,
+            None,
+            self.folder.with_name(SUMS),
+        )
         if not path.is_file():
             return None
         sums = _read_sums(path)
         if sums is None:
-            print(f"{self.label}: {path.name} is cut or damaged; iteration {number} begins again", flush=True)
+            print(
+                f"{self.label}: {path.name} is cut or damaged; iteration {number} begins again",
+                flush=True,
+            )
             return None
         of, tokens, lost, blocks = sums["counts"].tolist()
         if of != number:
             return None
         self.resumed = tokens
-        return Expectation(sums["transitions"], sums["segments"], float(sums["nats"][0]), tokens, lost, blocks)
+        return Expectation(
+            sums["transitions"], sums["segments"], float(sums["nats"][0]), tokens, lost, blocks
+        )
 
     def block(self, number: int, total: Expectation, blocks: int) -> None:
         """Save at most every ``EVERY`` seconds, print at most every ten; the speed is that since the first block, set-up apart."""
         now = time.monotonic()
         if now - self.saved > EVERY and total.blocks < blocks:
-            sums = {"transitions": total.transitions, "segments": total.segments, "nats": [total.log_likelihood]}
+            sums = {
+                "transitions": total.transitions,
+                "segments": total.segments,
+                "nats": [total.log_likelihood],
+            }
             sums["counts"] = [number, total.tokens, total.lost, total.blocks]
             arrays = {name: np.ascontiguousarray(value) for name, value in sums.items()}
-            with whole(self.folder.with_name(SUMS)) as fresh:
+            with atomic_write(self.folder.with_name(SUMS)) as fresh:
                 save_file(arrays, fresh, {"digest": _digest(arrays)})
             self.saved = time.monotonic()
         if self.first is None:

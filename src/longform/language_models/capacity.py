@@ -8,7 +8,13 @@ from typing import Any
 
 from torch import nn
 
-POSITION_NAMES = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_sequence_length")
+POSITION_NAMES = (
+    "max_position_embeddings",
+    "n_positions",
+    "n_ctx",
+    "max_seq_len",
+    "max_sequence_length",
+)
 UNLIMITED = 2048  # ours: tokens of a window where the architecture sets no limit (alibi, recurrent networks)
 
 

@@ -16,9 +16,21 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerBase
 from longform.documents import Document
 from longform.errors import BadInput
 from longform.files.artefacts import read_json
-from longform.language_models.checkpoints import SavedModel, has_model, load_model, load_tokenizer, new_network
+from longform.language_models.checkpoints import (
+    SavedModel,
+    has_model,
+    load_model,
+    load_tokenizer,
+    new_network,
+)
 from longform.language_models.lightning import Learner, fit_learner
-from longform.language_models.tokenizers import Window, document_windows, masked, padded, stream_blocks
+from longform.language_models.tokenizers import (
+    Window,
+    document_windows,
+    masked,
+    padded,
+    stream_blocks,
+)
 
 IGNORED = -100  # transformers' label for "no loss here"
 
@@ -29,7 +41,9 @@ class CausalLanguageModel(Learner):
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
         logits = self.network(**inputs, use_cache=False).logits[:, :-1]
-        return cross_entropy(logits.flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED)
+        return cross_entropy(
+            logits.flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
+        )
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
         return int((batch["labels"][:, 1:] != IGNORED).sum())
@@ -56,7 +70,9 @@ def fit(
         bases: pretrained networks, of which the one with the shape is finetuned; None trains the shape from scratch.
     """
     if shape is None and not has_model(base):
-        raise BadInput(f"train {name}: {base} holds no model and the entry gives no shape; add one of the two")
+        raise BadInput(
+            f"train {name}: {base} holds no model and the entry gives no shape; add one of the two"
+        )
     pack: Any = {"stream": stream_blocks, "documents": document_windows}.get(packing)
     if pack is None:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
@@ -64,9 +80,13 @@ def fit(
     if shape is not None and bases is None:
         network = from_scratch(shape, tokenizer, context, seed)
     else:
-        start = base_of(bases, shape, tokenizer) if shape is not None and bases is not None else base
+        start = (
+            base_of(bases, shape, tokenizer) if shape is not None and bases is not None else base
+        )
         network = load_model(start, AutoModelForCausalLM)
-    network = network.float()  # some published checkpoints are halves, in which small updates vanish
+    network = (
+        network.float()
+    )  # some published checkpoints are halves, in which small updates vanish
     texts = {split: [d for d in documents if d.split == split] for split in ("train", "validation")}
     items = {split: pack(chosen, tokenizer, titles, context) for split, chosen in texts.items()}
     names: dict[str, Any] = {"seed": seed, "name": name, "scratch": scratch}
@@ -93,10 +113,14 @@ def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokeniz
     )
 
 
-def from_scratch(shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int) -> Any:
+def from_scratch(
+    shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int
+) -> Any:
     """A network of the given shape with seeded random weights, for a tokenizer and a context."""
     ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
-    ends["pad_token_id"] = None  # whose embedding some networks keep at zero: often the end, with which a text begins
+    ends["pad_token_id"] = (
+        None  # whose embedding some networks keep at zero: often the end, with which a text begins
+    )
     sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": context}
     network = new_network({**shape, **ends}, AutoModelForCausalLM, seed, **sizes)
     network.config.pad_token_id = network.generation_config.pad_token_id = (

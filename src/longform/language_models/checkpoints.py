@@ -66,7 +66,11 @@ class Pointer:
 
 
 def published(
-    *, hub: str | None = None, revision: str | None = None, package: str | None = None, file: str | None = None
+    *,
+    hub: str | None = None,
+    revision: str | None = None,
+    package: str | None = None,
+    file: str | None = None,
 ) -> Pointer:
     """Point to a ``hub`` model (``owner/model``, or a folder of this machine) at a commit, or to the GGUF ``file`` of an
     installed ``package``; nothing is fetched or trained here.
@@ -77,7 +81,9 @@ def published(
     given = {name: value for name, value in named.items() if value is not None}
     if given.keys() not in ({"hub"}, {"hub", "revision"}, {"package", "file"}):
         got = ", ".join(f"{name}={value!r}" for name, value in named.items())
-        allowed = "a hub with a revision (a commit of 40 hexadecimal digits), or a package with a file"
+        allowed = (
+            "a hub with a revision (a commit of 40 hexadecimal digits), or a package with a file"
+        )
         raise BadInput(f"models: got {got}; allowed is {allowed}; fix the entry")
     if "package" in given:
         carried(str(package), str(file))
@@ -107,9 +113,15 @@ def source(folder: Path) -> dict[str, Any]:
     named = json.loads(pointer.read_text(encoding="utf-8"))
     if "package" in named:
         file = carried(named["package"], named["file"])
-        return {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name, "local_files_only": True}
+        return {
+            "pretrained_model_name_or_path": str(file.parent),
+            "gguf_file": file.name,
+            "local_files_only": True,
+        }
     if not named.get("revision"):
-        raise BadInput(f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that a run can be repeated")
+        raise BadInput(
+            f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that a run can be repeated"
+        )
     return {"pretrained_model_name_or_path": named["hub"], "revision": named["revision"]}
 
 
@@ -120,13 +132,20 @@ def has_model(folder: Path) -> bool:
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """The tokenizer of a checkpoint folder. Raises BadInput: there is none, or the hub cannot be reached."""
-    files = [*folder.glob("pointer.json"), *folder.glob("tokenizer*"), *folder.glob("vocab*"), *folder.glob("*.model")]
+    files = [
+        *folder.glob("pointer.json"),
+        *folder.glob("tokenizer*"),
+        *folder.glob("vocab*"),
+        *folder.glob("*.model"),
+    ]
     if not files:
         raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); {AGAIN}")
     try:
         return AutoTokenizer.from_pretrained(**source(folder))
     except (OSError, ValueError) as error:
-        raise BadInput(f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path") from error
+        raise BadInput(
+            f"{folder}: no tokenizer could be opened ({_first_line(error)}); fix the path"
+        ) from error
 
 
 AGAIN = "the folder is incomplete or damaged: make or fetch it again, or name another"
@@ -138,9 +157,13 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
     Raises BadInput: no such checkpoint, a hub that cannot be reached, an encoder-decoder where a causal language model is
     wanted, or weights of another shape. Weights of a head that the class does not have are no fault.
     """
-    importlib.import_module("longform.language_models.ngram")  # an architecture of ours, which the import makes known
+    importlib.import_module(
+        "longform.language_models.ngram"
+    )  # an architecture of ours, which the import makes known
     place = source(folder)
-    only: dict[str, Any] = {"dtype": torch.float32} if "gguf_file" in place else {"use_safetensors": True}
+    only: dict[str, Any] = (
+        {"dtype": torch.float32} if "gguf_file" in place else {"use_safetensors": True}
+    )
     pointed = (folder / "pointer.json").is_file()
     try:
         if auto is AutoModelForCausalLM and "gguf_file" not in place:
@@ -148,16 +171,30 @@ def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
         model, report = auto.from_pretrained(**place, **only, output_loading_info=True, **settings)
     except ImportError as error:  # of gguf or accelerate
         raise BadInput(f"{folder}: {_first_line(error)}; pip install 'longform[real]'") from error
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        advice = "bring it here by the network once, or fix the entry of the model" if pointed else AGAIN
-        raise BadInput(f"{folder}: no model could be opened ({_first_line(error)}); {advice}") from error
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        SafetensorError,
+    ) as error:
+        advice = (
+            "bring it here by the network once, or fix the entry of the model" if pointed else AGAIN
+        )
+        raise BadInput(
+            f"{folder}: no model could be opened ({_first_line(error)}); {advice}"
+        ) from error
     wrong = _misfits(model, report, auto)
     if wrong and not settings.get("num_labels"):
         raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); {AGAIN}")
     if "gguf_file" not in place:
         return model
     own = model.config.to_dict()
-    del own["quantization_config"]  # a network that remembers a quantised file is none that ``save_pretrained`` takes
+    del own[
+        "quantization_config"
+    ]  # a network that remembers a quantised file is none that ``save_pretrained`` takes
     plain = auto.from_config(type(model.config)(**own), dtype=model.dtype)
     plain.load_state_dict(model.state_dict())
     return plain.eval()
@@ -202,18 +239,30 @@ def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any)
     """
     kind = str(shape.get("model_type"))
     if kind not in CONFIG_MAPPING:
-        raise BadInput(f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'bert'")
+        raise BadInput(
+            f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'bert'"
+        )
     made = CONFIG_MAPPING[kind]
     known = {*made().to_dict(), *made.attribute_map} - {"model_type"}
     own = {key: value for key, value in shape.items() if key != "model_type"}
     for key in sorted(own.keys() - known):
         close = ", ".join(get_close_matches(key, sorted(known), n=3)) or "none is near"
-        raise BadInput(f"shape of a {kind} has {key!r}, which its configuration lacks (near: {close}); fix the entry")
+        raise BadInput(
+            f"shape of a {kind} has {key!r}, which its configuration lacks (near: {close}); fix the entry"
+        )
     torch.manual_seed(derived_seed(seed, "initial weights"))
     try:
         return auto.from_config(made(**{**settings, **own}))
-    except (ValueError, TypeError, AssertionError, ZeroDivisionError, StrictDataclassError) as error:
-        raise BadInput(f"shape {dict(shape)}: no such network ({_first_line(error)}); fix the entry") from error
+    except (
+        ValueError,
+        TypeError,
+        AssertionError,
+        ZeroDivisionError,
+        StrictDataclassError,
+    ) as error:
+        raise BadInput(
+            f"shape {dict(shape)}: no such network ({_first_line(error)}); fix the entry"
+        ) from error
 
 
 def load_config(folder: Path) -> Any:

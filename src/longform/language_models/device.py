@@ -5,7 +5,7 @@ beyond rounding. ``LONGFORM_PRECISION`` is one of ``PRECISIONS``:
 
 - ``float32``, the default;
 - ``tf32``: products of float32 matrices with 10 bits of mantissa, on GPUs that have them. Sampled documents stay the same bytes,
-  since the float64 passes decide what is not certain (:mod:`longform.decoding.certain_draws`); they decide more often;
+  since the float64 passes decide what is not certain (:mod:`longform.decoding.exact_sampling`); they decide more often;
 - ``bfloat16``: networks that are only read with have bfloat16 weights, and float32 products elsewhere are as in ``tf32``. Readings
   then have two or three digits. What a training multiplies in is its schedule's ``precision``.
 """
@@ -30,10 +30,14 @@ def chosen_device() -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise BadInput(f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1") from error
+        raise BadInput(
+            f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1"
+        ) from error
     count = torch.cuda.device_count() if there else 0
     if device.type == "cuda" and (device.index or 0) >= count:
-        raise BadInput(f"LONGFORM_DEVICE is {name!r}, and torch sees {count} GPUs; set cpu, or unset it")
+        raise BadInput(
+            f"LONGFORM_DEVICE is {name!r}, and torch sees {count} GPUs; set cpu, or unset it"
+        )
     return device
 
 
@@ -41,7 +45,9 @@ def chosen_precision() -> str:
     """One of ``PRECISIONS``: what ``LONGFORM_PRECISION`` names, else float32. Raises BadInput: another name."""
     name = os.environ.get("LONGFORM_PRECISION") or PRECISIONS[0]
     if name not in PRECISIONS:
-        raise BadInput(f"LONGFORM_PRECISION is {name!r}, allowed are {list(PRECISIONS)}; set it right or unset it")
+        raise BadInput(
+            f"LONGFORM_PRECISION is {name!r}, allowed are {list(PRECISIONS)}; set it right or unset it"
+        )
     return name
 
 

@@ -25,7 +25,13 @@ from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch.utils.data import DataLoader
 
 from longform.errors import BadInput
-from longform.language_models.schedule import Schedule, TrainingBatches, ValidationBatches, arithmetic, linear_schedule
+from longform.language_models.schedule import (
+    Schedule,
+    TrainingBatches,
+    ValidationBatches,
+    arithmetic,
+    linear_schedule,
+)
 from longform.language_models.tracking import mirrors
 from longform.statistics.resampling import derived_seed
 
@@ -39,16 +45,24 @@ class Steps(pl.Callback):
     def __init__(self, seed: int, norm: float) -> None:
         self.seed, self.norm = seed, norm
 
-    def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int) -> None:
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int
+    ) -> None:
         step = trainer.current_epoch * trainer.num_training_batches + index
         seed = derived_seed(self.seed, "step", step * trainer.world_size + trainer.global_rank)
         torch.default_generator.manual_seed(seed)
-        if module.device.type != "cpu":  # without a device this queues a call and a stack trace for later, every step
+        if (
+            module.device.type != "cpu"
+        ):  # without a device this queues a call and a stack trace for later, every step
             torch.manual_seed(seed)
 
-    def on_before_optimizer_step(self, trainer: pl.Trainer, module: pl.LightningModule, optimizer: Any) -> None:
+    def on_before_optimizer_step(
+        self, trainer: pl.Trainer, module: pl.LightningModule, optimizer: Any
+    ) -> None:
         sharded: Any = trainer.strategy.model
-        if hasattr(sharded, "clip_grad_norm_"):  # a norm over all shards, which only the sharded network knows
+        if hasattr(
+            sharded, "clip_grad_norm_"
+        ):  # a norm over all shards, which only the sharded network knows
             sharded.clip_grad_norm_(self.norm)
         else:
             torch.nn.utils.clip_grad_norm_(module.parameters(), self.norm)
@@ -67,7 +81,9 @@ class Progress(pl.Callback):
         self.rows: list[tuple[int, float, float]] = []
         self.losses: list[torch.Tensor] = []
 
-    def on_train_batch_end(self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int) -> None:
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, module: Any, outputs: Any, batch: Any, index: int
+    ) -> None:
         share = outputs["loss"].detach()  # of an update
         self.losses.append(share * trainer.accumulate_grad_batches)
         self.tokens += int(batch["labels"].numel())
@@ -107,7 +123,9 @@ class BestCheckpoint(ModelCheckpoint):
         moved = {**state_dict, "dirpath": self.dirpath}
         for name in self.PATHS:
             moved[name] = self._here(state_dict[name])
-        moved["best_k_models"] = {self._here(path): loss for path, loss in state_dict["best_k_models"].items()}
+        moved["best_k_models"] = {
+            self._here(path): loss for path, loss in state_dict["best_k_models"].items()
+        }
         super().load_state_dict(moved)
 
     def _here(self, path: str) -> str:
@@ -162,9 +180,13 @@ def _best_state(state: Mapping[str, Any]) -> dict[str, Any]:
 def adamw(module: torch.nn.Module, schedule: Schedule, updates: int) -> OptimizerLRSchedulerConfig:
     """AdamW with the linear schedule, in Lightning's form."""
     rates: dict[str, Any] = {"lr": schedule.learning_rate, "weight_decay": schedule.weight_decay}
-    fused = not schedule.precision.startswith("16")  # with a loss scale, a fused step would see unclipped gradients
+    fused = not schedule.precision.startswith(
+        "16"
+    )  # with a loss scale, a fused step would see unclipped gradients
     optimizer = torch.optim.AdamW(module.parameters(), **rates, fused=fused)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, linear_schedule(updates, schedule.warmup))
+    scheduler = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, linear_schedule(updates, schedule.warmup)
+    )
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
@@ -174,14 +196,20 @@ class Learner(pl.LightningModule):
     def __init__(self, network: Any, schedule: Schedule, updates: int) -> None:
         super().__init__()
         self.network, self.schedule, self.updates = network, schedule, updates
-        self.validation: ValidationBatches | None = None  # which validation batches are this process's
+        self.validation: ValidationBatches | None = (
+            None  # which validation batches are this process's
+        )
         if schedule.compile:
             network.compile()  # in place: names and saved files stay as they are
         if schedule.checkpointing:
             if not hasattr(network, "gradient_checkpointing_enable"):
                 kind = type(network).__name__
-                raise BadInput(f"schedule has checkpointing, which {kind} does not know; drop it from the entry")
-            network.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+                raise BadInput(
+                    f"schedule has checkpointing, which {kind} does not know; drop it from the entry"
+                )
+            network.gradient_checkpointing_enable(
+                gradient_checkpointing_kwargs={"use_reentrant": False}
+            )
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """Mean loss of a batch in nats."""
@@ -198,9 +226,18 @@ class Learner(pl.LightningModule):
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
         """Log the loss, weighted by predictions, over all processes."""
-        weight = self.weight(batch) if self.validation is None or self.validation.counts(index) else 0
-        weight *= self.trainer.world_size  # Lightning averages these whole numbers over processes and drops the rest
-        self.log("validation_loss", self.loss(batch), batch_size=weight, sync_dist=self.validation is not None)
+        weight = (
+            self.weight(batch) if self.validation is None or self.validation.counts(index) else 0
+        )
+        weight *= (
+            self.trainer.world_size
+        )  # Lightning averages these whole numbers over processes and drops the rest
+        self.log(
+            "validation_loss",
+            self.loss(batch),
+            batch_size=weight,
+            sync_dist=self.validation is not None,
+        )
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         return adamw(self.network, self.schedule, self.updates)
@@ -216,15 +253,29 @@ def numbers(items: list[int]) -> dict[str, torch.Tensor]:
 
 
 def fit_learner(
-    kind: type[Learner], network: Any, items: Items, collate: Collate, schedule: Mapping[str, Any], **told: Any
+    kind: type[Learner],
+    network: Any,
+    items: Items,
+    collate: Collate,
+    schedule: Mapping[str, Any],
+    **told: Any,
 ) -> Progress:
     """:func:`fit_module` of a network by the settings of a schedule."""
     plan = Schedule.from_settings(schedule)
-    return fit_module(kind(network, plan, plan.updates(len(items["train"]))), items, collate, plan, **told)
+    return fit_module(
+        kind(network, plan, plan.updates(len(items["train"]))), items, collate, plan, **told
+    )
 
 
 def fit_module(
-    module: Any, items: Items, collate: Collate, schedule: Schedule, *, seed: int, name: str, scratch: Path
+    module: Any,
+    items: Items,
+    collate: Collate,
+    schedule: Schedule,
+    *,
+    seed: int,
+    name: str,
+    scratch: Path,
 ) -> Progress:
     """Train in place and leave the module with the weights of its best validation loss, on every process.
 
@@ -233,26 +284,60 @@ def fit_module(
     sizes = {split: len(items[split]) for split in ("train", "validation")}
     for split, size in sizes.items():
         if not size:
-            raise BadInput(f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}")
+            raise BadInput(
+                f"train {name}: got zero {split} items; the corpus needs documents of split {split!r}"
+            )
     if (precision := arithmetic(schedule.precision)) != schedule.precision:
-        print(f"train {name}: precision {schedule.precision} is {precision} on this machine", flush=True)
+        print(
+            f"train {name}: precision {schedule.precision} is {precision} on this machine",
+            flush=True,
+        )
         schedule = replace(schedule, precision=precision)
     updates, launch = schedule.updates(sizes["train"]), schedule.launch
-    spare = copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module  # sharding takes tensors apart
+    spare = (
+        copy.deepcopy(module) if launch.strategy.startswith("fsdp") else module
+    )  # sharding takes tensors apart
     network: Any = getattr(module, "network", module)
     config = network.config.to_diff_dict() if hasattr(network, "config") else {}
-    plain = {key: value for key, value in config.items() if isinstance(value, str | int | float | bool)}
-    shape = {"class": type(network).__name__, "parameters": sum(p.numel() for p in module.parameters()), **plain}
-    told = {"name": name, "seed": seed, **asdict(schedule), "updates": updates, "items": sizes, "network": shape}
-    stage = os.environ.get("LONGFORM_STAGE")  # the name of the stage of a pipeline that this training is
+    plain = {
+        key: value for key, value in config.items() if isinstance(value, str | int | float | bool)
+    }
+    shape = {
+        "class": type(network).__name__,
+        "parameters": sum(p.numel() for p in module.parameters()),
+        **plain,
+    }
+    told = {
+        "name": name,
+        "seed": seed,
+        **asdict(schedule),
+        "updates": updates,
+        "items": sizes,
+        "network": shape,
+    }
+    stage = os.environ.get(
+        "LONGFORM_STAGE"
+    )  # the name of the stage of a pipeline that this training is
     module.save_hyperparameters({**told, "processes": launch.world, "stage": stage})
-    world = launch.world if isinstance(module, Learner) else 1  # no other module can add up parts of validation
+    world = (
+        launch.world if isinstance(module, Learner) else 1
+    )  # no other module can add up parts of validation
     validation = ValidationBatches(sizes["validation"], schedule.batch, world)
     if isinstance(module, Learner):
         module.validation = validation
-    orders: Any = {"train": TrainingBatches(sizes["train"], schedule, seed), "validation": validation}
-    loaders = [DataLoader[Any](items[s], batch_sampler=order, collate_fn=collate) for s, order in orders.items()]
-    kept: dict[str, Any] = {"monitor": "validation_loss", "save_last": True, "enable_version_counter": False}
+    orders: Any = {
+        "train": TrainingBatches(sizes["train"], schedule, seed),
+        "validation": validation,
+    }
+    loaders = [
+        DataLoader[Any](items[s], batch_sampler=order, collate_fn=collate)
+        for s, order in orders.items()
+    ]
+    kept: dict[str, Any] = {
+        "monitor": "validation_loss",
+        "save_last": True,
+        "enable_version_counter": False,
+    }
     best, progress = BestCheckpoint(scratch, "best-{epoch}", **kept), Progress(name, updates)
     loggers = _loggers(name, scratch, tags=[type(module).__name__])
     trainer = launch.trainer(
@@ -267,7 +352,13 @@ def fit_module(
     )
     begun, failed = resume_point(name, scratch), 1
     try:
-        trainer.fit(module, loaders[0], loaders[1], ckpt_path=str(begun) if begun else None, weights_only=True)
+        trainer.fit(
+            module,
+            loaders[0],
+            loaders[1],
+            ckpt_path=str(begun) if begun else None,
+            weights_only=True,
+        )
         failed = 0
     finally:  # a run that stays open would take in the next network of this process
         for mirror in loggers[1:]:
@@ -277,7 +368,9 @@ def fit_module(
     state = torch.load(best.best_model_path, weights_only=True, map_location="cpu", mmap=True)
     spare.load_state_dict(state["state_dict"])
     if spare is not module:
-        vars(module.network).update(vars(spare.network))  # whoever holds the network holds whole weights again
+        vars(module.network).update(
+            vars(spare.network)
+        )  # whoever holds the network holds whole weights again
     trainer.strategy.barrier()
     if trainer.global_rank == 0:
         loss = float(_best_state(state)["best_model_score"])

@@ -18,10 +18,14 @@ from longform.language_models import capacity
 
 MIN_SHARED = 0.2  # of a row: below this, mask and bookkeeping cost more than the tokens saved (measured on CPU)
 TREE_NODES = 512  # attention is quadratic in the nodes of a tree
-MOST_TOKENS = 16_384  # padded tokens of a batch at most, whatever the model could read: 16 windows of GPT-2
+MOST_TOKENS = (
+    16_384  # padded tokens of a batch at most, whatever the model could read: 16 windows of GPT-2
+)
 LOGITS_BYTES = 2**28  # of a batch, where a network gives the logits of all positions at once
 POSITIONS = 256  # output rows at a time: 256 x 16k float32 logits stay in a core's cache share; 2,048 do not
-READS_TREES = frozenset({"gpt2", "gpt_neox", "llama", "qwen2"})  # attend as a 4-D mask says, positions as given; tested
+READS_TREES = frozenset(
+    {"gpt2", "gpt_neox", "llama", "qwen2"}
+)  # attend as a 4-D mask says, positions as given; tested
 SAME_LOGITS = 1e-6  # the same product of the same numbers: a cap that hardly bites on three tokens still shows
 REPORT_SECONDS = 10
 
@@ -31,8 +35,12 @@ class Tree:
     """Rows that share a prefix."""
 
     tokens: list[int] = field(default_factory=list)  # of each node
-    runs: list[tuple[int, int]] = field(default_factory=list)  # first node of every branch, its parent; -1 at the root
-    rows: list[tuple[int, np.ndarray]] = field(default_factory=list)  # number of each row, its nodes from the root on
+    runs: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # first node of every branch, its parent; -1 at the root
+    rows: list[tuple[int, np.ndarray]] = field(
+        default_factory=list
+    )  # number of each row, its nodes from the root on
 
     @property
     def parents(self) -> np.ndarray:
@@ -116,7 +124,9 @@ def batches(trees: Sequence[Tree], budget: int, equal: bool = False) -> Iterator
 
 
 @torch.inference_mode()
-def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs") -> "LogProbReader":
+def open_reader(
+    network: Any, budget: int = 1024, share: bool = True, label: str = "log-probs"
+) -> "LogProbReader":
     """A reader of a network as it is: its device, its precision; the network is put in evaluation mode.
 
     Args:
@@ -132,7 +142,9 @@ def open_reader(network: Any, budget: int = 1024, share: bool = True, label: str
     if parts is not None:
         return LogProbReader(network, *parts, budget, share, label)
     budget = min(budget, max(1, LOGITS_BYTES // (4 * capacity.vocabulary_size(network))))
-    return LogProbReader(network, lambda **inputs: network(**inputs).logits, nn.Identity(), budget, share, label)
+    return LogProbReader(
+        network, lambda **inputs: network(**inputs).logits, nn.Identity(), budget, share, label
+    )
 
 
 Body = Callable[..., torch.Tensor]  # inputs to states
@@ -167,7 +179,9 @@ def split_network(network: Any) -> tuple[Body, Head] | None:
     if divisor:
         heads.append(lambda states: layer(states) / divisor)
     for head in heads:
-        if torch.allclose(head(states).to(logits.dtype), logits, rtol=SAME_LOGITS, atol=SAME_LOGITS):
+        if torch.allclose(
+            head(states).to(logits.dtype), logits, rtol=SAME_LOGITS, atol=SAME_LOGITS
+        ):
             return body, head
     return None
 
@@ -188,9 +202,13 @@ class LogProbReader:
         window = capacity.positions(self.network)
         for row, name in zip(rows, names, strict=True):
             if not row:
-                raise BadInput(f"{name}: the tokenizer gives no token; give the text at least one word")
+                raise BadInput(
+                    f"{name}: the tokenizer gives no token; give the text at least one word"
+                )
             if window is not None and len(row) > window:
-                raise BadInput(f"{name}: {len(row)} tokens, the model reads {window}; shorten it or change the model")
+                raise BadInput(
+                    f"{name}: {len(row)} tokens, the model reads {window}; shorten it or change the model"
+                )
 
     def reads_trees(self, longest: int) -> bool:
         """Whether rows of at most ``longest`` tokens that share a prefix may be read as one tree.
@@ -266,7 +284,9 @@ class LogProbReader:
         parents = np.concatenate([tree.parents for tree in trees])
         tokens = np.concatenate([tree.tokens for tree in trees]).astype(np.int64)
         inner = parents >= 0
-        values = np.zeros(len(tokens), dtype=np.float64 if hidden.dtype == torch.float64 else np.float32)
+        values = np.zeros(
+            len(tokens), dtype=np.float64 if hidden.dtype == torch.float64 else np.float32
+        )
         values[inner] = self._targets(hidden, (starts + parents)[inner], tokens[inner])
         return np.split(values, np.cumsum(sizes)[:-1])
 
@@ -278,7 +298,9 @@ class LogProbReader:
         values = np.zeros(len(parents), dtype=np.float64)
         for block, chosen in enumerate(np.split(order, cuts[1:]) if len(parents) else []):
             first = block * POSITIONS
-            logits = self.head(hidden[torch.from_numpy(states[first : first + POSITIONS]).to(hidden.device)])
+            logits = self.head(
+                hidden[torch.from_numpy(states[first : first + POSITIONS]).to(hidden.device)]
+            )
             logits = logits if logits.dtype == torch.float64 else logits.float()
             rows = torch.from_numpy(state_of[chosen] - first)
             picked = logits[rows, torch.from_numpy(tokens[chosen])] - logits.logsumexp(-1)[rows]

@@ -31,7 +31,9 @@ class NgramConfig(PreTrainedConfig):
     model_type = "ngram"
     num_hidden_layers = 0  # no state, which what writes texts would keep
 
-    def __init__(self, vocab_size: int = 2, sizes: Sequence[int] = (), context: int = 1024, **kwargs: Any) -> None:
+    def __init__(
+        self, vocab_size: int = 2, sizes: Sequence[int] = (), context: int = 1024, **kwargs: Any
+    ) -> None:
         self.vocab_size, self.sizes, self.max_position_embeddings = vocab_size, list(sizes), context
         super().__init__(**kwargs)
 
@@ -43,30 +45,47 @@ class NgramLanguageModel(PreTrainedModel):
 
     def __init__(self, config: NgramConfig) -> None:
         super().__init__(config)
-        self.unigrams = torch.nn.Parameter(torch.zeros(config.vocab_size), requires_grad=False)  # probabilities
+        self.unigrams = torch.nn.Parameter(
+            torch.zeros(config.vocab_size), requires_grad=False
+        )  # probabilities
         for order, size in enumerate(config.sizes, start=2):
             self.register_buffer(f"keys_{order}", torch.zeros(size, dtype=torch.int64))
             self.register_buffer(f"shares_{order}", torch.zeros(size))  # max(c(hw) - D, 0) / c(h)
-            self.register_buffer(f"weights_{order}", torch.zeros(size))  # D N(h) / c(h), the same for all n-grams of h
+            self.register_buffer(
+                f"weights_{order}", torch.zeros(size)
+            )  # D N(h) / c(h), the same for all n-grams of h
         self.post_init()
 
-    def forward(self, input_ids: torch.Tensor, use_cache: bool | None = None, **_: Any) -> CausalLMOutput:
+    def forward(
+        self, input_ids: torch.Tensor, use_cache: bool | None = None, **_: Any
+    ) -> CausalLMOutput:
         """Logits float32 (batch, tokens, vocabulary) after each of ``input_ids`` (batch, tokens), which are one text from its first token."""
         if use_cache is not False:
-            raise BadInput("n-grams keep no cache: they read texts and write none; take the model out of this study")
+            raise BadInput(
+                "n-grams keep no cache: they read texts and write none; take the model out of this study"
+            )
         (batch, width), vocabulary = input_ids.shape, self.config.vocab_size
         found = self.unigrams.repeat(batch * width, 1)
         places = torch.arange(batch * width, device=input_ids.device).view(batch, width)
         contexts = input_ids.clone()
         for order in range(2, min(len(self.config.sizes), width) + 2):
-            keys, shares, weights = (getattr(self, f"{kind}_{order}") for kind in ("keys", "shares", "weights"))
-            first, stop = (torch.searchsorted(keys, (contexts + more) * vocabulary) for more in (0, 1))
-            rows, first, counts = (x.flatten()[(stop > first).flatten()] for x in (places, first, stop - first))
+            keys, shares, weights = (
+                getattr(self, f"{kind}_{order}") for kind in ("keys", "shares", "weights")
+            )
+            first, stop = (
+                torch.searchsorted(keys, (contexts + more) * vocabulary) for more in (0, 1)
+            )
+            rows, first, counts = (
+                x.flatten()[(stop > first).flatten()] for x in (places, first, stop - first)
+            )
             found[rows] *= weights[first, None]
             grams = torch.arange(int(counts.sum()), device=rows.device)
             grams += torch.repeat_interleave(first - counts.cumsum(0) + counts, counts)
             found[torch.repeat_interleave(rows, counts), keys[grams] % vocabulary] += shares[grams]
-            places, contexts = places[:, 1:], contexts[:, :-1] * vocabulary + input_ids[:, order - 1 :]
+            places, contexts = (
+                places[:, 1:],
+                contexts[:, :-1] * vocabulary + input_ids[:, order - 1 :],
+            )
         return CausalLMOutput(logits=found.log().view(batch, width, vocabulary))
 
 
@@ -74,7 +93,9 @@ AutoConfig.register("ngram", NgramConfig)
 AutoModelForCausalLM.register(NgramConfig, NgramLanguageModel)
 
 
-def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int, order: int) -> SavedModel:
+def fit(
+    *, documents: Sequence[Document], base: Path, titles: bool, context: int, order: int
+) -> SavedModel:
     """Count the documents of split train, each whole; ``context`` is what a reader of the model takes for its positions.
 
     Raises BadInput: no training documents, a context below two, or an order whose n-grams do not fit into 63 bits.
@@ -82,7 +103,9 @@ def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int
     tokenizer = load_tokenizer(base)
     size = max(tokenizer.get_vocab().values()) + 1
     if not 2 <= order <= (most := max(n for n in range(1, 64) if size**n < 2**63)):
-        raise BadInput(f"ngram: order {order}; allowed is 2 to {most} with {size} tokens; fix the entry")
+        raise BadInput(
+            f"ngram: order {order}; allowed is 2 to {most} with {size} tokens; fix the entry"
+        )
     if context < 2:
         raise BadInput(f"ngram: context {context}; allowed is 2 tokens or more; fix the entry")
     rows = document_rows([d for d in documents if d.split == "train"], tokenizer, titles, 10**9)
@@ -90,17 +113,25 @@ def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int
         raise BadInput("ngram: no document of split train; fix the corpus")
     tokens = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
     within = np.concatenate([np.arange(len(row)) for row in rows])
-    keys = [tokens]  # of the n-gram that ends at each token, by order; of no n-gram where the text has just begun
+    keys = [
+        tokens
+    ]  # of the n-gram that ends at each token, by order; of no n-gram where the text has just begun
     for _ in range(order - 1):
         keys.append(np.roll(keys[-1], 1) * size + tokens)
     grams, counts = np.unique(keys[-1][within >= order - 1], return_counts=True)
     held: dict[str, np.ndarray] = {}
     for n in range(order, 1, -1):
         held |= dict(
-            zip((f"keys_{n}", f"shares_{n}", f"weights_{n}"), (grams, *_discounted(grams // size, counts)), strict=True)
+            zip(
+                (f"keys_{n}", f"shares_{n}", f"weights_{n}"),
+                (grams, *_discounted(grams // size, counts)),
+                strict=True,
+            )
         )
         opening = keys[n - 2][within == n - 2] if n > 2 else grams[:0]
-        grams, counts = np.unique(np.concatenate([grams % size ** (n - 1), opening]), return_counts=True)
+        grams, counts = np.unique(
+            np.concatenate([grams % size ** (n - 1), opening]), return_counts=True
+        )
     shares, weights = _discounted(np.zeros_like(grams), counts)
     held["unigrams"] = np.full(size, weights[0] / size)
     held["unigrams"][grams] += shares
@@ -109,7 +140,10 @@ def fit(*, documents: Sequence[Document], base: Path, titles: bool, context: int
         NgramConfig(size, [len(held[f"keys_{n}"]) for n in range(2, order + 1)], context, **ends)
     )
     network.load_state_dict(
-        {name: torch.from_numpy(values).to(network.state_dict()[name].dtype) for name, values in held.items()}
+        {
+            name: torch.from_numpy(values).to(network.state_dict()[name].dtype)
+            for name, values in held.items()
+        }
     )
     return SavedModel(network, tokenizer)
 

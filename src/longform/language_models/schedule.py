@@ -38,7 +38,9 @@ class Launch:
     def __post_init__(self) -> None:
         known = ["auto", *sorted(StrategyRegistry.available_strategies())]
         if self.strategy not in known:
-            raise BadInput(f"LONGFORM_STRATEGY is {self.strategy!r}, allowed are {known}; set it right or unset it")
+            raise BadInput(
+                f"LONGFORM_STRATEGY is {self.strategy!r}, allowed are {known}; set it right or unset it"
+            )
 
     @classmethod
     def here(cls) -> "Launch":
@@ -74,7 +76,9 @@ class Launch:
             **trainer_devices(self.devices),
             num_nodes=self.nodes,
             strategy=strategy,
-            plugins=[LightningEnvironment()] if inherited and "TORCHELASTIC_RUN_ID" not in os.environ else None,
+            plugins=[LightningEnvironment()]
+            if inherited and "TORCHELASTIC_RUN_ID" not in os.environ
+            else None,
             use_distributed_sampler=False,
             enable_progress_bar=False,
             enable_model_summary=False,
@@ -84,7 +88,9 @@ class Launch:
 
 def rank() -> int:
     """The number of this process, zero where there is one."""
-    return distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
+    return (
+        distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0
+    )
 
 
 @dataclass(frozen=True)
@@ -100,20 +106,34 @@ class Schedule:
     weight_decay: float = 0.0
     clip: float = 1.0  # largest gradient norm
     precision: Any = "32-true"  # one of ``PRECISIONS``: Lightning's names, or ``auto``, which :func:`arithmetic` names
-    compile: bool = False  # pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs)
-    checkpointing: bool = False  # recompute activations in the backward pass instead of keeping them
+    compile: bool = (
+        False  # pass the network through ``torch.compile`` (slower on CPU, as measured; for GPUs)
+    )
+    checkpointing: bool = (
+        False  # recompute activations in the backward pass instead of keeping them
+    )
 
     def __post_init__(self) -> None:
         for name in ("batch", "accumulate", "validations"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise BadInput(f"schedule has {name}={value!r}, allowed is a whole number from 1; fix the entry")
+                raise BadInput(
+                    f"schedule has {name}={value!r}, allowed is a whole number from 1; fix the entry"
+                )
         for name in ("learning_rate", "epochs", "clip"):
             value = getattr(self, name)
-            if type(value) not in (int, float) or not 0 <= value < math.inf or (name == "epochs" and value == 0):
-                raise BadInput(f"schedule has {name}={value!r}, allowed is a positive number; fix the entry")
+            if (
+                type(value) not in (int, float)
+                or not 0 <= value < math.inf
+                or (name == "epochs" and value == 0)
+            ):
+                raise BadInput(
+                    f"schedule has {name}={value!r}, allowed is a positive number; fix the entry"
+                )
         if self.precision not in PRECISIONS:
-            raise BadInput(f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the entry")
+            raise BadInput(
+                f"schedule has precision={self.precision!r}, allowed are {list(PRECISIONS)}; fix the entry"
+            )
         if self.accumulate % (world := self.launch.world):
             advice = f"take a multiple of {world}, and a smaller batch where that makes an update too large"
             told = f"schedule has accumulate={self.accumulate}, which {world} processes cannot share evenly"
@@ -153,15 +173,24 @@ def arithmetic(precision: str) -> str:
 def linear_schedule(updates: int, warmup: float) -> Callable[[int], float]:
     """Multiplier of the learning rate at an update: up over the warm-up share, then linearly down to zero."""
     rising = max(1, round(updates * warmup))
-    return lambda step: min((step + 1) / rising, max(0.0, (updates - step) / max(1, updates - rising)))
+    return lambda step: min(
+        (step + 1) / rising, max(0.0, (updates - step) / max(1, updates - rising))
+    )
 
 
 class TrainingBatches(Sampler[list[int]]):
     """Item numbers of this process's batches up to the next validation; each pass has its own named permutation."""
 
     def __init__(self, items: int, schedule: Schedule, seed: int) -> None:
-        self.items, self.batch, self.seed, self.world = items, schedule.batch, seed, schedule.launch.world
-        self.batches = schedule.updates(items) // schedule.validations * schedule.accumulate // self.world
+        self.items, self.batch, self.seed, self.world = (
+            items,
+            schedule.batch,
+            seed,
+            schedule.launch.world,
+        )
+        self.batches = (
+            schedule.updates(items) // schedule.validations * schedule.accumulate // self.world
+        )
         self.part = 0
         self.sampler = self  # Lightning tells ``batch_sampler.sampler`` which epoch begins, never the batch sampler
 
@@ -216,7 +245,9 @@ class Turns(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         mine = range(rank() if self.world > 1 else 0, self.items, self.world)
-        starts = range(0, max(1, len(mine)), self.batch)  # Lightning refuses a process without a batch
+        starts = range(
+            0, max(1, len(mine)), self.batch
+        )  # Lightning refuses a process without a batch
         return (list(mine[start : start + self.batch]) for start in starts)
 
 

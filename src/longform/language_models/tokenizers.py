@@ -43,7 +43,9 @@ def end_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
 def end_of_writing(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
     """The token at which what is written ends. Raises BadInput: the tokenizer has none."""
     if tokenizer.eos_token_id is None:
-        raise BadInput(f"{name}: the tokenizer has no end token, at which a text would end; set its eos_token")
+        raise BadInput(
+            f"{name}: the tokenizer has no end token, at which a text would end; set its eos_token"
+        )
     return int(tokenizer.eos_token_id)
 
 
@@ -53,14 +55,18 @@ def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: 
     return start_ids(tokenizer) + body + end_ids(tokenizer) + encode("\n", tokenizer)
 
 
-def stream_blocks(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> np.ndarray:
+def stream_blocks(
+    documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
+) -> np.ndarray:
     """One stream cut into consecutive blocks of ``context`` tokens, int32 (block, context); the last, partial one is dropped."""
     pieces = (article_ids(document, tokenizer, titles) for document in documents)
     stream = np.fromiter(chain.from_iterable(pieces), np.int32)
     return stream[: len(stream) // context * context].reshape(-1, context)
 
 
-def document_rows(documents: Sequence[Document], tokenizer: Any, titles: bool, context: int) -> list[list[int]]:
+def document_rows(
+    documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
+) -> list[list[int]]:
     """``start body end`` of each document, cut at ``context`` tokens."""
     start, end = start_ids(tokenizer), end_ids(tokenizer)
     return [(start + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
@@ -114,7 +120,9 @@ def in_titles(document: Document, tokenizer: PreTrainedTokenizerBase) -> np.ndar
     """
     if not tokenizer.is_fast:
         told = "does not say where tokens stand, which tells titles from text"
-        raise BadInput(f"tokenizer {type(tokenizer).__name__} {told}; use its fast kind (tokenizer.json)")
+        raise BadInput(
+            f"tokenizer {type(tokenizer).__name__} {told}; use its fast kind (tokenizer.json)"
+        )
     body = render(document, titles=True)
     given = tokenizer(body, add_special_tokens=False, verbose=False, return_offsets_mapping=True)
     starts = np.array([start for start, _ in given["offset_mapping"]], dtype=np.int64)
@@ -126,7 +134,11 @@ def in_titles(document: Document, tokenizer: PreTrainedTokenizerBase) -> np.ndar
 
 # What stands before a new document, by the packing that the model was trained with: of any other start it has seen nothing.
 STARTS: dict[str, Callable[[Any], list[int]]] = {
-    "stream": lambda tokenizer: [*end_ids(tokenizer), *encode("\n", tokenizer), *start_ids(tokenizer)],
+    "stream": lambda tokenizer: [
+        *end_ids(tokenizer),
+        *encode("\n", tokenizer),
+        *start_ids(tokenizer),
+    ],
     "documents": start_ids,
 }
 
@@ -149,7 +161,11 @@ def masked(rows: Sequence[Any], fill: int = 0, side: str = "right") -> dict[str,
 
 
 GPT2_END = "<|endoftext|>"
-END, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"  # the control tokens of fairseq's dictionary, which deng2022 used
+END, PAD, UNKNOWN = (
+    "</s>",
+    "<pad>",
+    "<unk>",
+)  # the control tokens of fairseq's dictionary, which deng2022 used
 
 
 def fit(
@@ -166,7 +182,13 @@ def fit(
 
     Raises BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is not installed.
     """
-    named = {"kind": kind, "vocab_size": vocab_size, "folder": folder, "package": package, "file": file}
+    named = {
+        "kind": kind,
+        "vocab_size": vocab_size,
+        "folder": folder,
+        "package": package,
+        "file": file,
+    }
     given = {name for name, value in named.items() if value is not None}
     if folder is not None and given == {"folder"}:
         return SavedModel(None, load_tokenizer(folder))
@@ -178,7 +200,9 @@ def fit(
         allowed = f"{sorted(KINDS)}, or a folder alone, or a package with a file"
         raise BadInput(f"tokenizer kind is {kind!r}, allowed are {allowed}; fix the entry")
     if (vocab_size is None) == (kind == "byte_pair"):
-        raise BadInput(f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair alone takes one")
+        raise BadInput(
+            f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair alone takes one"
+        )
     return SavedModel(None, KINDS[kind]([d for d in documents if d.split == "train"], vocab_size))
 
 
@@ -188,7 +212,11 @@ def byte_pair(documents: Sequence[Document], vocab_size: Any) -> PreTrainedToken
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    given: dict[str, Any] = {"vocab_size": vocab_size, "initial_alphabet": alphabet, "show_progress": False}
+    given: dict[str, Any] = {
+        "vocab_size": vocab_size,
+        "initial_alphabet": alphabet,
+        "show_progress": False,
+    }
     texts = (render(d, all(section.title is not None for section in d.sections)) for d in documents)
     tokenizer.train_from_iterator(texts, trainers.BpeTrainer(special_tokens=[GPT2_END], **given))
     marks = dict.fromkeys(("eos_token", "bos_token", "pad_token"), GPT2_END)
@@ -197,11 +225,21 @@ def byte_pair(documents: Sequence[Document], vocab_size: Any) -> PreTrainedToken
 
 def whitespace(documents: Sequence[Document], _: int | None = None) -> PreTrainedTokenizerFast:
     """Every whitespace token in sorted order, after end, pad and unknown."""
-    words = [END, PAD, UNKNOWN, *sorted({word for document in documents for word in document.text.split()})]
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN))
+    words = [
+        END,
+        PAD,
+        UNKNOWN,
+        *sorted({word for document in documents for word in document.text.split()}),
+    ]
+    tokenizer = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN)
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     marks = {"eos_token": END, "bos_token": END, "pad_token": PAD, "unk_token": UNKNOWN}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks)
 
 
-KINDS: dict[str, Callable[..., PreTrainedTokenizerFast]] = {"byte_pair": byte_pair, "whitespace": whitespace}
+KINDS: dict[str, Callable[..., PreTrainedTokenizerFast]] = {
+    "byte_pair": byte_pair,
+    "whitespace": whitespace,
+}

@@ -27,7 +27,9 @@ CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
 PAD, BEGIN, END, UNKNOWN = range(4)  # their numbers
 IGNORED = -100
 LENGTHS = 256  # classes of (target length - source length), from -128 (fairseq's nonautoregressive_transformer)
-LENGTH_WEIGHT = 0.1  # of the length's loss beside the words' (fairseq's nonautoregressive_transformer)
+LENGTH_WEIGHT = (
+    0.1  # of the length's loss beside the words' (fairseq's nonautoregressive_transformer)
+)
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,18 @@ class Translator(nn.Module):
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__()
         if shape.width % shape.heads:
-            raise BadInput(f"translator: width {shape.width} is not a multiple of heads {shape.heads}; change either")
+            raise BadInput(
+                f"translator: width {shape.width} is not a multiple of heads {shape.heads}; change either"
+            )
         self.shape = shape
         self.embedding = nn.Embedding(vocabulary, shape.width, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=shape.width**-0.5)
         size = (shape.width, shape.heads, shape.inner, shape.dropout)
         encoder = nn.TransformerEncoderLayer(*size, batch_first=True)
         self.encoder = nn.TransformerEncoder(encoder, shape.layers, enable_nested_tensor=False)
-        self.decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*size, batch_first=True), shape.layers)
+        self.decoder = nn.TransformerDecoder(
+            nn.TransformerDecoderLayer(*size, batch_first=True), shape.layers
+        )
         self.dropout = nn.Dropout(shape.dropout)
 
     def embed(self, ids: Tensor) -> Tensor:
@@ -71,7 +77,9 @@ class Translator(nn.Module):
 
     def decode(self, states: Tensor, memory: Tensor, source: Tensor, **masks: Any) -> Tensor:
         """Logits over the vocabulary at each of the target's places."""
-        states = self.decoder(self.dropout(states), memory, memory_key_padding_mask=source == PAD, **masks)
+        states = self.decoder(
+            self.dropout(states), memory, memory_key_padding_mask=source == PAD, **masks
+        )
         return linear(states, self.embedding.weight)
 
 
@@ -82,11 +90,17 @@ class AutoregressiveTranslator(Translator):
         super().__init__(shape, vocabulary)
         rates = torch.exp(-math.log(10_000.0) * torch.arange(0, shape.width, 2) / shape.width)
         angles = torch.arange(shape.positions)[:, None] * rates[None]
-        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1), persistent=False)
+        self.register_buffer(
+            "positions",
+            torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1),
+            persistent=False,
+        )
 
     def next_scores(self, memory: Tensor, source: Tensor, written: Tensor) -> Tensor:
         """(sentences, written tokens, vocabulary) logits of the token after each written one."""
-        ahead = nn.Transformer.generate_square_subsequent_mask(written.shape[1], device=written.device)
+        ahead = nn.Transformer.generate_square_subsequent_mask(
+            written.shape[1], device=written.device
+        )
         states = self.embed(written) + self.positions[: written.shape[1]]
         return self.decode(states, memory, source, tgt_mask=ahead, tgt_is_causal=True)
 
@@ -170,7 +184,9 @@ class ParallelTranslator(Translator):
 
     def __init__(self, shape: Shape, vocabulary: int) -> None:
         super().__init__(shape, vocabulary)
-        rows = shape.positions + 2  # fairseq keeps two rows for padding, which makes the paper's count
+        rows = (
+            shape.positions + 2
+        )  # fairseq keeps two rows for padding, which makes the paper's count
         self.source_places, self.target_places = (nn.Embedding(rows, shape.width) for _ in range(2))
         self.lengths = nn.Embedding(LENGTHS, shape.width)
 
@@ -189,7 +205,9 @@ class ParallelTranslator(Translator):
         spread = uniform_copy((source != PAD).sum(1), sizes, places)
         states = self.embed(source).gather(1, spread[:, :, None].expand(-1, -1, self.shape.width))
         states = states + self.target_places.weight[: len(places)]
-        return self.decode(states, memory, source, tgt_key_padding_mask=places[None] >= sizes[:, None])
+        return self.decode(
+            states, memory, source, tgt_key_padding_mask=places[None] >= sizes[:, None]
+        )
 
     def loss(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Mean nats per target token plus a tenth of the mean nats of the length."""
@@ -198,7 +216,9 @@ class ParallelTranslator(Translator):
         logits = self.place_scores(memory, source, sizes)
         words = cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
         offset = (sizes - (source != PAD).sum(1) + LENGTHS // 2).clamp(0, LENGTHS - 1)
-        return words + LENGTH_WEIGHT * cross_entropy(self.length_scores(memory, source).float(), offset)
+        return words + LENGTH_WEIGHT * cross_entropy(
+            self.length_scores(memory, source).float(), offset
+        )
 
 
 def uniform_copy(source_sizes: Tensor, target_sizes: Tensor, places: Tensor) -> Tensor:
@@ -208,7 +228,10 @@ def uniform_copy(source_sizes: Tensor, target_sizes: Tensor, places: Tensor) -> 
 
 
 Network = AutoregressiveTranslator | ParallelTranslator
-NETWORKS: dict[str, Any] = {"autoregressive": AutoregressiveTranslator, "non_autoregressive": ParallelTranslator}
+NETWORKS: dict[str, Any] = {
+    "autoregressive": AutoregressiveTranslator,
+    "non_autoregressive": ParallelTranslator,
+}
 SOURCE, TARGET = "source", "target"
 Pair = tuple[list[int], list[int]]
 
@@ -234,7 +257,10 @@ class TrainedTranslator:
     def save(self, folder: Path) -> None:
         """``model.safetensors``, ``translator.json`` and ``tokenizer.json``."""
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({k: v.contiguous() for k, v in self.network.state_dict().items()}, folder / "model.safetensors")
+        save_file(
+            {k: v.contiguous() for k, v in self.network.state_dict().items()},
+            folder / "model.safetensors",
+        )
         record = {"kind": self.kind, "shape": asdict(self.network.shape)}
         (folder / "translator.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n")
         self.subwords.save(str(folder / "tokenizer.json"))
@@ -244,7 +270,9 @@ class TrainedTranslator:
         """Read what :meth:`save` wrote, on the CPU, ready to translate. Raises BadInput: a file is missing."""
         for name in ("model.safetensors", "translator.json", "tokenizer.json"):
             if not (folder / name).is_file():
-                raise BadInput(f"{folder}: no {name}; a translator is a folder that its training wrote")
+                raise BadInput(
+                    f"{folder}: no {name}; a translator is a folder that its training wrote"
+                )
         record = json.loads((folder / "translator.json").read_text())
         subwords = Tokenizer.from_file(str(folder / "tokenizer.json"))
         network = NETWORKS[record["kind"]](Shape(**record["shape"]), subwords.get_vocab_size())
@@ -274,14 +302,19 @@ def fit(
     if kind not in NETWORKS:
         raise BadInput(f"train {name}: kind is {kind!r}, allowed is one of {sorted(NETWORKS)}")
     size = Shape(**(shape or {}))
-    sides = {split: [sides_of(d) for d in documents if d.split == split] for split in ("train", "validation")}
+    sides = {
+        split: [sides_of(d) for d in documents if d.split == split]
+        for split in ("train", "validation")
+    }
     if not sides["train"]:
         raise BadInput(f"train {name}: got zero pairs of split train; the corpus needs some")
     tokenizer = fit_subwords([text for pair in sides["train"] for text in pair], subwords)
     items = {split: encoded(pairs, tokenizer, size.positions) for split, pairs in sides.items()}
     torch.manual_seed(derived_seed(seed, "initial weights"))
     network = NETWORKS[kind](size, tokenizer.get_vocab_size())
-    fit_learner(TranslatorTraining, network, items, collate, schedule, seed=seed, name=name, scratch=scratch)
+    fit_learner(
+        TranslatorTraining, network, items, collate, schedule, seed=seed, name=name, scratch=scratch
+    )
     return TrainedTranslator(kind, network.cpu().eval(), tokenizer)
 
 
@@ -312,9 +345,14 @@ def fit_subwords(texts: Sequence[str], size: int) -> Tokenizer:
 
 def encoded(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, positions: int) -> list[Pair]:
     """Token numbers of both sides, each with its end; pairs longer than ``positions`` are left out."""
-    sides = [[[*part.ids, END] for part in tokenizer.encode_batch(list(side))] for side in zip(*pairs, strict=True)]
+    sides = [
+        [[*part.ids, END] for part in tokenizer.encode_batch(list(side))]
+        for side in zip(*pairs, strict=True)
+    ]
     rows = zip(*sides, strict=True) if pairs else iter(())
-    return [(source, target) for source, target in rows if max(len(source), len(target)) <= positions]
+    return [
+        (source, target) for source, target in rows if max(len(source), len(target)) <= positions
+    ]
 
 
 def collate(items: Sequence[Pair]) -> dict[str, torch.Tensor]:

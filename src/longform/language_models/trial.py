@@ -21,7 +21,9 @@ TRIAL_TEXT = "The town lies on a river, and many of its people work in the field
 TRIAL_TOKENS = 12
 MOVED = 1e-5  # of the change at the changed token's own place: a bidirectional network is far above, rounding below
 ROUNDING = 32  # units in the last place of the largest log-probability, by which equal rows of a batch differ at most
-SAME_ALONE = 1e-3  # of the largest log-probability: rows of another shape are rounded in another order
+SAME_ALONE = (
+    1e-3  # of the largest log-probability: rows of another shape are rounded in another order
+)
 INSTEAD = "name a causal language model such as GPT-2, Pythia or Llama"
 
 
@@ -98,7 +100,9 @@ def _log_probs(network: Any, rows: Sequence[Sequence[int]], name: str) -> torch.
     ) as error:  # of the library's own network
         kind = network.config.model_type
         why = (str(error).strip().splitlines() or [type(error).__name__])[0][:150]
-        raise BadInput(f"{name}: a network of kind {kind!r} cannot read a short text ({why}); {INSTEAD}") from error
+        raise BadInput(
+            f"{name}: a network of kind {kind!r} cannot read a short text ({why}); {INSTEAD}"
+        ) from error
     return logits.float().log_softmax(-1)
 
 

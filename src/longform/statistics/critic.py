@@ -1,7 +1,7 @@
-"""One protocol for critics and metrics: fit, tally, score; and, written once, an interval and a test for any of them.
+"""One protocol for critics and metrics: fit, statistics, score; and, written once, an interval and a test for any of them.
 
 What a critic may offer beyond these three are small protocols, asked for by ``isinstance``. A resample is a count per unit. Most
-scores are functions of their columns' sums: all resamples are then one product of counts and tally, and one call of the score.
+scores are functions of their columns' sums: all resamples are then one product of counts and statistics, and one call of the score.
 """
 
 import functools
@@ -26,15 +26,18 @@ from longform.statistics.resampling import (
 from longform.statistics.trainings import two_level_interval
 
 TIE = 1e-12  # share of the largest score within which a permuted difference equals the observed one
-Better = Literal["higher", "lower", "nearer_real"]
+Better = Literal["higher", "lower", "reference_matched"]
 Unit_contra = TypeVar("Unit_contra", contravariant=True)
 UNITS = "units that its reader makes from documents; for texts as they are call longform.criticize.criticize"
-OF_UNITS = ("fit", "tally", "attribute", "coherence", "describe", "groups")  # methods of critics that are given units
-FITTED = {"fitted": True}  # metadata of a field that fitting sets: no setting, so no part of a signature
+# methods of critics that are given units
+OF_UNITS = ("fit", "sufficient_statistics", "attribute", "coherence", "describe", "groups")
+FITTED = {
+    "fitted": True
+}  # metadata of a field that fitting sets: no setting, so no part of a signature
 
 
 @dataclass(frozen=True)
-class Tally:
+class SufficientStatistics:
     """Sums and counts, one row per unit; rows concatenate and resample, and are divided only in ``score``.
 
     A column named ``excluded`` is 1 where a unit could not be scored; its other columns are then 0.
@@ -47,16 +50,20 @@ class Tally:
     def __post_init__(self) -> None:
         shape = (len(self.unit_ids), len(self.columns))
         if self.values.shape != shape:
-            raise BadInput(f"tally values have shape {self.values.shape}, units x columns is {shape}")
+            raise BadInput(
+                f"statistics values have shape {self.values.shape}, units x columns is {shape}"
+            )
 
     @classmethod
-    def of(cls, units: Sequence[Any], columns: Sequence[str], rows: Iterable[Sequence[float]]) -> "Tally":
+    def of(
+        cls, units: Sequence[Any], columns: Sequence[str], rows: Iterable[Sequence[float]]
+    ) -> "SufficientStatistics":
         """From a row of numbers for each unit."""
         values = np.array(list(rows), dtype=np.float64).reshape(len(units), len(columns))
         return cls(tuple(unit.unit_id for unit in units), tuple(columns), values)
 
     @classmethod
-    def of_columns(cls, units: Sequence[Any], **columns: Any) -> "Tally":
+    def of_columns(cls, units: Sequence[Any], **columns: Any) -> "SufficientStatistics":
         """From a number for each unit in every column."""
         return cls.of(units, tuple(columns), np.stack([*columns.values()], axis=1))
 
@@ -65,38 +72,50 @@ class Tally:
         return self.values[:, self.columns.index(name)]
 
     def total(self, name: str) -> float:
-        """Sum of one column over all units; zero where the tally has no such column."""
+        """Sum of one column over all units; zero where the statistics has no such column."""
         return float(self.column(name).sum()) if name in self.columns else 0.0
 
-    def take(self, rows: np.ndarray) -> "Tally":
+    def take(self, rows: np.ndarray) -> "SufficientStatistics":
         """The named rows, in order, repeats allowed."""
-        return Tally(tuple(self.unit_ids[i] for i in rows), self.columns, self.values[rows])
+        return SufficientStatistics(
+            tuple(self.unit_ids[i] for i in rows), self.columns, self.values[rows]
+        )
 
-    def __add__(self, other: "Tally") -> "Tally":
+    def __add__(self, other: "SufficientStatistics") -> "SufficientStatistics":
         if self.columns != other.columns:
-            raise BadInput(f"tallies of different critics: {self.columns} and {other.columns}")
-        return Tally(self.unit_ids + other.unit_ids, self.columns, np.concatenate([self.values, other.values]))
+            raise BadInput(
+                f"sufficient statistics of different critics: {self.columns} and {other.columns}"
+            )
+        return SufficientStatistics(
+            self.unit_ids + other.unit_ids,
+            self.columns,
+            np.concatenate([self.values, other.values]),
+        )
 
 
-def clustered(tally: Tally, groups: Sequence[str]) -> Tally:
+def clustered(statistics: SufficientStatistics, groups: Sequence[str]) -> SufficientStatistics:
     """Rows of one group (generations of one page) summed into one row, groups in order of appearance."""
     names = list(dict.fromkeys(groups))
     place = {name: i for i, name in enumerate(names)}
-    values = np.zeros((len(names), len(tally.columns)))
-    np.add.at(values, [place[group] for group in groups], tally.values)
-    return Tally(tuple(names), tally.columns, values)
+    values = np.zeros((len(names), len(statistics.columns)))
+    np.add.at(values, [place[group] for group in groups], statistics.values)
+    return SufficientStatistics(tuple(names), statistics.columns, values)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums of a tally's columns over its units, or over those of each of many resamples."""
+    """The sums of sufficient statistics's columns over its units, or over those of each of many resamples."""
 
     columns: tuple[str, ...]
     values: np.ndarray  # float64 (columns,) or (resamples, columns)
 
     def total(self, name: str) -> Any:
-        """The sum of one column, a number or one per resample; zero where the tally has no such column."""
-        return self.values[..., self.columns.index(name)] if name in self.columns else np.zeros(self.values.shape[:-1])
+        """The sum of one column, a number or one per resample; zero where the statistics has no such column."""
+        return (
+            self.values[..., self.columns.index(name)]
+            if name in self.columns
+            else np.zeros(self.values.shape[:-1])
+        )
 
 
 class SumScored(ABC):
@@ -108,7 +127,9 @@ class SumScored(ABC):
 
     better: ClassVar[Better]
     share: ClassVar[bool] = False  # whether the score is a share of yes among answers of yes or no
-    divided: ClassVar[tuple[str, str]]  # the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise
+    divided: ClassVar[
+        tuple[str, str]
+    ]  # the columns whose sums' ratio is the score, unless ``of_sums`` says otherwise
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__()
@@ -137,9 +158,9 @@ class SumScored(ABC):
         """As :class:`ShareScored`: by default what the class says."""
         return self.share
 
-    def score(self, tally: Tally) -> float:
+    def score_of(self, statistics: SufficientStatistics) -> float:
         """The one number."""
-        return float(self.of_sums(sums_of(tally)))
+        return float(self.of_sums(sums_of(statistics)))
 
 
 def _refusing_texts(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,20 +174,22 @@ def _refusing_texts(method: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def sums_of(tally: Tally) -> Sums:
-    """The sums of a tally's columns over its units."""
-    return Sums(tally.columns, np.ascontiguousarray(tally.values.T).sum(axis=1))  # a column at a time rounds least
+def sums_of(statistics: SufficientStatistics) -> Sums:
+    """The sums of sufficient statistics's columns over its units."""
+    return Sums(
+        statistics.columns, np.ascontiguousarray(statistics.values.T).sum(axis=1)
+    )  # a column at a time rounds least
 
 
 class Metric(Protocol):
-    """The last third of a critic: one number from a tally, nan where nothing was scored; all that an interval and a test need."""
+    """The last third of a critic: one number from sufficient statistics, nan where nothing was scored; all that an interval and a test need."""
 
-    def score(self, tally: Tally) -> float: ...
+    def score_of(self, statistics: SufficientStatistics) -> float: ...
 
 
 @runtime_checkable
 class Critic(Protocol[Unit_contra]):
-    """Fitted on real units, then judges any units: a row of sums and counts per unit, and one number of a tally.
+    """Fitted on real units, then judges any units: a row of sums and counts per unit, and one number of sufficient statistics.
 
     ``fit`` returns a new, fitted critic, or the critic itself where there is nothing to fit; the old one is unchanged.
     """
@@ -174,15 +197,17 @@ class Critic(Protocol[Unit_contra]):
     better: ClassVar[Better]
 
     def fit(self, real: Sequence[Unit_contra]) -> "Critic[Unit_contra]": ...
-    def tally(self, units: Sequence[Unit_contra]) -> Tally: ...
-    def score(self, tally: Tally) -> float: ...
+    def sufficient_statistics(self, units: Sequence[Unit_contra]) -> SufficientStatistics: ...
+    def score_of(self, statistics: SufficientStatistics) -> float: ...
 
 
 @runtime_checkable
 class Weighing(Protocol):
     """A critic that scores many resamples at once in another way than by sums, as :func:`weighted_scores` does."""
 
-    def weighted_scores(self, tally: Tally, counts: np.ndarray) -> np.ndarray: ...
+    def weighted_scores(
+        self, statistics: SufficientStatistics, counts: np.ndarray
+    ) -> np.ndarray: ...
 
 
 @runtime_checkable
@@ -192,8 +217,10 @@ class Attributing(Protocol[Unit_contra]):
     ``attribute`` gives the parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0.
     """
 
-    parts: ClassVar[str]  # what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
-    attributed: tuple[str, ...]  # the columns of the tally that a unit's parts sum to
+    parts: ClassVar[
+        str
+    ]  # what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...
+    attributed: tuple[str, ...]  # the columns of the statistics that a unit's parts sum to
     blame: ClassVar[int]  # +1 where a large part is a bad sign, -1 where a small one is
 
     def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]: ...
@@ -214,7 +241,7 @@ class Grouping(Protocol[Unit_contra]):
 
 
 @runtime_checkable
-class Redrawing(Protocol):
+class ParametricBootstrap(Protocol):
     """A critic with an uncertain part of its own, of which it has another draw for every resample."""
 
     def redrawn(self, rng: np.random.Generator) -> Metric: ...
@@ -224,7 +251,9 @@ class Redrawing(Protocol):
 class Centring(Protocol):
     """A critic whose score repeated documents bias; its bootstrap draws are moved to its score."""
 
-    upper_bound: ClassVar[float]  # the greatest score there is, where draws are cut; infinite where there is none
+    upper_bound: ClassVar[
+        float
+    ]  # the greatest score there is, where draws are cut; infinite where there is none
 
 
 @runtime_checkable
@@ -233,8 +262,8 @@ class Reseeded(Protocol):
 
     upper_bound: ClassVar[float]
 
-    def of_seeds(self, tally: Tally) -> list[float]:
-        """Each seed's own score of a tally."""
+    def of_seeds(self, statistics: SufficientStatistics) -> list[float]:
+        """Each seed's own score of sufficient statistics."""
         ...
 
 
@@ -282,11 +311,20 @@ def unit_scores(critic: Any, units: Sequence[Any]) -> np.ndarray:
     """A fitted critic's score of each unit by itself, float64 (units,); nan where it excludes the unit or has no score."""
     if isinstance(critic, TextScorer):
         return np.asarray(critic.coherence(units), dtype=np.float64)
-    tally = critic.tally(units)
-    excluded = tally.column("excluded") > 0 if "excluded" in tally.columns else np.zeros(len(units), dtype=bool)
+    statistics = critic.sufficient_statistics(units)
+    excluded = (
+        statistics.column("excluded") > 0
+        if "excluded" in statistics.columns
+        else np.zeros(len(units), dtype=bool)
+    )
     if isinstance(critic, SumScored):
-        return np.where(excluded, math.nan, critic.of_sums(Sums(tally.columns, tally.values)))
-    scores = [math.nan if out else critic.score(tally.take(np.array([i]))) for i, out in enumerate(excluded)]
+        return np.where(
+            excluded, math.nan, critic.of_sums(Sums(statistics.columns, statistics.values))
+        )
+    scores = [
+        math.nan if out else critic.score_of(statistics.take(np.array([i])))
+        for i, out in enumerate(excluded)
+    ]
     return np.array(scores, dtype=np.float64)
 
 
@@ -319,42 +357,58 @@ def signature(critic: Any) -> str:
     return f"{type(critic).__name__}({inside})"
 
 
-def estimate(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> Estimate:
+def estimate(
+    critic: Metric,
+    statistics: SufficientStatistics,
+    rng: np.random.Generator,
+    resamples: int = 1000,
+) -> Estimate:
     """Score with a 95 % percentile-bootstrap interval over units, and over seeds where it is a mean over seeds.
 
     A share that is 0 or 1 in every unit has Wilson's interval (:func:`longform.statistics.resampling.share_interval`).
 
-    Raises BadInput: the tally has no rows.
+    Raises BadInput: the statistics has no rows.
     """
-    low, high = percentile_interval(bootstrap_scores(critic, tally, rng, resamples))
-    if isinstance(critic, Reseeded) and len(values := critic.of_seeds(tally)) > 1:
+    low, high = percentile_interval(bootstrap_scores(critic, statistics, rng, resamples))
+    if isinstance(critic, Reseeded) and len(values := critic.of_seeds(statistics)) > 1:
         low, high = two_level_interval((low, high), values, (-math.inf, critic.upper_bound))
-    excluded = int(tally.total("excluded"))
-    value, units = critic.score(tally), len(tally.unit_ids) - excluded
+    excluded = int(statistics.total("excluded"))
+    value, units = critic.score_of(statistics), len(statistics.unit_ids) - excluded
     if is_share(critic):
         low, high = share_interval((low, high), value, units)
     return Estimate(value, low, high, units, excluded, signature(critic))
 
 
-def bootstrap_scores(critic: Metric, tally: Tally, rng: np.random.Generator, resamples: int = 1000) -> np.ndarray:
-    """Scores of resamples of the units, float64 (resamples,). Raises BadInput: the tally has no rows."""
-    if not tally.unit_ids:
-        raise BadInput(f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader")
-    rows = len(tally.unit_ids)
-    if isinstance(critic, Redrawing):
-        drawn = ((next(resampled_rows(rows, rng, 1)), critic.redrawn(rng)) for _ in range(resamples))
+def bootstrap_scores(
+    critic: Metric,
+    statistics: SufficientStatistics,
+    rng: np.random.Generator,
+    resamples: int = 1000,
+) -> np.ndarray:
+    """Scores of resamples of the units, float64 (resamples,). Raises BadInput: the statistics has no rows."""
+    if not statistics.unit_ids:
+        raise BadInput(
+            f"{signature(critic)}: got zero units, at least one is needed; check the split and the reader"
+        )
+    rows = len(statistics.unit_ids)
+    if isinstance(critic, ParametricBootstrap):
+        drawn = (
+            (next(resampled_rows(rows, rng, 1)), critic.redrawn(rng)) for _ in range(resamples)
+        )
     else:
         drawn = ((index, critic) for index in resampled_rows(rows, rng, resamples))
-    draws = np.concatenate([resampled_scores(metric, tally, index) for index, metric in drawn])
+    draws = np.concatenate([resampled_scores(metric, statistics, index) for index, metric in drawn])
     if isinstance(critic, Centring):
-        draws = np.minimum(draws + (critic.score(tally) - np.nanmean(draws)), critic.upper_bound)
+        draws = np.minimum(
+            draws + (critic.score_of(statistics) - np.nanmean(draws)), critic.upper_bound
+        )
     return draws
 
 
 def compare(
     critic: Metric,
-    first: Tally,
-    second: Tally,
+    first: SufficientStatistics,
+    second: SufficientStatistics,
     rng: np.random.Generator,
     permutations: int = 2000,
     matched: bool = False,
@@ -371,8 +425,12 @@ def compare(
             exchanged freely: two versions of one text are no two independent texts.
     """
     if not first.unit_ids or not second.unit_ids:
-        raise BadInput(f"{signature(critic)}: comparison with zero units on a side; check the split and the reader")
-    if sorted(first.unit_ids) == sorted(second.unit_ids) and len(set(first.unit_ids)) == len(first.unit_ids):
+        raise BadInput(
+            f"{signature(critic)}: comparison with zero units on a side; check the split and the reader"
+        )
+    if sorted(first.unit_ids) == sorted(second.unit_ids) and len(set(first.unit_ids)) == len(
+        first.unit_ids
+    ):
         place = {name: row for row, name in enumerate(second.unit_ids)}
         second = second.take(np.array([place[name] for name in first.unit_ids]))
     paired = first.unit_ids == second.unit_ids
@@ -380,7 +438,7 @@ def compare(
         first, second = _scored(first), _scored(second)
     pooled = first + second
     sizes = len(first.unit_ids), len(second.unit_ids)
-    values = critic.score(first), critic.score(second)
+    values = critic.score_of(first), critic.score_of(second)
     observed = values[0] - values[1]
     if paired:
         order = _swapped(sizes[0], rng, permutations)
@@ -388,7 +446,10 @@ def compare(
         order = _swapped_and_exchanged(first.unit_ids, second.unit_ids, rng, permutations)
     else:
         order = _exchanged(sum(sizes), rng, permutations)
-    sides = [[resampled_scores(critic, pooled, side) for side in np.split(rows, sizes[:1], axis=1)] for rows in order]
+    sides = [
+        [resampled_scores(critic, pooled, side) for side in np.split(rows, sizes[:1], axis=1)]
+        for rows in order
+    ]
     draws = np.concatenate([_difference(*drawn) for drawn in sides])
     nearly = abs(observed) - TIE * max(*map(abs, values), _typical_size(sides))
     hits = int(np.sum(~(np.abs(draws) < nearly))) if math.isfinite(observed) else permutations
@@ -401,9 +462,13 @@ def _typical_size(sides: Sequence[Sequence[np.ndarray]]) -> float:
     return float(np.median(sizes[np.isfinite(sizes)])) if np.isfinite(sizes).any() else 0.0
 
 
-def _scored(side: Tally) -> Tally:
+def _scored(side: SufficientStatistics) -> SufficientStatistics:
     """The units that could be scored."""
-    return side.take(np.flatnonzero(side.column("excluded") == 0)) if "excluded" in side.columns else side
+    return (
+        side.take(np.flatnonzero(side.column("excluded") == 0))
+        if "excluded" in side.columns
+        else side
+    )
 
 
 def _swapped(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
@@ -439,11 +504,16 @@ def _swapped_and_exchanged(
 
 
 def resampled_difference(
-    high: tuple[Metric, Tally], low: tuple[Metric, Tally], rng: np.random.Generator, resamples: int = 1000
+    high: tuple[Metric, SufficientStatistics],
+    low: tuple[Metric, SufficientStatistics],
+    rng: np.random.Generator,
+    resamples: int = 1000,
 ) -> np.ndarray:
-    """The first metric's score of its tally minus the second's of its own, on resamples of the units of both."""
+    """The first metric's score of its statistics minus the second's of its own, on resamples of the units of both."""
     drawn = resampled_rows(len(high[1].unit_ids), rng, resamples)
-    return np.concatenate([_difference(*(resampled_scores(*side, index) for side in (high, low))) for index in drawn])
+    return np.concatenate(
+        [_difference(*(resampled_scores(*side, index) for side in (high, low))) for index in drawn]
+    )
 
 
 def _difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -451,18 +521,33 @@ def _difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return one - other
 
 
-def resampled_scores(critic: Metric, tally: Tally, index: np.ndarray) -> np.ndarray:
-    """Scores of resamples, each a list of places of the tally's units, ``index`` (resamples, places); float64 (resamples,)."""
-    return weighted_scores(critic, tally, occurrences(index, len(tally.unit_ids)))
+def resampled_scores(
+    critic: Metric, statistics: SufficientStatistics, index: np.ndarray
+) -> np.ndarray:
+    """Scores of resamples, each a list of places of the statistics' units, ``index`` (resamples, places); float64 (resamples,)."""
+    return weighted_scores(critic, statistics, occurrences(index, len(statistics.unit_ids)))
 
 
-def weighted_scores(critic: Metric, tally: Tally, counts: np.ndarray) -> np.ndarray:
+def weighted_scores(
+    critic: Metric, statistics: SufficientStatistics, counts: np.ndarray
+) -> np.ndarray:
     """Scores of resamples that take each unit so often as ``counts`` (resamples, units) says, float64 (resamples,)."""
     if isinstance(critic, Weighing):
-        return critic.weighted_scores(tally, counts)
-    if isinstance(critic, SumScored) and np.isfinite(tally.values).all():  # 0 times an infinite value is no number
-        return critic.of_sums(Sums(tally.columns, counts @ tally.values))
-    units = np.arange(len(tally.unit_ids))
+        return critic.weighted_scores(statistics, counts)
+    if (
+        isinstance(critic, SumScored) and np.isfinite(statistics.values).all()
+    ):  # 0 times an infinite value is no number
+        return critic.of_sums(Sums(statistics.columns, counts @ statistics.values))
+    units = np.arange(len(statistics.unit_ids))
     rows = [np.repeat(units, times) for times in counts.astype(np.int64)]
-    blank = ("",) * max(map(len, rows), default=0)  # resampling thousands of times should not copy names
-    return np.array([critic.score(Tally(blank[: len(row)], tally.columns, tally.values[row])) for row in rows])
+    blank = ("",) * max(
+        map(len, rows), default=0
+    )  # resampling thousands of times should not copy names
+    return np.array(
+        [
+            critic.score_of(
+                SufficientStatistics(blank[: len(row)], statistics.columns, statistics.values[row])
+            )
+            for row in rows
+        ]
+    )

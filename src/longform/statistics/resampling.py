@@ -15,7 +15,14 @@ NORMAL_95 = 1.959963984540054  # standard normal quantile of a two-sided 95 % in
 PLACES = 1 << 20  # drawn at a time
 SAME_SHARE = 1e-9  # shares that differ by less are the same
 SAME_SUM = 1e-9  # share of the largest margin within which two sums of margins are the same
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip entry can carry: a clock must not reach the bytes
+EPOCH = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the earliest date that a zip entry can carry: a clock must not reach the bytes
 
 
 def generator(*names: object) -> np.random.Generator:
@@ -26,7 +33,12 @@ def generator(*names: object) -> np.random.Generator:
 
 def derived_seed(*names: object) -> int:
     """A 63-bit seed for libraries that want an integer; depends only on the names."""
-    return int.from_bytes(hashlib.blake2b("\x1f".join(map(str, names)).encode(), digest_size=8).digest(), "little") >> 1
+    return (
+        int.from_bytes(
+            hashlib.blake2b("\x1f".join(map(str, names)).encode(), digest_size=8).digest(), "little"
+        )
+        >> 1
+    )
 
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}  # Arnold et al. 2019, section 3
@@ -38,7 +50,9 @@ def split_by_seed(ids: Sequence[str], shares: Mapping[str, float], seed: int) ->
     Raises BadInput: the shares are not positive or do not sum to one.
     """
     if any(share <= 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-9:
-        raise BadInput(f"shares are {dict(shares)}, allowed are positive fractions that sum to 1; fix the entry")
+        raise BadInput(
+            f"shares are {dict(shares)}, allowed are positive fractions that sum to 1; fix the entry"
+        )
     draws = np.array([generator(seed, "split", unit).random() for unit in ids])
     ends = np.round(np.cumsum(list(shares.values())) * len(ids)).astype(int)
     of_rank = np.repeat(list(shares), np.diff(ends, prepend=0))
@@ -58,7 +72,11 @@ def logsumexp(values: np.ndarray, axis: int = -1) -> np.ndarray:
 def perplexity(logprob: Any, count: Any) -> Any:
     r"""$\exp(-\sum \log p / n)$ from sums in nats and counts, numbers or arrays; no count gives nan."""
     with np.errstate(invalid="ignore"):
-        value = np.where(np.isfinite(logprob), np.exp(np.minimum(-ratio(logprob, np.maximum(count, 0)), 700.0)), np.inf)
+        value = np.where(
+            np.isfinite(logprob),
+            np.exp(np.minimum(-ratio(logprob, np.maximum(count, 0)), 700.0)),
+            np.inf,
+        )
     return np.where(np.greater(count, 0), value, np.nan)[()]
 
 
@@ -75,7 +93,9 @@ def blocks(draws: int, size: int) -> Iterator[int]:
         yield min(most, draws - start)
 
 
-def resampled_rows(rows: int, rng: np.random.Generator, resamples: int, size: int = 0) -> Iterator[np.ndarray]:
+def resampled_rows(
+    rows: int, rng: np.random.Generator, resamples: int, size: int = 0
+) -> Iterator[np.ndarray]:
     """Row indices drawn with replacement, (resamples, rows) block by block; the draws do not depend on the blocks.
 
     ``size``: numbers that are made of one resample, where they are more than its rows.
@@ -87,17 +107,26 @@ def resampled_rows(rows: int, rng: np.random.Generator, resamples: int, size: in
 def occurrences(index: np.ndarray, rows: int) -> np.ndarray:
     """How often each of ``rows`` rows is in each list of row indices, float64 (lists, rows), from (lists, places)."""
     places = index + np.arange(len(index))[:, None] * rows
-    return np.bincount(places.ravel(), minlength=len(index) * rows).reshape(len(index), rows).astype(np.float64)
+    return (
+        np.bincount(places.ravel(), minlength=len(index) * rows)
+        .reshape(len(index), rows)
+        .astype(np.float64)
+    )
 
 
 def bootstrap(
-    statistic: Callable[[np.ndarray], float], rows: int, rng: np.random.Generator, resamples: int = 1000
+    statistic: Callable[[np.ndarray], float],
+    rows: int,
+    rng: np.random.Generator,
+    resamples: int = 1000,
 ) -> np.ndarray:
     """Values of ``statistic(indices)`` on resamples of ``rows`` row indices, drawn with replacement.
 
     Source: Efron (1979), the nonparametric bootstrap; rows are documents, so ratio scores resample whole documents.
     """
-    return np.array([statistic(index) for drawn in resampled_rows(rows, rng, resamples) for index in drawn])
+    return np.array(
+        [statistic(index) for drawn in resampled_rows(rows, rng, resamples) for index in drawn]
+    )
 
 
 def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
@@ -125,7 +154,9 @@ def wilson(correct: float, items: float) -> tuple[float, float]:
     middle = share + ratio / 2
     spread = NORMAL_95 * math.sqrt(share * (1 - share) / items + ratio / (4 * items))
     low, high = (middle - spread) / (1 + ratio), (middle + spread) / (1 + ratio)
-    return min(max(low, 0.0), share), max(min(high, 1.0), share)  # rounding must not put the share outside
+    return min(max(low, 0.0), share), max(
+        min(high, 1.0), share
+    )  # rounding must not put the share outside
 
 
 def _all_or_none(share: float) -> bool:

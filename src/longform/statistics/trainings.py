@@ -31,7 +31,9 @@ def student_arm(values: Sequence[float], level: float = LEVEL) -> float:
     """
     count = len(values)
     if count < 2:
-        raise BadInput(f"a mean over trainings: {count} trainings, at least two are needed for their spread")
+        raise BadInput(
+            f"a mean over trainings: {count} trainings, at least two are needed for their spread"
+        )
     quantile = float(special.stdtrit(count - 1, (1 + level) / 2))
     return quantile * float(np.std(values, ddof=1)) / math.sqrt(count)
 

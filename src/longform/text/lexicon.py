@@ -17,14 +17,22 @@ from longform.errors import InputError
 from longform.files.opening import text_lines, whole_number, xml_root
 
 HYPERNYM, HYPONYM, MERONYM, HOLONYM, HORIZONTAL, CAUSE = range(6)
-INVERSE = {HYPERNYM: HYPONYM, HYPONYM: HYPERNYM, MERONYM: HOLONYM, HOLONYM: MERONYM, HORIZONTAL: HORIZONTAL}
+INVERSE = {
+    HYPERNYM: HYPONYM,
+    HYPONYM: HYPERNYM,
+    MERONYM: HOLONYM,
+    HOLONYM: MERONYM,
+    HORIZONTAL: HORIZONTAL,
+}
 PARTS = ("", "location", "member", "part", "portion", "substance")
 LMF_LINKS = {
     "hypernym": HYPERNYM, "instance_hypernym": HYPERNYM, "hyponym": HYPONYM, "instance_hyponym": HYPONYM,
     "antonym": HORIZONTAL, "similar": HORIZONTAL, "also": HORIZONTAL, "attribute": HORIZONTAL, "pertainym": HORIZONTAL,
     "meronym": MERONYM, "holonym": HOLONYM, "causes": CAUSE, "entails": CAUSE,
 }  # fmt: skip
-LMF_LINKS |= {f"mero_{part}": MERONYM for part in PARTS} | {f"holo_{part}": HOLONYM for part in PARTS}
+LMF_LINKS |= {f"mero_{part}": MERONYM for part in PARTS} | {
+    f"holo_{part}": HOLONYM for part in PARTS
+}
 POINTERS = {
     "@": HYPERNYM, "@i": HYPERNYM, "~": HYPONYM, "~i": HYPONYM, "%m": MERONYM, "%s": MERONYM, "%p": MERONYM,
     "#m": HOLONYM, "#s": HOLONYM, "#p": HOLONYM, "!": HORIZONTAL, "&": HORIZONTAL, "^": HORIZONTAL, "=": HORIZONTAL,
@@ -34,7 +42,17 @@ DATA_FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 NOUN_ENDINGS = (
     ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
 )  # fmt: skip  # detachment rules for nouns, morphy(7WN)
-_TABLES = ("synset", "part_of_speech", "gloss", "sense", "irregular", "regular", "links", "sense_synset", "sense_count")
+_TABLES = (
+    "synset",
+    "part_of_speech",
+    "gloss",
+    "sense",
+    "irregular",
+    "regular",
+    "links",
+    "sense_synset",
+    "sense_count",
+)
 
 
 @dataclass(frozen=True)
@@ -59,8 +77,13 @@ class Lexicon:
     def nouns(self) -> dict[str, tuple[int, ...]]:
         """Noun lemma -> its synsets, first sense first."""
         senses = zip(self.sense_words, self.sense_synsets.tolist(), strict=True)
-        nouns = grouped((sense for sense in senses if self.parts_of_speech[sense[1]] == "n"), lambda sense: sense[0])
-        return {word: tuple(dict.fromkeys(synset for _, synset in own)) for word, own in nouns.items()}
+        nouns = grouped(
+            (sense for sense in senses if self.parts_of_speech[sense[1]] == "n"),
+            lambda sense: sense[0],
+        )
+        return {
+            word: tuple(dict.fromkeys(synset for _, synset in own)) for word, own in nouns.items()
+        }
 
     @cached_property
     def nouns_only(self) -> bool:
@@ -99,24 +122,45 @@ class Lexicon:
         form = word.lower().replace("_", " ")
         candidates = [form, self.irregular.get(form, form)]
         candidates += [form[: -len(end)] + stem for end, stem in NOUN_ENDINGS if form.endswith(end)]
-        return tuple(dict.fromkeys(candidate for candidate in candidates if candidate in self.nouns))
+        return tuple(
+            dict.fromkeys(candidate for candidate in candidates if candidate in self.nouns)
+        )
 
     def noun_senses(self, word: str) -> tuple[int, ...]:
         """Noun synsets of a word form, those of each entry in turn; empty for a word that the lexicon lacks."""
-        return tuple(dict.fromkeys(synset for lemma in self.noun_lemmas(word) for synset in self.nouns[lemma]))
+        return tuple(
+            dict.fromkeys(
+                synset for lemma in self.noun_lemmas(word) for synset in self.nouns[lemma]
+            )
+        )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Plain arrays for an npz; every name ends in ``_names``, since no row belongs to a unit."""
-        strings = (self.synsets, self.parts_of_speech, self.glosses, self.sense_words, [*self.irregular])
-        tables = [np.array(values, dtype=np.str_) for values in (*strings, [*self.irregular.values()])]
-        tables += [values.astype(np.int64) for values in (self.links, self.sense_synsets, self.sense_counts)]
-        return {f"lexicon_{name}_names": values for name, values in zip(_TABLES, tables, strict=True)}
+        strings = (
+            self.synsets,
+            self.parts_of_speech,
+            self.glosses,
+            self.sense_words,
+            [*self.irregular],
+        )
+        tables = [
+            np.array(values, dtype=np.str_) for values in (*strings, [*self.irregular.values()])
+        ]
+        tables += [
+            values.astype(np.int64)
+            for values in (self.links, self.sense_synsets, self.sense_counts)
+        ]
+        return {
+            f"lexicon_{name}_names": values for name, values in zip(_TABLES, tables, strict=True)
+        }
 
 
 def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
     """Inverse of :meth:`Lexicon.to_arrays`."""
     if "lexicon_synset_names" not in arrays:
-        raise InputError("readout holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file")
+        raise InputError(
+            "predictions holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file"
+        )
     tables = [arrays[f"lexicon_{name}_names"] for name in _TABLES]
     synsets, parts, glosses, words, forms, lemmas = (tuple(table.tolist()) for table in tables[:6])
     links, senses, counts = tables[6:]
@@ -126,7 +170,9 @@ def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
 
 def closed_links(links: list[tuple[int, int, int]]) -> np.ndarray:
     """Links with their inverses, sorted, each once; int64 (links, 3)."""
-    both = links + [(target, INVERSE[kind], source) for source, kind, target in links if kind in INVERSE]
+    both = links + [
+        (target, INVERSE[kind], source) for source, kind, target in links if kind in INVERSE
+    ]
     return np.array(sorted(set(both)), dtype=np.int64).reshape(-1, 3)
 
 
@@ -135,16 +181,23 @@ def read_lmf(path: Path) -> Lexicon:
     root = xml_root(path)
     order = {node.get("id", ""): i for i, node in enumerate(root.iter("Synset"))}
     if not order:
-        raise InputError(f"{path}: got zero Synset elements, at least one is needed; is it WN-LMF ({root.tag})?")
+        raise InputError(
+            f"{path}: got zero Synset elements, at least one is needed; is it WN-LMF ({root.tag})?"
+        )
 
     def index(name: str) -> int:
         if name not in order:
-            raise InputError(f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link")
+            raise InputError(
+                f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link"
+            )
         return order[name]
 
     home = {sense.get("id", ""): sense.get("synset", "") for sense in root.iter("Sense")}
     links = []
-    for node, own in (*((n, "id") for n in root.iter("Synset")), *((n, "synset") for n in root.iter("Sense"))):
+    for node, own in (
+        *((n, "id") for n in root.iter("Synset")),
+        *((n, "synset") for n in root.iter("Sense")),
+    ):
         for link in (*node.iter("SynsetRelation"), *node.iter("SenseRelation")):
             kind, target = LMF_LINKS.get(link.get("relType", "")), link.get("target", "")
             if kind is not None:
@@ -158,12 +211,19 @@ def read_lmf(path: Path) -> Lexicon:
     return Lexicon(
         tuple(order),
         tuple(node.get("partOfSpeech", "n") for node in root.iter("Synset")),
-        tuple(" ; ".join(d.text or "" for d in node.iter("Definition")) for node in root.iter("Synset")),
+        tuple(
+            " ; ".join(d.text or "" for d in node.iter("Definition"))
+            for node in root.iter("Synset")
+        ),
         closed_links(links),
         tuple(lemma for lemma, _ in senses),
         np.array([index(sense.get("synset", "")) for _, sense in senses], dtype=np.int64),
         np.array([_tagged(sense, path) for _, sense in senses], dtype=np.int64),
-        {form.get("writtenForm", "").lower(): lemma for lemma, entry in entries for form in entry.iter("Form")},
+        {
+            form.get("writtenForm", "").lower(): lemma
+            for lemma, entry in entries
+            for form in entry.iter("Form")
+        },
     )
 
 
@@ -175,7 +235,9 @@ def _tagged(sense: ElementTree.Element, path: Path) -> int:
 
 def read_wordnet(folder: Path) -> Lexicon:
     """Read ``data.*``; tag counts from ``index.sense`` and irregular nouns from ``noun.exc`` where present."""
-    rows = [row for name, part in DATA_FILES.items() for row in _synsets(folder / f"data.{name}", part)]
+    rows = [
+        row for name, part in DATA_FILES.items() for row in _synsets(folder / f"data.{name}", part)
+    ]
     if not rows:
         raise InputError(f"{folder}: got zero synsets; give the folder with data.noun and its kin")
     order = {key: i for i, (key, *_) in enumerate(rows)}
@@ -183,11 +245,15 @@ def read_wordnet(folder: Path) -> Lexicon:
     for key, *_, pointers in rows:
         for kind, target in pointers:
             if target not in order:
-                raise InputError(f"{folder}: {key} points to {target}, which is no synset; fetch the folder again")
+                raise InputError(
+                    f"{folder}: {key} points to {target}, which is no synset; fetch the folder again"
+                )
             links.append((order[key], kind, order[target]))
     counts = _sense_counts(folder / "index.sense")
     senses = [
-        (word, *counts.get((word, key), (99, 0)), i) for i, (key, _, words, *_) in enumerate(rows) for word in words
+        (word, *counts.get((word, key), (99, 0)), i)
+        for i, (key, _, words, *_) in enumerate(rows)
+        for word in words
     ]
     senses.sort(key=lambda sense: (sense[0], sense[1], sense[3]))
     return Lexicon(
@@ -198,7 +264,11 @@ def read_wordnet(folder: Path) -> Lexicon:
         tuple(word for word, *_ in senses),
         np.array([synset for *_, synset in senses], dtype=np.int64),
         np.array([count for _, _, count, _ in senses], dtype=np.int64),
-        {row[0].replace("_", " "): row[1].replace("_", " ") for _, row in _fields(folder / "noun.exc") if len(row) > 1},
+        {
+            row[0].replace("_", " "): row[1].replace("_", " ")
+            for _, row in _fields(folder / "noun.exc")
+            if len(row) > 1
+        },
     )
 
 
@@ -211,13 +281,20 @@ def _sense_counts(path: Path) -> dict[tuple[str, SynsetKey], tuple[int, int]]:
     for number, fields in _fields(path):
         where = f"{path}:{number}"
         if len(fields) != 4:
-            raise InputError(f"{where}: {len(fields)} fields, a sense has four; fetch the file again")
+            raise InputError(
+                f"{where}: {len(fields)} fields, a sense has four; fetch the file again"
+            )
         sense, offset, sense_number, count = fields
         word, _, rest = sense.partition("%")
         if rest[:1] not in set("12345"):
-            raise InputError(f"{where}: {sense!r:.60} names no part of speech; fetch the file again")
+            raise InputError(
+                f"{where}: {sense!r:.60} names no part of speech; fetch the file again"
+            )
         key = "nvara"[int(rest[0]) - 1], offset
-        counts[word.replace("_", " "), key] = whole_number(sense_number, where), whole_number(count, where)
+        counts[word.replace("_", " "), key] = (
+            whole_number(sense_number, where),
+            whole_number(count, where),
+        )
     return counts
 
 
@@ -231,7 +308,9 @@ def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _synsets(path: Path, part: str) -> Iterator[tuple]:
     """((part, offset), kind, words, definition, [(link kind, target key)]) of each line of a data file."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; give the folder of a WordNet database (Debian: wordnet-base)")
+        raise InputError(
+            f"{path}: no such file; give the folder of a WordNet database (Debian: wordnet-base)"
+        )
     for number, line in enumerate(text_lines(path), 1):
         if line.startswith("  ") or not line:
             continue  # the licence
@@ -245,9 +324,13 @@ def _synsets(path: Path, part: str) -> Iterator[tuple]:
             raise InputError(
                 f"{where}: {len(fields)} fields, its counts say {first + 4 * pointer_count}; fetch it again"
             )
-        words = [word.lower().partition("(")[0].replace("_", " ") for word in fields[4 : first - 1 : 2]]
+        words = [
+            word.lower().partition("(")[0].replace("_", " ") for word in fields[4 : first - 1 : 2]
+        ]
         pointers = [fields[first + 4 * i : first + 4 * i + 3] for i in range(pointer_count)]
-        links = [(POINTERS[sign], (kind, offset)) for sign, offset, kind in pointers if sign in POINTERS]
+        links = [
+            (POINTERS[sign], (kind, offset)) for sign, offset, kind in pointers if sign in POINTERS
+        ]
         yield (part, fields[0]), fields[2], words, gloss.partition('; "')[0].strip(), links
 
 
@@ -259,7 +342,9 @@ def _hexadecimal(text: str, where: str) -> int:
     return int(text, 16)
 
 
-NOTHING = Lexicon((), (), (), closed_links([]), (), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+NOTHING = Lexicon(
+    (), (), (), closed_links([]), (), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+)
 
 
 @dataclass(frozen=True)
@@ -298,7 +383,9 @@ class Taxonomy:
         other parts of speech have content infinity.
         """
         nouns = np.array([part == "n" for part in self.lexicon.parts_of_speech])
-        direct = nouns.astype(np.float64)  # one is added to every count, so that no content is infinite
+        direct = nouns.astype(
+            np.float64
+        )  # one is added to every count, so that no content is infinite
         for word, count in counted.items():
             direct[list(self.senses(word))] += count
         below = np.zeros(len(direct))
@@ -322,4 +409,7 @@ class Taxonomy:
     def links(self) -> dict[int, list[tuple[int, int]]]:
         """Kind and target of each link, by source."""
         by_source = grouped(self.lexicon.links.tolist(), lambda link: link[0])
-        return {source: [(kind, target) for _, kind, target in links] for source, links in by_source.items()}
+        return {
+            source: [(kind, target) for _, kind, target in links]
+            for source, links in by_source.items()
+        }

@@ -28,25 +28,40 @@ def lemma(word: str) -> str:
     head, hyphen, last = word.rpartition("-")
     if last in IRREGULAR:
         return head + hyphen + IRREGULAR[last]
-    if last in UNCHANGED or len(last) <= 3 or not last.isalpha() or last.endswith(("ss", "us", "is")):
+    if (
+        last in UNCHANGED
+        or len(last) <= 3
+        or not last.isalpha()
+        or last.endswith(("ss", "us", "is"))
+    ):
         return word
     if last.endswith("men"):
         return word[:-3] + "man"
     if last.endswith("ies") and len(last) > 4:
         return word[:-3] + "y"
-    return word[:-2] if last.endswith(("sses", "xes", "zzes", "ches", "shes")) else word.removesuffix("s")
+    return (
+        word[:-2]
+        if last.endswith(("sses", "xes", "zzes", "ches", "shes"))
+        else word.removesuffix("s")
+    )
 
 
 NOUN, VERB, ADJECTIVE, ADVERB = "n", "v", "a", "r"
 BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being"])
 # of the kinds that list a word the first holds
-CLOSED = {word: kind for kind, words in reversed(WORDS["closed"].items()) for word in words.split()} | {"that": "break"}
+CLOSED = {
+    word: kind for kind, words in reversed(WORDS["closed"].items()) for word in words.split()
+} | {"that": "break"}
 BEFORE_NOUNS = {"determiner", "preposition", "number", ADJECTIVE}
 BEFORE_VERBS = {"pronoun", "auxiliary"}
-ADJECTIVE_ENDINGS, NOUN_ENDINGS = (tuple(WORDS[name].split()) for name in ("adjective_endings", "noun_endings"))
+ADJECTIVE_ENDINGS, NOUN_ENDINGS = (
+    tuple(WORDS[name].split()) for name in ("adjective_endings", "noun_endings")
+)
 PARTICIPLES = frozenset(WORDS["participles"].split())
 OTHER_SCRIPT = "other script"  # the class of a word that is not written in Latin letters: these rules know no such noun
-LATIN = "A-Za-zªºÀ-ÖØ-öø-ʯḀ-ỿⱠ-ⱻＡ-Ｚａ-ｚ"  # letters of Latin script, as ranges of a character class
+LATIN = (
+    "A-Za-zªºÀ-ÖØ-öø-ʯḀ-ỿⱠ-ⱻＡ-Ｚａ-ｚ"  # letters of Latin script, as ranges of a character class
+)
 _MARKS = "\u0300-\u036f"  # accents that follow their letter
 _TOKEN = re.compile(
     rf"""
@@ -98,8 +113,12 @@ class NounRules:
             return NOUN
         follows_to = place > 0 and words[place - 1].lower() == "to"
         if before in BEFORE_VERBS or (follows_to and weights.get(VERB, 0) > noun):
-            order = (VERB, ADJECTIVE, ADVERB, NOUN) if VERB in weights else (ADJECTIVE, ADVERB, NOUN)
-            return next((part for part in order if part in weights), max(weights, key=weights.__getitem__))
+            order = (
+                (VERB, ADJECTIVE, ADVERB, NOUN) if VERB in weights else (ADJECTIVE, ADVERB, NOUN)
+            )
+            return next(
+                (part for part in order if part in weights), max(weights, key=weights.__getitem__)
+            )
         if before in BEFORE_NOUNS and (describes or noun):
             return ADJECTIVE if describes else NOUN
         return max(weights, key=weights.__getitem__)
@@ -107,7 +126,10 @@ class NounRules:
     def _weights(self, lower: str) -> dict[str, float]:
         if self.lexicon is None:
             return _by_ending(lower)
-        forms = [(lower, "nvar"), *((lemma, NOUN) for lemma in self.lexicon.noun_lemmas(lower) if lemma != lower)]
+        forms = [
+            (lower, "nvar"),
+            *((lemma, NOUN) for lemma in self.lexicon.noun_lemmas(lower) if lemma != lower),
+        ]
         for ending, stems in VERB_ENDINGS:
             if lower.endswith(ending) and len(lower) > len(ending) + 1:
                 forms += [(lower[: -len(ending)] + stem, VERB) for stem in stems]
@@ -117,10 +139,19 @@ class NounRules:
                 part = ADJECTIVE if part == "s" else part
                 if part in classes:
                     weights[part] = weights.get(part, 0.0) + tagged + 0.1 * senses
-        return weights or ({VERB: 1.0, ADJECTIVE: 0.9} if self.lexicon.nouns_only else _by_ending(lower))
+        return weights or (
+            {VERB: 1.0, ADJECTIVE: 0.9} if self.lexicon.nouns_only else _by_ending(lower)
+        )
 
 
-VERB_ENDINGS = (("ing", ("", "e")), ("ed", ("", "e")), ("ies", ("y",)), ("ied", ("y",)), ("es", ("",)), ("s", ("",)))
+VERB_ENDINGS = (
+    ("ing", ("", "e")),
+    ("ed", ("", "e")),
+    ("ies", ("y",)),
+    ("ied", ("y",)),
+    ("es", ("",)),
+    ("s", ("",)),
+)
 
 
 def _by_ending(lower: str) -> dict[str, float]:
@@ -155,7 +186,9 @@ def _roles(words: Sequence[str], classes: Sequence[str]) -> list[tuple[str, str]
             role = "O" if verb else "S"
             if preposition:
                 role = AGENT if passive and preposition == "by" else "X"
-            clause.append((word.lower().removesuffix("'s").removesuffix("’s").removesuffix("'"), role))
+            clause.append(
+                (word.lower().removesuffix("'s").removesuffix("’s").removesuffix("'"), role)
+            )
     return found + _deep(clause, passive)
 
 

@@ -15,7 +15,9 @@ from longform.statistics.resampling import generator
 
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)
-LONGEST_WITHOUT_LOCAL = 10  # sheng2024, released code: local shuffles only of documents with more sentences than this
+LONGEST_WITHOUT_LOCAL = (
+    10  # sheng2024, released code: local shuffles only of documents with more sentences than this
+)
 ORIGINAL = "original"  # in the id of a written-out original, where its permutations have their task
 Draw = Callable[[int, int, int, np.random.Generator], np.ndarray]
 
@@ -32,10 +34,14 @@ def block_orders(sentences: int, block: int, copies: int, rng: np.random.Generat
 def local_orders(sentences: int, windows: int, copies: int, rng: np.random.Generator) -> np.ndarray:
     """``windows`` disjoint windows of three sentences, placed uniformly, each shuffled inside."""
     if windows < 1:
-        raise BadInput(f"windows is {windows}; allowed are positive counts; the paper's are 1, 2, 3")
+        raise BadInput(
+            f"windows is {windows}; allowed are positive counts; the paper's are 1, 2, 3"
+        )
     if sentences <= LONGEST_WITHOUT_LOCAL or sentences < WINDOW * windows:
         return np.zeros((0, sentences), dtype=np.int64)
-    places = np.argsort(rng.random((copies, sentences - (WINDOW - 1) * windows)), axis=1)[:, :windows]
+    places = np.argsort(rng.random((copies, sentences - (WINDOW - 1) * windows)), axis=1)[
+        :, :windows
+    ]
     starts = np.sort(places, axis=1) + (WINDOW - 1) * np.arange(windows)
     inside = np.argsort(rng.random((copies, windows, WINDOW)), axis=2)
     orders = np.tile(np.arange(sentences), (copies, 1))
@@ -66,7 +72,9 @@ def numbered(keys: Sequence[Any]) -> np.ndarray:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
 
-def shuffled_orders(task: str, size: int, keys: Sequence[Any], shuffles: int, rng: np.random.Generator) -> np.ndarray:
+def shuffled_orders(
+    task: str, size: int, keys: Sequence[Any], shuffles: int, rng: np.random.Generator
+) -> np.ndarray:
     """Up to ``shuffles`` orders of a task whose texts differ from the original and from each other."""
     if task not in TASKS:
         raise BadInput(f"shuffle task {task!r}; allowed are {sorted(TASKS)}; fix the entry")
@@ -89,7 +97,9 @@ class ShuffleTask:
     def __post_init__(self) -> None:
         if self.kind not in TASKS or not self.sizes or min(self.sizes) < 1 or self.copies < 1:
             asked = (self.kind, self.sizes, self.copies)
-            raise BadInput(f"shuffle task {asked}; allowed are {sorted(TASKS)}, sizes and a number of copies from 1")
+            raise BadInput(
+                f"shuffle task {asked}; allowed are {sorted(TASKS)}, sizes and a number of copies from 1"
+            )
 
     @property
     def name(self) -> str:
@@ -100,7 +110,9 @@ class ShuffleTask:
         """Orders of one unit, int64 (orders, sentences); ``unit.sentence_keys`` are equal where sentences read alike."""
         keys, draws = list(unit.sentence_keys), self.draws or ("shuffles", self.kind)
         rngs = {size: generator(*draws, size, unit.unit_id) for size in self.sizes}
-        return np.concatenate([shuffled_orders(self.kind, n, keys, self.copies, rng) for n, rng in rngs.items()])
+        return np.concatenate(
+            [shuffled_orders(self.kind, n, keys, self.copies, rng) for n, rng in rngs.items()]
+        )
 
 
 @dataclass(frozen=True)
@@ -113,7 +125,9 @@ class PermutedDocument:
     permutations: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-Place = tuple[str, str]  # the document, and the task that a text is a permutation of; empty for the original
+Place = tuple[
+    str, str
+]  # the document, and the task that a text is a permutation of; empty for the original
 
 
 def written(unit_id: str) -> Place:
@@ -122,7 +136,9 @@ def written(unit_id: str) -> Place:
     return (document, "" if rest[0] == ORIGINAL else rest[0]) if len(rest) == 2 else (unit_id, "")
 
 
-def permuted_documents(units: Sequence[Any], place: Callable[[str], Place] = written) -> list[PermutedDocument]:
+def permuted_documents(
+    units: Sequence[Any], place: Callable[[str], Place] = written
+) -> list[PermutedDocument]:
     """Originals with their permutations, grouped by what their ids say."""
     members: dict[str, dict[str, list[Any]]] = {}
     for unit in units:
@@ -130,8 +146,13 @@ def permuted_documents(units: Sequence[Any], place: Callable[[str], Place] = wri
         members.setdefault(document, {}).setdefault(task, []).append(unit)
     for document, tasks in members.items():
         if len(tasks.get("", [])) != 1:
-            raise BadInput(f"document {document!r} has {len(tasks.get('', []))} originals; read it with one, and whole")
-    return [PermutedDocument(name, tasks[""][0].split, tasks.pop("")[0], tasks) for name, tasks in members.items()]
+            raise BadInput(
+                f"document {document!r} has {len(tasks.get('', []))} originals; read it with one, and whole"
+            )
+    return [
+        PermutedDocument(name, tasks[""][0].split, tasks.pop("")[0], tasks)
+        for name, tasks in members.items()
+    ]
 
 
 Unit = TypeVar("Unit")
@@ -148,23 +169,32 @@ def shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit
 def context_shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
     """All units but the last in another order (beyer2021 section 4.1, condition "context")."""
     order = another_order(units[:-1], rng)
-    return [*(units[i] for i in order), units[-1]], {"kind": "context_shuffle", "order": [*order, len(units) - 1]}
+    return [*(units[i] for i in order), units[-1]], {
+        "kind": "context_shuffle",
+        "order": [*order, len(units) - 1],
+    }
 
 
 def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
     """The first drawn order under which the units read differently."""
     if (differ := len(set(units))) < 2:
-        raise BadInput(f"shuffle: {len(units)} units of which {differ} differ; at least two must differ, drop the text")
+        raise BadInput(
+            f"shuffle: {len(units)} units of which {differ} differ; at least two must differ, drop the text"
+        )
     for _ in range(TRIES):
         order = [int(i) for i in rng.permutation(len(units))]
         if [units[i] for i in order] != list(units):
             return order
-    raise BadInput(f"shuffle: {TRIES} draws left the {len(units)} units as they were; drop the text")
+    raise BadInput(
+        f"shuffle: {TRIES} draws left the {len(units)} units as they were; drop the text"
+    )
 
 
 def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
     """The units before an edit that changed their order."""
-    return [unit for _, unit in sorted(zip(edit["order"], units, strict=True), key=lambda pair: pair[0])]
+    return [
+        unit for _, unit in sorted(zip(edit["order"], units, strict=True), key=lambda pair: pair[0])
+    ]
 
 
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
@@ -172,10 +202,17 @@ def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple
     if not 0 <= start < end <= len(text) or text[start:end] == new:
         place = f"span {start}..{end} with {new!r} in a text of {len(text)}"
         raise BadInput(f"{kind}: {place}; it must lie inside and change it")
-    return text[:start] + new + text[end:], {"kind": kind, "start": start, "old": text[start:end], "new": new}
+    return text[:start] + new + text[end:], {
+        "kind": kind,
+        "start": start,
+        "old": text[start:end],
+        "new": new,
+    }
 
 
-def rementioned(text: str, start: int, end: int, antecedent: str, possessive: bool) -> tuple[str, Edit]:
+def rementioned(
+    text: str, start: int, end: int, antecedent: str, possessive: bool
+) -> tuple[str, Edit]:
     """A pronoun replaced by the words of its antecedent (beyer2021 section 4.4)."""
     words = re.sub(r"^an?\b", "the", antecedent, flags=re.IGNORECASE)
     words += ("'" if words.endswith("s") else "'s") if possessive else ""
@@ -186,7 +223,11 @@ def rementioned(text: str, start: int, end: int, antecedent: str, possessive: bo
     return span_replaced(text, start, end, words, "re_mention")
 
 
-def connective_replaced(text: str, start: int, end: int, connective: str, match_case: bool = False) -> tuple[str, Edit]:
+def connective_replaced(
+    text: str, start: int, end: int, connective: str, match_case: bool = False
+) -> tuple[str, Edit]:
     """A connective replaced by another one, in lower case (beyer2021 section 4.5) or in the case of the original's first letter."""
     capital = match_case and text[start : start + 1].isupper()
-    return span_replaced(text, start, end, connective.capitalize() if capital else connective.lower(), "connective")
+    return span_replaced(
+        text, start, end, connective.capitalize() if capital else connective.lower(), "connective"
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import Document, Readout, Section, Unit, ragged
+from longform.documents import Document, Predictions, Section, Unit, ragged
 from longform.text.paragraphs import from_lines, to_lines
 from longform.text.sentences import SECTION_BREAK
 
@@ -27,7 +27,9 @@ def render(document: Document, titles: bool) -> str:
 def title_spans(document: Document) -> list[tuple[int, int]]:
     """Where each section's title stands in the body that :func:`render` gives with titles, its colon included."""
     spans, start = [], 0
-    for section, part in zip(document.sections, render(document, titles=True).split(SECTION_BREAK), strict=True):
+    for section, part in zip(
+        document.sections, render(document, titles=True).split(SECTION_BREAK), strict=True
+    ):
         spans.append((start, start + len(f"{section.title}:")))
         start += len(part) + len(SECTION_BREAK)
     return spans
@@ -49,14 +51,18 @@ def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
 
 def pack(texts: Sequence[str]) -> dict[str, np.ndarray]:
     """``text``: UTF-8 bytes, one ragged row per unit."""
-    return ragged("text", [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts], np.uint8)
+    return ragged(
+        "text",
+        [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts],
+        np.uint8,
+    )
 
 
-def unpack(readout: Readout) -> list[str]:
+def unpack(predictions: Predictions) -> list[str]:
     """Texts of the units; empty ones where the reader kept none."""
-    if "text" not in readout.arrays:
-        return [""] * len(readout.unit_ids)
-    return [row.tobytes().decode(errors=LONE) for row in readout.ragged("text")]
+    if "text" not in predictions.arrays:
+        return [""] * len(predictions.unit_ids)
+    return [row.tobytes().decode(errors=LONE) for row in predictions.ragged("text")]
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,9 @@ class TokenText(Unit):
     reference: np.ndarray
 
 
-def texts_to_readout(units: Sequence[TokenText]) -> Readout:
+def texts_to_predictions(units: Sequence[TokenText]) -> Predictions:
     """Pack token texts for ``data/inference``."""
     tokens = ragged("token", [unit.tokens for unit in units], np.int64)
-    return Readout.of(units, tokens | ragged("reference", [unit.reference for unit in units], np.int64))
+    return Predictions.of(
+        units, tokens | ragged("reference", [unit.reference for unit in units], np.int64)
+    )

@@ -26,9 +26,15 @@ def _listed(name: str) -> frozenset[str]:
     return frozenset(WORDS[name].split())
 
 
-TITLES, BEFORE_NUMBERS, EITHER, STARTERS = map(_listed, ("titles", "before_numbers", "either", "starters"))
-BEFORE_LOWER_CASE, STATES, WEEKDAYS, MONTHS = map(_listed, ("before_lower_case", "states", "weekdays", "months"))
-CAPTIONS, LETTERED, EXCLAMATIVE, SPEECH_VERBS = map(_listed, ("captions", "lettered", "exclamative", "speech_verbs"))
+TITLES, BEFORE_NUMBERS, EITHER, STARTERS = map(
+    _listed, ("titles", "before_numbers", "either", "starters")
+)
+BEFORE_LOWER_CASE, STATES, WEEKDAYS, MONTHS = map(
+    _listed, ("before_lower_case", "states", "weekdays", "months")
+)
+CAPTIONS, LETTERED, EXCLAMATIVE, SPEECH_VERBS = map(
+    _listed, ("captions", "lettered", "exclamative", "speech_verbs")
+)
 ABBREVIATIONS = TITLES | BEFORE_NUMBERS | EITHER | BEFORE_LOWER_CASE | STATES | WEEKDAYS
 
 _CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
@@ -100,7 +106,9 @@ def _spans(text: str) -> tuple[tuple[int, int], ...]:
         elif _ends_sentence(text, start, stop, caseless):
             end = stop.end()
             quote = re.match(r"\s\"(?=\s|$)", text[end : end + 3])
-            if quote and text.count('"', start, end) % 2:  # set apart, it belongs to the sentence that opened it
+            if (
+                quote and text.count('"', start, end) % 2
+            ):  # set apart, it belongs to the sentence that opened it
                 end += quote.end()
             start = close(end)
     close(len(text))
@@ -134,7 +142,9 @@ def _continues(text: str, end: int) -> bool:
 
 def _ends_glued(text: str, start: int, stop: re.Match[str]) -> bool:
     """Whether a stop without a space after it ends a sentence: two plain words, the second one that begins sentences."""
-    token_start = max(text.rfind(" ", start, stop.start()), text.rfind("\n", start, stop.start())) + 1
+    token_start = (
+        max(text.rfind(" ", start, stop.start()), text.rfind("\n", start, stop.start())) + 1
+    )
     left = text[max(token_start, start) : stop.start()].strip(_OPENERS)
     right = _LETTERS.match(text, stop.end())
     if len(left) < 3 or not left.isalpha() or left.lower() in ABBREVIATIONS or right is None:
@@ -175,7 +185,9 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
     return True
 
 
-def _full_stop_ends(text: str, start: int, position: int, end: int, after: str, caseless: bool) -> bool:
+def _full_stop_ends(
+    text: str, start: int, position: int, end: int, after: str, caseless: bool
+) -> bool:
     """Whether a single full stop at ``position`` ends a sentence, by the word before it and the word ``after`` it."""
     last_word = _LAST_WORD.search(text, max(start, position - 40), position)
     if last_word is None:
@@ -202,7 +214,11 @@ def _full_stop_ends(text: str, start: int, position: int, end: int, after: str, 
         return False
     if word.istitle() and folded in WEEKDAYS and (number or after.lower()[:3] in MONTHS):
         return False
-    starts = after.lower() in STARTERS and (caseless or not after[:1].islower()) and following not in "-–—"
+    starts = (
+        after.lower() in STARTERS
+        and (caseless or not after[:1].islower())
+        and following not in "-–—"
+    )
     if folded in EITHER or acronym:
         return starts
     if word.istitle() and folded in STATES and _last_visible(text, start, last_word.start()) == ",":
@@ -231,7 +247,11 @@ def full_stop_sentences(text: str) -> list[str]:
 
 def spacy_sentences(text: str) -> list[str]:
     """Sentences by the parser of spaCy's ``en_core_web_sm``, as massarelli2020 cut its texts."""
-    return [piece for sentence in spacy_pipeline("en_core_web_sm")(text).sents if (piece := sentence.text.strip())]
+    return [
+        piece
+        for sentence in spacy_pipeline("en_core_web_sm")(text).sents
+        if (piece := sentence.text.strip())
+    ]
 
 
 @functools.cache
@@ -242,7 +262,9 @@ def spacy_pipeline(model: str) -> Any:
 
         return spacy.load(model)
     except (ImportError, OSError) as error:
-        raise BadInput(f"spaCy's model {model} is not installed ({error}); install it, or use rules") from error
+        raise BadInput(
+            f"spaCy's model {model} is not installed ({error}); install it, or use rules"
+        ) from error
 
 
 SPLITTERS: Mapping[str, Callable[[str], list[str]]] = {
@@ -274,7 +296,10 @@ def entities(sentence: str) -> int:
     for place, word in enumerate(_WORD.findall(sentence)):
         lower_case = not word[0].isupper() or (not place and word.lower() in CLOSED)
         kinds.append("number" if word[0].isdigit() else "word" if lower_case else "name")
-    names = sum(kind == "name" and (not place or kinds[place - 1] != "name") for place, kind in enumerate(kinds))
+    names = sum(
+        kind == "name" and (not place or kinds[place - 1] != "name")
+        for place, kind in enumerate(kinds)
+    )
     return names + kinds.count("number")
 
 

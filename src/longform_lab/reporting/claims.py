@@ -28,7 +28,19 @@ from longform_lab.reporting.verdicts import (
 )
 
 FORMS = ("order", "rising", "contains", "differ")
-OPTIONS = {"id", "source", "says", "exhibit", "where", "for_each", "pairs", "margin", "scale", "needs", "not_testable"}
+OPTIONS = {
+    "id",
+    "source",
+    "says",
+    "exhibit",
+    "where",
+    "for_each",
+    "pairs",
+    "margin",
+    "scale",
+    "needs",
+    "not_testable",
+}
 OPTIONS |= {"takes", "with", "within"}
 OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference", "change"}
 NEEDS = ("all", "majority", "any")
@@ -51,11 +63,16 @@ def judge(
     return [_judged(paper, claim, results, facts, scale, instruments) for claim in claims]
 
 
-def stands_in(where: Mapping[str, Any], instruments: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def stands_in(
+    where: Mapping[str, Any], instruments: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
     """The first instrument in the place of the paper's own that a filter of records is about; None where it is the paper's."""
     for instrument in instruments:
         wanted = instrument["where"].items()
-        if all(name in where and set(_listed(where[name])) & set(_listed(value)) for name, value in wanted):
+        if all(
+            name in where and set(_listed(where[name])) & set(_listed(value))
+            for name, value in wanted
+        ):
             return instrument
     return None
 
@@ -76,28 +93,50 @@ def _judged(
     forms = [form for form in FORMS if form in claim]
     unknown = sorted(set(claim) - OPTIONS - set(FORMS))
     if unknown or not {"id", "says"} <= set(claim):
-        raise BadInput(f"{where}: unknown keys {unknown} or no id or says; allowed are {sorted(OPTIONS)}")
+        raise BadInput(
+            f"{where}: unknown keys {unknown} or no id or says; allowed are {sorted(OPTIONS)}"
+        )
     if len(forms) != 1 and not (claim.get("not_testable") and not forms):
         raise BadInput(f"{where}: forms {forms}; give one of {list(FORMS)}")
-    if claim.get("needs", "all") not in NEEDS or claim.get("scale", "ratio") not in ("ratio", "difference"):
+    if claim.get("needs", "all") not in NEEDS or claim.get("scale", "ratio") not in (
+        "ratio",
+        "difference",
+    ):
         raise BadInput(f"{where}: needs is one of {list(NEEDS)}, scale is ratio or difference")
     if ("within" in claim) != ("contains" in claim):
-        raise BadInput(f"{where}: contains needs within: {{margin: ..., why: ...}}, and no other form has it")
+        raise BadInput(
+            f"{where}: contains needs within: {{margin: ..., why: ...}}, and no other form has it"
+        )
     reason = claim.get("not_testable", "")
     reason = reason.get(at or "default", "") if isinstance(reason, Mapping) else reason
     if not reason and claim.get("source") != OURS:
         others = (stands_in(filters, instruments) for filters in _filters(claim))
-        reason = next((one["why"] for one in others if one is not None and not one.get("claims", True)), "")
+        reason = next(
+            (one["why"] for one in others if one is not None and not one.get("claims", True)), ""
+        )
     if reason or not forms:
-        return Judged(paper, claim, "difference", [Row("", "", None, UNTESTABLE, reason or "not at this scale")])
+        return Judged(
+            paper,
+            claim,
+            "difference",
+            [Row("", "", None, UNTESTABLE, reason or "not at this scale")],
+        )
     metrics = {step["metric"] for step in _filters(claim) if "metric" in step}
-    perplexities = metrics and all(str(metric).endswith("ppl") for metric in metrics)  # they are compared by ratios
+    perplexities = metrics and all(
+        str(metric).endswith("ppl") for metric in metrics
+    )  # they are compared by ratios
     scale = claim.get("scale") or ("ratio" if perplexities else "difference")
-    asked = all(select(results, {**claim.get("where", {}), **one}) for one in _listed(claim.get("with", [])))
+    asked = all(
+        select(results, {**claim.get("where", {}), **one}) for one in _listed(claim.get("with", []))
+    )
     combined = _combinations(claim, results) if asked else []
-    margin = float(claim["within"]["margin"] if "within" in claim else claim.get("margin", scale == "ratio"))
+    margin = float(
+        claim["within"]["margin"] if "within" in claim else claim.get("margin", scale == "ratio")
+    )
     if "within" in claim and (margin <= float(scale == "ratio") or not claim["within"].get("why")):
-        raise BadInput(f"{where}: within has margin {margin:g} and a why; a factor is above 1, a difference above 0")
+        raise BadInput(
+            f"{where}: within has margin {margin:g} and a why; a factor is above 1, a difference above 0"
+        )
     compared = [_Comparison(claim, fields, results, facts, scale, margin) for fields in combined]
     rows = [row for one in compared for row in one.rows(forms[0])]
     takes = f"it takes {claim['takes']}" if "takes" in claim else ""
@@ -113,15 +152,23 @@ def _among(row: Row, form: str, measured: int, margin: float, scale: str) -> Row
     """The row; undecided where it contradicts, but an interval at the level of a family of so many would not show it."""
     if row.contrast is None or not row.contrast.known:
         return row
-    found, border = (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
+    found, border = (
+        (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
+    )
 
     def within_family(level: float, verdict: str) -> str:
-        alone = verdict != CONTRADICTED or decide(form, found, border, level, measured) == CONTRADICTED
+        alone = (
+            verdict != CONTRADICTED or decide(form, found, border, level, measured) == CONTRADICTED
+        )
         return verdict if alone else UNDECIDED
 
     others = {level: within_family(level, verdict) for level, verdict in row.others.items()}
     verdict = within_family(LEVEL, row.verdict)
-    why = row.why if verdict == row.verdict else f"contradicted alone, not among {measured} comparisons"
+    why = (
+        row.why
+        if verdict == row.verdict
+        else f"contradicted alone, not among {measured} comparisons"
+    )
     return replace(row, verdict=verdict, others=others, why=why)
 
 
@@ -145,7 +192,9 @@ def _combinations(claim: Mapping[str, Any], results: Results) -> list[dict[str, 
     found: dict[tuple[Any, ...], None] = {}
     for wanted in _filters(claim):
         if all(name not in wanted or name in claim.get("where", {}) for name in names):
-            found |= dict.fromkeys(select(results, {**dict.fromkeys(names, ANY), **wanted}).groups(*names))
+            found |= dict.fromkeys(
+                select(results, {**dict.fromkeys(names, ANY), **wanted}).groups(*names)
+            )
     return [dict(zip(names, values, strict=True)) for values in found]
 
 
@@ -158,7 +207,11 @@ class _Number:
     once: bool = False
 
     def less(self, other: "_Number") -> Estimate | None:
-        return None if self.estimate is None or other.estimate is None else self.estimate - other.estimate
+        return (
+            None
+            if self.estimate is None or other.estimate is None
+            else self.estimate - other.estimate
+        )
 
 
 @dataclass(frozen=True)
@@ -182,16 +235,22 @@ class _Comparison:
         for numbers in sides:
             if len(numbers) != 1:
                 told = f"a filter finds {[n.label for n in numbers]}, one number is wanted"
-                raise BadInput(f"claim {self.claim['id']}: {told}; name the fields in which they differ")
+                raise BadInput(
+                    f"claim {self.claim['id']}: {told}; name the fields in which they differ"
+                )
         singles = [number for (number,) in sides]
         if form == "rising":
             estimates = [number.estimate for number in singles if number.estimate is not None]
             found = slope(estimates) if len(estimates) == len(singles) else None
-            yield self._row(form, "rising: " + ", ".join(number.label for number in singles), found, *singles)
+            yield self._row(
+                form, "rising: " + ", ".join(number.label for number in singles), found, *singles
+            )
             return
         first, second = singles
         verb = "covers" if form == "contains" else "differs from"
-        yield self._row(form, f"{first.label} {verb} {second.label}", first.less(second), first, second)
+        yield self._row(
+            form, f"{first.label} {verb} {second.label}", first.less(second), first, second
+        )
 
     def _row(self, form: str, compared: str, found: Estimate | None, *numbers: _Number) -> Row:
         """The verdict on a contrast, at the level of claims and at the others."""
@@ -217,11 +276,17 @@ class _Comparison:
         if operation == "value":
             return [_Number(called or f"{held:g}", self._constant(held))]
         if operation == "fact":
-            corpus = step.get("corpus") or self.fields.get("corpus") or self.claim.get("where", {}).get("corpus", "")
+            corpus = (
+                step.get("corpus")
+                or self.fields.get("corpus")
+                or self.claim.get("where", {}).get("corpus", "")
+            )
             return [_Number(called or held, self._constant(self.facts.number(corpus, held)))]
         if operation == "reference":
             known = {r.reference for r in self._select(held) if r.reference is not None}
-            return [_Number(called or "reference", self._constant(value)) for value in known or [None]]
+            return [
+                _Number(called or "reference", self._constant(value)) for value in known or [None]
+            ]
         if operation == "change":
             numbers = []
             for r in self._select(held):
@@ -231,9 +296,17 @@ class _Comparison:
             return numbers or [_Number(_label(held), None)]
         if operation == "absolute":
             (inner,) = self._numbers(held)
-            return [_Number(called or f"|{inner.label}|", inner.estimate and inner.estimate.absolute(), inner.once)]
+            return [
+                _Number(
+                    called or f"|{inner.label}|",
+                    inner.estimate and inner.estimate.absolute(),
+                    inner.once,
+                )
+            ]
         if (operation == "ratio") != (self.scale == "ratio"):
-            raise BadInput(f"{operation} at scale {self.scale}; ratio is of scale ratio, minus of scale difference")
+            raise BadInput(
+                f"{operation} at scale {self.scale}; ratio is of scale ratio, minus of scale difference"
+            )
         (first,), (second,) = (self._numbers(part) for part in held)
         label = f"{first.label} {'/' if operation == 'ratio' else '-'} {second.label}"
         return [_Number(called or label, first.less(second), first.once or second.once)]

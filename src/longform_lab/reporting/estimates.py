@@ -13,13 +13,19 @@ from longform.files.artefacts import read_json
 from longform.results import FEWEST_UNITS, NAMES, Record, Results
 from longform.statistics.trainings import student_arm
 
-DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}  # of fields that a filter does not name
+DEFAULTS: Mapping[str, Any] = {
+    "variant": "",
+    "task": "",
+    "severity": None,
+}  # of fields that a filter does not name
 IDENTITY = NAMES[: NAMES.index("seed")]  # records that agree in these differ by seed alone
 
 
 def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
     """As ``results.where``, but a filter that does not name ``variant``, ``task`` or ``severity`` wants the default, none and undamaged text."""
-    held = results if isinstance(results, Results) else Results(results)  # keep the index of what is asked often
+    held = (
+        results if isinstance(results, Results) else Results(results)
+    )  # keep the index of what is asked often
     return held.where(**{**DEFAULTS, **filters})
 
 
@@ -76,8 +82,12 @@ class Estimate:
     def log(self) -> "Estimate":
         """The same on the log scale. Raises BadInput: the number is not positive."""
         if self.value <= 0:
-            raise BadInput(f"{self.value:g} has no logarithm; compare it by differences, scale: difference")
-        low, high = (None if end is None else math.log(max(end, 1e-300)) for end in (self.low, self.high))
+            raise BadInput(
+                f"{self.value:g} has no logarithm; compare it by differences, scale: difference"
+            )
+        low, high = (
+            None if end is None else math.log(max(end, 1e-300)) for end in (self.low, self.high)
+        )
         return replace(self, value=math.log(self.value), low=low, high=high)
 
     def exp(self) -> "Estimate":
@@ -90,7 +100,9 @@ class Estimate:
         if self.low is None or self.high is None:
             return replace(self, value=abs(self.value))
         low, high = sorted((abs(self.low), abs(self.high)))
-        return replace(self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else low, high=high)
+        return replace(
+            self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else low, high=high
+        )
 
 
 def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
@@ -149,4 +161,9 @@ def over_seeds(estimates: Sequence[Estimate]) -> Estimate:
     between = student_arm(values.tolist())
     below = float(np.mean([e.value - e.low for e in estimates]))  # type: ignore[operator]  # known
     above = float(np.mean([e.high - e.value for e in estimates]))  # type: ignore[operator]
-    return Estimate(value, value - math.hypot(below, between), value + math.hypot(above, between), _fewest(estimates))
+    return Estimate(
+        value,
+        value - math.hypot(below, between),
+        value + math.hypot(above, between),
+        _fewest(estimates),
+    )

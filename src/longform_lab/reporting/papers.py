@@ -10,7 +10,9 @@ from pathlib import Path
 from longform.errors import BadInput
 from longform.results import Results
 
-ROOT = str(Path(__file__).parents[3])  # of the repository, where each paper's tables and figures stand
+ROOT = str(
+    Path(__file__).parents[3]
+)  # of the repository, where each paper's tables and figures stand
 if ROOT not in sys.path:
     sys.path.append(ROOT)
 
@@ -23,5 +25,7 @@ def complete(paper: str, results: Results) -> Results:
     try:
         module = import_module(f"experiments.{paper}.report")
     except ModuleNotFoundError as error:
-        raise BadInput(f"no reports for {paper!r}; name a folder of experiments/ that has report.py") from error
+        raise BadInput(
+            f"no reports for {paper!r}; name a folder of experiments/ that has report.py"
+        ) from error
     return Results([*results, *module.derived(results)]) if hasattr(module, "derived") else results

@@ -14,7 +14,15 @@ from longform_lab.reporting.estimates import DEFAULTS, IDENTITY, Estimate, Facts
 from longform_lab.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
 
 SYSTEM = ("corpus", "system", "titles")
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito (2008)
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)  # Okabe and Ito (2008)
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,9 @@ class Given:
     @property
     def notes(self) -> list[str]:
         """The exhibit's claims, one sentence each with its verdict."""
-        return [judged.sentence() for judged in self.expected.judged(self.results, self.data, self.name)]
+        return [
+            judged.sentence() for judged in self.expected.judged(self.results, self.data, self.name)
+        ]
 
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown."""
@@ -52,11 +62,16 @@ class Given:
     def labels(self, record: Record, *names: str) -> str:
         """The labels of several fields of a record, fields without a value left out."""
         values = [(name, getattr(record, name)) for name in names]
-        return ", ".join(self.label(name, value) for name, value in values if value not in (None, ""))
+        return ", ".join(
+            self.label(name, value) for name, value in values if value not in (None, "")
+        )
 
     def select(self, *filters: Mapping[str, Any], **more: Any) -> Results:
         """Records within the exhibit's choice that agree with filters; a later filter of a field replaces an earlier one."""
-        return select(self.results, {name: v for one in (self.where, *filters, more) for name, v in one.items()})
+        return select(
+            self.results,
+            {name: v for one in (self.where, *filters, more) for name, v in one.items()},
+        )
 
     def pivot(
         self,
@@ -79,14 +94,24 @@ class Given:
             chosen = select(self.results if records is None else records, {**where, **filters})
             for own in chosen.groups(*rows).values():
                 row, place = self.labels(own[0], *rows), (self._place(own[0], rows), number)
-                found.append((*place, self.cell(row, column, mean_over_seeds(own), printed, factor)))
+                found.append(
+                    (*place, self.cell(row, column, mean_over_seeds(own), printed, factor))
+                )
                 seeds = [r for r in own if len(own) > 1 and r.seed is not None]
-                single = [cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor) for r in seeds]
+                single = [
+                    cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor)
+                    for r in seeds
+                ]
                 found += [(*place, one) for one in single]
         return [one for *_, one in sorted(found, key=lambda item: item[:2])]
 
     def crossed(
-        self, records: Iterable[Record], table: str, rows: tuple[str, ...], column: str, factor: float = 1.0
+        self,
+        records: Iterable[Record],
+        table: str,
+        rows: tuple[str, ...],
+        column: str,
+        factor: float = 1.0,
     ) -> list[Cell]:
         """A cell for each record, rows and columns in the order of the labels of their fields.
 
@@ -94,9 +119,13 @@ class Given:
         """
         found = self.ordered(records, column)
         values = dict.fromkeys(getattr(r, column) for r in found)
-        columns = {self.label(column, v): {**dict.fromkeys(DEFAULTS, ANY), column: v} for v in values}
+        columns = {
+            self.label(column, v): {**dict.fromkeys(DEFAULTS, ANY), column: v} for v in values
+        }
         known = ["", *self.expected.labels("variant")]
-        heads = {self.labels(r, *rows) for r in found if r.variant not in known and "variant" in rows}
+        heads = {
+            self.labels(r, *rows) for r in found if r.variant not in known and "variant" in rows
+        }
         cells = self.pivot(columns, table, rows, {}, factor, found)
         return [replace(c, detail=True) if c.row in heads else c for c in cells]
 
@@ -107,18 +136,33 @@ class Given:
             return own
         why = self.expected.incomparable(beside, self.facts)
         ours = None if own.value is None else Estimate(own.value, own.low, own.high, own.units)
-        return replace(own, printed=beside.value, verdict=INCOMPARABLE if why else verdict_on(beside, ours), why=why)
+        return replace(
+            own,
+            printed=beside.value,
+            verdict=INCOMPARABLE if why else verdict_on(beside, ours),
+            why=why,
+        )
 
-    def printed_alone(self, table: str, where: Callable[[Printed], tuple[str, str] | None]) -> list[Cell]:
+    def printed_alone(
+        self, table: str, where: Callable[[Printed], tuple[str, str] | None]
+    ) -> list[Cell]:
         """The printed numbers of a table beside which none of our records stands, at the row and column of ``where``, if any."""
         printed = [n for n in self.expected.numbers if n.table == table and n.value is not None]
         alone = [n for n in printed if n.where is None or not select(self.results, n.where)]
-        return [Cell(*at, None, printed=number.value) for number in alone if (at := where(number)) is not None]
+        return [
+            Cell(*at, None, printed=number.value)
+            for number in alone
+            if (at := where(number)) is not None
+        ]
 
     def exact_rows(self, corpora: Iterable[str], fact: str, column: str) -> list[Cell]:
         """The exact value that a synthetic corpus states of itself, a row for each corpus that has it."""
         values = {corpus: self.facts.number(corpus, fact) for corpus in dict.fromkeys(corpora)}
-        return [exact(f"{self.label('corpus', c)}, exact", column, v) for c, v in values.items() if v is not None]
+        return [
+            exact(f"{self.label('corpus', c)}, exact", column, v)
+            for c, v in values.items()
+            if v is not None
+        ]
 
     def comparisons(self, results: Iterable[Record]) -> list[str]:
         """One sentence for each permutation test against held-out real text."""
@@ -136,7 +180,9 @@ class Given:
     def _place(self, record: Record, names: Sequence[str]) -> tuple[int, ...]:
         return tuple(
             known.index(value) if value in known else -1 if value in ("", None) else len(known)
-            for known, value in ((list(self.expected.labels(name)), getattr(record, name)) for name in names)
+            for known, value in (
+                (list(self.expected.labels(name)), getattr(record, name)) for name in names
+            )
         )
 
 
@@ -149,16 +195,25 @@ def beside(record: Record, metric: str, value: float | None, **more: Any) -> Rec
 def mean_over_seeds(records: Results) -> Record:
     """The mean of records that differ by seed alone, of perplexities the geometric one; the record without a seed where there is one."""
     if len({record.seed for record in records}) < len(records):
-        raise BadInput(f"{len(records)} records of one seed in one cell: {records[0]}; name more fields in the filter")
+        raise BadInput(
+            f"{len(records)} records of one seed in one cell: {records[0]}; name more fields in the filter"
+        )
     means = [record for record in records if record.seed is None]
     if means or len(records) == 1:
         return [*means, *records][0]
     logs = records[0].metric.endswith("ppl")
     mean = of_records(list(records), logs)
     mean = mean.exp() if logs and mean is not None else mean
-    numbers: dict[str, Any] = {name: getattr(mean, name, None) for name in ("value", "low", "high", "units")}
-    same = {name: getattr(records[0], name) for name in ("better", *IDENTITY)}  # what no seed says alone
-    numbers |= {"excluded": max(r.excluded or 0 for r in records), "signature": f"mean of {len(records)} seeds"}
+    numbers: dict[str, Any] = {
+        name: getattr(mean, name, None) for name in ("value", "low", "high", "units")
+    }
+    same = {
+        name: getattr(records[0], name) for name in ("better", *IDENTITY)
+    }  # what no seed says alone
+    numbers |= {
+        "excluded": max(r.excluded or 0 for r in records),
+        "signature": f"mean of {len(records)} seeds",
+    }
     return Record(**same, **numbers)
 
 

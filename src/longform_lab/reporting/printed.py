@@ -82,17 +82,28 @@ class Expected:
             if value is not None or kinds.get(table) == "lost"
         ]
 
-    def _resolved(self, table: str, path: tuple[str, ...], value: float | None, words: Mapping[str, str]) -> Printed:
+    def _resolved(
+        self, table: str, path: tuple[str, ...], value: float | None, words: Mapping[str, str]
+    ) -> Printed:
         for rule in self.content.get("records", {}).get(table, ()):
-            if rule.keys() - KEYS or "printed" not in rule or not {"where", "fact", "cause"} & set(rule):
+            if (
+                rule.keys() - KEYS
+                or "printed" not in rule
+                or not {"where", "fact", "cause"} & set(rule)
+            ):
                 told = f"keys are {sorted(KEYS)}, 'where' or 'fact' or 'cause' is needed"
                 raise BadInput(f"experiments/{self.paper}: {table}: {rule}; {told}")
             steps = steps_of(rule["printed"], path)
             if steps is not None:
-                named = {name: rule.get("names", {}).get(name, {}).get(step, step) for name, step in steps.items()}
+                named = {
+                    name: rule.get("names", {}).get(name, {}).get(step, step)
+                    for name, step in steps.items()
+                }
                 own = {name: step for name, step in named.items() if name in NAMES}
                 wanted = rule.get("where", {}).items()
-                filled = {k: v.format(**words, **named) if isinstance(v, str) else v for k, v in wanted}
+                filled = {
+                    k: v.format(**words, **named) if isinstance(v, str) else v for k, v in wanted
+                }
                 found = {**own, **filled} if "where" in rule or "fact" in rule else None
                 fact = {"fact": rule["fact"].format(**named)} if "fact" in rule else {}
                 return Printed(table, path, value, found, {**rule, **fact})
@@ -117,7 +128,10 @@ class Expected:
             if own.get(name) != value
         ]
         if differing or ("scales" in rule and self.scale not in rule["scales"]):
-            return "; ".join([*differing, *([rule["why"]] if "why" in rule else [])]) or f"scale {self.scale}"
+            return (
+                "; ".join([*differing, *([rule["why"]] if "why" in rule else [])])
+                or f"scale {self.scale}"
+            )
         return ""
 
     @property
@@ -126,7 +140,11 @@ class Expected:
 
         No printed number is held to theirs, at any scale; nor, where ``claims`` is false, is a claim judged by them.
         """
-        return [one for one in self.content.get("instruments", ()) if self.scale not in one.get("unless", ())]
+        return [
+            one
+            for one in self.content.get("instruments", ())
+            if self.scale not in one.get("unless", ())
+        ]
 
     def judged(self, results: Results, data: Path, exhibit: str | None = None) -> list[Judged]:
         """Every claim of the paper, or those that belong to an exhibit."""
@@ -143,11 +161,18 @@ class Expected:
             if why and verdict in (WITHIN, DIFFERS):
                 verdict, cause = INCOMPARABLE, why
             cause = cause or ("" if number.where else "no rule leads to a record")
-            asked = {**(number.where or {}), **({"fact": number.rule["fact"]} if "fact" in number.rule else {})}
+            asked = {
+                **(number.where or {}),
+                **({"fact": number.rule["fact"]} if "fact" in number.rule else {}),
+            }
             record = " ".join(f"{key}={value}" for key, value in asked.items())
             found = [ours.value, ours.low, ours.high, ours.units] if ours else [None] * 4
             name = ".".join(number.path)
-            lines.append(Line._make((self.paper, number.table, name, number.value, *found, record, verdict, cause)))
+            lines.append(
+                Line._make(
+                    (self.paper, number.table, name, number.value, *found, record, verdict, cause)
+                )
+            )
         return lines
 
     def _ours(self, number: Printed, results: Results, facts: Facts) -> Estimate | None:
@@ -158,11 +183,18 @@ class Expected:
             value = facts.number(str(number.where.get("corpus", "")), number.rule["fact"])
             return None if value is None else Estimate(factor * value)
         records, systems = select(results, number.where), number.where.get("system")
-        if isinstance(systems, list) and records:  # the ledger has one line for a number: the first system that was run
-            records = select(records, {**number.where, "system": min(records.values("system"), key=systems.index)})
+        if (
+            isinstance(systems, list) and records
+        ):  # the ledger has one line for a number: the first system that was run
+            records = select(
+                records,
+                {**number.where, "system": min(records.values("system"), key=systems.index)},
+            )
         if len(records.groups(*IDENTITY)) > 1:
             place = f"experiments/{self.paper}: {number.table}.{'.'.join(number.path)}"
-            raise BadInput(f"{place}: {len(records)} records have {dict(number.where)}; name more fields")
+            raise BadInput(
+                f"{place}: {len(records)} records have {dict(number.where)}; name more fields"
+            )
         found = of_records(list(records))
         return None if found is None else contrast((factor,), (found,))
 
@@ -183,7 +215,11 @@ def verdict_on(number: Printed, ours: Estimate | None) -> str:
     if ours is None:
         return ABSENT
     slack = number.rule.get("precision", PRECISION) * (1 + 1e-9)
-    low, high = (ours.low, ours.high) if ours.low is not None and ours.high is not None else (ours.value, ours.value)
+    low, high = (
+        (ours.low, ours.high)
+        if ours.low is not None and ours.high is not None
+        else (ours.value, ours.value)
+    )
     return WITHIN if low - slack <= number.value <= high + slack else DIFFERS
 
 
@@ -209,13 +245,19 @@ def _leaves(
     """Numbers with their paths and the words of the block that each stands in; lists take their steps from ``columns`` above them."""
     if isinstance(held, Mapping):
         columns = held.get("columns", columns)
-        listed = {str(k): [v] if isinstance(v, str) else v for k, v in held.items() if isinstance(v, str | list)}
+        listed = {
+            str(k): [v] if isinstance(v, str) else v
+            for k, v in held.items()
+            if isinstance(v, str | list)
+        }
         beside = {key: " ".join(map(str, value)) for key, value in listed.items()}
         for key, value in held.items():
             if key != "columns":
                 yield from _leaves(value, (*path, str(key)), beside, columns)
     elif isinstance(held, list):
-        for name, value in zip(columns if len(columns) == len(held) else range(len(held)), held, strict=True):
+        for name, value in zip(
+            columns if len(columns) == len(held) else range(len(held)), held, strict=True
+        ):
             yield from _leaves(value, (*path, str(name)), words)
     elif held is None or (isinstance(held, int | float) and not isinstance(held, bool)):
         yield path, None if held is None else float(held), words

@@ -15,12 +15,31 @@ from longform_lab.reporting.estimates import Estimate
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 ABSENT, UNTESTABLE = "not measured here", "not testable here"
 VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, ABSENT, UNTESTABLE)
-LEVEL, OTHER_LEVELS = 0.95, (0.90, 0.99)  # of the verdict; and of those that show whether it hangs on a hair
+LEVEL, OTHER_LEVELS = (
+    0.95,
+    (0.90, 0.99),
+)  # of the verdict; and of those that show whether it hangs on a hair
 BORDERLINE = "borderline"
 ONCE = "one training"  # the interval covers documents, not trainings
-SHOWN_ROWS, OURS = 6, "ours"  # rows of a claim in an exhibit's notes (claims.csv has all); the source of our own checks
+SHOWN_ROWS, OURS = (
+    6,
+    "ours",
+)  # rows of a claim in an exhibit's notes (claims.csv has all); the source of our own checks
 HEADER = (
-    *("paper", "claim", "source", "says", "row", "compared", "scale", "difference", "low", "high", "verdict", "why"),
+    *(
+        "paper",
+        "claim",
+        "source",
+        "says",
+        "row",
+        "compared",
+        "scale",
+        "difference",
+        "low",
+        "high",
+        "verdict",
+        "why",
+    ),
     BORDERLINE,
 )
 
@@ -73,7 +92,10 @@ class Judged:
     @property
     def borderline(self) -> str:
         """``undecided at 99 %`` where intervals of another level give the claim another verdict; empty where none does."""
-        others = {level: self._whole([r.others.get(level, r.verdict) for r in self.rows]) for level in OTHER_LEVELS}
+        others = {
+            level: self._whole([r.others.get(level, r.verdict) for r in self.rows])
+            for level in OTHER_LEVELS
+        }
         return _other_verdicts(self.verdict, others)
 
     def _whole(self, verdicts: Sequence[str]) -> str:
@@ -83,12 +105,19 @@ class Judged:
         measured = held + against + counts[UNDECIDED]
         if not measured:
             return UNTESTABLE if counts[UNTESTABLE] else ABSENT
-        needs, majority = self.claim.get("needs", "all"), (measured // 2 + 1, math.ceil(measured / 2))
+        needs, majority = (
+            self.claim.get("needs", "all"),
+            (measured // 2 + 1, math.ceil(measured / 2)),
+        )
         needed, refuting = {"all": (measured, 1), "any": (1, measured), "majority": majority}[needs]
         rows = list(zip(self.rows, verdicts, strict=True))
         absent = {row.fields for row, verdict in rows if verdict == ABSENT and needs == "all"}
         if held >= needed:  # a chain with a link that was not measured does not hold
-            return ABSENT if any(row.fields in absent for row, verdict in rows if verdict != ABSENT) else HOLDS
+            return (
+                ABSENT
+                if any(row.fields in absent for row, verdict in rows if verdict != ABSENT)
+                else HOLDS
+            )
         return CONTRADICTED if against >= refuting else UNDECIDED
 
     def sentence(self) -> str:
@@ -97,7 +126,10 @@ class Judged:
         if len(self.rows) == 1 and self.rows[0].contrast is None:
             told = self.rows[0].why
         elif len(self.rows) <= SHOWN_ROWS:
-            found = [(r, "" if (c := r.contrast) is None else interval(c.value, c.low, c.high)) for r in self.rows]
+            found = [
+                (r, "" if (c := r.contrast) is None else interval(c.value, c.low, c.high))
+                for r in self.rows
+            ]
             rows = [f"{r.fields} {r.compared} {shown} {r.verdict}".strip() for r, shown in found]
             told = f"{self.scale}s: {'; '.join(rows)}"
         if once := sum(row.once for row in self.rows):
@@ -114,11 +146,15 @@ class Judged:
 
 def _other_verdicts(verdict: str, others: Mapping[float, str]) -> str:
     return ", ".join(
-        f"{other} at {level:.0%}".replace("%", " %") for level, other in others.items() if other != verdict
+        f"{other} at {level:.0%}".replace("%", " %")
+        for level, other in others.items()
+        if other != verdict
     )
 
 
-def decide(form: str, found: Estimate, margin: float, level: float = LEVEL, comparisons: int = 1) -> str:
+def decide(
+    form: str, found: Estimate, margin: float, level: float = LEVEL, comparisons: int = 1
+) -> str:
     """The verdict of a form of claim on a contrast, whose 95 % interval is stretched to another level.
 
     Args:
@@ -129,7 +165,10 @@ def decide(form: str, found: Estimate, margin: float, level: float = LEVEL, comp
         level: of the interval; both arms are stretched as those of a normal interval are.
         comparisons: so many comparisons of a claim that needs all share the level (Bonferroni).
     """
-    quantiles = [float(-special.ndtri((1 - one) / 2 / many)) for one, many in ((level, comparisons), (LEVEL, 1))]
+    quantiles = [
+        float(-special.ndtri((1 - one) / 2 / many))
+        for one, many in ((level, comparisons), (LEVEL, 1))
+    ]
     stretch = quantiles[0] / quantiles[1]
     low = found.value - stretch * (found.value - float(found.low or 0.0))
     high = found.value + stretch * (float(found.high or 0.0) - found.value)
@@ -153,7 +192,19 @@ def write_claims(path: Path, judged: Sequence[Judged]) -> None:
             found = row.contrast or Estimate(math.nan)
             why = "; ".join(filter(None, (row.why, ONCE if row.once else "")))
             numbers = [one.scale, found.value, found.low, found.high]
-            lines.append([*named, "", "", row.fields or "-", row.compared, *numbers, row.verdict, why, row.borderline])
+            lines.append(
+                [
+                    *named,
+                    "",
+                    "",
+                    row.fields or "-",
+                    row.compared,
+                    *numbers,
+                    row.verdict,
+                    why,
+                    row.borderline,
+                ]
+            )
     write_rows(path, HEADER, lines)
 
 
@@ -162,9 +213,15 @@ def claims_markdown(judged: Sequence[Judged]) -> str:
     own = {True: ", our own checks", False: ""}
     named = [(one.paper + own[one.claim.get("source") == OURS], one.verdict) for one in judged]
     told = counts_markdown("claims", named, VERDICTS)
-    hanging = [f"{one.paper} {one.claim['id']} ({one.verdict}; {one.borderline})" for one in judged if one.borderline]
+    hanging = [
+        f"{one.paper} {one.claim['id']} ({one.verdict}; {one.borderline})"
+        for one in judged
+        if one.borderline
+    ]
     if hanging:
-        told += f"\nBorderline, since a 90 % or a 99 % interval says otherwise: {', '.join(hanging)}.\n"
+        told += (
+            f"\nBorderline, since a 90 % or a 99 % interval says otherwise: {', '.join(hanging)}.\n"
+        )
     return told
 
 
@@ -174,5 +231,7 @@ def counts_markdown(what: str, named: Sequence[tuple[str, str]], verdicts: Seque
     lines = [f"| | {what} | " + " | ".join(verdicts) + " |", "|---" * (len(verdicts) + 2) + "|"]
     for paper in dict.fromkeys(paper for paper, _ in named):
         cells = [str(counts[paper, verdict] or "") for verdict in verdicts]
-        lines.append(f"| {paper} | {sum(counts[paper, v] for v in verdicts)} | " + " | ".join(cells) + " |")
+        lines.append(
+            f"| {paper} | {sum(counts[paper, v] for v in verdicts)} | " + " | ".join(cells) + " |"
+        )
     return "\n".join(lines) + "\n"

@@ -28,7 +28,18 @@ from longform_lab.study.tables import human_study
 
 EVERYWHERE = ("0.0.0.0", "::")  # every address of this machine, none of which a browser can name
 ARTICLES = 5  # ours: training articles, where nobody asks for more or fewer
-COLUMNS = ("annotator", "item", "source", "phase", "check", "question", "answer", "gold", "at", "last")
+COLUMNS = (
+    "annotator",
+    "item",
+    "source",
+    "phase",
+    "check",
+    "question",
+    "answer",
+    "gold",
+    "at",
+    "last",
+)
 MARKS = ("check", "last")  # true or false
 EXPECTED = Expected("study", {})  # nothing is printed about other people's studies
 
@@ -55,7 +66,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True)
     add("--train", type=Path, help="sections: folder of real articles with titles")
     add("--articles", type=int, help=f"sections: training articles ({ARTICLES}, or all if fewer)")
-    add("--system", action="append", default=[], metavar="NAME=FOLDER", help="sections: texts to be judged")
+    add(
+        "--system",
+        action="append",
+        default=[],
+        metavar="NAME=FOLDER",
+        help="sections: texts to be judged",
+    )
     add("--per-system", type=int, default=20)
     add("--sheet", type=Path, help="claim, pair: a .jsonl or .csv sheet")
     add("--seed", type=int, default=1234)
@@ -78,9 +95,13 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--study", type=Path, required=True)
         verb.add_argument("--answers", type=Path, required=True, help="the SQLite file")
         verb.set_defaults(run=run)
-    analyse = verbs.add_parser("analyse", help="shares, agreement and mixed effects of exported answers")
+    analyse = verbs.add_parser(
+        "analyse", help="shares, agreement and mixed effects of exported answers"
+    )
     analyse.add_argument("export", type=Path, help="the .csv or .jsonl that export wrote")
-    analyse.add_argument("--out", type=Path, help="folder for the tables; else they are printed alone")
+    analyse.add_argument(
+        "--out", type=Path, help="folder for the tables; else they are printed alone"
+    )
     analyse.set_defaults(run=_analyse)
     power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
     power.add_argument("shares", type=float, nargs=2)
@@ -92,7 +113,11 @@ def _make(given: argparse.Namespace) -> None:
     if given.kind != "sections" and given.sheet is None:
         raise BadInput(f"a {given.kind} study needs --sheet FILE")
     rows = given.kind != "sections"
-    study = items.rows_study(items.sheet(given.sheet), given.name, given.kind) if rows else _from_corpora(given)
+    study = (
+        items.rows_study(items.sheet(given.sheet), given.name, given.kind)
+        if rows
+        else _from_corpora(given)
+    )
     study.save(given.out)
     print(f"{given.out}: {len(study.items)} items")
 
@@ -100,7 +125,9 @@ def _make(given: argparse.Namespace) -> None:
 def _from_corpora(given: argparse.Namespace) -> Study:
     """The first titled training articles, as many as wanted or ``ARTICLES`` at most, and what every system wrote."""
     if given.train is None or not given.system:
-        raise BadInput("a sections study needs --train FOLDER and at least one --system NAME=FOLDER")
+        raise BadInput(
+            "a sections study needs --train FOLDER and at least one --system NAME=FOLDER"
+        )
     systems = {}
     for one in given.system:
         name, _, folder = one.partition("=")
@@ -109,18 +136,30 @@ def _from_corpora(given: argparse.Namespace) -> Study:
         if name in systems:
             raise BadInput(f"--system {name!r} is given twice; give each folder a name of its own")
         systems[name] = items.documents(Path(folder))
-    titled = [d for d in items.documents(given.train) if d.split == "train" and all(s.title for s in d.sections)]
+    titled = [
+        d
+        for d in items.documents(given.train)
+        if d.split == "train" and all(s.title for s in d.sections)
+    ]
     most, wanted = len(titled), given.articles
     if not titled:
-        raise BadInput(f"{given.train}: no article of the split train has all its titles; name another corpus")
+        raise BadInput(
+            f"{given.train}: no article of the split train has all its titles; name another corpus"
+        )
     if wanted is not None and not 1 <= wanted <= most:
-        raise BadInput(f"--articles {wanted}: {given.train} has {most} training articles; ask for 1 to {most}")
+        raise BadInput(
+            f"--articles {wanted}: {given.train} has {most} training articles; ask for 1 to {most}"
+        )
     training = titled[: ARTICLES if wanted is None else wanted]
-    study = items.sections_study(training, systems, name=given.name, per_system=given.per_system, seed=given.seed)
+    study = items.sections_study(
+        training, systems, name=given.name, per_system=given.per_system, seed=given.seed
+    )
     drawn = Counter(item.source for item in study.items if item.phase == "testing")
     print(f"training: {len(training)} articles with all their titles")
     for name, found in systems.items():
-        print(f"{name}: {drawn[name]} of {len(found)} articles drawn; those shown in training are not among them")
+        print(
+            f"{name}: {drawn[name]} of {len(found)} articles drawn; those shown in training are not among them"
+        )
     return study
 
 
@@ -137,10 +176,14 @@ def _serve(given: argparse.Namespace) -> None:
     from longform_lab.study.app import LOCAL, create_app
 
     if given.host in EVERYWHERE and not given.name:
-        raise BadInput(f"--host {given.host} is no address that pages have; add --name, the one in the links")
+        raise BadInput(
+            f"--host {given.host} is no address that pages have; add --name, the one in the links"
+        )
     if given.host not in ("::1", *LOCAL):
         print(f"study: serving on {given.host}, which other machines may reach", file=sys.stderr)
-    app = create_app(load_study(given.study), Store(given.answers), (*LOCAL, given.host, *given.name))
+    app = create_app(
+        load_study(given.study), Store(given.answers), (*LOCAL, given.host, *given.name)
+    )
     uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 
 
@@ -152,7 +195,9 @@ def _withdraw(given: argparse.Namespace) -> None:
 
 def _opened(answers: Path) -> Store:
     if not answers.is_file():
-        raise BadInput(f"{answers}: no such file; name the --answers that `invite` and `serve` were given")
+        raise BadInput(
+            f"{answers}: no such file; name the --answers that `invite` and `serve` were given"
+        )
     return Store(answers)
 
 
@@ -179,7 +224,9 @@ def _analyse(given: argparse.Namespace) -> None:
             for table, stem in zip(tables, ("human_study", "organisations"), strict=True):
                 table.save(given.out, stem)
         except OSError as error:
-            raise BadInput(f"{given.out}: cannot be written ({error.strerror}); name a folder as --out") from error
+            raise BadInput(
+                f"{given.out}: cannot be written ({error.strerror}); name a folder as --out"
+            ) from error
     for table in tables:
         print(table.markdown())
 
@@ -190,8 +237,20 @@ def exported(study: Study, store: Store) -> list[dict[str, Any]]:
     for one in store.answers():
         item = study.item(one["item"])
         for place, (question, _) in enumerate(items.questions(item)):
-            said, gold = one["answer"].get(question, ""), item.gold[place] if place < len(item.gold) else ""
-            told = (one["annotator"], item.id, item.source, item.phase, item.check, question, said, gold)
+            said, gold = (
+                one["answer"].get(question, ""),
+                item.gold[place] if place < len(item.gold) else "",
+            )
+            told = (
+                one["annotator"],
+                item.id,
+                item.source,
+                item.phase,
+                item.check,
+                question,
+                said,
+                gold,
+            )
             rows.append(dict(zip(COLUMNS, (*told, one["at"], one["last"]), strict=True)))
     return rows
 
@@ -202,9 +261,13 @@ def read_export(path: Path) -> list[dict[str, Any]]:
         rows = items.sheet(path)
     except BadInput as error:
         raise BadInput(f"{path}: not an export ({error}); write it with `export`") from error
-    lacking = sorted({name for row in rows for name in COLUMNS if name != "at" and row.get(name) is None})
+    lacking = sorted(
+        {name for row in rows for name in COLUMNS if name != "at" and row.get(name) is None}
+    )
     if lacking or not rows:
-        raise BadInput(f"{path}: {f'rows without {lacking}' if rows else 'no row'}; write it with `export`")
+        raise BadInput(
+            f"{path}: {f'rows without {lacking}' if rows else 'no row'}; write it with `export`"
+        )
     for place, row in enumerate(rows, 1):
         for name in MARKS:
             word = str(row[name]).strip().lower()
@@ -218,29 +281,44 @@ def read_export(path: Path) -> list[dict[str, Any]]:
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
     """The table of shares, agreement, mixed effects and tests of systems against the first one, and that of the organisations
     called incoherent (Table 18). Raises BadInput: no verdict on any article."""
-    judged = [row for row in rows if row["question"] == "coherent" or str(row["question"]).startswith("section_")]
+    judged = [
+        row
+        for row in rows
+        if row["question"] == "coherent" or str(row["question"]).startswith("section_")
+    ]
     told = [{**row, "gold": row["gold"] if str(row["check"]) == "True" else ""} for row in judged]
     by_source = grouped(judged_items(told, splits={}, simulated=False), lambda unit: unit.source)
     if not any(unit.verdicts for units in by_source.values() for unit in units):
         raise BadInput("study: no verdict on an article; only studies of sections have them")
     critic = CoherentShare()
-    tallies = {source: critic.tally(units) for source, units in by_source.items()}
+    all_statistics = {
+        source: critic.sufficient_statistics(units) for source, units in by_source.items()
+    }
     records, tests = [], []
     for source, units in by_source.items():
-        found = estimate(critic, tallies[source], generator("study", source, str(seed)))
+        found = estimate(critic, all_statistics[source], generator("study", source, str(seed)))
         details = critic.describe(units)
-        records.append(Record("human_study", "coherent_share", system=source, details=details, **asdict(found)))
+        records.append(
+            Record("human_study", "coherent_share", system=source, details=details, **asdict(found))
+        )
     first, *others = by_source
     for source in others:
         rng = generator("study", source, "against", first, str(seed))
-        tested = compare(critic, tallies[source], tallies[first], rng)
+        tested = compare(critic, all_statistics[source], all_statistics[first], rng)
         row = " minus ".join(EXPECTED.label("system", name) for name in (source, first))
-        least = min(len(tallies[name].unit_ids) for name in (source, first))
-        how: dict[str, Any] = {"p_value": tested.p_value, "signature": "permutation of articles", "units": least}
+        least = min(len(all_statistics[name].unit_ids) for name in (source, first))
+        how: dict[str, Any] = {
+            "p_value": tested.p_value,
+            "signature": "permutation of articles",
+            "units": least,
+        }
         tests.append(Cell(row, "share, articles exchanged", tested.difference, **how))
     shares = human_study(Given(Results(records), EXPECTED, Path()))
     said = [(source, *row) for source, units in by_source.items() for row in organisations(units)]
-    chains = [Cell(" → ".join(chain), source, count, signature="judgements") for source, chain, count in said]
+    chains = [
+        Cell(" → ".join(chain), source, count, signature="judgements")
+        for source, chain, count in said
+    ]
     caption = "Organisations of the articles called incoherent, most common first in each system"
     notes = [] if chains else ["nobody called an article incoherent"]
     return [replace(shares, cells=[*shares.cells, *tests]), Table(caption, chains, notes)]

@@ -34,13 +34,17 @@ HEADERS = {
 
 def visible(text: str) -> str:
     """Control characters, which HTML cannot hold, as their pictures; nothing else is changed."""
-    return _CONTROLS.sub(lambda match: "\u2421" if match[0] == "\x7f" else chr(0x2400 + ord(match[0])), text)
+    return _CONTROLS.sub(
+        lambda match: "\u2421" if match[0] == "\x7f" else chr(0x2400 + ord(match[0])), text
+    )
 
 
 def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> FastAPI:
     """The application; ``hosts``: names that a request may address the server by; others are refused."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[host.strip("[]") for host in hosts] + list(hosts))
+    app.add_middleware(
+        TrustedHostMiddleware, allowed_hosts=[host.strip("[]") for host in hosts] + list(hosts)
+    )
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     pages = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
     pages.filters["visible"] = visible
@@ -61,7 +65,9 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         A page names its item by the place in the annotator's own order, because an id may tell where a text is from.
         """
         token = annotator(request)
-        form = {key: value for key, value in (await request.form()).items() if isinstance(value, str)}
+        form = {
+            key: value for key, value in (await request.form()).items() if isinstance(value, str)
+        }
         if token is None or form.get("form") != stamp(token):
             return None, form, None
         order = study.order(token) if store.consented(token) else []
@@ -73,7 +79,11 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
     @app.exception_handler(sqlite3.OperationalError)
     async def not_kept(request: Request, error: sqlite3.OperationalError) -> Response:
         """A full disk, or a file that cannot be written: the annotator learns that the answer is not kept."""
-        print(f"longform: an answer was not kept ({error}); make room or mend the file", file=sys.stderr, flush=True)
+        print(
+            f"longform: an answer was not kept ({error}); make room or mend the file",
+            file=sys.stderr,
+            flush=True,
+        )
         message = "Your answer could not be kept. Please tell the person who invited you, and try again later."
         return show("message.html", 507, message=message)
 
@@ -95,14 +105,18 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         response = RedirectResponse("/", 303)
         # not "strict": a click in web mail comes from another site, and its redirect would arrive without the cookie
         https = request.url.scheme == "https"
-        response.set_cookie(COOKIE, token, httponly=True, secure=https, samesite="lax", max_age=90 * 86400)
+        response.set_cookie(
+            COOKIE, token, httponly=True, secure=https, samesite="lax", max_age=90 * 86400
+        )
         return response
 
     @app.get("/")
     def home(request: Request) -> Response:
         token = annotator(request)
         if token is None:
-            return show("message.html", 403, message="Open the link that you were sent; it holds your code.")
+            return show(
+                "message.html", 403, message="Open the link that you were sent; it holds your code."
+            )
         if not store.consented(token):
             return show("consent.html", form=stamp(token))
         order, done = study.order(token), store.done(token)
@@ -112,8 +126,20 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         item, number = left[0], len(order) - len(left) + 1
         chosen = store.drafted(token, item.id)
         gold = item.gold if item.phase == "training" and chosen.get("verified") else ()
-        shown: dict[str, Any] = {"item": item, "chosen": chosen, "questions": dict(questions(item)), "gold": gold}
-        return show("item.html", form=stamp(token), number=number, of=len(order), place=order.index(item), **shown)
+        shown: dict[str, Any] = {
+            "item": item,
+            "chosen": chosen,
+            "questions": dict(questions(item)),
+            "gold": gold,
+        }
+        return show(
+            "item.html",
+            form=stamp(token),
+            number=number,
+            of=len(order),
+            place=order.index(item),
+            **shown,
+        )
 
     @app.post("/consent")
     async def consent(request: Request) -> Response:
@@ -152,7 +178,9 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
 
 def _item_at(place: str, order: Sequence[Item]) -> Item | None:
     """The item at a place of an annotator's order; None where a form names no such place."""
-    if not place.isdecimal() or len(place) > len(str(len(order))):  # a number of thousands of digits is no int
+    if not place.isdecimal() or len(place) > len(
+        str(len(order))
+    ):  # a number of thousands of digits is no int
         return None
     return order[int(place)] if int(place) < len(order) else None
 
@@ -177,7 +205,11 @@ def _refusal(request: Request) -> str:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return "a post from another site"
     origin = request.headers.get("origin")
-    return "a post from another site" if origin and origin.split("://", 1)[-1] != request.headers.get("host") else ""
+    return (
+        "a post from another site"
+        if origin and origin.split("://", 1)[-1] != request.headers.get("host")
+        else ""
+    )
 
 
 def _chosen(item: Item, form: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

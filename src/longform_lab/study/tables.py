@@ -30,20 +30,45 @@ def human_study(given: Given) -> Table:
         kappas = [value for value in found["agreement"]["kappa"].values() if value is not None]
         cells += [
             cell(row, "coherent, articles resampled", record),
-            Cell(row, "coherent, Wilson", record.value, low, high, units=found["judgements"], signature="Wilson 1927"),
+            Cell(
+                row,
+                "coherent, Wilson",
+                record.value,
+                low,
+                high,
+                units=found["judgements"],
+                signature="Wilson 1927",
+            ),
             exact(row, "coherent by majority", found["majority"], "", units=record.units),
-            exact(row, "alpha", found["agreement"]["alpha"], "Krippendorff, nominal", units=record.units),
+            exact(
+                row,
+                "alpha",
+                found["agreement"]["alpha"],
+                "Krippendorff, nominal",
+                units=record.units,
+            ),
         ]
         if kappas:
-            cells.append(exact(row, "mean kappa", float(np.mean(kappas)), "Cohen, pairs", units=len(kappas)))
+            cells.append(
+                exact(row, "mean kappa", float(np.mean(kappas)), "Cohen, pairs", units=len(kappas))
+            )
         if rates := flip_rates(found):
             truth = found["known"]["coherent"]
             cells.append(exact(row, "share by the rule", truth, "the rule"))
             cells.append(exact(row, "expected share", expected_share(truth, rates)))
-            cells.append(exact(row, "expected alpha", expected_alpha(truth, rates), "closed form, many articles"))
+            cells.append(
+                exact(
+                    row,
+                    "expected alpha",
+                    expected_alpha(truth, rates),
+                    "closed form, many articles",
+                )
+            )
     answers = [
         (value, system, name, f"{system}/{unit}")
-        for system, found in {given.labels(record, *SYSTEM): record.details for record in people}.items()
+        for system, found in {
+            given.labels(record, *SYSTEM): record.details for record in people
+        }.items()
         for name, own in zip(found["annotators"], found["answers"], strict=True)
         for unit, value in zip(found["unit_ids"], own, strict=True)
         if value is not None
@@ -58,8 +83,14 @@ def human_study(given: Given) -> Table:
         cells += [Cell(name, "logit", e.value, e.low, e.high, **fitted) for name, e in named]
         notes = [f"mixed effects: {SIGNATURE}"]
     dropped = sorted({name for record in people for name in record.details["dropped"]})
-    notes.append(f"set aside by the attention checks, with every answer: {', '.join(dropped) or 'nobody'}")
-    return Table(f"Human study: agreement and mixed effects ({annotators(people)})", cells, [*notes, *given.notes])
+    notes.append(
+        f"set aside by the attention checks, with every answer: {', '.join(dropped) or 'nobody'}"
+    )
+    return Table(
+        f"Human study: agreement and mixed effects ({annotators(people)})",
+        cells,
+        [*notes, *given.notes],
+    )
 
 
 def flip_rates(details: Mapping[str, Any]) -> list[float]:

@@ -6,7 +6,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from longform.documents import Chain, Document, Readout, chains_to_readout
+from longform.documents import Chain, Document, Predictions, chains_to_predictions
 from longform.errors import BadInput
 from synthetic_world.hsmm_language import DELIMITER, language_from_truth
 
@@ -18,7 +18,7 @@ def read(
     rule: str,
     splits: Sequence[str],
     max_chunks: int = 100,
-) -> Readout:
+) -> Predictions:
     """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains."""
     made = language_from_truth(dict(reader_truth))
     owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
@@ -30,10 +30,19 @@ def read(
     for document in documents:
         if document.split in splits:
             states = states_of(document.text, owner, limit)
-            chains.append(Chain(document.id, document.split, tuple(map(str, states or ())), valid=states is not None))
-    found = chains_to_readout(chains)
+            chains.append(
+                Chain(
+                    document.id,
+                    document.split,
+                    tuple(map(str, states or ())),
+                    valid=states is not None,
+                )
+            )
+    found = chains_to_predictions(chains)
     names = np.array([str(state) for state in range(len(made.transitions))])
-    return replace(found, arrays={**found.arrays, "state_transitions": made.transitions, "state_names": names})
+    return replace(
+        found, arrays={**found.arrays, "state_transitions": made.transitions, "state_names": names}
+    )
 
 
 def _chunks(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longform.documents import Document, Readout, grouped, in_splits, ragged
+from longform.documents import Document, Predictions, grouped, in_splits, ragged
 from longform.errors import BadInput
 from longform.files.artefacts import read_json
 from longform.text.sentences import sentence_texts
@@ -22,7 +22,11 @@ from synthetic_world.world_grammar.score import REFUSED
 from synthetic_world.world_grammar.slots import Slot, State
 
 NUMBERS = {"small": (3, 60, False), "height": (120, 990, False), "number": (1_000, 99_000, True)}
-FIRST_ERA, LAST_ERA, ERA = 1831, 1940, 45  # of pages on towns, companies and studies: first start, last start, length
+FIRST_ERA, LAST_ERA, ERA = (
+    1831,
+    1940,
+    45,
+)  # of pages on towns, companies and studies: first start, last start, length
 FILM_NOUNS = ("thing", "place", "person", "event")
 _PIECE = re.compile(r"(\{\w+\}|[^{},]+)(,?)")
 
@@ -36,7 +40,9 @@ class Node:
         self.mask = mask
         self.words: dict[str, Node] = {}
         self.slots: dict[object, tuple[tuple[Slot, ...], Node]] = {}
-        self.exits: list[tuple[int, Node, str]] = []  # topics and pages, the next trie, the frame of a main clause
+        self.exits: list[
+            tuple[int, Node, str]
+        ] = []  # topics and pages, the next trie, the frame of a main clause
 
 
 class Derivation(NamedTuple):
@@ -67,20 +73,30 @@ class Recogniser:
 
     def read(self, sentence: str) -> Derivation:
         """How the world could have written the sentence, or how far it could have."""
-        tokens: list[str] = []  # words and marks; an empty word where a blank or a mark has none before it
+        tokens: list[
+            str
+        ] = []  # words and marks; an empty word where a blank or a mark has none before it
         for piece in sentence.split(" "):
             tokens += (piece[:-1], piece[-1]) if piece.endswith((",", ".")) else (piece,)
         first, furthest = tokens[0], [0]
         if first[:1] == first[:1].upper():
             lowered = first[:1].lower() + first[1:]  # the world capitalises whatever comes first
             for opening in dict.fromkeys((first, lowered)):
-                frame = self._walk([opening, *tokens[1:]], 0, self._start, self.all, State(), furthest)
+                frame = self._walk(
+                    [opening, *tokens[1:]], 0, self._start, self.all, State(), furthest
+                )
                 if frame is not None:
                     return Derivation(frame, len(tokens), len(tokens))
         return Derivation(None, len(tokens), furthest[0])
 
     def _walk(
-        self, tokens: Sequence[str], at: int, node: Node, mask: int, state: State, furthest: list[int]
+        self,
+        tokens: Sequence[str],
+        at: int,
+        node: Node,
+        mask: int,
+        state: State,
+        furthest: list[int],
     ) -> str | None:
         furthest[0] = max(furthest[0], at)
         if node is self._end:
@@ -101,7 +117,9 @@ class Recogniser:
             for fill in fillers:
                 for width, allowed, known in fill(tokens, at, state):
                     if self._some(mask & allowed & after.mask):
-                        found = self._walk(tokens, at + width, after, mask & allowed, known, furthest)
+                        found = self._walk(
+                            tokens, at + width, after, mask & allowed, known, furthest
+                        )
                         if found is not None:
                             return found
         return None
@@ -133,15 +151,25 @@ class Recogniser:
         masks = {name: dict.fromkeys(words, self.all) for name, words in everywhere.items()}
         for name, slot in WORD_SLOTS.items():
             for shown, shape in ((name, str), (f"a_{name}", article), (f"{name}s", plural)):
-                masks[shown] = self._by_topic(map(shape, set(topic.tables[slot])) for topic in self.vocabulary)
-                masks[f"{shown}2"] = masks[shown]  # the second word of a kind may be the first again
+                masks[shown] = self._by_topic(
+                    map(shape, set(topic.tables[slot])) for topic in self.vocabulary
+                )
+                masks[f"{shown}2"] = masks[
+                    shown
+                ]  # the second word of a kind may be the first again
         years: dict[str, int] = {}
         for kind in {kind for kind, _ in self.pages}:
             for year in map(str, _years(kind)):
                 years[year] = years.get(year, 0) | self._pages_of(kind)
         made = {name: _by_length(words) for name, words in masks.items()}
-        made |= {name: (slots.number(low, high, self.all, comma),) for name, (low, high, comma) in NUMBERS.items()}
-        return made | {"year": (slots.words(years, year=True),), "year2": (slots.later_year(self.all),)}
+        made |= {
+            name: (slots.number(low, high, self.all, comma),)
+            for name, (low, high, comma) in NUMBERS.items()
+        }
+        return made | {
+            "year": (slots.words(years, year=True),),
+            "year2": (slots.later_year(self.all),),
+        }
 
     def _fact(self, kind: str, name: str) -> tuple[Slot, ...]:
         relation = RELATIONS[kind][name]
@@ -150,12 +178,20 @@ class Recogniser:
             low, high = map(int, limits)
             return (slots.number(low, high, self.all, thousands=what == "number"),)
         slot = {"trade": "person", "things": "thing"}.get(what)
-        values = {w for topic in self.vocabulary for w in topic.tables[slot]} if slot else grammar.NAMES[what]
-        return _by_length(dict.fromkeys(map(plural if what == "things" else relation.show, values), self.all))
+        values = (
+            {w for topic in self.vocabulary for w in topic.tables[slot]}
+            if slot
+            else grammar.NAMES[what]
+        )
+        return _by_length(
+            dict.fromkeys(map(plural if what == "things" else relation.show, values), self.all)
+        )
 
     def _title(self, kind: str, opening: bool) -> tuple[Slot, ...]:
         tables = [topic.tables for topic in self.vocabulary]
-        nouns = self._by_topic({word.capitalize() for slot in FILM_NOUNS for word in own[slot]} for own in tables)
+        nouns = self._by_topic(
+            {word.capitalize() for slot in FILM_NOUNS for word in own[slot]} for own in tables
+        )
         return (slots.title(kind, nouns if opening else dict.fromkeys(nouns, self.all), self.all),)
 
     def _add(
@@ -166,7 +202,9 @@ class Recogniser:
         for piece in source.split():
             found = _PIECE.fullmatch(piece)
             if found is None:
-                raise ValueError(f"frame {source!r}: {piece!r} is neither a word nor a slot, with or without a comma")
+                raise ValueError(
+                    f"frame {source!r}: {piece!r} is neither a word nor a slot, with or without a comma"
+                )
             name = found[1].strip("{}")
             if not found[1].startswith("{"):
                 node = node.words.setdefault(name, Node())
@@ -176,7 +214,9 @@ class Recogniser:
             elif name == "T" or name.startswith("F_"):
                 edge = (name, kind, opening and name == "T")
                 if edge not in node.slots:
-                    fillers = self._title(kind, opening) if name == "T" else self._fact(kind, name[2:])
+                    fillers = (
+                        self._title(kind, opening) if name == "T" else self._fact(kind, name[2:])
+                    )
                     node.slots[edge] = fillers, Node()
                 node = node.slots[edge][1]
             else:
@@ -193,16 +233,31 @@ class Recogniser:
         for node in (stop, tail):
             node.words["."] = self._end
         for sense, (connectives, _) in grammar.INSIDE.items():
-            root = tail.words.setdefault(",", Node(self.all)) if sense in grammar.COMMA_SENSES else tail
+            root = (
+                tail.words.setdefault(",", Node(self.all))
+                if sense in grammar.COMMA_SENSES
+                else tail
+            )
             for connective, clause in product(connectives, CLAUSES[sense]):
                 self._add(root, f"{connective} {clause.source}", stop, self.all, {})
         for sense, (connectives, _) in grammar.ACROSS.items():
-            for connective, clause in product(connectives, CLAUSES["result" if sense == "causal" else sense]):
+            for connective, clause in product(
+                connectives, CLAUSES["result" if sense == "causal" else sense]
+            ):
                 opening = connective if connective == "yet" else f"{connective},"
-                self._add(self._start, f"{opening} {clause.source}", stop, self.all, {}, main=clause.source)
+                self._add(
+                    self._start,
+                    f"{opening} {clause.source}",
+                    stop,
+                    self.all,
+                    {},
+                    main=clause.source,
+                )
         for new, (manner, frames) in product(third, THIRD.items()):
             for frame in frames:
-                self._add(third[new], frame.source, tail, self.all, {3: (self._roles[new][manner],)})
+                self._add(
+                    third[new], frame.source, tail, self.all, {3: (self._roles[new][manner],)}
+                )
 
         roles = self._roles[False]
         for style in {id(style): style for style in self.styles.values()}.values():
@@ -213,9 +268,14 @@ class Recogniser:
                 for root in (self._start, led) if frame.dated else (self._start, led, undated):
                     self._add(root, frame.source, tail, mask, {}, main=frame.source)
             for (mark, many), frames in style.predicates.items():
-                subject, other = roles["many" if many else "one"], roles["own" if mark == "3" else "other"]
+                subject, other = (
+                    roles["many" if many else "one"],
+                    roles["own" if mark == "3" else "other"],
+                )
                 persons: dict[int, tuple[Slot, ...]] = {1: (subject,), 2: (other,)}
-                for frame, then in product(frames, (tail,) if mark == "1" else (tail, third[False])):
+                for frame, then in product(
+                    frames, (tail,) if mark == "1" else (tail, third[False])
+                ):
                     source = f"{{1}} {frame.source}"
                     for root in (self._start, led) if frame.dated else (self._start, led, undated):
                         self._add(root, source, then, mask, persons, main=source)
@@ -228,11 +288,28 @@ class Recogniser:
             for number, frame in enumerate(described.openings):
                 persons = {1: first, 2: (roles["own" if number == 3 else "other"],)}
                 for then in (tail, third[True])[: 1 + (number > 1)] if number or not named else ():
-                    self._add(self._start, frame.source, then, mask, persons, frame.source, kind, opening=True)
+                    self._add(
+                        self._start,
+                        frame.source,
+                        then,
+                        mask,
+                        persons,
+                        frame.source,
+                        kind,
+                        opening=True,
+                    )
             for style in (style for (own, _), style in self.styles.items() if own == kind):
                 for frame in (*style.facts, *style.own_facts):
                     own_pages = mask & self._pages_of(kind, style)
-                    self._add(self._start, frame.source, tail, own_pages, {1: (roles["one"],)}, frame.source, kind)
+                    self._add(
+                        self._start,
+                        frame.source,
+                        tail,
+                        own_pages,
+                        {1: (roles["one"],)},
+                        frame.source,
+                        kind,
+                    )
 
 
 recogniser = cache(Recogniser)  # compiled once
@@ -261,7 +338,10 @@ def _pages(world: Domain) -> list[tuple[str, str]]:
 
     found: set[tuple[str, str]] = set()
     for first in after(0):
-        starts = [(world.kind_of.get(world.chain.types[second], world.kind), second) for second in after(first + 1)]
+        starts = [
+            (world.kind_of.get(world.chain.types[second], world.kind), second)
+            for second in after(first + 1)
+        ]
         for kind, second in [*starts, *([(world.kind, None)] if moves[first + 1, ends] else [])]:
             reached, queue = {first}, [] if second is None else [second]
             for section in queue:
@@ -271,23 +351,27 @@ def _pages(world: Domain) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Readout:
+def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Predictions:
     """The frame of each sentence's main clause as a place in ``frame_names``, or ``REFUSED``; its words, and how many are followed.
 
     ``reader``: the folder of the corpus that the texts are, or are to look like; its facts name the domain.
     """
     name = read_json(reader / "facts.json").get("domain")
     if name not in DOMAINS:
-        raise BadInput(f"{reader}: domain is {name!r}, allowed are {sorted(DOMAINS)}, whose grammar is known")
+        raise BadInput(
+            f"{reader}: domain is {name!r}, allowed are {sorted(DOMAINS)}, whose grammar is known"
+        )
     derive = recogniser(name).read
     chosen = in_splits(documents, splits)
     rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]
     names = sorted({one.frame for row in rows for one in row if one.frame is not None})
-    places: dict[str | None, int] = {None: REFUSED} | {name: place for place, name in enumerate(names)}
+    places: dict[str | None, int] = {None: REFUSED} | {
+        name: place for place, name in enumerate(names)
+    }
     arrays = {
         **ragged("frame", [[places[one.frame] for one in row] for row in rows], np.int32),
         **ragged("words", [[one.words for one in row] for row in rows], np.int32),
         **ragged("followed", [[one.followed for one in row] for row in rows], np.int32),
         "frame_names": np.array(names, dtype=np.str_),
     }
-    return Readout.of(chosen, arrays)
+    return Predictions.of(chosen, arrays)

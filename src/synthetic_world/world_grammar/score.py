@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import Readout, Unit, cut_texts
-from longform.statistics.critic import SumScored, Tally
+from longform.documents import Predictions, Unit, cut_texts
+from longform.statistics.critic import SufficientStatistics, SumScored
 
 REFUSED = -1  # in place of a frame
 LISTED = 5  # texts whose refused sentences a record lists
@@ -28,39 +28,57 @@ class DerivedText(Unit):
 
 @dataclass(frozen=True)
 class DerivableShare(
-    SumScored, better="higher", share=True, divided=("derivable", "sentences"), parts="sentences", blame=-1
+    SumScored,
+    better="higher",
+    share=True,
+    divided=("derivable", "sentences"),
+    parts="sentences",
+    blame=-1,
 ):
     """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
         return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
 
-    def tally(self, units: Sequence[DerivedText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:
         rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
-        return Tally.of(units, ("derivable", "sentences", "excluded"), rows)
+        return SufficientStatistics.of(units, ("derivable", "sentences", "excluded"), rows)
 
     def describe(self, units: Sequence[DerivedText]) -> Mapping[str, Any]:
         """The places of the refused sentences in each of the first texts."""
-        return {"refused": {u.unit_id: np.flatnonzero(u.frames == REFUSED).tolist() for u in units[:LISTED]}}
+        return {
+            "refused": {
+                u.unit_id: np.flatnonzero(u.frames == REFUSED).tolist() for u in units[:LISTED]
+            }
+        }
 
 
 @dataclass(frozen=True)
-class FollowedShare(SumScored, better="higher", share=True, divided=("followed", "words"), parts="sentences", blame=-1):
+class FollowedShare(
+    SumScored,
+    better="higher",
+    share=True,
+    divided=("followed", "words"),
+    parts="sentences",
+    blame=-1,
+):
     """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
 
     def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
         return [unit.followed.astype(np.float64) for unit in units]
 
-    def tally(self, units: Sequence[DerivedText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:
         rows = [(unit.followed.sum(), unit.words.sum(), not len(unit.words)) for unit in units]
-        return Tally.of(units, ("followed", "words", "excluded"), rows)
+        return SufficientStatistics.of(units, ("followed", "words", "excluded"), rows)
 
 
-def units_from_readout(readout: Readout) -> list[DerivedText]:
+def units_from_predictions(predictions: Predictions) -> list[DerivedText]:
     """One unit a text; of a text that was cut at a limit of length without its last sentence, which has no end."""
     units = []
     for (unit, split, *columns), cut in zip(
-        readout.rows("frame", "words", "followed"), cut_texts(readout), strict=True
+        predictions.rows("frame", "words", "followed"), cut_texts(predictions), strict=True
     ):
-        units.append(DerivedText(unit, split, *(column[:-1] if cut else column for column in columns)))
+        units.append(
+            DerivedText(unit, split, *(column[:-1] if cut else column for column in columns))
+        )
     return units

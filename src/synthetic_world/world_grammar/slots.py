@@ -14,7 +14,11 @@ from synthetic_world.mentions import FEMALE, GENDERS, MALE, OBJECT, PLURAL, POSS
 SINGULAR = (MALE, FEMALE)
 FIRST_NAMES = dict.fromkeys(lexicon.MALE_NAMES, MALE) | dict.fromkeys(lexicon.FEMALE_NAMES, FEMALE)
 SURNAMES, FAMILIES = frozenset(lexicon.SURNAMES), frozenset(f"{name}s" for name in lexicon.FAMILIES)
-PLACES, PREFIXES, COMPANIES = frozenset(lexicon.PLACES), frozenset(lexicon.PREFIXES), frozenset(lexicon.COMPANIES)
+PLACES, PREFIXES, COMPANIES = (
+    frozenset(lexicon.PLACES),
+    frozenset(lexicon.PREFIXES),
+    frozenset(lexicon.COMPANIES),
+)
 LATER = 12  # {year2} is at most so many years after {year}
 DIGITS = 6  # of the longest number of the world
 
@@ -73,7 +77,9 @@ def number(low: int, high: int, mask: int, thousands: bool = False) -> Slot:
 
 def later_year(mask: int) -> Slot:
     """A year from 1 to 12 after the sentence's first."""
-    return lambda tokens, at, state: number(state.year + 1, state.year + LATER, mask)(tokens, at, state)
+    return lambda tokens, at, state: number(state.year + 1, state.year + LATER, mask)(
+        tokens, at, state
+    )
 
 
 def title(kind: str, nouns: Mapping[str, int], mask: int) -> Slot:
@@ -84,7 +90,10 @@ def title(kind: str, nouns: Mapping[str, int], mask: int) -> Slot:
         if kind == "city":
             ends = _place_ends(tokens, at)
         elif kind == "company" and tokens[at] in COMPANIES:
-            ends = [at + 1, *(_place_ends(tokens, at + 2) if tokens[at + 1 : at + 2] == ["of"] else [])]
+            ends = [
+                at + 1,
+                *(_place_ends(tokens, at + 2) if tokens[at + 1 : at + 2] == ["of"] else []),
+            ]
         elif kind == "film" and tokens[at] == "The" and tokens[at + 2 : at + 3] == ["of"]:
             allowed = nouns.get(tokens[at + 1], 0)
             ends = _place_ends(tokens, at + 3) if allowed else []
@@ -114,7 +123,12 @@ def mentions(mask: int, new: bool) -> dict[str, Slot]:
     ``new``: in the first sentence of a document, where names are in full and pronouns mean persons of the sentence.
     """
 
-    def mention(genders: Sequence[str], pronouns: Mapping[str, str], first: bool = False, object: bool = False) -> Slot:
+    def mention(
+        genders: Sequence[str],
+        pronouns: Mapping[str, str],
+        first: bool = False,
+        object: bool = False,
+    ) -> Slot:
         """A name of one of some genders, or a pronoun of a gender; as subjects they come ``first``."""
 
         def read(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, Person]]:
@@ -141,8 +155,16 @@ def mentions(mask: int, new: bool) -> dict[str, Slot]:
 
     subjects = {} if new else SUBJECT
     return {
-        "one": mention(SINGULAR, {gender: form for gender, form in subjects.items() if gender in SINGULAR}, first=True),
-        "many": mention([PLURAL], {gender: form for gender, form in subjects.items() if gender == PLURAL}, first=True),
+        "one": mention(
+            SINGULAR,
+            {gender: form for gender, form in subjects.items() if gender in SINGULAR},
+            first=True,
+        ),
+        "many": mention(
+            [PLURAL],
+            {gender: form for gender, form in subjects.items() if gender == PLURAL},
+            first=True,
+        ),
         "other": mention(GENDERS, {} if new else OBJECT, object=True),
         "own": mention([], POSSESSIVE),
     }

@@ -7,7 +7,14 @@ import pytest
 
 from longform.documents import Document, Section
 from longform.text import lexicon
-from longform.text.entity_grids import Grid, found_grids, grid_from_mentions, read, spacy_mentions, spacy_role
+from longform.text.entity_grids import (
+    Grid,
+    found_grids,
+    grid_from_mentions,
+    read,
+    spacy_mentions,
+    spacy_role,
+)
 from longform.text.lexicon import Lexicon, closed_links, lexicon_from_arrays, read_lmf, read_wordnet
 from longform.text.nouns import NOUN, OTHER_SCRIPT, NounRules
 from tests.critics.lexical.tiny_wordnet import NAMES, NOUNS, write_database, write_lmf
@@ -32,7 +39,13 @@ def document(text: str, split: str = "test", name: str = "d") -> Document:
 def test_the_papers_columns_and_the_highest_of_several_mentions():
     mentions = [(i, noun, role) for i, row in enumerate(PINOCHET) for noun, role in row]
     grid = grid_from_mentions("pinochet", "test", 6, mentions)
-    printed = {"pinochet": "OS-OS-", "arrest": "--S--O", "augusto": "O-----", "dictator": "O-----", "balance": "----X-"}
+    printed = {
+        "pinochet": "OS-OS-",
+        "arrest": "--S--O",
+        "augusto": "O-----",
+        "dictator": "O-----",
+        "balance": "----X-",
+    }
     assert {entity: column(grid, entity) for entity in printed} == printed
     assert len(grid.entities) == 14 and grid.nouns(5) == ["arrest", "scholars"]
     several = [(0, "a", "X"), (0, "a", "S"), (0, "a", "O"), (0, "b", "X"), (0, "b", "O")]
@@ -47,21 +60,38 @@ def test_known_roles_come_from_the_truth_of_the_corpus():
              "grid_sentences": np.array([2, 1]), "entity_names": np.array(["a", "b"]),
              "entity_counts": np.array([2, 0])}  # fmt: skip
     documents = [document("A. B.", name="d"), document("C.", "train", "e")]
-    readout = read(documents=documents, truth=truth, reader=Path("nowhere"), roles="truth", splits=["test"])
-    assert readout.unit_ids == ("d",)
-    assert readout.arrays["cells"].tolist() == grid.cells.ravel().tolist()
-    refuses("truth lacks", read, documents=documents, truth={}, reader=Path("nowhere"), roles="truth")
+    predictions = read(
+        documents=documents, truth=truth, reader=Path("nowhere"), roles="truth", splits=["test"]
+    )
+    assert predictions.unit_ids == ("d",)
+    assert predictions.arrays["cells"].tolist() == grid.cells.ravel().tolist()
+    refuses(
+        "truth lacks", read, documents=documents, truth={}, reader=Path("nowhere"), roles="truth"
+    )
 
 
 def test_rules_find_roles_deep_ones_of_a_passive_and_nouns_of_a_list():
     mentions = dict(NounRules().mentions("The sailor repaired the boat with a rope."))
     assert mentions == {"sailor": "S", "boat": "O", "rope": "X"}
-    assert dict(NounRules().mentions("The boat was repaired by the sailor.")) == {"boat": "O", "sailor": "S"}
+    assert dict(NounRules().mentions("The boat was repaired by the sailor.")) == {
+        "boat": "O",
+        "sailor": "S",
+    }
     [grid] = found_grids([document("It was. He did so too.")], NounRules().mentions)
     assert grid.empty and grid.cells.shape == (2, 0)
     words = ("sailor", "boat", "plan")
-    lexicon = Lexicon(words, ("n",) * 3, ("",) * 3, closed_links([]), words, np.arange(3), np.zeros(3, dtype=np.int64))
-    mentions = dict(NounRules(lexicon).mentions("The tall sailor hit the boat and the sailors' plan."))
+    lexicon = Lexicon(
+        words,
+        ("n",) * 3,
+        ("",) * 3,
+        closed_links([]),
+        words,
+        np.arange(3),
+        np.zeros(3, dtype=np.int64),
+    )
+    mentions = dict(
+        NounRules(lexicon).mentions("The tall sailor hit the boat and the sailors' plan.")
+    )
     assert mentions == {"sailor": "S", "boat": "O", "sailors": "O", "plan": "O"}
 
 
@@ -71,8 +101,14 @@ class Token:
 
 
 def test_nouns_are_whole_words_in_any_latin_letters():
-    assert NounRules().mentions("The town of Málaga grew.") == [("town", "S"), ("málaga", "X"), ("grew", "X")]
-    decomposed = NounRules().mentions("Malaga’s cafe closed.".replace("e c", "e\u0301 c").replace("la", "\u0301la"))
+    assert NounRules().mentions("The town of Málaga grew.") == [
+        ("town", "S"),
+        ("málaga", "X"),
+        ("grew", "X"),
+    ]
+    decomposed = NounRules().mentions(
+        "Malaga’s cafe closed.".replace("e c", "e\u0301 c").replace("la", "\u0301la")
+    )
     assert decomposed == [("ma\u0301laga", "S"), ("cafe\u0301", "S")]
     assert NounRules().mentions("Žižkov’s Straße met Ørsted") == [
         (n, "S") for n in ("žižkov", "straße", "met", "ørsted")
@@ -80,10 +116,22 @@ def test_nouns_are_whole_words_in_any_latin_letters():
 
 
 def test_words_in_other_scripts_are_no_nouns_and_change_no_role():
-    assert NounRules().mentions("Город стоит на реке.") == NounRules().mentions("这个小镇位于河边。") == []
-    assert NounRules().mentions("Η πόλη είναι παλιά.") == NounRules().mentions("المدينة قديمة.") == []
+    assert (
+        NounRules().mentions("Город стоит на реке.")
+        == NounRules().mentions("这个小镇位于河边。")
+        == []
+    )
+    assert (
+        NounRules().mentions("Η πόλη είναι παλιά.") == NounRules().mentions("المدينة قديمة.") == []
+    )
     words = ["the", "mayor", "Иван", "of", "東京"]
-    assert NounRules().classes(words) == ["determiner", NOUN, OTHER_SCRIPT, "preposition", OTHER_SCRIPT]
+    assert NounRules().classes(words) == [
+        "determiner",
+        NOUN,
+        OTHER_SCRIPT,
+        "preposition",
+        OTHER_SCRIPT,
+    ]
     assert NounRules().mentions("The mayor (Иван) was seen by the priest of 東京 town.") == [
         ("mayor", "O"), ("priest", "S"), ("town", "X"),
     ]  # fmt: skip
@@ -115,7 +163,9 @@ def database(tmp_path_factory):
     return read_wordnet(write_database(tmp_path_factory.mktemp("wordnet") / "dict"))
 
 
-def test_both_formats_give_the_same_net_closed_under_inverse_in_the_order_of_the_lexicon(lmf, database):
+def test_both_formats_give_the_same_net_closed_under_inverse_in_the_order_of_the_lexicon(
+    lmf, database
+):
     assert lmf.glosses == database.glosses == tuple(row[0] for row in NOUNS.values())
     np.testing.assert_array_equal(lmf.links, database.links)
     assert lmf.nouns == database.nouns
@@ -127,15 +177,26 @@ def test_both_formats_give_the_same_net_closed_under_inverse_in_the_order_of_the
     assert {(day, lexicon.HORIZONTAL, night), (night, lexicon.HORIZONTAL, day)} <= links
     assert [lmf.synsets[i] for i in lmf.noun_senses("bank")] == ["tiny-16-n", "tiny-18-n"]
     assert lmf.words[NAMES.index("doghouse")] == ["dog house", "doghouse"]
-    inflected = {"Dogs": ("dog",), "puppies": ("puppy",), "dog_house": ("dog house",), "houses": ("house",)}
+    inflected = {
+        "Dogs": ("dog",),
+        "puppies": ("puppy",),
+        "dog_house": ("dog house",),
+        "houses": ("house",),
+    }
     assert {form: lmf.noun_lemmas(form) for form in inflected} == inflected
 
 
-def test_counts_and_irregular_nouns_come_from_the_database_and_survive_its_arrays(database, tmp_path):
+def test_counts_and_irregular_nouns_come_from_the_database_and_survive_its_arrays(
+    database, tmp_path
+):
     assert database.uses["bank"]["n"] == (5 + 4, 2)
     assert database.irregular == {"mice": "mouse"}
     back = lexicon_from_arrays(database.to_arrays())
-    assert (back.nouns, back.glosses, back.irregular) == (database.nouns, database.glosses, database.irregular)
+    assert (back.nouns, back.glosses, back.irregular) == (
+        database.nouns,
+        database.glosses,
+        database.irregular,
+    )
     np.testing.assert_array_equal(back.links, database.links)
     refuses("no lexicon", lexicon_from_arrays, {})
     refuses("no such file", read_wordnet, tmp_path)
@@ -146,7 +207,9 @@ def test_the_wn_package_reads_the_same_net(tmp_path, lmf):
     wn.config.data_directory = tmp_path / "wn"
     wn.add(write_lmf(tmp_path / "tiny.xml"), progress_handler=None)
     theirs = wn.Wordnet("tiny:1")
-    for i, (name, targets) in enumerate(zip(lmf.synsets, lmf.targets(lexicon.HYPERNYM), strict=True)):
+    for i, (name, targets) in enumerate(
+        zip(lmf.synsets, lmf.targets(lexicon.HYPERNYM), strict=True)
+    ):
         synset = theirs.synset(name)
         assert synset.definition() == lmf.glosses[i]
         assert sorted(h.id for h in synset.hypernyms()) == sorted(lmf.synsets[t] for t in targets)
@@ -154,7 +217,9 @@ def test_the_wn_package_reads_the_same_net(tmp_path, lmf):
 
 
 def test_a_broken_file_is_named(tmp_path):
-    relation = "<Synset id='a' partOfSpeech='n'><SynsetRelation relType='hypernym' target='b'/></Synset>"
+    relation = (
+        "<Synset id='a' partOfSpeech='n'><SynsetRelation relType='hypernym' target='b'/></Synset>"
+    )
     dangling = f"<LexicalResource>{relation}</LexicalResource>"
     path = tmp_path / "broken.xml"
     broken = {"<a>": "not XML", "<LexicalResource/>": "zero Synset", dangling: "'b' is pointed to"}

@@ -39,7 +39,10 @@ def test_prose_of_another_language_does_not_look_english(text):
 def test_english_prose_looks_english_with_names_and_capitals():
     assert looks_english(ENGLISH) and looks_english(ENGLISH.upper())
     assert looks_english(ENGLISH.replace("The town", "Málaga (Μάλαγα, 馬拉加)"))
-    assert looks_english("I don’t know why you’d go, but they’ll say that it isn’t theirs, and that we shouldn’t. " * 2)
+    assert looks_english(
+        "I don’t know why you’d go, but they’ll say that it isn’t theirs, and that we shouldn’t. "
+        * 2
+    )
 
 
 def test_share_is_latin_letters_times_function_words():
@@ -51,15 +54,23 @@ def test_share_is_latin_letters_times_function_words():
 
 
 def test_short_texts_are_judged_by_their_script_alone():
-    assert looks_english("Two dogs run.") and looks_english("") and looks_english("Zwei Hunde rennen.")
+    assert (
+        looks_english("Two dogs run.") and looks_english("") and looks_english("Zwei Hunde rennen.")
+    )
     assert not looks_english("Две собаки бегут.")
 
 
 def test_latin_range_holds_letters_of_latin_script_and_no_others():
     ranges = [(LATIN[i], LATIN[i + 2]) for i in range(len(LATIN) - 2) if LATIN[i + 1] == "-"]
     singles = set(LATIN) - {"-"} - {end for pair in ranges for end in pair}
-    members = singles | {chr(code) for low, high in ranges for code in range(ord(low), ord(high) + 1)}
+    members = singles | {
+        chr(code) for low, high in ranges for code in range(ord(low), ord(high) + 1)
+    }
     names = [unicodedata.name(letter) for letter in sorted(members) if unicodedata.name(letter, "")]
     assert all("LATIN" in name or "ORDINAL INDICATOR" in name for name in names)
-    letters = [chr(code) for code in range(0x250) if chr(code).isalpha() and "LATIN" in unicodedata.name(chr(code))]
+    letters = [
+        chr(code)
+        for code in range(0x250)
+        if chr(code).isalpha() and "LATIN" in unicodedata.name(chr(code))
+    ]
     assert set(letters) <= members

@@ -47,7 +47,10 @@ def test_a_heading_before_a_blank_line_is_a_sentence_for_each_reader(tmp_path: P
 @pytest.mark.parametrize("titles", [True, False])
 def test_paragraphs_survive_the_language_models_format_and_sections_too(titles):
     names = ("life", "work") if titles else (None, None)
-    sections = (Section(names[0], "Born in\nUlm.\n\nShe left: for good."), Section(names[1], "Much.\n\n\n\nMore."))
+    sections = (
+        Section(names[0], "Born in\nUlm.\n\nShe left: for good."),
+        Section(names[1], "Much.\n\n\n\nMore."),
+    )
     body = render(Document("a", "test", sections), titles)
     head = ("life: ", "work: ") if titles else ("", "")
     assert body == f"{head[0]}Born in Ulm.\nShe left: for good.\n\n{head[1]}Much.\nMore."
@@ -58,7 +61,10 @@ def test_paragraphs_survive_the_language_models_format_and_sections_too(titles):
 
 def test_articles_keep_paragraphs_and_are_counted_as_models_read_them():
     lines = "One two.\n\n Three four.\n"
-    articles = [Document(f"{i}", "train", tuple(Section(f"t{k}", lines) for k in range(2))) for i in range(3)]
+    articles = [
+        Document(f"{i}", "train", tuple(Section(f"t{k}", lines) for k in range(2)))
+        for i in range(3)
+    ]
     selection = select(articles, Filters(2, 9, 1, 1, ()), piece_count)
     assert selection.documents[0].sections[0].text == "One two.\n\nThree four."
     # One, " two", ".", line break, Three, " four", "."
@@ -74,14 +80,28 @@ def test_sections_start_at_their_offsets_whatever_paragraphs_they_hold():
 
 
 def test_joined_sentences_are_cut_again_where_they_were_joined():
-    pieces = ["The Storm", "It was dark.", "He met Mr. Smith Jr.", "Foxes ran.", "and, so on", "He left."]
+    pieces = [
+        "The Storm",
+        "It was dark.",
+        "He met Mr. Smith Jr.",
+        "Foxes ran.",
+        "and, so on",
+        "He left.",
+    ]
     text = joined(pieces, "rules")
     assert sentence_texts(text) == pieces and text.count("\n\n") == 3
     assert joined(["It rained.", "We left."], "rules") == "It rained. We left."
-    assert joined(["Seen in the U.S.", "Census.", "End"], "full_stops") == "Seen in the U.S. Census. End"
+    assert (
+        joined(["Seen in the U.S.", "Census.", "End"], "full_stops")
+        == "Seen in the U.S. Census. End"
+    )
     assert joined([], "rules") == ""
 
 
 def test_a_prefix_is_the_first_sentence_and_not_a_heading_with_it():
     document = Document("a", "test", (Section("Ulm", "Ulm\n\nUlm is a\ntown. It is old."),))
-    assert prefix_of(document, "rules", "first_section") == ("Ulm", "Ulm", "\nUlm is a town. It is old.")
+    assert prefix_of(document, "rules", "first_section") == (
+        "Ulm",
+        "Ulm",
+        "\nUlm is a town. It is old.",
+    )

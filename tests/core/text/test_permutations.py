@@ -48,7 +48,9 @@ def test_window_starts_are_uniform_over_all_disjoint_placements():
     counts = np.array(list(reversed_windows.values()))
     expected = draws / len(placements) / 36
     assert len(placements) == 21  # C(11 - 4, 2)
-    assert ((counts - expected) ** 2 / expected).sum() < 45.3  # chi-square, 20 degrees of freedom, p = .001
+    assert (
+        (counts - expected) ** 2 / expected
+    ).sum() < 45.3  # chi-square, 20 degrees of freedom, p = .001
 
 
 def test_texts_too_short_or_repetitive_have_fewer_copies_or_none():
@@ -82,13 +84,17 @@ class Unit:
 
 def test_orders_depend_on_document_and_draws_and_several_sizes_are_joined():
     task = permutations.ShuffleTask("block", (2,))
-    assert np.array_equal(task.orders(Unit("a")), permutations.ShuffleTask("block", (2,)).orders(Unit("a")))
+    assert np.array_equal(
+        task.orders(Unit("a")), permutations.ShuffleTask("block", (2,)).orders(Unit("a"))
+    )
     assert not np.array_equal(task.orders(Unit("a")), task.orders(Unit("b")))
     other = permutations.ShuffleTask("block", (2,), draws=("x",))
     assert not np.array_equal(task.orders(Unit("a")), other.orders(Unit("a")))
     joint = permutations.ShuffleTask("window", (1, 2, 3))
     parts = [permutations.ShuffleTask("window", (size,)).orders(Unit("a")) for size in joint.sizes]
-    assert joint.name == "window_1_2_3" and np.array_equal(joint.orders(Unit("a")), np.concatenate(parts))
+    assert joint.name == "window_1_2_3" and np.array_equal(
+        joint.orders(Unit("a")), np.concatenate(parts)
+    )
 
 
 def test_the_published_shuffles_are_drawn_from_their_named_streams():
@@ -105,18 +111,26 @@ def test_permuted_documents_are_read_from_ids_and_want_one_original():
     plain, both = permutations.permuted_documents([Unit(name) for name in names])
     assert (plain.unit_id, plain.permutations) == ("plain", {})
     assert both.unit_id == "a/b"
-    assert {task: len(rows) for task, rows in both.permutations.items()} == {"block_1": 2, "window_2": 1}
+    assert {task: len(rows) for task, rows in both.permutations.items()} == {
+        "block_1": 2,
+        "window_2": 1,
+    }
     for wrong in (["c/block_1/0"], ["c/original/0", "c/original/1"]):
         refuses("'c' has", permutations.permuted_documents, [Unit(name) for name in wrong])
 
 
-units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(lambda u: len(set(u[:-1])) > 1)
+units = st.lists(st.sampled_from("abcdef"), min_size=4, max_size=15).filter(
+    lambda u: len(set(u[:-1])) > 1
+)
 
 
 @given(units, st.integers(0, 10**6))
 def test_every_shuffle_differs_keeps_the_units_and_is_undone_by_its_record(text, seed):
     rng = generator("test", seed)
-    for changed, edit in (permutations.shuffled(text, rng), permutations.context_shuffled(text, rng)):
+    for changed, edit in (
+        permutations.shuffled(text, rng),
+        permutations.context_shuffled(text, rng),
+    ):
         assert changed != text
         assert sorted(changed) == sorted(text)
         assert permutations.restored(changed, edit) == text
@@ -135,11 +149,17 @@ def test_all_other_orders_are_equally_likely():
                           ("His dog barked", "His", "an old farmer", True, "The old farmer's dog barked"),
                           ("and their dog barked", "their", "The farmers", True, "and the farmers' dog barked"),
                           ("then she left", "she", "Ann Smith", False, "then Ann Smith left")])  # fmt: skip
-def test_a_re_mention_puts_the_antecedent_in_the_pronouns_place(text, pronoun, antecedent, possessive, result):
+def test_a_re_mention_puts_the_antecedent_in_the_pronouns_place(
+    text, pronoun, antecedent, possessive, result
+):
     start = text.index(pronoun)
-    changed, edit = permutations.rementioned(text, start, start + len(pronoun), antecedent, possessive)
+    changed, edit = permutations.rementioned(
+        text, start, start + len(pronoun), antecedent, possessive
+    )
     assert changed == result
-    assert changed[: edit["start"]] + edit["old"] + changed[edit["start"] + len(edit["new"]) :] == text
+    assert (
+        changed[: edit["start"]] + edit["old"] + changed[edit["start"] + len(edit["new"]) :] == text
+    )
 
 
 def test_bad_input_is_named():
@@ -150,4 +170,11 @@ def test_bad_input_is_named():
     refuses("allowed are", permutations.shuffled_orders, "spiral", 1, range(5), 20, generator("x"))
     for text in (["a"], ["a", "a", "a"], []):
         refuses("at least two must differ", permutations.shuffled, text, generator(0))
-    refuses("must lie inside and change it", permutations.connective_replaced, "a while b", 2, 7, "While")
+    refuses(
+        "must lie inside and change it",
+        permutations.connective_replaced,
+        "a while b",
+        2,
+        7,
+        "While",
+    )

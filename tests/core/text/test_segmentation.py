@@ -82,7 +82,11 @@ def test_blank_lines_and_full_width_stops_end_sentences():
     assert sentence_texts("「本当？」と聞いた。はい。") == ["「本当？」と聞いた。", "はい。"]
     assert sentence_texts("他说：“走！”，然后走了。") == ["他说：“走！”，然后走了。"]
     text = "A heading without a stop" + SECTION_BREAK + "The text\nis wrapped. It\ngoes on."
-    assert sentence_texts(text) == ["A heading without a stop", "The text\nis wrapped.", "It\ngoes on."]
+    assert sentence_texts(text) == [
+        "A heading without a stop",
+        "The text\nis wrapped.",
+        "It\ngoes on.",
+    ]
     assert sentence_texts("東京は大きい。人が多い！本当？はい。") == ["東京は大きい。", "人が多い！", "本当？", "はい。"]  # fmt: skip
     assert sentence_texts("यह शहर है। यह बड़ा है।") == ["यह शहर है।", "यह बड़ा है।"]
     assert sentence_texts("هل هذا صحيح؟ نعم.") == ["هل هذا صحيح؟", "نعم."]
@@ -132,9 +136,7 @@ def test_full_stops_cut_at_full_stop_and_blank_and_nowhere_else_and_spacy_where_
             "The U.S. Census. Next! Same? Yes.": ["The U.S.", "Census.", "Next! Same? Yes."],
             "At an elevation of . Then. Tail": ["At an elevation of .", "Then.", "Tail"]}  # fmt: skip
     assert {text: SPLITTERS["full_stops"](text) for text in cuts} == cuts
-    text = (
-        "James Joseph Whitey Bulger Jr. (September 3, 1929 - October 30, 2018) was an Irish-American mob boss. He fled."
-    )
+    text = "James Joseph Whitey Bulger Jr. (September 3, 1929 - October 30, 2018) was an Irish-American mob boss. He fled."
     # the printed prefix is cut in its middle by full stops, not by rules
     assert [len(SPLITTERS[name](text)) for name in ("full_stops", "rules")] == [3, 2]
     if importlib.util.find_spec("spacy") and importlib.util.find_spec("en_core_web_sm"):

@@ -36,7 +36,9 @@ P = Z[[0, 3, 1, 2, 4]]
 def loop_window(z: np.ndarray, w: int, sigma2: float) -> float:
     total = 0.0
     for j in range(len(z) - 2 * w):
-        squared = sum((z[j + w][d] - (z[j][d] + z[j + 2 * w][d]) / 2) ** 2 for d in range(z.shape[1]))
+        squared = sum(
+            (z[j + w][d] - (z[j][d] + z[j + 2 * w][d]) / 2) ** 2 for d in range(z.shape[1])
+        )
         total += math.log(math.pi * w * sigma2) + squared / w / sigma2
     return total / (len(z) - 2 * w)
 
@@ -63,7 +65,9 @@ def test_published_fixture_and_table_and_the_variance_of_simulated_bridges():
     assert [score(Z, 0.5), score(P, 0.5)] == pytest.approx([2.1196085042, 3.8973862820])
     assert [diffusion(Z), diffusion(P)] == pytest.approx([0.5833333333, 1.4722222222])
     assert [score(Z, 0.5, w) for w in (1, 2)] == pytest.approx([1.7849160386, 1.6447298858])
-    assert score(Z, 0.5) == pytest.approx(score(Z[::-1], 0.5), abs=1e-12)  # reading backwards changes nothing
+    assert score(Z, 0.5) == pytest.approx(
+        score(Z[::-1], 0.5), abs=1e-12
+    )  # reading backwards changes nothing
     for steps, value in ((5, 1.65), (10, 2.29), (28, 3.25), (56, 3.92), (160, 4.94), (1000, 6.75)):
         assert terms(np.zeros((steps, 1))).log_alpha == pytest.approx(value, abs=6e-3)
     for dims, expected in ((2, 3.0), (8, 12.0)):
@@ -79,22 +83,32 @@ def test_where_real_sums_are_negative_the_sum_is_taken_as_it_is():
     units = [tiny[0], path(tiny[0].latents[[0, 3, 1, 2, 4]])]
     sums = [fitted.sums(unit, identity(unit))[0, 0] for unit in units]
     assert sums[0] < sums[1] < 0
-    assert fitted.tally(units).column("score").tolist() == pytest.approx(sums)
-    assert fitted.tally(tiny).total("negative") > 10  # documents, no copies of them
+    assert fitted.sufficient_statistics(units).column("score").tolist() == pytest.approx(sums)
+    assert fitted.sufficient_statistics(tiny).total("negative") > 10  # documents, no copies of them
 
 
 def test_short_and_unfinished_paths_are_counted_and_fitting_is_the_mean_over_documents():
     broken = np.where(np.eye(5, 2) == 1, np.nan, Z)
-    units = [path(Z, "whole"), path(Z[:2], "two"), path(Z[:1], "one"), path(Z[:0], "none"), path(broken, "nan")]
-    tally = BridgeCritic(sigma2=0.5).tally(units)
-    assert tally.column("excluded").tolist() == [0, 1, 1, 1, 1]
-    assert BridgeCritic(sigma2=0.5).score(tally) == pytest.approx(2.1196085042)
+    units = [
+        path(Z, "whole"),
+        path(Z[:2], "two"),
+        path(Z[:1], "one"),
+        path(Z[:0], "none"),
+        path(broken, "nan"),
+    ]
+    statistics = BridgeCritic(sigma2=0.5).sufficient_statistics(units)
+    assert statistics.column("excluded").tolist() == [0, 1, 1, 1, 1]
+    assert BridgeCritic(sigma2=0.5).score_of(statistics) == pytest.approx(2.1196085042)
     fitted = BridgeCritic().fit([path(Z), path(P), path(Z[:2])])
     assert fitted.sigma2 == pytest.approx((0.5833333333 + 1.4722222222) / 2)
-    refuses(r"sigma_m.2 is 0 over 2 paths", BridgeFeatures().fit, [path(np.ones((6, 3))), path(np.zeros((4, 3)))])
+    refuses(
+        r"sigma_m.2 is 0 over 2 paths",
+        BridgeFeatures().fit,
+        [path(np.ones((6, 3))), path(np.zeros((4, 3)))],
+    )
     refuses("undefined over 1 paths", BridgeCritic().fit, [path(Z[:2])])
     refuses(r"sigma2 is 0\.0", BridgeCritic, sigma2=0.0)
-    refuses("no sigma2 yet", BridgeCritic().tally, [path(Z)])
+    refuses("no sigma2 yet", BridgeCritic().sufficient_statistics, [path(Z)])
     refuses("classifier 'svm'", BridgeRanker, "svm")
 
 
@@ -112,7 +126,9 @@ def test_the_joint_density_is_that_of_the_dense_covariance_under_any_linear_map(
     for steps in (3, 5, 17):
         z = rng.normal(size=(steps, 4))
         dense = dense_quadratic(z) / (4 * (steps - 2))
-        assert JointBridgeCritic(whitener=np.eye(4)).scores(z[None])[0] == pytest.approx(dense, rel=1e-10)
+        assert JointBridgeCritic(whitener=np.eye(4)).scores(z[None])[0] == pytest.approx(
+            dense, rel=1e-10
+        )
     z = rng.normal(size=(17, 4))
     factor = np.linalg.inv(JointBridgeCritic(ridge=0.0).fit([path(z)]).whitener)
     assert np.trace(factor @ factor.T) == pytest.approx(dense_quadratic(z) / 15, rel=1e-10)
@@ -121,7 +137,11 @@ def test_the_joint_density_is_that_of_the_dense_covariance_under_any_linear_map(
     bend = rng.normal(size=(3, 3))
     bent = [path(unit.latents @ bend) for unit in train]
     first, second = (JointBridgeCritic(ridge=0.0).fit(units) for units in (train, bent))
-    np.testing.assert_allclose(first.tally(train).values, second.tally(bent).values, rtol=1e-8)
+    np.testing.assert_allclose(
+        first.sufficient_statistics(train).values,
+        second.sufficient_statistics(bent).values,
+        rtol=1e-8,
+    )
 
 
 def test_a_jump_is_blamed_on_its_sentence_and_unusable_paths_are_counted():
@@ -129,17 +149,23 @@ def test_a_jump_is_blamed_on_its_sentence_and_unusable_paths_are_counted():
     critic, jumped = JointBridgeCritic().fit(train), bridges(1, 12, 4, 1.0, seed=8)[0]
     jumped[5] += 8.0
     parts = critic.attribute([path(jumped), path(np.eye(2))])
-    assert parts[0].argmax() == 5 and parts[0].sum() == pytest.approx(critic.scores(jumped[None])[0], rel=1e-12)
+    assert parts[0].argmax() == 5 and parts[0].sum() == pytest.approx(
+        critic.scores(jumped[None])[0], rel=1e-12
+    )
     assert not len(parts[1])
-    tally = critic.tally([path(np.zeros((2, 4))), path(np.full((5, 4), np.nan)), path(np.eye(5, 4))])
-    assert tally.column("excluded").tolist() == [1, 1, 0]
+    statistics = critic.sufficient_statistics(
+        [path(np.zeros((2, 4))), path(np.full((5, 4), np.nan)), path(np.eye(5, 4))]
+    )
+    assert statistics.column("excluded").tolist() == [1, 1, 0]
     refuses("sigma is 0", JointBridgeCritic().fit, [path(np.ones((6, 2)))])
     refuses("0 of 1 paths", JointBridgeCritic().fit, [path(np.ones((2, 2)))])
-    for call in (JointBridgeCritic().tally, JointBridgeCritic().attribute):
+    for call in (JointBridgeCritic().sufficient_statistics, JointBridgeCritic().attribute):
         refuses("no whitener", call, [path(np.eye(5, 2))])
 
 
-def planted(count: int, steps: int = 18, seed: int = 0, noise: float = 0.3) -> list[bridge.LatentPath]:
+def planted(
+    count: int, steps: int = 18, seed: int = 0, noise: float = 0.3
+) -> list[bridge.LatentPath]:
     """Sentence topics on true bridges, seen through a little noise."""
     rng = np.random.default_rng(seed)
     drawn = bridges(count, steps, 4, 1.0, seed) + noise * rng.normal(size=(count, steps, 4))
@@ -154,22 +180,38 @@ def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
     assert together.shape == (6, len(bridge.WINDOWS))
     for row, order in enumerate(orders):
         moved = replace(unit, latents=unit.latents[order])
-        np.testing.assert_allclose(features.sums(moved, identity(moved))[0], together[row], rtol=1e-10)
-    np.testing.assert_allclose(BridgeCritic().fit([unit]).order_scores(unit, orders), np.abs(together[:, 0]))
+        np.testing.assert_allclose(
+            features.sums(moved, identity(moved))[0], together[row], rtol=1e-10
+        )
+    np.testing.assert_allclose(
+        BridgeCritic().fit([unit]).order_scores(unit, orders), np.abs(together[:, 0])
+    )
     fitted = BridgeCritic().fit(planted(9))
     for unit in (planted(1, seed=8)[0], path(np.eye(2, 4), "two")):
-        orders = np.array([np.random.default_rng(i).permutation(len(unit.latents)) for i in range(4)])
-        one_by_one = [replace(fitted, sigma2=sigma2).order_scores(unit, orders) for sigma2 in fitted.variances()]
+        orders = np.array(
+            [np.random.default_rng(i).permutation(len(unit.latents)) for i in range(4)]
+        )
+        one_by_one = [
+            replace(fitted, sigma2=sigma2).order_scores(unit, orders)
+            for sigma2 in fitted.variances()
+        ]
         assert np.array_equal(fitted.swept(unit, orders), one_by_one, equal_nan=True)
 
 
 def test_planted_bridges_are_told_from_their_shuffles_best_by_their_own_density():
     train, test = planted(40, seed=1), planted(40, seed=2)
     assert all(isinstance(scorer, OrderScorer) for scorer in JUDGES.values())
-    assert [name for name in JUDGES if isinstance(JUDGES[name], PairLearner)] == ["three_layer", "linear"]
-    records = order_discrimination(JUDGES, test, [ShuffleTask(), ShuffleTask("window", (1, 2, 3))], train=train)
+    assert [name for name in JUDGES if isinstance(JUDGES[name], PairLearner)] == [
+        "three_layer",
+        "linear",
+    ]
+    records = order_discrimination(
+        JUDGES, test, [ShuffleTask(), ShuffleTask("window", (1, 2, 3))], train=train
+    )
     found = {(r.critic, r.task): r.value for r in records if r.metric == "pairwise_accuracy"}
-    assert found["bbscore", "block_1"] > 0.6  # marginals see where a shuffled bridge goes, not that it jumps
+    assert (
+        found["bbscore", "block_1"] > 0.6
+    )  # marginals see where a shuffled bridge goes, not that it jumps
     assert min(found[name, "block_1"] for name in ("joint", "linear", "three_layer")) > 0.95
     assert found["bbscore", "window_1_2_3"] > 0.5
     assert min(found["joint", "window_1_2_3"], found["linear", "window_1_2_3"]) > 0.8
@@ -192,7 +234,10 @@ def test_losses_equal_their_formulas():
     total = 0.0
     for j, (s, t, e) in enumerate(TIMES.tolist()):
         a, v = (t - s) / (e - s), (t - s) * (e - t) / (e - s)
-        d = [-float(((z[k, 1] - (1 - a) * z[j, 0] - a * z[j, 2]) ** 2).sum()) / (2 * v) for k in range(3)]
+        d = [
+            -float(((z[k, 1] - (1 - a) * z[j, 0] - a * z[j, 2]) ** 2).sum()) / (2 * v)
+            for k in range(3)
+        ]
         total += math.log(sum(map(math.exp, d))) - d[j]
     assert float(paper_loss(z, TIMES)) == pytest.approx(total / 3, rel=1e-12)
     total = torch.tensor([9, 5, 20])  # row 0 opens a document, row 1 closes one, row 2 does neither
@@ -214,7 +259,11 @@ def test_triplets_are_ordered_distinct_and_end_at_their_anchor():
     anchors = torch.arange(25).repeat(200)
     uniforms = torch.rand((len(anchors), 2), generator=torch.Generator().manual_seed(0))
     times = training.triplets(anchors, sentences, uniforms)
-    assert (times[:, 0] >= 0).all() and (times[:, 0] < times[:, 1]).all() and (times[:, 1] < times[:, 2]).all()
+    assert (
+        (times[:, 0] >= 0).all()
+        and (times[:, 0] < times[:, 1]).all()
+        and (times[:, 1] < times[:, 2]).all()
+    )
     assert torch.equal(times[:, 2], sentences.place[anchors].clamp(min=2))
     pairs = times[sentences.place[anchors] == 4][:, :2].unique(dim=0, return_counts=True)[1]
     assert len(pairs) == 6 and pairs.min() > 0.7 * pairs.max()
@@ -224,7 +273,9 @@ def hidden_bridge(rng: np.random.Generator, documents: int) -> tuple[np.ndarray,
     """Features that hide a two-dimensional bridge among twelve noisy dimensions."""
     lengths = rng.integers(8, 16, documents).tolist()
     hidden = np.concatenate([np.cumsum(rng.normal(size=(n, 2)), axis=0) for n in lengths])
-    return hidden @ np.random.default_rng(99).normal(size=(2, 12)) + 0.5 * rng.normal(size=(len(hidden), 12)), lengths
+    return hidden @ np.random.default_rng(99).normal(size=(2, 12)) + 0.5 * rng.normal(
+        size=(len(hidden), 12)
+    ), lengths
 
 
 def smoothness(head: torch.nn.Module, features: np.ndarray, lengths: list[int]) -> float:
@@ -237,15 +288,24 @@ def smoothness(head: torch.nn.Module, features: np.ndarray, lengths: list[int]) 
 @pytest.mark.parametrize("objective", ["paper", "likelihood"])
 def test_training_finds_a_planted_bridge_better_than_its_start(tmp_path, objective):
     rng = np.random.default_rng(5)
-    data = {split: Sentences(*hidden_bridge(rng, count)) for split, count in (("train", 40), ("validation", 10))}
+    data = {
+        split: Sentences(*hidden_bridge(rng, count))
+        for split, count in (("train", 40), ("validation", 10))
+    }
     recipe = Recipe(objective, pins=False, optimiser="adamw")
-    plan = Schedule(learning_rate=3e-3, batch=16, epochs=3 if objective == "paper" else 20, validations=2)
-    head = training.train_head(data, recipe, plan, seed=1, name="planted", scratch=tmp_path, latent=2)
+    plan = Schedule(
+        learning_rate=3e-3, batch=16, epochs=3 if objective == "paper" else 20, validations=2
+    )
+    head = training.train_head(
+        data, recipe, plan, seed=1, name="planted", scratch=tmp_path, latent=2
+    )
     torch.manual_seed(0)
     test = hidden_bridge(rng, 30)
     assert smoothness(head, *test) < 0.9 * smoothness(bridge_head(12, latent=2), *test)
     head, x = bridge_head(768), torch.randn((4, 768))
-    assert sum(p.numel() for p in head.parameters()) == 132_096  # it has no bias and is positively homogeneous
+    assert (
+        sum(p.numel() for p in head.parameters()) == 132_096
+    )  # it has no bias and is positively homogeneous
     torch.testing.assert_close(head(3 * x), 3 * head(x), rtol=1e-4, atol=1e-5)
 
 
@@ -255,7 +315,9 @@ def test_a_saved_bridge_carries_its_frozen_encoder_and_misses_it_aloud(tmp_path)
     feature = encoder.encode(["the town lies on a river."])
     heads = {name: bridge_head(16, latent=3) for name in ("paper_0", "paper_1")}
     (tmp_path / "bridge").mkdir()
-    reading.TrainedBridge(heads, KeptFeatures(frozen, encoder), "full_stops").save(tmp_path / "bridge")
+    reading.TrainedBridge(heads, KeptFeatures(frozen, encoder), "full_stops").save(
+        tmp_path / "bridge"
+    )
     shutil.rmtree(frozen)
     shutil.copytree(tmp_path / "bridge", moved)
     again = open_bridge(moved)
@@ -273,10 +335,15 @@ def frozen(tmp_path_factory):
     return lm_folder(tmp_path_factory.mktemp("bridge") / "frozen")
 
 
-def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_sentences_are_cut(frozen):
+def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_sentences_are_cut(
+    frozen,
+):
     texts = ["the town lies on a river.", "old houses.", "its people work in fields near hills."]
     found = open_encoder(frozen).encode(texts)
-    network, tokenizer = AutoModel.from_pretrained(frozen).eval(), AutoTokenizer.from_pretrained(frozen)
+    network, tokenizer = (
+        AutoModel.from_pretrained(frozen).eval(),
+        AutoTokenizer.from_pretrained(frozen),
+    )
     for text, feature in zip(texts, found, strict=True):
         with torch.no_grad():
             states = network(torch.tensor([tokenizer(text)["input_ids"]])).last_hidden_state[0]
@@ -285,12 +352,16 @@ def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_se
     np.testing.assert_allclose(encoder.encode([texts[i] for i in order]), found[order], atol=2e-6)
     assert len(encoder.known) == 3
     assert encoder.encode(["town " * 60]).shape == (1, 16) and encoder.truncated == 1
-    readout = reading.read(documents=documents(2), truth={}, reader=frozen, name="raw")
-    assert bridge.units_from_readout(readout)[0].latents.shape == (3, 16)
+    predictions = reading.read(documents=documents(2), truth={}, reader=frozen, name="raw")
+    assert bridge.units_from_predictions(predictions)[0].latents.shape == (3, 16)
 
 
-def test_kept_features_open_again_without_reading_and_blank_text_has_no_sentence(frozen, tmp_path, monkeypatch):
-    kept = sentence_features.fit(documents=documents(), base=frozen, name="kept", splitter="full_stops")
+def test_kept_features_open_again_without_reading_and_blank_text_has_no_sentence(
+    frozen, tmp_path, monkeypatch
+):
+    kept = sentence_features.fit(
+        documents=documents(), base=frozen, name="kept", splitter="full_stops"
+    )
     (tmp_path / "kept").mkdir()
     kept.save(tmp_path / "kept")
     again = open_encoder(tmp_path / "kept")
@@ -310,27 +381,39 @@ def test_training_and_reading_go_through_the_pipelines_functions(frozen, tmp_pat
     given = {"base": frozen, "name": "bridge", "seed": 1, "splitter": "full_stops", "seeds": 2}
     folder = frozen.parent / "bridge"
     folder.mkdir()
-    training.fit(documents=texts, scratch=tmp_path, recipes=recipes, schedule=plan, **given).save(folder)
+    training.fit(documents=texts, scratch=tmp_path, recipes=recipes, schedule=plan, **given).save(
+        folder
+    )
     truth = {"rating": np.arange(len(texts))}
-    readout = reading.read(documents=texts, truth=truth, reader=folder, name="read", splits=["test"])
-    units = bridge.units_from_readout(readout)
+    predictions = reading.read(
+        documents=texts, truth=truth, reader=folder, name="read", splits=["test"]
+    )
+    units = bridge.units_from_predictions(predictions)
     assert [u.split for u in units] == ["test"] * 3 and [u.rating for u in units] == [3, 7, 11]
     assert list(units[0].heads) == ["paper_0", "paper_1", "pinless_0", "pinless_1"]
     assert np.array_equal(units[0].latents, units[0].under("paper_0").latents)
     assert not np.allclose(units[0].latents, units[0].under("paper_1").latents)
     refuses("no head 'linear_0'", units[0].under, "linear_0")
     assert units[0].latents.shape == (6, 8) and units[0].text_ids.tolist() == [0, 1, 2, 0, 1, 2]
-    refuses("0 of 12 documents", reading.read, documents=texts, truth={}, reader=folder, name="read", splits=[])
+    refuses(
+        "0 of 12 documents",
+        reading.read,
+        documents=texts,
+        truth={},
+        reader=folder,
+        name="read",
+        splits=[],
+    )
 
 
 def test_the_worlds_diffusion_is_estimated_from_its_gold_paths():
     corpus = build(name="world", seed=3, domain="wikisection", documents={"train": 60, "test": 60})
-    units = bridge.units_from_readout(read_gold(documents=corpus.documents, truth=corpus.truth))
+    units = bridge.units_from_predictions(read_gold(documents=corpus.documents, truth=corpus.truth))
     train, test = ([unit for unit in units if unit.split == split] for split in ("train", "test"))
     dims, hidden_bridge = train[0].latents.shape[1], 0.05
     assert BridgeFeatures().fit(units).sigma2 == pytest.approx(dims / 2 * hidden_bridge, rel=0.1)
     joint = JointBridgeCritic().fit(train)
-    assert joint.score(joint.tally(test)) == pytest.approx(1.0, abs=0.05)
+    assert joint.score_of(joint.sufficient_statistics(test)) == pytest.approx(1.0, abs=0.05)
 
 
 def ring(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -354,12 +437,22 @@ def test_a_network_ranks_what_a_line_cannot_and_missing_features_become_the_trai
     test = ring(200, seed=1)
     for kind, least, most in (("three_layer", 0.95, 1), ("linear", 0, 0.7)):
         ranker = Seen(kind).fit_pairs(pairs)
-        assert least < (ranker.order_scores(None, test[0]) < ranker.order_scores(None, test[1])).mean() <= most
-    fitted = Seen("linear").fit_pairs([(np.array([[1, np.nan]]), np.array([[3, np.nan], [np.nan, np.nan]]))])
-    assert fitted.mean.tolist() == [5 / 3, 0] and fitted.order_scores(None, np.full((1, 2), np.nan)) == [0.0]  # 1, 3, 1
+        assert (
+            least
+            < (ranker.order_scores(None, test[0]) < ranker.order_scores(None, test[1])).mean()
+            <= most
+        )
+    fitted = Seen("linear").fit_pairs(
+        [(np.array([[1, np.nan]]), np.array([[3, np.nan], [np.nan, np.nan]]))]
+    )
+    assert fitted.mean.tolist() == [5 / 3, 0] and fitted.order_scores(
+        None, np.full((1, 2), np.nan)
+    ) == [0.0]  # 1, 3, 1
     # training is a function of its pairs and validates on whole documents
     sides = [side[:60] for side in ring(60)]
-    first, second = ([part for layer in bridge.train_network(*sides, *sides) for part in layer] for _ in range(2))
+    first, second = (
+        [part for layer in bridge.train_network(*sides, *sides) for part in layer] for _ in range(2)
+    )
     assert all(map(np.array_equal, first, second))
     document = np.arange(60) // 5
     held = bridge.held_out(document)
@@ -369,9 +462,23 @@ def test_a_network_ranks_what_a_line_cannot_and_missing_features_become_the_trai
 def test_bad_input_is_named(frozen, tmp_path):
     refuses("objective 'printed'", Recipe, "printed")
     refuses("optimiser 'adam'", Recipe, optimiser="adam")
-    given = {"base": frozen, "name": "b", "seed": 1, "scratch": tmp_path, "splitter": "full_stops", "schedule": {}}
+    given = {
+        "base": frozen,
+        "name": "b",
+        "seed": 1,
+        "scratch": tmp_path,
+        "splitter": "full_stops",
+        "schedule": {},
+    }
     for recipes, seeds in (({}, 1), ({"paper": {}}, 0)):
-        refuses("at least one of each", training.fit, documents=documents(), **given, recipes=recipes, seeds=seeds)
+        refuses(
+            "at least one of each",
+            training.fit,
+            documents=documents(),
+            **given,
+            recipes=recipes,
+            seeds=seeds,
+        )
     refuses("no 'bridge_path'", read_gold, documents=documents(2), truth={})
     one = np.ones((1, 5))
     refuses("1 documents", BridgeRanker().fit_pairs, [(one, one)])

@@ -9,7 +9,7 @@ from scipy.stats import dirichlet
 
 from longform.critics.code_mixing import score as critics
 from longform.critics.code_mixing.read import LanguageModel, assign, fit, read, words_of
-from longform.documents import Document, Readout, Section
+from longform.documents import Document, Predictions, Section
 from longform.statistics.critic import estimate
 from longform.statistics.resampling import generator
 from tests.refusals import refuses
@@ -46,7 +46,9 @@ def test_gibbs_sampling_reaches_the_enumerated_posterior():
     for states in product((0, 1), repeat=4):
         weight, counts = 1.0, np.zeros(2)
         for term, state in zip(terms, states, strict=True):
-            weight *= phi[state, term] * (alpha[state] + counts[state]) / (alpha.sum() + counts.sum())
+            weight *= (
+                phi[state, term] * (alpha[state] + counts[state]) / (alpha.sum() + counts.sum())
+            )
             counts[state] += 1
         weights[int(counts[0])] += weight
     expected = weights @ (alpha[0] + np.arange(5)) / weights.sum() / (alpha.sum() + 4)
@@ -61,12 +63,19 @@ def test_disjoint_vocabularies_are_languages_and_pure_sentences_lie_in_corners(m
     np.testing.assert_allclose(model.phi.sum(axis=1), 1, atol=1e-5)
     assert model.alpha.max() < 0.3  # sentences are pure, so the prior moved into the corners
     metric = critics.LanguageDispersion()
-    read_off = [read(planted(40, mixed=mixed, seed=1), reader=model, seed=5) for mixed in (False, True)]
-    pure, mixed = (metric.score(metric.tally(critics.units_from_readout(one))) for one in read_off)
+    read_off = [
+        read(planted(40, mixed=mixed, seed=1), reader=model, seed=5) for mixed in (False, True)
+    ]
+    pure, mixed = (
+        metric.score_of(metric.sufficient_statistics(critics.units_from_predictions(one)))
+        for one in read_off
+    )
     assert pure < 0.1 and mixed > 0.4
 
 
-def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sentences_are_invalid(model):
+def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sentences_are_invalid(
+    model,
+):
     arrays = read(planted(5, mixed=False), reader=model, seed=1).arrays
     added = arrays["posterior"] - model.alpha
     np.testing.assert_allclose(added.sum(axis=1), 8)
@@ -78,20 +87,27 @@ def test_draws_have_parameters_alpha_plus_words_depend_on_no_company_and_odd_sen
     assert np.array_equal(together.arrays["share"][4], alone.arrays["share"][0])
     other = read(several[4:5], reader=model, seed=3)
     assert not np.array_equal(other.arrays["share"], alone.arrays["share"])
-    readout = read([sentence("a", "ba xx"), sentence("b", "xx yy"), sentence("c", "")], reader=model, seed=1)
+    predictions = read(
+        [sentence("a", "ba xx"), sentence("b", "xx yy"), sentence("c", "")], reader=model, seed=1
+    )
     wanted = {"valid": [True, False, False], "tokens": [1, 0, 0], "unknown": [1, 2, 0]}
-    assert {name: readout.arrays[name].tolist() for name in wanted} == wanted
-    assert critics.LanguageDispersion().tally(critics.units_from_readout(readout)).total("excluded") == 2
+    assert {name: predictions.arrays[name].tolist() for name in wanted} == wanted
+    assert (
+        critics.LanguageDispersion()
+        .sufficient_statistics(critics.units_from_predictions(predictions))
+        .total("excluded")
+        == 2
+    )
     pair = Document("p", "test", (Section("source", "The House"), Section("target", "Ba BE")))
     assert words_of(pair) == ["ba", "be"] == words_of(sentence("s", "Ba BE", title="anything"))
 
 
 def test_a_model_comes_back_from_its_folder_and_the_papers_critic_keeps_its_alpha(model, tmp_path):
-    readout = read(planted(5, mixed=True), reader=model, seed=1)
-    units = critics.units_from_readout(readout)
-    assert np.array_equal(critics.released(real=readout).fit(units).alpha, model.alpha)
+    predictions = read(planted(5, mixed=True), reader=model, seed=1)
+    units = critics.units_from_predictions(predictions)
+    assert np.array_equal(critics.released(real=predictions).fit(units).alpha, model.alpha)
     points = np.array(critics.LanguageDispersion().describe(units)["points"])
-    np.testing.assert_allclose(points, readout.arrays["share"], atol=1e-4)
+    np.testing.assert_allclose(points, predictions.arrays["share"], atol=1e-4)
     model.save(tmp_path / "m")
     again = LanguageModel.load(tmp_path / "m")
     assert again.vocabulary == model.vocabulary and again.facts == model.facts
@@ -103,24 +119,36 @@ def test_bad_input_is_refused_by_name(model):
     refuses(r"1 language\(s\)", fit, planted(3, mixed=False), seed=1, languages=1)
     refuses("1 distinct word", fit, [sentence("a", "ba ba"), sentence("b", "")], seed=1)
     refuses("got no document", read, [], reader=model, seed=1)
-    refuses("no document of splits", read, planted(1, mixed=False), reader=model, seed=1, splits=["test"])
+    refuses(
+        "no document of splits",
+        read,
+        planted(1, mixed=False),
+        reader=model,
+        seed=1,
+        splits=["test"],
+    )
     refuses("positive", LanguageModel, ("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
     refuses("phi has shape", LanguageModel, ("a", "b"), np.full((2, 3), 0.5), np.ones(2))
     refuses("none of 1 sentences", critics.DirichletCritic().fit, [LOST])
-    refuses("not fitted", critics.DirichletCritic().tally, [LOST])
+    refuses("not fitted", critics.DirichletCritic().sufficient_statistics, [LOST])
     refuses("positive numbers", critics.DirichletCritic().with_prior, np.array([1.0, 0.0]))
     two, three = critics.DirichletCritic().with_prior(np.ones(2)), sentences(np.array([[1, 1, 1]]))
-    refuses("mixes 3 languages, the critic knows 2", two.tally, three)
-    refuses("no array", critics.units_from_readout, Readout(("u",), ("test",), {}))
+    refuses("mixes 3 languages, the critic knows 2", two.sufficient_statistics, three)
+    refuses("no array", critics.units_from_predictions, Predictions(("u",), ("test",), {}))
     refuses("finite negative", critics.dirichlet_from_logs, np.array([-1.0, 0.0]))
     critic = critics.DirichletCritic().with_prior(ALPHA)
-    assert critic.tally([LOST]).total("excluded") == 1 and np.isnan(critic.score(critic.tally([LOST])))
+    assert critic.sufficient_statistics([LOST]).total("excluded") == 1 and np.isnan(
+        critic.score_of(critic.sufficient_statistics([LOST]))
+    )
 
 
 def sentences(counts: np.ndarray, alpha: np.ndarray = ALPHA) -> list[critics.MixtureReading]:
     rng = generator("mixtures", len(counts))
     rows = alpha + np.asarray(counts, float)
-    return [critics.MixtureReading(f"u{i}", "test", rng.dirichlet(row), row) for i, row in enumerate(rows)]
+    return [
+        critics.MixtureReading(f"u{i}", "test", rng.dirichlet(row), row)
+        for i, row in enumerate(rows)
+    ]
 
 
 def test_the_score_is_the_expectation_of_the_dirichlet_density():
@@ -128,7 +156,7 @@ def test_the_score_is_the_expectation_of_the_dirichlet_density():
     critic = critics.DirichletCritic().with_prior(ALPHA)
     draws = generator("draws of a mix").dirichlet(unit.posterior, 20_000)
     values = -dirichlet.logpdf(draws.T, ALPHA)
-    score = critic.score(critic.tally([unit]))
+    score = critic.score_of(critic.sufficient_statistics([unit]))
     assert score == pytest.approx(values.mean(), abs=5 * values.std() / np.sqrt(20_000))
 
 
@@ -137,20 +165,22 @@ def test_the_fit_has_the_expected_logs_of_real_sentences_and_is_best():
     real = sentences(counts)
     critic = critics.DirichletCritic().fit(real)
     means = critics.expected_logs(np.array([unit.posterior for unit in real])).mean(axis=0)
-    np.testing.assert_allclose(digamma(critic.alpha) - digamma(critic.alpha.sum()), means, atol=1e-8)
-    best = critic.score(critic.tally(real))
+    np.testing.assert_allclose(
+        digamma(critic.alpha) - digamma(critic.alpha.sum()), means, atol=1e-8
+    )
+    best = critic.score_of(critic.sufficient_statistics(real))
     for factor in ([1.1, 1, 1], [1, 0.9, 1], [1, 1, 1.05]):
         other = critic.with_prior(critic.alpha * factor)
-        assert other.score(other.tally(real)) > best
+        assert other.score_of(other.sufficient_statistics(real)) > best
 
 
 def test_dispersion_is_zero_in_corners_and_two_thirds_at_the_centre():
     corner = critics.MixtureReading("a", "test", np.array([1.0, 0, 0]), ALPHA)
     centre = critics.MixtureReading("b", "test", np.full(3, 1 / 3), ALPHA)
     metric = critics.LanguageDispersion()
-    tally = metric.tally([corner, centre, LOST])
-    np.testing.assert_allclose(tally.column("dispersion"), [0, 2 / 3, 0])
-    assert metric.score(tally) == pytest.approx(1 / 3)
-    assert critics.LanguageDispersion(corners=True).score(tally) == 0.5
-    assert estimate(metric, tally, generator("dispersion"), 20).excluded == 1
+    statistics = metric.sufficient_statistics([corner, centre, LOST])
+    np.testing.assert_allclose(statistics.column("dispersion"), [0, 2 / 3, 0])
+    assert metric.score_of(statistics) == pytest.approx(1 / 3)
+    assert critics.LanguageDispersion(corners=True).score_of(statistics) == 0.5
+    assert estimate(metric, statistics, generator("dispersion"), 20).excluded == 1
     assert metric.fit([corner]) is metric

@@ -11,12 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longform.critics.coreference import agreement, chains, rules
-from longform.critics.coreference.agreement import ChainAgreement, ReadClusters, b_cubed, ceaf_e, clusters, muc
-from longform.critics.coreference.chains import GivenMentions, Mention, gold_chains, gold_mentions, read_chains
+from longform.critics.coreference.agreement import (
+    ChainAgreement,
+    ReadClusters,
+    b_cubed,
+    ceaf_e,
+    clusters,
+    muc,
+)
+from longform.critics.coreference.chains import (
+    GivenMentions,
+    Mention,
+    gold_chains,
+    gold_mentions,
+    read_chains,
+)
 from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, person_chains
 from longform.datasets.titles import is_film
-from longform.documents import Document, Section, chains_from_readout, grouped
+from longform.documents import Document, Section, chains_from_predictions, grouped
 from longform.statistics.resampling import generator
 from synthetic_world.corpora import build
 from tests.refusals import refuses
@@ -55,19 +68,45 @@ def test_chains_of_sentences_names_and_single_mentions():
 
 
 def test_persons_are_the_released_ones_votes_majorities_and_heads_stand_before_prepositions():
-    for named, words, persons in ((False, "he Herself Lee Thy you", ["he", "you"]), (True, "it Cleaves Lee", ["Lee"])):
+    for named, words, persons in (
+        (False, "he Herself Lee Thy you", ["he", "you"]),
+        (True, "it Cleaves Lee", ["Lee"]),
+    ):
         assert [word for word in words.split() if chains.is_person(word, named)] == persons
-    votes = [(1, "him", None), (1, "her", None), (1, "she", None), (2, "Her", None), (2, "his", None), (3, "my", None)]
+    votes = [
+        (1, "him", None),
+        (1, "her", None),
+        (1, "she", None),
+        (2, "Her", None),
+        (2, "his", None),
+        (3, "my", None),
+    ]
     assert chains.entity_types(votes) == {1: "FEMALE", 2: "FEMALE", 3: "NONE"}
     assert chains.entity_types([(1, "you", None), (1, "Ann", "FEMALE")]) == {1: "PLURAL"}
-    for words, head in [("the son of King John", "son"), ("Anna Lee", "Lee"), ("Tom, who left", "Tom"), ("of", "of")]:
+    for words, head in [
+        ("the son of King John", "son"),
+        ("Anna Lee", "Lee"),
+        ("Tom, who left", "Tom"),
+        ("of", "of"),
+    ]:
         assert words[chains.root_offset(words, 0, len(words)) :].startswith(head)
 
 
 def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_entity():
     text = "His mother came. Tom saw her."
-    nested = [mention(text, "His", 1), mention(text, "His mother", 2), mention(text, "Tom", 1, named=True)]
-    assert symbols(text, [*nested, mention(text, "her", 2, 1)]) == (".", "His:1", "FEMALE:2", ".", "MALE:1", "her:2")
+    nested = [
+        mention(text, "His", 1),
+        mention(text, "His mother", 2),
+        mention(text, "Tom", 1, named=True),
+    ]
+    assert symbols(text, [*nested, mention(text, "her", 2, 1)]) == (
+        ".",
+        "His:1",
+        "FEMALE:2",
+        ".",
+        "MALE:1",
+        "her:2",
+    )
     twice = [mention(text, "her", 3, 1), mention(text, "her", 5, 1)]
     twice += [mention(text, "mother", 5), mention(text, "His", 3)]
     assert symbols(text, twice)[-1] == "her:5"
@@ -75,8 +114,8 @@ def test_nested_mentions_keep_their_order_and_overlapping_heads_keep_the_last_en
 
 def test_readout_keeps_chains_and_where_their_symbols_stand():
     gold = GivenMentions({TEXT: [ANNA, TOM, HE, HER], "": []})
-    readout = chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
-    first, second = person_chains(readout)
+    predictions = chains.read_with(gold, documents(TEXT, ""), ["test"], False, None, keep_text=True)
+    first, second = person_chains(predictions)
     assert (first.symbols, first.text) == (symbols(TEXT, [ANNA, TOM, HE, HER]), TEXT)
     stands = [".", *(TEXT[slice(*span)] for span in first.spans if span[0] < span[1])]
     assert stands == [".", "Lee", "Tom", "He", "her"] and (second.symbols, second.spans) == ((), ())
@@ -99,12 +138,20 @@ DOCUMENTS = documents("Anna ran. It rained.", "x")
 
 
 def test_gold_chains_and_mentions_come_back_from_truth_arrays_and_a_readout():
-    assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [(".", "FEMALE:0", "."), ("MALE:9",)]
+    assert [c.symbols for c in gold_chains(DOCUMENTS, TRUTH)] == [
+        (".", "FEMALE:0", "."),
+        ("MALE:9",),
+    ]
     found = read_chains(DOCUMENTS[:1], gold_mentions(DOCUMENTS, TRUTH), singletons=True)
     assert found[0].symbols == (".", "FEMALE:0", ".")
-    readout = chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
-    assert chains_from_readout(readout) == gold_chains(DOCUMENTS[:1], ONE)
-    assert chains_from_readout(chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])) == []
+    predictions = chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["test"])
+    assert chains_from_predictions(predictions) == gold_chains(DOCUMENTS[:1], ONE)
+    assert (
+        chains_from_predictions(
+            chains.read_gold(documents=DOCUMENTS[:1], truth=ONE, splits=["train"])
+        )
+        == []
+    )
 
 
 class FakeModel:
@@ -122,7 +169,13 @@ def test_bad_input_is_named():
     refuses("truth lacks", gold_chains, DOCUMENTS, {})
     refuses("outside its", gold_mentions, DOCUMENTS, TRUTH | {"mention_end": np.array([99])})
     refuses("no gold mentions", GivenMentions({}).resolve, ["a text"])
-    refuses(r"no config\.json", rules.read_fcoref, documents=[], reader=Path("no-such-folder"), splits=[])
+    refuses(
+        r"no config\.json",
+        rules.read_fcoref,
+        documents=[],
+        reader=Path("no-such-folder"),
+        splits=[],
+    )
     refuses("film_filter", rules.read, documents=DOCUMENTS, splits=["test"], film_filter="papers")
 
 
@@ -132,7 +185,9 @@ def test_fcoref_clusters_become_chains_under_any_release_of_transformers():
     assert chain.symbols == (".", "FEMALE:0", "MALE:1", ".", "He:1", "her:0", ".")
     empty, found = resolver.resolve(["", TEXT])
     assert not empty and [TEXT[m.start : m.end] for m in found if m.named] == ["Anna Lee", "Tom"]
-    assert "transformers" in resolver.header() and "some-checkpoint" in resolver.header()["resolver"]
+    assert (
+        "transformers" in resolver.header() and "some-checkpoint" in resolver.header()["resolver"]
+    )
     old, new = SimpleNamespace(), SimpleNamespace(all_tied_weights_keys={"a": "b"})
     rules.patch_tied_weights(old)
     rules.patch_tied_weights(new)
@@ -151,16 +206,22 @@ def test_names_carry_gender_their_own_and_from_outside():
 
 def test_the_film_filter_leaves_invalid_chains_that_are_counted():
     texts = documents("Alien is a film. Anna made it. She won.", "Anna ran. It rained.")
-    readout = rules.read(documents=texts, splits=["test"], film_filter="released")
-    assert readout.arrays["valid"].tolist() == [True, False]
-    assert chains_from_readout(readout)[0].symbols == (".", ".", "FEMALE:1", ".", "She:1")
-    assert any(str(line).startswith("resolver=RuleResolver(") for line in readout.arrays["header_names"])
+    predictions = rules.read(documents=texts, splits=["test"], film_filter="released")
+    assert predictions.arrays["valid"].tolist() == [True, False]
+    assert chains_from_predictions(predictions)[0].symbols == (".", ".", "FEMALE:1", ".", "She:1")
+    assert any(
+        str(line).startswith("resolver=RuleResolver(")
+        for line in predictions.arrays["header_names"]
+    )
 
 
 def groups(text: str, resolver: RuleResolver = RESOLVER) -> set[frozenset[str]]:
     """Sets of words that corefer; a word said twice would not do here."""
     (found,) = resolver.resolve([text])
-    words = {entity: [text[m.start : m.end] for m in own] for entity, own in grouped(found, lambda m: m.entity).items()}
+    words = {
+        entity: [text[m.start : m.end] for m in own]
+        for entity, own in grouped(found, lambda m: m.entity).items()
+    }
     assert all(len(set(said)) == len(said) for said in words.values())
     return {frozenset(said) for said in words.values() if len(said) > 1}
 
@@ -177,7 +238,10 @@ CASES = {
     "two joined": ("Mary and John came. They sang.", {("Mary and John", "They")}),
     "cataphora": ("After his death, Peter was mourned.", {("his", "Peter")}),
     "noun": ("A woman came in. The woman sat. She slept.", {("A woman", "The woman", "She")}),
-    "title decides": ("Lady Sarn met Lord Vok. He bowed to her.", {("Lady Sarn", "her"), ("Lord Vok", "He")}),
+    "title decides": (
+        "Lady Sarn met Lord Vok. He bowed to her.",
+        {("Lady Sarn", "her"), ("Lord Vok", "He")},
+    ),
     "pronoun makes a person of a name": ("Vanitha is an artist. She sings.", {("Vanitha", "She")}),
     "curly quotes": ("“Go,” said John. “I won’t,” he added.", {("John", "he")}),
 }
@@ -208,13 +272,21 @@ def test_any_text_gives_ordered_spans_inside_it(text):
 
 def test_a_pronoun_is_the_person_mentioned_last_and_plural_ones_share_an_entity():
     for text, expected in (
-        ("Anna Lee met Tom Reed. She smiled. Lee left. He waved.", "Anna Lee 0, Tom Reed 1, She 1, Lee 0, He 0"),
+        (
+            "Anna Lee met Tom Reed. She smiled. Lee left. He waved.",
+            "Anna Lee 0, Tom Reed 1, She 1, Lee 0, He 0",
+        ),
         ("They met Tom Reed. He left them.", "They 0, Tom Reed 1, He 1, them 0"),
     ):
         (found,) = NearestResolver().resolve([text])
         assert ", ".join(f"{text[m.start : m.end]} {m.entity}" for m in found) == expected
-    for found in NearestResolver().resolve(["", "Nobody was there.", "Он пришёл. 彼は来た。", "He.", "she " * 500]):
-        assert found == sorted(found, key=lambda m: (m.start, m.end)) and len({m.entity for m in found}) <= 1
+    for found in NearestResolver().resolve(
+        ["", "Nobody was there.", "Он пришёл. 彼は来た。", "He.", "she " * 500]
+    ):
+        assert (
+            found == sorted(found, key=lambda m: (m.start, m.end))
+            and len({m.entity for m in found}) <= 1
+        )
 
 
 def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
@@ -223,14 +295,17 @@ def test_agreement_of_chains_is_one_with_itself_and_falls_with_a_wrong_link():
     gold = GivenMentions({pages[0].text: [Mention(a, b, e, True) for a, b, e in spans]})
     truth = chains.read_with(gold, pages, ["test"], False, None)
     critic = agreement.against_gold(real=truth)
-    assert critic.score(critic.tally(agreement.units_from_readout(truth))) == 1.0
-    nearest = agreement.units_from_readout(rules.read_nearest(documents=pages, splits=["test"]))
+    assert (
+        critic.score_of(critic.sufficient_statistics(agreement.units_from_predictions(truth)))
+        == 1.0
+    )
+    nearest = agreement.units_from_predictions(rules.read_nearest(documents=pages, splits=["test"]))
     parts = critic.describe(nearest)
     # found: {Reed, She, He, Reed} alone, Lee being mentioned once; gold: {Lee, She}, {Reed, He, Reed}
     assert parts["muc"] == pytest.approx({"recall": 2 / 3, "precision": 2 / 3, "f1": 2 / 3})
     assert parts["b3"]["recall"] == pytest.approx((1 / 2 + 9 / 3) / 5)
     other = rules.read_nearest(documents=[replace(pages[0], id="z")], splits=["test"])
-    refuses("no gold chain", critic.tally, agreement.units_from_readout(other))
+    refuses("no gold chain", critic.sufficient_statistics, agreement.units_from_predictions(other))
 
 
 def sets(*rows: str):
@@ -272,15 +347,15 @@ def judged(**pages):
 
 def test_a_perfect_resolver_scores_one_nothing_found_zero_and_no_gold_is_excluded():
     critic, units = judged(d=(GOLD, GOLD))
-    assert critic.score(critic.tally(units)) == pytest.approx(1.0)
+    assert critic.score_of(critic.sufficient_statistics(units)) == pytest.approx(1.0)
     for score in (muc, b_cubed, ceaf_e):
         assert score(GOLD, FOUND)[:2] == score(FOUND, GOLD)[2:]
     pooled, units = judged(a=(GOLD, FOUND), b=(sets("xy"), sets("xy")))
     assert pooled.describe(units)["muc"]["recall"] == pytest.approx(3 / 6)  # of sums over documents
     critic, units = judged(none=(GOLD, ()), empty=((), FOUND))
-    tally = critic.tally(units)
-    assert critic.score(tally) == 0.0
-    assert tally.column("excluded").tolist() == [0, 1] and not tally.values[1, :-1].any()
+    statistics = critic.sufficient_statistics(units)
+    assert critic.score_of(statistics) == 0.0
+    assert statistics.column("excluded").tolist() == [0, 1] and not statistics.values[1, :-1].any()
 
 
 @pytest.fixture(scope="module")
@@ -289,23 +364,39 @@ def corpus():
 
 
 def test_chains_made_of_gold_mentions_are_the_gold_chains_and_rules_agree_with_them(corpus):
-    gold, known = gold_mentions(corpus.documents, corpus.truth), gold_chains(corpus.documents, corpus.truth)
+    gold, known = (
+        gold_mentions(corpus.documents, corpus.truth),
+        gold_chains(corpus.documents, corpus.truth),
+    )
     made = read_chains(corpus.documents, gold, singletons=True)
-    assert [(item.unit_id, item.symbols) for item in made] == [(item.unit_id, item.symbols) for item in known]
+    assert [(item.unit_id, item.symbols) for item in made] == [
+        (item.unit_id, item.symbols) for item in known
+    ]
     resolver = RuleResolver(subject=0.0, parallel=0.0)
     units, true = [], {}
-    for document, mentions in zip(corpus.documents, resolver.resolve([d.text for d in corpus.documents]), strict=True):
-        persons = {m.entity for m in mentions if m.named or chains.is_person(document.text[m.start : m.end], False)}
+    for document, mentions in zip(
+        corpus.documents, resolver.resolve([d.text for d in corpus.documents]), strict=True
+    ):
+        persons = {
+            m.entity
+            for m in mentions
+            if m.named or chains.is_person(document.text[m.start : m.end], False)
+        }
         found = clusters([((m.start, m.end), m.entity) for m in mentions if m.entity in persons])
-        true[document.id] = clusters([((m.start, m.end), m.entity) for m in gold.by_text[document.text]])
+        true[document.id] = clusters(
+            [((m.start, m.end), m.entity) for m in gold.by_text[document.text]]
+        )
         units.append(ReadClusters(document.id, "test", found))
     critic = ChainAgreement(true)
-    assert critic.score(critic.tally(units)) > 0.8
+    assert critic.score_of(critic.sufficient_statistics(units)) > 0.8
 
 
 @pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
 def test_gold_chains_score_above_their_closed_form_and_near_it(corpus, critic):
     chains = gold_chains(corpus.documents, corpus.truth)
     fitted = critic.fit(chains[:100])
-    latent_ppl, exact = fitted.score(fitted.tally(chains[100:])), corpus.facts["mention_latent_ppl"]
+    latent_ppl, exact = (
+        fitted.score_of(fitted.sufficient_statistics(chains[100:])),
+        corpus.facts["mention_latent_ppl"],
+    )
     assert 0.9 * exact < latent_ppl < 1.7 * exact

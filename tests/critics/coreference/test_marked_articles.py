@@ -11,8 +11,8 @@ TEXT = "Anna Lee met Tom Reed. He liked her. She liked him. " * 6
 
 def test_marks_carry_what_the_critic_says_of_their_own_symbols():
     document = Document("a", "generated", (Section(None, TEXT),))
-    readout = read_with(RuleResolver(), [document], ["generated"], False, None, keep_text=True)
-    (unit,) = attribution.units_from_readout(readout)
+    predictions = read_with(RuleResolver(), [document], ["generated"], False, None, keep_text=True)
+    (unit,) = attribution.units_from_predictions(predictions)
     critic = attribution.AttributionCritic(threshold=0.0, held_out=tuple(HELD_OUT)).fit(REAL)
     (log_probs,) = critic.attribute([unit])
     (article,) = critic.describe([unit])["articles"]

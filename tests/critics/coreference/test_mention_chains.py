@@ -12,8 +12,13 @@ from longform.critics.coreference import attribution, score
 from longform.critics.coreference.attribution import gap_rows, ngram_attribution, rare_rows
 from longform.critics.coreference.chains import read_with
 from longform.critics.coreference.rules import RuleResolver
-from longform.critics.coreference.score import UNSEEN_PROBABILITY, KneserNeyCritic, MentionCritic, RandomMentionCritic
-from longform.documents import Chain, Document, Section, chains_to_readout
+from longform.critics.coreference.score import (
+    UNSEEN_PROBABILITY,
+    KneserNeyCritic,
+    MentionCritic,
+    RandomMentionCritic,
+)
+from longform.documents import Chain, Document, Section, chains_to_predictions
 from longform.statistics.resampling import generator
 from tests.refusals import refuses
 
@@ -41,14 +46,21 @@ def drawn_chains(name: str, count: int, length: int = 30) -> list[Chain]:
 def renumber(window: tuple[str, ...]) -> tuple[str, ...]:
     labels: dict[str, int] = {}
     split = [symbol.split(":") for symbol in window]
-    return tuple(s[0] if len(s) == 1 else f"{s[0]}:{labels.setdefault(s[1], len(labels))}" for s in split)
+    return tuple(
+        s[0] if len(s) == 1 else f"{s[0]}:{labels.setdefault(s[1], len(labels))}" for s in split
+    )
 
 
 class PlainReleasedCritic:
     """The released model in dictionaries, read off its description; slow, and shares no idea with the fast one."""
 
     def __init__(self, real: list[Chain], order: int = 5) -> None:
-        self.order, self.counts, self.context, self.following = order, Counter(), Counter(), defaultdict(set)
+        self.order, self.counts, self.context, self.following = (
+            order,
+            Counter(),
+            Counter(),
+            defaultdict(set),
+        )
         for window in itertools.chain.from_iterable(self.windows(c) for c in real):
             for n in range(1, order + 1):
                 gram = window[order - n :]
@@ -67,12 +79,16 @@ class PlainReleasedCritic:
     def probability(self, gram: tuple[str, ...]) -> float:
         history = gram[:-1]
         if not history:
-            return self.counts[gram] / self.context[()] if gram in self.counts else UNSEEN_PROBABILITY
+            return (
+                self.counts[gram] / self.context[()] if gram in self.counts else UNSEEN_PROBABILITY
+            )
         if history not in self.context:
             return self.probability(gram[1:])
         discount, total = self.discount[len(gram)], self.context[history]
         reserved = discount * len(self.following[history]) / total
-        return max(self.counts[gram] - discount, 0.0) / total + reserved * self.probability(gram[1:])
+        return max(self.counts[gram] - discount, 0.0) / total + reserved * self.probability(
+            gram[1:]
+        )
 
 
 def test_probabilities_equal_the_plain_dictionary_version_and_an_unseen_symbol_costs_the_floor():
@@ -81,18 +97,24 @@ def test_probabilities_equal_the_plain_dictionary_version_and_an_unseen_symbol_c
     for unit, fast in zip(real + other, critic.attribute(real + other), strict=True):
         slow = [math.log(plain.probability(window)) for window in plain.windows(unit)]
         np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-11)
-    assert [d for (d,) in critic.fitted_discounts] == pytest.approx([plain.discount[n] for n in range(1, 6)])
+    assert [d for (d,) in critic.fitted_discounts] == pytest.approx(
+        [plain.discount[n] for n in range(1, 6)]
+    )
     critic = MentionCritic().fit([chain("a b c")])
-    tally = critic.tally([chain("zz")])
-    assert tally.total("unknown") == 1 and tally.total("transitions") == 1
-    reserved = math.prod(discount for (discount,) in critic.fitted_discounts[1:])  # a context met once, one successor
-    assert tally.total("logprob") == pytest.approx(math.log(UNSEEN_PROBABILITY * reserved))
+    statistics = critic.sufficient_statistics([chain("zz")])
+    assert statistics.total("unknown") == 1 and statistics.total("transitions") == 1
+    reserved = math.prod(
+        discount for (discount,) in critic.fitted_discounts[1:]
+    )  # a context met once, one successor
+    assert statistics.total("logprob") == pytest.approx(math.log(UNSEEN_PROBABILITY * reserved))
 
 
 def test_modified_discounts_of_hand_made_counts_of_counts():
     counts = np.array([1] * 8 + [2] * 4 + [3] * 2 + [4] * 1 + [9])
     y = 8 / (8 + 2 * 4)
-    assert score.modified_discounts(counts) == pytest.approx((1 - 2 * y * 4 / 8, 2 - 3 * y * 2 / 4, 3 - 4 * y * 1 / 2))
+    assert score.modified_discounts(counts) == pytest.approx(
+        (1 - 2 * y * 4 / 8, 2 - 3 * y * 2 / 4, 3 - 4 * y * 1 / 2)
+    )
     assert score.modified_discounts(np.array([1, 3, 3])) == (0.5, 1.0, 1.5)
     assert score.absolute_discount(counts) == pytest.approx(8 / 16)
     assert score.absolute_discount(np.array([2, 2, 5])) == 0.5
@@ -103,7 +125,10 @@ def test_probabilities_sum_to_one_after_every_context_met(critic):
     fitted = critic.fit(drawn_chains("sum", 12, 20))
     bits, words = fitted.packing.bits, fitted.orders[0].keys
     unseen = 0.0 if isinstance(fitted, MentionCritic) else math.exp(fitted.log_unknown)
-    for context in [0, *itertools.chain.from_iterable(order.context_keys.tolist() for order in fitted.orders)]:
+    for context in [
+        0,
+        *itertools.chain.from_iterable(order.context_keys.tolist() for order in fitted.orders),
+    ]:
         keys = (context << bits) | words
         total = np.exp(fitted.score_windows(keys)).sum()
         rest = math.exp(fitted.score_windows(np.array([context << bits]))[0]) if unseen else 0.0
@@ -112,9 +137,15 @@ def test_probabilities_sum_to_one_after_every_context_met(critic):
 
 def plain_kneser_ney(real: list[Chain], order: int, critic: KneserNeyCritic):
     """Kneser-Ney straight from its definition, discounts given: sets of left neighbours, recursion, no keys."""
-    windows = [("<s>", *u.symbols)[max(0, i - order + 1) : i + 1] for u in real for i in range(1, len(u.symbols) + 1)]
+    windows = [
+        ("<s>", *u.symbols)[max(0, i - order + 1) : i + 1]
+        for u in real
+        for i in range(1, len(u.symbols) + 1)
+    ]
     full = Counter(w for w in windows if len(w) == order)
-    begins = Counter(("<s>", *u.symbols)[:n] for u in real for n in range(2, order) if len(u.symbols) >= n - 1)
+    begins = Counter(
+        ("<s>", *u.symbols)[:n] for u in real for n in range(2, order) if len(u.symbols) >= n - 1
+    )
     left = defaultdict(set)
     for window in windows:
         for n in range(1, len(window)):
@@ -159,10 +190,12 @@ def test_bad_input_is_named():
     for order, text in ((1, "a"), (9, "a"), (5, " ".join(f"w{i}" for i in range(5000)))):
         refuses("allowed is an order of 2 to 8", MentionCritic(order).fit, [chain(text)])
     for kind in (KneserNeyCritic, RandomMentionCritic, score.RandomKneserNeyCritic):
-        refuses("call fit", kind().tally, [chain("a")])
+        refuses("call fit", kind().sufficient_statistics, [chain("a")])
 
 
-STEPS = np.array([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1]])  # a chain of three symbols without entities
+STEPS = np.array(
+    [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1]]
+)  # a chain of three symbols without entities
 
 
 def order_one(name: str, count: int, length: int) -> list[Chain]:
@@ -185,8 +218,12 @@ def test_symbols_at_random_score_the_cross_entropy_of_independent_draws(kinds):
     shares = np.linalg.matrix_power(STEPS, 200)[0]  # stationary
     joints = shares[:, None] * STEPS, np.outer(shares, shares)
     entropy, crossed = (-float(np.sum(joint * np.log(STEPS))) for joint in joints)
-    assert own.score(own.tally(test)) == pytest.approx(math.exp(entropy), rel=0.02)
-    assert chance.score(chance.tally(test)) == pytest.approx(math.exp(crossed), rel=0.02)
+    assert own.score_of(own.sufficient_statistics(test)) == pytest.approx(
+        math.exp(entropy), rel=0.02
+    )
+    assert chance.score_of(chance.sufficient_statistics(test)) == pytest.approx(
+        math.exp(crossed), rel=0.02
+    )
     assert crossed > entropy + 0.5
 
 
@@ -204,29 +241,49 @@ def test_nltk_absolute_discounting_gives_the_same_perplexity_under_one_discount(
     monkeypatch.setattr(score, "absolute_discount", lambda counts: discount)
     model = lm.AbsoluteDiscountingInterpolated(order, discount=discount)
     rows = [("<bos>",) * (order - 1) + unit.symbols for unit in real]
-    grams = [[row[i - n : i] for row in rows for i in range(order, len(row) + 1)] for n in range(1, order + 1)]
-    model.fit([[gram for level in grams for gram in level]], vocabulary_text=sorted({s for row in rows for s in row}))
+    grams = [
+        [row[i - n : i] for row in rows for i in range(order, len(row) + 1)]
+        for n in range(1, order + 1)
+    ]
+    model.fit(
+        [[gram for level in grams for gram in level]],
+        vocabulary_text=sorted({s for row in rows for s in row}),
+    )
     test, logprob = order_one("nltk test", 40, 10), 0.0
     for unit in test:
         row = ("<bos>",) * (order - 1) + unit.symbols
-        logprob += sum(math.log(model.score(row[i], row[i - order + 1 : i])) for i in range(order - 1, len(row)))
-    tally = MentionCritic(order=order).fit(real).tally(test)
-    assert tally.total("logprob") == pytest.approx(logprob, rel=1e-12)
+        logprob += sum(
+            math.log(model.score(row[i], row[i - order + 1 : i]))
+            for i in range(order - 1, len(row))
+        )
+    statistics = MentionCritic(order=order).fit(real).sufficient_statistics(test)
+    assert statistics.total("logprob") == pytest.approx(logprob, rel=1e-12)
 
 
-REAL, HELD_OUT, WRONG = (pronoun_chains(*given) for given in (("real", 60), ("held", 40), ("wrong", 40, 0.3)))
+REAL, HELD_OUT, WRONG = (
+    pronoun_chains(*given) for given in (("real", 60), ("held", 40), ("wrong", 40, 0.3))
+)
 CRITIC = MentionCritic().fit(REAL)
 
 
 def test_contributions_of_all_windows_sum_to_the_gap_per_token():
     rows = gap_rows(CRITIC, HELD_OUT, WRONG, top=None)
-    nll = [-t.total("logprob") / t.total("transitions") for t in (CRITIC.tally(HELD_OUT), CRITIC.tally(WRONG))]
-    assert math.fsum(row["contribution"] for row in rows) == pytest.approx(nll[1] - nll[0], abs=1e-12)
+    nll = [
+        -t.total("logprob") / t.total("transitions")
+        for t in (CRITIC.sufficient_statistics(HELD_OUT), CRITIC.sufficient_statistics(WRONG))
+    ]
+    assert math.fsum(row["contribution"] for row in rows) == pytest.approx(
+        nll[1] - nll[0], abs=1e-12
+    )
     assert sum(row["percent_real"] for row in rows) == pytest.approx(100)
     stops = [u.symbols[0] == "." for u in HELD_OUT]
     first = next(row for row in rows if row["window"] == ("", "", "", "", "."))
-    assert first["percent_real"] == pytest.approx(100 * sum(stops) / sum(len(u.symbols) for u in HELD_OUT))
-    assert [r["contribution"] for r in rows] == sorted((r["contribution"] for r in rows), reverse=True)
+    assert first["percent_real"] == pytest.approx(
+        100 * sum(stops) / sum(len(u.symbols) for u in HELD_OUT)
+    )
+    assert [r["contribution"] for r in rows] == sorted(
+        (r["contribution"] for r in rows), reverse=True
+    )
     assert len(gap_rows(CRITIC, HELD_OUT, WRONG)) == 10
     refuses("no token", gap_rows, CRITIC, HELD_OUT, [Chain("e", "test", ())])
 
@@ -250,9 +307,13 @@ def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
 
 def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():
     high, low = attribution.ratio_rows(CRITIC, HELD_OUT, WRONG)
-    assert high[0]["log_ratio"] >= high[-1]["log_ratio"] > low[-1]["log_ratio"] >= low[0]["log_ratio"]
+    assert (
+        high[0]["log_ratio"] >= high[-1]["log_ratio"] > low[-1]["log_ratio"] >= low[0]["log_ratio"]
+    )
     for row in (*high, *low):
-        assert row["log_ratio"] == pytest.approx(math.log(row["probability_generated"] / row["probability_real"]))
+        assert row["log_ratio"] == pytest.approx(
+            math.log(row["probability_generated"] / row["probability_real"])
+        )
         assert 0 < row["probability_real"] <= 1 and 0 < row["probability_generated"] <= 1
     alone = MentionCritic().fit(HELD_OUT)
     assert low[0]["window"] in {alone.window(int(k)) for k in alone.orders[-1].keys}
@@ -260,24 +321,31 @@ def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():
 
 def test_the_attribution_critic_scores_as_the_released_one_and_lists_the_same_rows():
     train = [Chain(c.unit_id, "train", c.symbols) for c in REAL]
-    critic = ngram_attribution(real=chains_to_readout([*train, *HELD_OUT])).fit(train)
-    assert critic.score(critic.tally(WRONG)) == CRITIC.score(CRITIC.tally(WRONG))
+    critic = ngram_attribution(real=chains_to_predictions([*train, *HELD_OUT])).fit(train)
+    assert critic.score_of(critic.sufficient_statistics(WRONG)) == CRITIC.score_of(
+        CRITIC.sufficient_statistics(WRONG)
+    )
     found = critic.describe(WRONG)
     assert found["gap"] == gap_rows(CRITIC, HELD_OUT, WRONG)
     rare = np.concatenate(CRITIC.attribute(WRONG)) < critic.threshold
     assert found["rare_share"]["judged"] == {"rare": rare.sum(), "windows": len(rare)}
     assert found["articles"] == []  # chains without their text make no page
-    refuses("no chain of split test", ngram_attribution, real=chains_to_readout(train))
+    refuses("no chain of split test", ngram_attribution, real=chains_to_predictions(train))
 
 
 def test_an_article_keeps_its_text_through_a_readout_and_marks_every_symbol():
     text = "Anna Lee met Tom Reed. He liked her. She liked him. " * 6
     pages = {"a": text + "Zoë ß.", "b": "?"}
-    documents = [Document(name, "generated", (Section(None, page),)) for name, page in pages.items()]
-    readout = read_with(RuleResolver(), documents, ["generated"], False, None, keep_text=True)
-    units = attribution.units_from_readout(readout)
+    documents = [
+        Document(name, "generated", (Section(None, page),)) for name, page in pages.items()
+    ]
+    predictions = read_with(RuleResolver(), documents, ["generated"], False, None, keep_text=True)
+    units = attribution.units_from_predictions(predictions)
     assert units[0].text == documents[0].text and units[1].text == "?"
     critic = attribution.AttributionCritic(threshold=0.0, held_out=tuple(HELD_OUT)).fit(REAL)
     article, _ = critic.describe(units)["articles"]  # the long one first
     assert [mark["symbol"] for mark in article["marks"]] == list(units[0].symbols)
-    assert all(text[m["start"] : m["end"]] in {"", "Lee", "Reed", "He", "her", "She", "him"} for m in article["marks"])
+    assert all(
+        text[m["start"] : m["end"]] in {"", "Lee", "Reed", "He", "her", "She", "him"}
+        for m in article["marks"]
+    )

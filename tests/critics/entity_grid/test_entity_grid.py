@@ -32,22 +32,35 @@ FIXTURE = {  # by hand: counts + kinds x lower order, over counts + kinds
 
 
 def test_witten_bell_rows_and_log_probabilities_of_columns_equal_the_hand_worked_ones():
-    rows = [FIXTURE[context] for context in ("S", "O", "unigram", "-", "start")]  # X never occurs: the unigram row
+    rows = [
+        FIXTURE[context] for context in ("S", "O", "unigram", "-", "start")
+    ]  # X never occurs: the unigram row
     np.testing.assert_allclose(np.exp(FITTED.log_probs), rows, atol=1e-6)
     for column, value in (("S--", -2.436000), ("-S-", -5.219307), ("X--", -5.039966)):
-        assert FITTED.tally([grid(column)]).values[0].tolist() == pytest.approx([value, 3, 0], abs=1e-6)
-        assert unit_scores(FITTED, [grid(column), grid(column, column)]) == pytest.approx([value / 3] * 2, abs=1e-6)
+        assert FITTED.sufficient_statistics([grid(column)]).values[0].tolist() == pytest.approx(
+            [value, 3, 0], abs=1e-6
+        )
+        assert unit_scores(FITTED, [grid(column), grid(column, column)]) == pytest.approx(
+            [value / 3] * 2, abs=1e-6
+        )
 
 
 def naive_witten_bell(columns: list[str], history: tuple[str, ...], symbol: str) -> float:
     """The recursion, counting strings: (c(h r) + N(h) P(r | h')) / (c(h) + N(h))."""
     sequences = [("<", *column, ">") for column in columns]
     size = len(history)
-    places = [(seq, i) for seq in sequences for i in range(len(seq) - size) if seq[i : i + size] == history]
+    places = [
+        (seq, i)
+        for seq in sequences
+        for i in range(len(seq) - size)
+        if seq[i : i + size] == history
+    ]
     following = [seq[i + size] for seq, i in places if seq[i + size] != "<"]
     lower = naive_witten_bell(columns, history[1:], symbol) if history else 1 / 5
     kinds = len(set(following))
-    return (following.count(symbol) + kinds * lower) / (len(following) + kinds) if following else lower
+    return (
+        (following.count(symbol) + kinds * lower) / (len(following) + kinds) if following else lower
+    )
 
 
 @pytest.mark.parametrize("history", [0, 1, 2, 3])
@@ -57,33 +70,46 @@ def test_any_history_equals_the_recursion_over_strings(history):
     critic = RoleTransitions(history=history).fit([grid(*columns)])
     for column in ("SO-XS", "-----", "XOXOX"):
         padded = ("<", *column, ">")
-        shares = [naive_witten_bell(columns, padded[max(0, i - history) : i], padded[i]) for i in range(1, 6)]
-        assert critic.tally([grid(column)]).total("logprob") == pytest.approx(sum(map(math.log, shares)))
+        shares = [
+            naive_witten_bell(columns, padded[max(0, i - history) : i], padded[i])
+            for i in range(1, 6)
+        ]
+        assert critic.sufficient_statistics([grid(column)]).total("logprob") == pytest.approx(
+            sum(map(math.log, shares))
+        )
 
 
 def test_orders_score_as_reordered_grids_and_have_their_features():
     unit, features = grid("SS--O", "O---X", "-XX--"), TransitionFeatures()
     orders = np.array(list(itertools.permutations(range(5))))
     texts = [replace(unit, cells=unit.cells[order]) for order in orders]
-    np.testing.assert_allclose(FITTED.order_scores(unit, orders), unit_scores(FITTED, texts), atol=1e-12)
+    np.testing.assert_allclose(
+        FITTED.order_scores(unit, orders), unit_scores(FITTED, texts), atol=1e-12
+    )
     np.testing.assert_allclose(features.of_orders(unit, orders), features.of_texts(texts))
 
 
 def test_empty_grids_and_texts_without_a_pair_are_counted_and_never_scored():
     critic = RoleTransitions().fit([grid("SS--"), grid(unit="none")])
     np.testing.assert_array_equal(critic.log_probs, FITTED.fit([grid("SS--")]).log_probs)
-    tally = critic.tally([grid("SS--", unit="a"), grid(unit="none")])
-    assert tally.column("excluded").tolist() == [0, 1]
+    statistics = critic.sufficient_statistics([grid("SS--", unit="a"), grid(unit="none")])
+    assert statistics.column("excluded").tolist() == [0, 1]
     assert np.isnan(unit_scores(critic, [grid(unit="none")])[0])
     assert np.isnan(critic.order_scores(grid(unit="none"), np.zeros((2, 0), dtype=int))).all()
-    ranker = GridRanker(features=PLAIN).fit([*runs(3, "train"), grid(unit="none"), grid("SS", unit="same")])
-    np.testing.assert_array_equal(ranker.weights, GridRanker(features=PLAIN).fit(runs(3, "train")).weights)
-    assert ranker.tally([grid(unit="none")]).column("excluded").tolist() == [1]
+    ranker = GridRanker(features=PLAIN).fit(
+        [*runs(3, "train"), grid(unit="none"), grid("SS", unit="same")]
+    )
+    np.testing.assert_array_equal(
+        ranker.weights, GridRanker(features=PLAIN).fit(runs(3, "train")).weights
+    )
+    assert ranker.sufficient_statistics([grid(unit="none")]).column("excluded").tolist() == [1]
     assert np.isnan(ranker.order_scores(grid(unit="none"), np.zeros((1, 0), dtype=int))).all()
 
 
 def index(transition: str) -> int:
-    return int(np.ravel_multi_index(["SOX-".index(role) for role in transition], (4,) * len(transition)))
+    return int(
+        np.ravel_multi_index(["SOX-".index(role) for role in transition], (4,) * len(transition))
+    )
 
 
 def test_75_transitions_and_salient_entities_counted_apart():
@@ -126,7 +152,7 @@ def test_bad_input_is_named(tmp_path):
     refuses("no pair", GridRanker().fit, [grid(unit="none")])
     refuses("lengths", TransitionFeatures, lengths=())
     for critic in (RoleTransitions(), GridRanker()):
-        refuses("call fit", critic.tally, [grid("SS")])
+        refuses("call fit", critic.sufficient_statistics, [grid("SS")])
     refuses("0 originals", families, [grid("S-", unit="d/2")])
     refuses("folds", cross_validated, learn_transitions, families(documents(2)), task=TASK, folds=5)
     (tmp_path / "x.jsonl").write_text('{"doc": "a"}\n')
@@ -139,7 +165,10 @@ def documents(count: int):
     for d, text in enumerate(runs(count, "supplied")):
         rng = generator("supplied", d)
         made.append(replace(text, unit_id=f"doc{d}/1", split="test"))
-        made += [replace(made[-1], unit_id=f"doc{d}/{k}", cells=text.cells[rng.permutation(8)]) for k in range(2, 7)]
+        made += [
+            replace(made[-1], unit_id=f"doc{d}/{k}", cells=text.cells[rng.permutation(8)])
+            for k in range(2, 7)
+        ]
     return made
 
 
@@ -151,32 +180,42 @@ def test_both_models_prefer_originals_of_documents_they_have_not_seen():
     units = families(documents(20))
     tuned = partial(learn_tuned, choices=[PLAIN], penalties=[1.0])
     for learn in (learn_transitions, partial(accidents.learn_ranking, features=PLAIN), tuned):
-        tally = cross_validated(learn, units, task=TASK, folds=5)
-        assert PairAccuracy().score(tally) > 0.85 and tally.total("pairs") == 100
+        statistics = cross_validated(learn, units, task=TASK, folds=5)
+        assert PairAccuracy().score_of(statistics) > 0.85 and statistics.total("pairs") == 100
 
 
 def test_settings_are_chosen_inside_the_training_documents():
     units = families(documents(20))
     blind, seeing = TransitionFeatures((1,), 0), PLAIN  # one cell at a time sees no order
-    judge, only = (learn_tuned(units, choices, [1.0], inner=4) for choices in ([blind, seeing], [seeing]))
+    judge, only = (
+        learn_tuned(units, choices, [1.0], inner=4) for choices in ([blind, seeing], [seeing])
+    )
     grids = [units[0].original, *units[0].permutations[TASK]]
     np.testing.assert_allclose(unit_scores(judge, grids), unit_scores(only, grids))
     first = unit_scores(learn_tuned(units, [blind], [1.0, 10.0], inner=4), grids)
     np.testing.assert_allclose(first, first[0])
     for bad in ({"inner": 21}, {"inner": 1}, {"choices": []}, {"penalties": []}):
-        refuses("tuned ranking", learn_tuned, units, **{"choices": [seeing], "penalties": [1.0], "inner": 4, **bad})
+        refuses(
+            "tuned ranking",
+            learn_tuned,
+            units,
+            **{"choices": [seeing], "penalties": [1.0], "inner": 4, **bad},
+        )
 
 
 def test_empty_permutations_are_counted_and_give_no_pair():
     empty = grid(unit="doc0/7")
     units = families([*documents(4), empty, grid(unit="gone/1"), grid("SS", unit="gone/2")])
-    tally = cross_validated(learn_transitions, units, task=TASK, folds=5)
+    statistics = cross_validated(learn_transitions, units, task=TASK, folds=5)
     wanted = {"unscored": [1, 0, 0, 0, 0], "excluded": [0, 0, 0, 0, 1], "pairs": [5, 5, 5, 5, 0]}
-    assert {name: tally.column(name).tolist() for name in wanted} == wanted
+    assert {name: statistics.column(name).tolist() for name in wanted} == wanted
 
 
 def test_published_files_and_printed_grids_become_documents(tmp_path):
-    rows = ['{"doc": "a", "perm": 1, "grid": {"DOG": "S-", "CAT": "-O"}}', '{"doc": "a", "perm": 2, "grid": {}}']
+    rows = [
+        '{"doc": "a", "perm": 1, "grid": {"DOG": "S-", "CAT": "-O"}}',
+        '{"doc": "a", "perm": 2, "grid": {}}',
+    ]
     (tmp_path / "grids.jsonl").write_text("\n".join(rows))
     grids = read_grids(tmp_path / "grids.jsonl")
     assert [grid.empty for grid in grids] == [False, True]

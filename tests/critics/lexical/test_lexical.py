@@ -11,12 +11,18 @@ from scipy.sparse import csr_array
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.lexical import score as lexical
 from longform.critics.lexical import wordnet as nets
-from longform.critics.lexical.score import AdjacentSimilarity, LatentSemantics, Overlap, term_documents, word_vectors
+from longform.critics.lexical.score import (
+    AdjacentSimilarity,
+    LatentSemantics,
+    Overlap,
+    term_documents,
+    word_vectors,
+)
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, wordnet
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.statistics.critic import unit_scores
 from longform.statistics.resampling import generator
-from longform.text.entity_grids import grids_from_readout, grids_to_readout, read
+from longform.text.entity_grids import grids_from_predictions, grids_to_predictions, read
 from longform.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from longform.text.permutations import ShuffleTask
 from synthetic_world.corpora import build
@@ -30,16 +36,25 @@ COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy
 
 def test_overlap_of_adjacent_sentences_by_hand_and_in_other_orders():
     assert unit_scores(Overlap(), [unit("dog cat", "cat house door")])[0] == pytest.approx(2 / 5)
-    tally = Overlap().tally([unit("dog", "dog cat", "house")])
-    assert tally.values[0].tolist() == pytest.approx([2 / 3 + 0, 2, 0, 0, 0])
-    assert Overlap().score(tally) == pytest.approx(1 / 3)
+    statistics = Overlap().sufficient_statistics([unit("dog", "dog cat", "house")])
+    assert statistics.values[0].tolist() == pytest.approx([2 / 3 + 0, 2, 0, 0, 0])
+    assert Overlap().score_of(statistics) == pytest.approx(1 / 3)
     # a pair with a sentence without nouns scores 0 and is counted
-    assert Overlap().tally([unit("dog", "", "dog")]).values[0].tolist() == [0, 2, 2, 0, 0]
-    tally = Overlap().tally([unit("dog"), unit("", ""), unit("dog", "dog")])
-    assert tally.column("excluded").tolist() == [1, 1, 0]
+    assert Overlap().sufficient_statistics([unit("dog", "", "dog")]).values[0].tolist() == [
+        0,
+        2,
+        2,
+        0,
+        0,
+    ]
+    statistics = Overlap().sufficient_statistics([unit("dog"), unit("", ""), unit("dog", "dog")])
+    assert statistics.column("excluded").tolist() == [1, 1, 0]
     assert np.isnan(unit_scores(Overlap(), [unit("dog")])[0])
     assert np.isnan(Overlap().order_scores(unit("", ""), np.array([[1, 0]]))).all()
-    text, orders = unit("dog cat", "cat", "house dog", "door"), np.array([[3, 2, 1, 0], [1, 0, 3, 2]])
+    text, orders = (
+        unit("dog cat", "cat", "house dog", "door"),
+        np.array([[3, 2, 1, 0], [1, 0, 3, 2]]),
+    )
     slow = unit_scores(Overlap(), [replace(text, cells=text.cells[order]) for order in orders])
     np.testing.assert_allclose(Overlap().order_scores(text, orders), slow)
 
@@ -58,20 +73,28 @@ def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_
     cosine = first @ second / np.linalg.norm(first) / np.linalg.norm(second)
     assert unit_scores(fitted, [unit("dog sea", "kennel")])[0] == pytest.approx(cosine)
     assert LatentSemantics(dims=100).fit(REAL).vectors.shape == (6, 3)
-    tally = fitted.tally([unit("dog zebra", "cat")])
-    assert tally.total("unknown") == 1
-    assert tally.total("similarity") == pytest.approx(fitted.tally([unit("dog", "cat")]).total("similarity"))
+    statistics = fitted.sufficient_statistics([unit("dog zebra", "cat")])
+    assert statistics.total("unknown") == 1
+    assert statistics.total("similarity") == pytest.approx(
+        fitted.sufficient_statistics([unit("dog", "cat")]).total("similarity")
+    )
 
 
 @pytest.mark.parametrize("dense", [1000, 0])
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
-def test_word_vectors_equal_the_decomposition_and_do_not_move_with_equal_singular_values(shape, dense, monkeypatch):
+def test_word_vectors_equal_the_decomposition_and_do_not_move_with_equal_singular_values(
+    shape, dense, monkeypatch
+):
     monkeypatch.setattr(lexical, "DENSE", dense)
     table = generator("lsa", *shape).poisson(0.4, shape).astype(np.float64)
     left, values, _ = np.linalg.svd(table, full_matrices=False)
     ours = word_vectors(csr_array(table), 5)
-    np.testing.assert_allclose(ours @ ours.T, (left[:, :5] * values[:5] ** 2) @ left[:, :5].T, atol=1e-9)
-    tied = csr_array(np.kron(np.eye(6), np.ones((2, 2))))  # six equal singular values, of which four are kept
+    np.testing.assert_allclose(
+        ours @ ours.T, (left[:, :5] * values[:5] ** 2) @ left[:, :5].T, atol=1e-9
+    )
+    tied = csr_array(
+        np.kron(np.eye(6), np.ones((2, 2)))
+    )  # six equal singular values, of which four are kept
     assert all(np.array_equal(word_vectors(tied, 4), word_vectors(tied, 4)) for _ in range(5))
 
 
@@ -82,18 +105,25 @@ def test_a_large_table_of_words_and_texts_is_never_made_dense(monkeypatch):
     monkeypatch.setattr(lexical, "DENSE", 3)
     monkeypatch.setattr(csr_array, "toarray", refused)
     fitted = LatentSemantics(dims=2).fit(REAL)
-    assert unit_scores(fitted, [unit("dog", "kennel"), unit("dog", "sea")]) == pytest.approx([1, 0], abs=1e-9)
+    assert unit_scores(fitted, [unit("dog", "kennel"), unit("dog", "sea")]) == pytest.approx(
+        [1, 0], abs=1e-9
+    )
 
 
 def test_planted_reports_stand_above_their_shuffles(tmp_path):
     corpus = build(name="reports", seed=7, domain="reports", documents={"train": 300, "test": 80})
     fit(world="everyday").save(tmp_path)
     reports = read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, roles="truth")
-    train, test = ([grid for grid in grids_from_readout(reports) if grid.split == split] for split in ("train", "test"))
+    train, test = (
+        [grid for grid in grids_from_predictions(reports) if grid.split == split]
+        for split in ("train", "test")
+    )
     (found,) = order_discrimination({"grid": RoleTransitions()}, test, [ShuffleTask()], train=train)
     assert found.details["above_mean"] >= 0.95 and found.value > 0.9
     scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
-    scorers |= {measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")}
+    scorers |= {
+        measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")
+    }
     found = order_discrimination(scorers, test, [ShuffleTask()], train=train)
     assert all(record.value > 0.6 for record in found if record.metric == "pairwise_accuracy")
     for world in VOCABULARIES:
@@ -164,7 +194,11 @@ def test_lesk_plain_and_extended_by_hand(taxonomy):
 @pytest.mark.parametrize(
     ("first", "second", "total"),
     [
-        ("kinds of evergreen tree", "fruit of evergreen tree", 4),  # Banerjee and Pedersen's pine and cone
+        (
+            "kinds of evergreen tree",
+            "fruit of evergreen tree",
+            4,
+        ),  # Banerjee and Pedersen's pine and cone
         ("x of y z", "x of y w", 9),  # a phrase may hold a function word
         ("of y of", "of y of", 1),  # but neither begin nor end with one
         ("x y q x y", "x y", 4),  # each word is used once
@@ -176,7 +210,10 @@ def test_lesk_plain_and_extended_by_hand(taxonomy):
 def test_phrase_overlaps_equal_hand_counts(first, second, total):
     words = sorted({*first.split(), *second.split()} - {"a", "of"})
     number = {"a": 0, "of": 1} | {word: nets.FUNCTIONS + i for i, word in enumerate(words)}
-    phrases = (np.array([number[word] for word in text.split()], dtype=np.int64) for text in (first, second))
+    phrases = (
+        np.array([number[word] for word in text.split()], dtype=np.int64)
+        for text in (first, second)
+    )
     assert nets.phrase_overlap(*phrases, nets.FUNCTIONS) == total
 
 
@@ -184,7 +221,9 @@ def test_information_content_counts_every_sense_once_of_the_nouns_of_real_texts(
     content = taxonomy.information_content(COUNTS)
     total = len(NAMES) + 5 + 3 + 4 + 1 + 2 * 2 + 6 + 1
     assert content[NAMES.index("entity")] == pytest.approx(0)
-    assert content[NAMES.index("dog")] == pytest.approx(-math.log((5 + 1 + 3) / total))  # dog, puppy, three smoothings
+    assert content[NAMES.index("dog")] == pytest.approx(
+        -math.log((5 + 1 + 3) / total)
+    )  # dog, puppy, three smoothings
     # robot dog lies below artifact and, by dog, below entity: entity counts it once
     assert np.exp(-content[NAMES.index("artifact")]) * total == pytest.approx(4 + 1 + 2 + 6)
     fitted = Resnik(taxonomy).fit([unit("dog", "dog cat")])
@@ -209,18 +248,23 @@ def test_information_measures_equal_nltks_on_every_pair(tmp_path, monkeypatch):
             resnik, lin, distance = (matrix[i, j] for matrix in matrices)
             assert resnik == pytest.approx(a.res_similarity(b, table), abs=1e-9)
             assert lin == pytest.approx(a.lin_similarity(b, table), abs=1e-9)
-            if content[i] > 1e-9 and content[j] > 1e-9:  # NLTK gives 0 where a concept carries no information
+            if (
+                content[i] > 1e-9 and content[j] > 1e-9
+            ):  # NLTK gives 0 where a concept carries no information
                 assert distance == pytest.approx(1 / a.jcn_similarity(b, table), abs=1e-9)
 
 
 def test_sentences_average_the_best_senses_and_unknown_words_count(taxonomy):
     critic = HirstStOnge(taxonomy)
     # bank-house: the building, up and down, 5; bank-land: the slope, up, 7; cat-house 3, cat-land 8 - 3 - 1 = 4
-    tally = critic.tally([unit("bank cat", "house land")])
-    assert tally.total("similarity") == pytest.approx((5 + 7 + 3 + 4) / 4)
-    tally = critic.tally([unit("dog zeppelin", "cat")])
-    assert (tally.total("similarity"), tally.total("unknown")) == (pytest.approx(5 / 2), 1)
-    assert critic.tally([unit("zeppelin", "airship")]).total("similarity") == 0
+    statistics = critic.sufficient_statistics([unit("bank cat", "house land")])
+    assert statistics.total("similarity") == pytest.approx((5 + 7 + 3 + 4) / 4)
+    statistics = critic.sufficient_statistics([unit("dog zeppelin", "cat")])
+    assert (statistics.total("similarity"), statistics.total("unknown")) == (
+        pytest.approx(5 / 2),
+        1,
+    )
+    assert critic.sufficient_statistics([unit("zeppelin", "airship")]).total("similarity") == 0
 
 
 def test_jiang_conrath_is_a_distance_to_the_nearest_sense_and_leaves_unknown_words_out(taxonomy):
@@ -228,7 +272,9 @@ def test_jiang_conrath_is_a_distance_to_the_nearest_sense_and_leaves_unknown_wor
     assert critic.better == "lower"
     slope, land = NAMES.index("slope"), NAMES.index("land")
     expected = critic.content[slope] - critic.content[land]
-    assert critic.tally([unit("bank zeppelin", "land")]).total("similarity") == pytest.approx(expected)
+    assert critic.sufficient_statistics([unit("bank zeppelin", "land")]).total(
+        "similarity"
+    ) == pytest.approx(expected)
     assert critic.synset_matrix([slope, land])[0, 0] == 0
 
 
@@ -238,17 +284,24 @@ def test_batches_and_lexicons_in_readouts_change_no_number(taxonomy, monkeypatch
     monkeypatch.setattr(HirstStOnge, "batch_words", 2)
     assert len(list(nets.batches(units, 2))) == 3
     np.testing.assert_array_equal(unit_scores(HirstStOnge(taxonomy), units), whole)
-    readout = grids_to_readout([unit("dog", "cat")], taxonomy.lexicon.to_arrays())
-    assert unit_scores(wordnet(real=readout, measure="hirst_st_onge"), [unit("dog", "cat")])[0] == 5
+    predictions = grids_to_predictions([unit("dog", "cat")], taxonomy.lexicon.to_arrays())
+    assert (
+        unit_scores(wordnet(real=predictions, measure="hirst_st_onge"), [unit("dog", "cat")])[0]
+        == 5
+    )
 
 
 def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
     """Sentences without a known noun have no distance; 0 would call them perfectly coherent."""
     critic = counted(JiangConrath(taxonomy))
     none, some = unit("zzyzx", "qwrt", "zzyzx"), unit("zzyzx", "qwrt dog", "zzyzx cat", "dog")
-    tally = critic.tally([none, some])
-    assert tally.column("excluded").tolist() == [1, 0] and tally.column("pairs").tolist() == [0, 2]
-    [dog_cat] = critic.synset_matrix([taxonomy.lexicon.noun_senses(w)[0] for w in ("dog", "cat")])[0][1:]
+    statistics = critic.sufficient_statistics([none, some])
+    assert statistics.column("excluded").tolist() == [1, 0] and statistics.column(
+        "pairs"
+    ).tolist() == [0, 2]
+    [dog_cat] = critic.synset_matrix([taxonomy.lexicon.noun_senses(w)[0] for w in ("dog", "cat")])[
+        0
+    ][1:]
     assert unit_scores(critic, [none, some])[1] == pytest.approx(dog_cat)
     assert np.isnan(critic.order_scores(none, np.array([[2, 1, 0]]))).all()
     assert critic.order_scores(some, np.arange(4)[None])[0] == pytest.approx(dog_cat)
@@ -258,19 +311,24 @@ def test_a_text_without_a_known_noun_is_set_aside_not_incoherent(taxonomy):
     none, one = unit("zzyzx", "qwrt", "zzyzx"), unit("zzyzx", "dog", "zzyzx")
     orders = np.array([[2, 1, 0]])
     for critic in (LatentSemantics(dims=2).fit(REAL), HirstStOnge(taxonomy)):
-        tally = critic.tally([none, one])
-        assert tally.column("excluded").tolist() == [1, 0] and tally.column("pairs").tolist() == [0, 2]
-        assert np.isnan(unit_scores(critic, [none])[0]) and np.isnan(critic.order_scores(none, orders)).all()
+        statistics = critic.sufficient_statistics([none, one])
+        assert statistics.column("excluded").tolist() == [1, 0] and statistics.column(
+            "pairs"
+        ).tolist() == [0, 2]
+        assert (
+            np.isnan(unit_scores(critic, [none])[0])
+            and np.isnan(critic.order_scores(none, orders)).all()
+        )
         assert unit_scores(critic, [one])[0] == 0  # of the nouns that it knows none comes back
 
 
 def test_bad_input_is_named(taxonomy):
     refuses("dims", LatentSemantics, dims=0)
     refuses("two of each", LatentSemantics().fit, [unit("", "")])
-    refuses("call fit", LatentSemantics().tally, REAL)
+    refuses("call fit", LatentSemantics().sufficient_statistics, REAL)
     with pytest.raises(TypeError, match="abstract class"):
         unit_scores(AdjacentSimilarity(), REAL)
     refuses("allowed are", fit, world="moon")
-    refuses("call fit", Lin(taxonomy).tally, [unit("dog", "cat")])
-    refuses("allowed are", wordnet, real=grids_to_readout([]), measure="wu_palmer")
-    refuses("no lexicon", wordnet, real=grids_to_readout([]), measure="lin")
+    refuses("call fit", Lin(taxonomy).sufficient_statistics, [unit("dog", "cat")])
+    refuses("allowed are", wordnet, real=grids_to_predictions([]), measure="wu_palmer")
+    refuses("no lexicon", wordnet, real=grids_to_predictions([]), measure="lin")

@@ -24,7 +24,9 @@ NOUNS = {"entity": ("that which exists", [], [], None),
          "slope bank": ("sloping land beside a river", ["land"], [], None)}  # fmt: skip
 NAMES = [words.split()[0] for words in NOUNS]
 WORDS = sorted({word for words in NOUNS for word in words.split()})
-HOMES = {word: [words.split()[0] for words in NOUNS if word in words.split()] for word in WORDS}  # its synsets
+HOMES = {
+    word: [words.split()[0] for words in NOUNS if word in words.split()] for word in WORDS
+}  # its synsets
 LEX = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.1.dtd">
 <LexicalResource>
@@ -40,12 +42,18 @@ def write_lmf(path: Path) -> Path:
         senses = ""
         for home in homes:
             antonym = antonyms[home]
-            relation = f"<SenseRelation relType='antonym' target='tiny-{antonym}-{antonym}'/>" if antonym else ""
+            relation = (
+                f"<SenseRelation relType='antonym' target='tiny-{antonym}-{antonym}'/>"
+                if antonym
+                else ""
+            )
             senses += f"<Sense id='tiny-{home}-{word}' synset='{ids[home]}'>{relation}</Sense>"
         lemma = f"<Lemma writtenForm={quoteattr(word.replace('_', ' '))} partOfSpeech='n'/>"
         lines.append(f"<LexicalEntry id='tiny-w-{word}'>{lemma}{senses}</LexicalEntry>")
     for name, (gloss, hypernyms, parts, _) in zip(NAMES, NOUNS.values(), strict=True):
-        links = "".join(f"<SynsetRelation relType='hypernym' target='{ids[h]}'/>" for h in hypernyms)
+        links = "".join(
+            f"<SynsetRelation relType='hypernym' target='{ids[h]}'/>" for h in hypernyms
+        )
         links += "".join(f"<SynsetRelation relType='mero_part' target='{ids[p]}'/>" for p in parts)
         body = f"<Definition>{escape(gloss)}</Definition>{links}"
         lines.append(f"<Synset id='{ids[name]}' ili='' partOfSpeech='n'>{body}</Synset>")
@@ -59,20 +67,38 @@ def write_database(folder: Path) -> Path:
     offsets = dict.fromkeys(NAMES, 0)
     for _ in range(2):  # the first pass measures, offsets being of fixed width
         lines, place = [], 0
-        for name, (words, (gloss, hypernyms, parts, antonym)) in zip(NAMES, NOUNS.items(), strict=True):
+        for name, (words, (gloss, hypernyms, parts, antonym)) in zip(
+            NAMES, NOUNS.items(), strict=True
+        ):
             pointers = [("@", h, "0000") for h in hypernyms] + [("%p", p, "0000") for p in parts]
-            pointers += [("~", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][1]]
-            pointers += [("#p", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][2]]
+            pointers += [
+                ("~", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][1]
+            ]
+            pointers += [
+                ("#p", other.split()[0], "0000") for other in NOUNS if name in NOUNS[other][2]
+            ]
             pointers += [("!", antonym, "0101")] if antonym else []
-            listed = " ".join(f"{sign} {offsets[target]:08d} n {end}" for sign, target, end in pointers)
+            listed = " ".join(
+                f"{sign} {offsets[target]:08d} n {end}" for sign, target, end in pointers
+            )
             spelled = " ".join(f"{word} 0" for word in words.split())
             offsets[name] = place
             count = f"{len(words.split()):02x} {spelled} {len(pointers):03d}"
             lines.append(f"{offsets[name]:08d} 00 n {count} {listed} | {gloss}  \n")
             place += len(lines[-1].encode())
-    files = dict.fromkeys((f"{kind}.{part}" for part in ("verb", "adj", "adv") for kind in ("data", "index")), "")
-    files |= {f"{part}.exc": "mice mouse\n" if part == "noun" else "" for part in ("noun", "verb", "adj", "adv")}
-    files |= {"data.noun": "".join(lines), "index.noun": "", "lexnames": "00\tnoun.Tops\t1\n", "index.sense": ""}
+    files = dict.fromkeys(
+        (f"{kind}.{part}" for part in ("verb", "adj", "adv") for kind in ("data", "index")), ""
+    )
+    files |= {
+        f"{part}.exc": "mice mouse\n" if part == "noun" else ""
+        for part in ("noun", "verb", "adj", "adv")
+    }
+    files |= {
+        "data.noun": "".join(lines),
+        "index.noun": "",
+        "lexnames": "00\tnoun.Tops\t1\n",
+        "index.sense": "",
+    }
     for word, homes in HOMES.items():
         places = " ".join(f"{offsets[home]:08d}" for home in homes)
         files["index.noun"] += f"{word} n {len(homes)} 1 @ {len(homes)} 0 {places}  \n"

@@ -16,7 +16,7 @@ from longform.critics.surprisal.read import (
     condition_bits,
     joined,
     read,
-    suite_readout,
+    suite_predictions,
     token_regions,
 )
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
@@ -38,7 +38,9 @@ def plain_byte_level(model: models.BPE) -> Tokenizer:
 
 def byte_level(**ends) -> PreTrainedTokenizerFast:
     tokenizer = plain_byte_level(models.BPE())
-    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[END], initial_alphabet=ALPHABET, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=[END], initial_alphabet=ALPHABET, show_progress=False
+    )
     tokenizer.train_from_iterator([TEXT], trainer)
     ends = ends or {"eos_token": END, "bos_token": END, "pad_token": END}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **ends)
@@ -54,9 +56,20 @@ def sentencepiece_like() -> PreTrainedTokenizerFast:
 
 
 TOKENIZERS = {"byte-level": byte_level(), "sentencepiece-like": sentencepiece_like()}
-SHAPE = {"vocab_size": 320, "max_position_embeddings": 128, "bos_token_id": 0, "eos_token_id": 0, "hidden_size": 32}
+SHAPE = {
+    "vocab_size": 320,
+    "max_position_embeddings": 128,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+    "hidden_size": 32,
+}
 HEADS = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-LOCAL = {"num_layers": 2, "num_heads": 2, "attention_types": [[["global", "local"], 1]], "window_size": 4}
+LOCAL = {
+    "num_layers": 2,
+    "num_heads": 2,
+    "attention_types": [[["global", "local"], 1]],
+    "window_size": 4,
+}
 NETWORKS = {"gpt2": HEADS, "gpt_neox": HEADS, "llama": HEADS, "gpt_neo": LOCAL}
 
 
@@ -72,11 +85,15 @@ def network(kind: str = "gpt2"):
 
 
 def toy() -> Suite:
-    however, since, while_ = ([CONTEXT, f", {word}", "the cat ran ."] for word in ("however", "since", "while"))
+    however, since, while_ = (
+        [CONTEXT, f", {word}", "the cat ran ."] for word in ("however", "since", "while")
+    )
     items = [
         pair(1, {"a": however, "b": since}),
         pair(2, {"a": ["", "the cat", "ran"], "b": ["the dog", "", "ran ; ran ."]}),
-        pair(3, {"a": ["the naïve dog ’s ball", "sat", "."], "b": ["the naïve dog", "ran", "too ."]}),
+        pair(
+            3, {"a": ["the naïve dog ’s ball", "sat", "."], "b": ["the naïve dog", "ran", "too ."]}
+        ),
         pair(4, {"a": however, "b": while_}),
     ]
     return Suite("toy", "mean", ("(3;%a%) > (3;%b%)",), tuple(items), {"1": "x"})
@@ -92,7 +109,13 @@ def pieces(text: str, ends: list[int]) -> list[str]:
 
 
 def unigram_like() -> Tokenizer:
-    words = [("<unk>", 0.0), ("▁", -1.0), *((c, -2.0) for c in "abcdefé ▁日"), ("▁a", -1.5), ("▁ab", -1.6)]
+    words = [
+        ("<unk>", 0.0),
+        ("▁", -1.0),
+        *((c, -2.0) for c in "abcdefé ▁日"),
+        ("▁a", -1.5),
+        ("▁ab", -1.6),
+    ]
     words += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
     tokenizer = Tokenizer(models.Unigram(list(dict.fromkeys(words)), unk_id=0, byte_fallback=True))
     tokenizer.normalizer = normalizers.NFKC()
@@ -100,10 +123,14 @@ def unigram_like() -> Tokenizer:
     return tokenizer
 
 
-BYTES = plain_byte_level(models.BPE(vocab={character: i for i, character in enumerate(ALPHABET)}, merges=[]))
+BYTES = plain_byte_level(
+    models.BPE(vocab={character: i for i, character in enumerate(ALPHABET)}, merges=[])
+)
 ALIGNED = {"byte-level": BYTES, "sentencepiece-like": unigram_like()}
 characters = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
-texts = st.one_of(st.text(characters, max_size=40), st.text(st.sampled_from("ab é日\u00a0'’🙂"), max_size=40))
+texts = st.one_of(
+    st.text(characters, max_size=40), st.text(st.sampled_from("ab é日\u00a0'’🙂"), max_size=40)
+)
 
 
 @pytest.mark.parametrize("kind", ALIGNED)
@@ -128,7 +155,9 @@ def test_regions_partition_any_text_and_every_token_has_exactly_one(kind, text, 
 def test_joined_contents_are_their_words_and_bytes_count_up(contents):
     text, ends = joined(contents)
     assert text == " ".join(" ".join(content.split()) for content in contents if content.split())
-    assert [region.split() for region in pieces(text, ends)] == [content.split() for content in contents]
+    assert [region.split() for region in pieces(text, ends)] == [
+        content.split() for content in contents
+    ]
     starts = [start for start, _ in BYTES.encode(text).offsets]
     counts = np.bincount(token_regions(text, ends, starts), minlength=len(contents))
     assert counts.tolist() == [len(region.encode()) for region in pieces(text, ends)]
@@ -150,8 +179,13 @@ def test_bits_equal_an_unbatched_loop_for_every_architecture_and_tokenizer(kind,
     for condition, bits in zip(CONDITIONS, found, strict=True):
         text = " ".join(region.content for region in condition.regions if region.content)
         ids = tokens(text, add_special_tokens=False)["input_ids"]
-        np.testing.assert_allclose(np.concatenate(bits), by_hand(model, [tokens.bos_token_id, *ids]), atol=1e-9)
-        lengths = [len(tokens(r.content, add_special_tokens=False)["input_ids"]) > 0 for r in condition.regions]
+        np.testing.assert_allclose(
+            np.concatenate(bits), by_hand(model, [tokens.bos_token_id, *ids]), atol=1e-9
+        )
+        lengths = [
+            len(tokens(r.content, add_special_tokens=False)["input_ids"]) > 0
+            for r in condition.regions
+        ]
         assert [len(region) > 0 for region in bits] == lengths
 
 
@@ -181,18 +215,26 @@ def test_ends_by_the_legacy_convention_and_by_the_image_of_2021():
 
 def test_a_change_of_speaker_is_the_end_token_nothing_or_characters():
     tokens = TOKENIZERS["byte-level"]
-    [(ids, regions)] = Encoder(tokens, "legacy_none").rows([["the cat ran . [SEP] the dog ran . [SEP]", "the mat ."]])
-    said = tokens(["the cat ran .", "the dog ran .", "the mat ."], add_special_tokens=False)["input_ids"]
+    [(ids, regions)] = Encoder(tokens, "legacy_none").rows(
+        [["the cat ran . [SEP] the dog ran . [SEP]", "the mat ."]]
+    )
+    said = tokens(["the cat ran .", "the dog ran .", "the mat ."], add_special_tokens=False)[
+        "input_ids"
+    ]
     assert list(ids) == [*said[0], 0, *said[1], 0, *said[2]]
     assert regions.tolist() == [0] * (len(said[0]) + len(said[1]) + 2) + [1] * len(said[2])
     encoder = Encoder(tokens, "legacy_none", "strip")
-    marked, bare = encoder.rows([["the cat ran . [SEP]", "the mat ."], ["the cat ran .", "the mat ."]])
+    marked, bare = encoder.rows(
+        [["the cat ran . [SEP]", "the mat ."], ["the cat ran .", "the mat ."]]
+    )
     assert marked[0] == bare[0] and marked[1].tolist() == bare[1].tolist()
     [(literal, _)] = Encoder(tokens, "legacy_none", "literal").rows([["a [SEP]", "b"]])
     assert 0 not in literal and len(literal) > 4
 
 
-rows = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12)
+rows = st.lists(
+    st.lists(st.integers(1, 3), min_size=1, max_size=12).map(tuple), min_size=1, max_size=12
+)
 
 
 @settings(max_examples=200, deadline=None)
@@ -220,19 +262,23 @@ def test_sharing_reads_fewer_tokens_and_batches_keep_to_the_budget():
     made = [tuple(range(n)) for n in (3, 5, 4, 9, 2, 50)]
     planned = list(batches(grow(made, False), 12))
     assert sum(len(batch) for batch in planned) == 6
-    assert all(len(batch) * max(len(t.tokens) for t in batch) <= 12 or len(batch) == 1 for batch in planned)
+    assert all(
+        len(batch) * max(len(t.tokens) for t in batch) <= 12 or len(batch) == 1 for batch in planned
+    )
 
 
 def test_a_row_runs_from_files(tmp_path):
     network().float().save_pretrained(tmp_path)
     TOKENIZERS["byte-level"].save_pretrained(tmp_path)
     corpus = suites_to_corpus([SUITE])
-    readout = read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, name="row")
+    predictions = read(documents=corpus.documents, truth=corpus.truth, reader=tmp_path, name="row")
     encoder = Encoder(TOKENIZERS["byte-level"])
-    direct = suite_readout([SUITE], encoder, open_reader(network().float()))
-    assert readout.unit_ids == ("toy/1", "toy/2", "toy/3", "toy/4")
-    np.testing.assert_allclose(readout.arrays["token_bits"], direct.arrays["token_bits"], atol=1e-4)
-    assert sum(readout.arrays["region_tokens"]) == len(readout.arrays["token_bits"])
+    direct = suite_predictions([SUITE], encoder, open_reader(network().float()))
+    assert predictions.unit_ids == ("toy/1", "toy/2", "toy/3", "toy/4")
+    np.testing.assert_allclose(
+        predictions.arrays["token_bits"], direct.arrays["token_bits"], atol=1e-4
+    )
+    assert sum(predictions.arrays["region_tokens"]) == len(predictions.arrays["token_bits"])
 
 
 def test_bad_input_is_named():
@@ -240,7 +286,10 @@ def test_bad_input_is_named():
     assert Encoder(bare, "legacy_none", "strip").rows([["the cat", "ran"]])
     refuses("has no end token", Encoder, bare, "bos_eos_2021")
     refuses("has no end token", Encoder(bare, "legacy_none").rows, [["the cat [SEP]", "ran"]])
-    for text, why in (("the cat " * 80, r"\d+ tokens, the model reads 128"), ("", "the tokenizer gives no token")):
+    for text, why in (
+        ("the cat " * 80, r"\d+ tokens, the model reads 128"),
+        ("", "the tokenizer gives no token"),
+    ):
         bad = Suite("s", "sum", ("(1;%a%) > (1;%b%)",), (pair(7, {"a": [text], "b": ["the"]}),))
         given = [bad], Encoder(TOKENIZERS["byte-level"], "legacy_none"), open_reader(network())
         refuses(f"suite s, item 7, condition a: {why}", condition_bits, *given)
@@ -250,7 +299,11 @@ def test_bad_input_is_named():
 
 def test_a_begin_token_stands_in_front_else_the_end_token_else_nothing_is_scored():
     both = byte_level(bos_token="<|begin|>", eos_token=END, pad_token=END)
-    for tokens, begin in ((both, both.bos_token_id), (byte_level(eos_token=END), 0), (byte_level(pad_token=END), None)):
+    for tokens, begin in (
+        (both, both.bos_token_id),
+        (byte_level(eos_token=END), 0),
+        (byte_level(pad_token=END), None),
+    ):
         ((ids, regions),) = Encoder(tokens, "bos", "strip").rows([["the cat", "ran"]])
         words = tuple(tokens("the cat ran", add_special_tokens=False)["input_ids"])
         assert ids == (words if begin is None else (begin, *words))
@@ -264,7 +317,14 @@ def test_tokens_equal_minicons_on_the_same_texts(tmp_path):
         model = network().float()
         judge = scorer.IncrementalLMScorer(model, "cpu", tokenizer=tokens)
         theirs = judge.token_score(texts, surprisal=True, base_two=True)
-        one = Suite("t", "sum", ("(1;%a%) > 0",), tuple(pair(i, {"a": [text]}) for i, text in enumerate(texts)))
+        one = Suite(
+            "t",
+            "sum",
+            ("(1;%a%) > 0",),
+            tuple(pair(i, {"a": [text]}) for i, text in enumerate(texts)),
+        )
         ours = condition_bits([one], Encoder(tokens, "legacy_none", "literal"), open_reader(model))
         for expected, found in zip(theirs, ours, strict=True):
-            np.testing.assert_allclose(np.concatenate(found), [value for _, value in expected], atol=1e-4, err_msg=kind)
+            np.testing.assert_allclose(
+                np.concatenate(found), [value for _, value in expected], atol=1e-4, err_msg=kind
+            )

@@ -31,7 +31,9 @@ def small_model(seed: int, topics: int = 3, terms: int = 5) -> models.TopicModel
     root = rng.normal(size=(topics - 1, topics - 1))
     covariance = root @ root.T + 0.3 * np.eye(topics - 1)
     beta = rng.dirichlet(np.full(terms, 0.4), topics)
-    return models.TopicModel((), beta, rng.normal(size=topics - 1), covariance, models.inverse(covariance))
+    return models.TopicModel(
+        (), beta, rng.normal(size=topics - 1), covariance, models.inverse(covariance)
+    )
 
 
 def simulated(documents: int, seed: int = 0, length: int = 250):
@@ -42,7 +44,12 @@ def simulated(documents: int, seed: int = 0, length: int = 250):
     logits = rng.multivariate_normal(np.zeros(6), block, documents)
     shares = np.exp(logits - logsumexp(logits, axis=1)[:, None])
     words = [rng.multinomial(length, share @ beta) for share in shares]
-    return models.from_rows([(np.flatnonzero(w), w[w > 0].astype(float)) for w in words], 60), block, beta, shares
+    return (
+        models.from_rows([(np.flatnonzero(w), w[w > 0].astype(float)) for w in words], 60),
+        block,
+        beta,
+        shares,
+    )
 
 
 def small_counts(seed: int, documents: int = 4, terms: int = 5) -> models.TermCounts:
@@ -54,7 +61,9 @@ def small_counts(seed: int, documents: int = 4, terms: int = 5) -> models.TermCo
     return models.from_rows(rows, terms)
 
 
-def maximised(counts: models.TermCounts, topics: int, seed: int = 2, **settings) -> models.TopicModel:
+def maximised(
+    counts: models.TermCounts, topics: int, seed: int = 2, **settings
+) -> models.TopicModel:
     seeded = ctm.seeded_model(counts, topics=topics, seed=seed)
     return ctm.maximise(counts, seeded, settings=replace(models.RELEASED, **settings))
 
@@ -103,7 +112,9 @@ def grid_terms(row, logits: float, variance: float, model: models.TopicModel):
     step = eta[1] - eta[0]
     full = np.stack([eta, np.zeros_like(eta)], axis=1)
     log_sum = np.logaddexp(eta, 0.0)
-    log_word = logsumexp(full[:, :, None] + np.log(model.beta[:, row[0]])[None], axis=1) - log_sum[:, None]
+    log_word = (
+        logsumexp(full[:, :, None] + np.log(model.beta[:, row[0]])[None], axis=1) - log_sum[:, None]
+    )
     prior = multivariate_normal.logpdf(eta[:, None], model.mean, model.covariance)
     joint = prior + log_word @ row[1]
     evidence = logsumexp(joint) + np.log(step)
@@ -112,7 +123,9 @@ def grid_terms(row, logits: float, variance: float, model: models.TopicModel):
     divergence = float(q @ (log_q - joint + evidence))
     zeta_slack = row[1].sum() * (np.log(np.exp(logits + variance / 2) + 1) - float(q @ log_sum))
     phi = assignments(row[0], np.array([logits]), model)
-    chosen = np.sum(phi[None] * (full[:, :, None] + np.log(model.beta[:, row[0]]) - np.log(phi)), axis=1)
+    chosen = np.sum(
+        phi[None] * (full[:, :, None] + np.log(model.beta[:, row[0]]) - np.log(phi)), axis=1
+    )
     phi_slack = float(q @ ((log_word + log_sum[:, None] - chosen) @ row[1]))
     return evidence, divergence, zeta_slack, phi_slack
 
@@ -160,14 +173,16 @@ def test_under_the_true_model_the_latent_nll_of_its_documents_is_the_entropy_of_
     found = ctm.expectation(counts, truth, replace(EXACT, tolerance=1e-8))
     rows = zip(found.logits, found.variances, strict=True)
     units = [TopicReading(str(i), "test", mean, wide, 1000) for i, (mean, wide) in enumerate(rows)]
-    critic = LogisticNormalCritic(full_expectation=True, own_prior=False).with_prior(truth.mean, covariance)
+    critic = LogisticNormalCritic(full_expectation=True, own_prior=False).with_prior(
+        truth.mean, covariance
+    )
     entropy = multivariate_normal(truth.mean, covariance).entropy()
-    reached = critic.score(critic.tally(units))
+    reached = critic.score_of(critic.sufficient_statistics(units))
     assert reached == pytest.approx(entropy, abs=0.3)
     rng = generator("deal topics out")
     dealt = np.stack([rng.permutation(column) for column in found.logits.T], axis=1)
     mixed = [replace(unit, logits=row) for unit, row in zip(units, dealt, strict=True)]
-    assert critic.score(critic.tally(mixed)) > reached + 2
+    assert critic.score_of(critic.sufficient_statistics(mixed)) > reached + 2
 
 
 @pytest.mark.parametrize("floats", ["float32", "float64"])
@@ -180,8 +195,12 @@ def test_the_corpus_bound_never_falls_and_the_covariance_stays_proper(floats):
         assert np.linalg.eigvalsh(model.covariance)[0] > 0
         assert np.array_equal(model.precision, model.precision.T)
 
-    settings = models.TopicSettings(em_iterations=12, em_tolerance=-1, rounds=-1, tolerance=1e-9, floats=floats)
-    ctm.maximise(counts, ctm.seeded_model(counts, topics=5, seed=2), settings=settings, checkpoint=note)
+    settings = models.TopicSettings(
+        em_iterations=12, em_tolerance=-1, rounds=-1, tolerance=1e-9, floats=floats
+    )
+    ctm.maximise(
+        counts, ctm.seeded_model(counts, topics=5, seed=2), settings=settings, checkpoint=note
+    )
     assert len(bounds) == 12 and np.all(np.diff(bounds) > 0)
 
 
@@ -224,7 +243,12 @@ def expected_bytes() -> str:
 
 
 def test_the_compiler_may_fuse_but_not_reorder_sums():
-    loops = [loop for module in (kernels, ctm) for loop in vars(module).values() if isinstance(loop, Dispatcher)]
+    loops = [
+        loop
+        for module in (kernels, ctm)
+        for loop in vars(module).values()
+        if isinstance(loop, Dispatcher)
+    ]
     assert len(loops) > 12
     for loop in loops:
         allowed = loop.targetoptions.get("fastmath", set())
@@ -232,13 +256,22 @@ def test_the_compiler_may_fuse_but_not_reorder_sums():
 
 
 @pytest.mark.long  # compiles every loop twice; the test above says what the compiler may do to them
-@pytest.mark.skipif(not llvm.get_host_cpu_features().get("fma"), reason="the processor has no fused product and sum")
+@pytest.mark.skipif(
+    not llvm.get_host_cpu_features().get("fma"), reason="the processor has no fused product and sum"
+)
 def test_an_older_processor_finds_the_same_bits(tmp_path):
     here = Path(__file__)
     paths = os.pathsep.join([str(here.parent), *sys.path])
-    older = {**os.environ, "PYTHONPATH": paths, "NUMBA_CPU_NAME": "haswell", "NUMBA_CACHE_DIR": str(tmp_path)}
+    older = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "NUMBA_CPU_NAME": "haswell",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
     program = f"from {here.stem} import expected_bytes; print(expected_bytes())"
-    run = subprocess.run([sys.executable, "-c", program], env=older, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], env=older, capture_output=True, text=True, check=True
+    )
     assert run.stdout.strip() == expected_bytes()
 
 
@@ -248,7 +281,9 @@ def test_expected_word_counts_are_shared_out_and_a_topic_may_lose_all_words():
     direct = np.zeros((4, 5))
     for d, (terms, number) in enumerate(counts.rows()):
         direct[:, terms] += number * assignments(terms, found.logits[d], model)
-    np.testing.assert_allclose(ctm.word_counts(found, ctm.columns_of(counts), model), direct, atol=1e-10)
+    np.testing.assert_allclose(
+        ctm.word_counts(found, ctm.columns_of(counts), model), direct, atol=1e-10
+    )
     model, counts = small_model(3), small_counts(3)
     found = ctm.expectation(counts, model, EXACT)
     nothing = replace(found, ratios=np.zeros_like(found.ratios))
@@ -266,7 +301,9 @@ def test_the_m_step_of_the_gaussian_is_the_mean_and_the_covariance_with_the_post
 
 def test_uniform_numbers_are_those_of_the_scientific_library():
     draws = ctm.tausworthe(1, 10_000)
-    assert draws[-1] * 2**32 == 2733957125  # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
+    assert (
+        draws[-1] * 2**32 == 2733957125
+    )  # GSL 2.7, rng/test.c: 10,000th number of taus with seed 1
 
 
 def document(number: int, *sections: str) -> Document:
@@ -286,13 +323,22 @@ CORPUS = [document(0, "the river river\nBridge bridge .", "river lake @xmath0 \\
 def test_terms_are_frequent_and_specific_and_counts_cover_all_sections():
     found = models.build_vocabulary(CORPUS, min_count=2, max_share=0.5)
     assert found == ("river", "lake", "common", "bridge", "harbour", "valley")
-    every = models.build_vocabulary(CORPUS, min_count=1)  # case and attached punctuation make other words
+    every = models.build_vocabulary(
+        CORPUS, min_count=1
+    )  # case and attached punctuation make other words
     assert {"Bridge", "bridge", "bridge,", "."} <= set(every) and not {"The", "x"} & set(every)
     two = documents("fig date", "date plum", "plum elm", "kiwi")
-    assert models.build_vocabulary(two, min_count=1, max_share=0.5) == ("fig", "elm", "kiwi")  # half is too much
+    assert models.build_vocabulary(two, min_count=1, max_share=0.5) == (
+        "fig",
+        "elm",
+        "kiwi",
+    )  # half is too much
     counts, unknown = models.count_terms(CORPUS, ("river", "lake"))
     assert counts.starts.tolist() == [0, 2, 3, 5, 5, 5, 5, 5]
-    assert dict(zip(counts.terms[:2].tolist(), counts.counts[:2].tolist(), strict=True)) == {0: 3.0, 1: 1.0}
+    assert dict(zip(counts.terms[:2].tolist(), counts.counts[:2].tolist(), strict=True)) == {
+        0: 3.0,
+        1: 1.0,
+    }
     assert unknown.tolist() == [6, 6, 4, 3, 1, 1, 1]
     assert counts.tokens.tolist() == [4, 2, 2, 0, 0, 0, 0]
     assert np.array_equal(counts.take(np.array([2, 0])).tokens, [2, 4])
@@ -311,11 +357,17 @@ def test_documents_without_known_words_are_counted_and_left_out():
     texts = ["apple pear apple plum", "pear plum pear", "stone", "apple plum plum pear"] * 3
     model = ctm.fit(documents(*texts), seed=ctm.RELEASED_SEED, topics=2, min_count=4, max_share=1.1)
     counted = {"documents": 9, "documents_without_terms": 3, "tokens_outside_vocabulary": 3}
-    assert counted.items() <= model.facts.items() and set(model.vocabulary) == {"apple", "pear", "plum"}
+    assert counted.items() <= model.facts.items() and set(model.vocabulary) == {
+        "apple",
+        "pear",
+        "plum",
+    }
     np.testing.assert_allclose(model.beta.sum(axis=1), 1)
 
 
-def test_a_killed_fit_goes_on_from_its_scratch_folder_and_only_training_documents_are_fitted(tmp_path, capsys):
+def test_a_killed_fit_goes_on_from_its_scratch_folder_and_only_training_documents_are_fitted(
+    tmp_path, capsys
+):
     texts = ["apple pear apple plum", "pear plum pear fig", "fig apple plum plum pear"] * 5
     settings = {"em_iterations": 6, "em_tolerance": -1.0, "lag": 2}
     given = {"seed": 2, "topics": 2, "min_count": 1, "max_share": 1.1}
@@ -328,7 +380,10 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder_and_only_training_document
     assert np.array_equal(again.beta, whole.beta)
     assert "iteration 3, ELBO -" in capsys.readouterr().out
     others = [replace(d, split="test", id=f"t{d.id}") for d in documents("fig fig", "fig apple")]
-    both, one = (ctm.fit(part, settings=settings, **given) for part in (documents(*texts) + others, documents(*texts)))
+    both, one = (
+        ctm.fit(part, settings=settings, **given)
+        for part in (documents(*texts) + others, documents(*texts))
+    )
     assert both.vocabulary == one.vocabulary and np.array_equal(both.beta, one.beta)
     refuses("zero documents of split train", ctm.fit, others, seed=2, topics=2)
 
@@ -337,7 +392,12 @@ def test_a_killed_fit_goes_on_from_its_scratch_folder_and_only_training_document
 @pytest.mark.parametrize("damage", ["cut", "bits", "gone"])
 def test_a_damaged_checkpoint_of_topics_costs_one_sentence(name, damage, tmp_path, capsys):
     texts = ["apple pear apple plum", "pear plum pear fig", "fig apple plum plum pear"] * 5
-    given = {"settings": {"em_iterations": 4, "em_tolerance": -1.0, "lag": 2}, "seed": 2, "topics": 2, "min_count": 1}
+    given = {
+        "settings": {"em_iterations": 4, "em_tolerance": -1.0, "lag": 2},
+        "seed": 2,
+        "topics": 2,
+        "min_count": 1,
+    }
     whole = ctm.fit(documents(*texts), scratch=tmp_path, max_share=1.1, **given)
     path = tmp_path / ctm.CHECKPOINT / name
     content = bytearray(path.read_bytes())
@@ -354,12 +414,30 @@ def test_a_damaged_checkpoint_of_topics_costs_one_sentence(name, damage, tmp_pat
 
 
 def test_bad_input_is_named():
-    refuses("1 of 15 words", models.build_vocabulary, CORPUS, min_count=4, max_share=0.3, stop_words=())
+    refuses(
+        "1 of 15 words", models.build_vocabulary, CORPUS, min_count=4, max_share=0.3, stop_words=()
+    )
     refuses("0 of 0 words of 0 documents", models.build_vocabulary, [])
     few = documents("apple pear", "pear apple")
     refuses("1 topic", ctm.fit, few, seed=1, topics=1, min_count=1, max_share=1.1)
-    refuses("vocabulary of 1 word", models.TopicModel, (), np.ones((2, 1)), np.zeros(1), np.eye(1), np.eye(1))
-    refuses("singular", models.TopicModel, (), np.full((3, 2), 0.5), np.zeros(2), np.ones((2, 2)), np.ones((2, 2)))
+    refuses(
+        "vocabulary of 1 word",
+        models.TopicModel,
+        (),
+        np.ones((2, 1)),
+        np.zeros(1),
+        np.eye(1),
+        np.eye(1),
+    )
+    refuses(
+        "singular",
+        models.TopicModel,
+        (),
+        np.full((3, 2), 0.5),
+        np.zeros(2),
+        np.ones((2, 2)),
+        np.ones((2, 2)),
+    )
     refuses("covariance is singular", models.gaussian, np.zeros((4, 2)), np.zeros((4, 2)))
     empty = models.from_rows([(np.zeros(0, int), np.zeros(0))], 2)
     small = small_model(1, topics=2, terms=2)

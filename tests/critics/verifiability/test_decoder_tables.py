@@ -20,17 +20,23 @@ from tests.refusals import refuses
 S, R, N = measures.LABELS
 
 
-def generation(name, labels, true=None, setting="beam", page=None, tokens=(1, 2, 3, 4, 5), **columns):
+def generation(
+    name, labels, true=None, setting="beam", page=None, tokens=(1, 2, 3, 4, 5), **columns
+):
     lines = [frozenset({("p", i)}) if label != N else frozenset() for i, label in enumerate(labels)]
     table = np.zeros((len(labels), len(measures.SENTENCE_COLUMNS)))
     table[:, measures.SENTENCE_COLUMNS.index("same_as")] = range(len(labels))
     for column, values in columns.items():
         table[:, measures.SENTENCE_COLUMNS.index(column)] = values
     text = TokenText(name, "generated", np.array(tokens), np.array([1, 2, 3, 4, 5]))
-    truth = None if true is None else measures.CheckedText(name, "generated", tuple(true), tuple(lines))
+    truth = (
+        None if true is None else measures.CheckedText(name, "generated", tuple(true), tuple(lines))
+    )
     checks = measures.CheckedText(name, "generated", tuple(labels), tuple(lines))
     about = np.arange(len(measures.UNIT_COLUMNS), dtype=float)
-    return measures.CheckedGeneration(name, "generated", setting, page or name, checks, truth, text, table, about)
+    return measures.CheckedGeneration(
+        name, "generated", setting, page or name, checks, truth, text, table, about
+    )
 
 
 UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4, 5]), generation("b", [], []),
@@ -38,14 +44,14 @@ UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4,
 
 
 def test_generations_come_back_from_their_arrays():
-    found = measures.generations_from_readout(measures.generations_to_readout(UNITS))
+    found = measures.generations_from_predictions(measures.generations_to_predictions(UNITS))
     for wanted, made in zip(UNITS, found, strict=True):
         for field in ("unit_id", "setting", "page", "checks", "truth"):
             assert getattr(made, field) == getattr(wanted, field)
         assert np.array_equal(made.sentences, wanted.sentences, equal_nan=True)
         assert made.tokens.tokens.tolist() == list(wanted.tokens.tokens)
-    untold = measures.generations_to_readout([generation("a", [S], None)])
-    assert measures.generations_from_readout(untold)[0].truth is None
+    untold = measures.generations_to_predictions([generation("a", [S], None)])
+    assert measures.generations_from_predictions(untold)[0].truth is None
 
 
 def table(units, **settings):
@@ -57,16 +63,22 @@ def table(units, **settings):
 
 def test_records_hold_every_measure_and_leave_planted_ones_out_without_a_truth():
     made, records = table(UNITS, correlated=["beam"])
-    assert set(made) == {(decoder, measure) for decoder in ("beam", "top_k") for measure in MEASURES}
+    assert set(made) == {
+        (decoder, measure) for decoder in ("beam", "top_k") for measure in MEASURES
+    }
     beam = {name: record.value for (system, name), record in made.items() if system == "beam"}
     assert beam["SPG"] == pytest.approx(3 / 10) and beam["true_SPG"] == pytest.approx(1 / 10)
     assert beam["SPV"] == pytest.approx(3 / 4) and made["beam", "SPV"].excluded == 1
-    assert beam["distinct_sentences"] == 2.5 and beam["entities"] == 3 and beam["distinct_4grams"] == 2
+    assert (
+        beam["distinct_sentences"] == 2.5 and beam["entities"] == 3 and beam["distinct_4grams"] == 2
+    )
     assert made["top_k", "proportion_4grams"].value == 0.5 and made["top_k", "entities"].value == 2
     assert made["beam", "SPG"].details == {"pages": 2}
     assert len(records.where(metric="correlation")) == 14
     made, _ = table([generation("a", [S])])
-    assert not any(name.startswith("true_") for _, name in made) and made["beam", "SPG"].value == 0.2
+    assert (
+        not any(name.startswith("true_") for _, name in made) and made["beam", "SPG"].value == 0.2
+    )
 
 
 def test_seeds_of_a_page_are_one_cluster():
@@ -74,13 +86,20 @@ def test_seeds_of_a_page_are_one_cluster():
     rng = generator("pages")
     labels = [[S if rng.random() < 0.5 else N for _ in range(5)] for _ in range(12)]
     once = [generation(f"{i}", row, page=f"{i}") for i, row in enumerate(labels)]
-    thrice = [generation(f"{i}-{k}", row, page=f"{i}") for i, row in enumerate(labels) for k in range(3)]
+    thrice = [
+        generation(f"{i}-{k}", row, page=f"{i}") for i, row in enumerate(labels) for k in range(3)
+    ]
     one, three = (table(units)[0]["beam", "SPG"] for units in (once, thrice))
     assert (one.value, one.low, one.high) == pytest.approx((three.value, three.low, three.high))
     assert (one.units, three.units, three.details["pages"]) == (12, 36, 12)
-    tally = measures.SupportedPerGeneration().tally([unit.checks for unit in UNITS])
-    made = clustered(tally, ["x", "y", "x"])
-    assert made.unit_ids == ("x", "y") and made.values.sum(0).tolist() == tally.values.sum(0).tolist()
+    statistics = measures.SupportedPerGeneration().sufficient_statistics(
+        [unit.checks for unit in UNITS]
+    )
+    made = clustered(statistics, ["x", "y", "x"])
+    assert (
+        made.unit_ids == ("x", "y")
+        and made.values.sum(0).tolist() == statistics.values.sum(0).tolist()
+    )
 
 
 def test_correlations_are_those_of_numpy_and_of_pages():
@@ -94,23 +113,37 @@ def test_correlations_are_those_of_numpy_and_of_pages():
     hits = [float(label != N) for unit in units for label in unit.checks.labels]
     nats = np.concatenate([unit.column("nats") for unit in units])
     assert found["nats-verified"]["value"] == pytest.approx(np.corrcoef(nats, hits)[0, 1])
-    assert found["nats-verified"]["low"] < found["nats-verified"]["value"] < found["nats-verified"]["high"]
-    assert math.isnan(found["linked-verified"]["value"]) and found["linked-verified"]["excluded"] == 100
+    assert (
+        found["nats-verified"]["low"]
+        < found["nats-verified"]["value"]
+        < found["nats-verified"]["high"]
+    )
+    assert (
+        math.isnan(found["linked-verified"]["value"])
+        and found["linked-verified"]["excluded"] == 100
+    )
     assert math.isnan(found["prefix_perplexity-supported"]["value"])  # constant here
 
 
 def test_accuracy_precision_and_recall_by_hand():
     units = [generation("a", [S, S, R, N], [S, R, R, S]), generation("b", [N], [N])]
-    tally = reliability.CheckerAccuracy().tally(units)
-    assert reliability.confusion_of(tally).tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 1]]
-    for name, value in (("accuracy", 3 / 5), (f"precision of {S}", 1 / 2), (f"recall of {R}", 1 / 2)):
-        assert reliability.CheckerAccuracy(name).score(tally) == value
+    statistics = reliability.CheckerAccuracy().sufficient_statistics(units)
+    assert reliability.confusion_of(statistics).tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 1]]
+    for name, value in (
+        ("accuracy", 3 / 5),
+        (f"precision of {S}", 1 / 2),
+        (f"recall of {R}", 1 / 2),
+    ):
+        assert reliability.CheckerAccuracy(name).score_of(statistics) == value
     records = Results(reliability.accuracy_records(units))
     about = records.one(metric="checker_accuracy")
     assert about.value == 3 / 5 and records.one(metric="checker_recall", task=R).value == 1 / 2
-    assert about.details["confusion"]["refuted as supported"] == 1 and about.details["majority"] == 2 / 5
-    unsaid = reliability.CheckerAccuracy().tally(units[1:])
-    assert math.isnan(reliability.CheckerAccuracy(f"precision of {S}").score(unsaid))
+    assert (
+        about.details["confusion"]["refuted as supported"] == 1
+        and about.details["majority"] == 2 / 5
+    )
+    unsaid = reliability.CheckerAccuracy().sufficient_statistics(units[1:])
+    assert math.isnan(reliability.CheckerAccuracy(f"precision of {S}").score_of(unsaid))
     refuses("allowed are", reliability.CheckerAccuracy, "recall")
 
 
@@ -121,7 +154,9 @@ def test_shares_explain_what_a_known_checker_says():
         observed = shares @ (confusion / confusion.sum(1, keepdims=True))
         assert reliability.true_shares(observed, confusion) == pytest.approx(shares, abs=1e-4)
     assert reliability.true_shares(np.array([1.0, 0, 0]), np.eye(3)).tolist() == [1, 0, 0]
-    outside = reliability.true_shares(np.array([0.9, 0.05, 0.05]), np.array([[5, 1, 4], [1, 5, 4], [1, 1, 8.0]]))
+    outside = reliability.true_shares(
+        np.array([0.9, 0.05, 0.05]), np.array([[5, 1, 4], [1, 5, 4], [1, 1, 8.0]])
+    )
     assert outside.min() >= 0 and outside.sum() == pytest.approx(1)
     alike = np.array([[8.0, 1, 1], [8, 1, 1], [1, 1, 8]])
     assert np.isnan(reliability.true_shares(np.array([0.5, 0.3, 0.2]), alike)).all()
@@ -134,7 +169,11 @@ def noisy(count, true_rate, name):
     for i in range(count):
         true = [int(rng.choice(3, p=true_rate)) for _ in range(5)]
         said = [int(rng.choice(3, p=matrix[t])) for t in true]
-        units.append(generation(f"{name}{i}", [measures.LABELS[s] for s in said], [measures.LABELS[t] for t in true]))
+        units.append(
+            generation(
+                f"{name}{i}", [measures.LABELS[s] for s in said], [measures.LABELS[t] for t in true]
+            )
+        )
     return units
 
 
@@ -146,8 +185,14 @@ def test_corrected_support_covers_the_truth_where_the_raw_one_does_not_and_needs
     assert made.low < true < made.high and made.low < made.value < made.high
     assert abs(made.value - true) < abs(given - true) and given > made.high
     assert (made.system, made.variant) == ("beam", "corrected_by_claims")
-    made, _ = reliability.corrected_records(UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10)
-    assert math.isnan(made.value) and made.details["unknown_labels"] == [R] and made.details["given"] == 0.3
+    made, _ = reliability.corrected_records(
+        UNITS, [generation("a", [S, N], [S, N])], "claims", resamples=10
+    )
+    assert (
+        math.isnan(made.value)
+        and made.details["unknown_labels"] == [R]
+        and made.details["given"] == 0.3
+    )
     assert math.isnan(reliability.corrected_spg(np.array([0.0, 0, 0, 1]), np.ones(9)))
 
 
@@ -160,7 +205,9 @@ def test_corrected_support_of_generations_without_any_has_an_interval_with_a_wid
 
 
 def unit(name, decoder, texts, page="p", repeat=0):
-    made = generation(name, [N] * len(texts), setting=decoder, page=page, same_as=[texts.index(t) for t in texts])
+    made = generation(
+        name, [N] * len(texts), setting=decoder, page=page, same_as=[texts.index(t) for t in texts]
+    )
     lines = tuple(f"P: {text}" for text in texts)
     return replace(made, about=np.array([1.0, 1.0, repeat]), texts=tuple(texts), lines=lines)
 
@@ -172,11 +219,18 @@ SHEET_UNITS = [unit("a", "beam", ["one", "two", "one"]), unit("b", "top_k", ["on
 def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
     record = reliability.sheet_record(SHEET_UNITS)
     made = record.details
-    assert len(made["items"]) == 6 and made["prefixes"] == 1  # the first generation of two decoders of the table
+    assert (
+        len(made["items"]) == 6 and made["prefixes"] == 1
+    )  # the first generation of two decoders of the table
     assert sorted(i["key"]["decoder"] for i in made["items"]) == ["beam"] * 3 + ["top_k"] * 3
-    third = next(i for i in made["items"] if i["key"]["generation"] == "b" and i["key"]["sentence"] == 2)
+    third = next(
+        i for i in made["items"] if i["key"]["generation"] == "b" and i["key"]["sentence"] == 2
+    )
     assert (third["claim"], third["before"], third["evidence"]) == ("four", "one three", "P: four")
-    assert made["exact_repeats"]["beam"] == pytest.approx(1 / 3) and made["exact_repeats"]["top_k"] == 0
+    assert (
+        made["exact_repeats"]["beam"] == pytest.approx(1 / 3)
+        and made["exact_repeats"]["top_k"] == 0
+    )
     assert len({i["item"] for i in made["items"]}) == 6
     assert reliability.sheet_record(SHEET_UNITS, 0, ("beam",)).details["items"] == []
     assert (record.value, record.units) == (pytest.approx(1 / 8), 4)
@@ -201,7 +255,9 @@ def test_the_table_is_the_majority_by_hand():
     made = reliability.judged(sheet, answers)
     beam = made["decoders"]["beam"]
     assert beam["REP"] == pytest.approx(100 / 3) and beam["UNG"] == 0 == beam["NAC"]
-    assert (beam["SPG"], beam["USPG"]) == pytest.approx((100 * (2 / 5 + 0) / 2, 100 * (1 / 5 + 0) / 2))
+    assert (beam["SPG"], beam["USPG"]) == pytest.approx(
+        (100 * (2 / 5 + 0) / 2, 100 * (1 / 5 + 0) / 2)
+    )
     assert (beam["SPV"], beam["USPV"]) == pytest.approx((50, 50))
     assert made["decoders"]["top_k"]["SPG"] == 0 and math.isnan(made["decoders"]["top_k"]["SPV"])
     assert made["unanswered"] == 0 and made["sentences"] == 4

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 import torch
 from tiny import bpe_folder, classifier_folder
-from transformers import BertConfig, BertForSequenceClassification, T5Config, T5ForConditionalGeneration
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from longform.critics.verifiability import checker as checking
 from longform.critics.verifiability import train
@@ -35,7 +40,9 @@ class Said:
 
     def probabilities(self, pairs):
         self.asked += pairs
-        return np.array([self.answers.get(pair.sentence, (0, 0, 1)) for pair in pairs], dtype=float).reshape(-1, 3)
+        return np.array(
+            [self.answers.get(pair.sentence, (0, 0, 1)) for pair in pairs], dtype=float
+        ).reshape(-1, 3)
 
 
 def stored(folder, pages=PAGES):
@@ -50,10 +57,15 @@ def checker(folder, answers, pages=PAGES):
 def test_pages_are_found_by_title_and_lines_by_words(tmp_path):
     retrieval = checking.TitlesAndBm25(stored(tmp_path))
     assert retrieval.pages_for("Ulm was founded in 1456.")[0] == "Ulm"
-    assert retrieval.pages_for("Ulm of the West runs long.")[:2] == ["Ulm of the West", "Ulm"]  # the second by BM25
+    assert retrieval.pages_for("Ulm of the West runs long.")[:2] == [
+        "Ulm of the West",
+        "Ulm",
+    ]  # the second by BM25
     assert retrieval.pages_for("Mercury is hot.") == ["Mercury (planet)"]
     assert retrieval.pages_for("Nowhere was founded.") == [] == retrieval.pages_for("")
-    assert retrieval.pages_for("a company with 3,512 employees") == []  # what BM25 brings needs a title in the claim
+    assert (
+        retrieval.pages_for("a company with 3,512 employees") == []
+    )  # what BM25 brings needs a title in the claim
     selection = checking.Bm25Lines(PAGES, limit=1)
     assert selection.lines_for("Ulm was founded in 1457.", ["Ulm"]) == [("Ulm", 1)]
     assert selection.lines_for("zebras", ["Ulm"]) == [] == selection.lines_for("Ulm", ["Atlantis"])
@@ -70,9 +82,13 @@ def test_bm25_is_its_formula():
         for word in query:
             n, tf = sum(word in other for other in texts), text.count(word)
             idf = math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
-            total += idf * tf / (tf + checking.K1 * (1 - checking.B + checking.B * len(text) / mean))
+            total += (
+                idf * tf / (tf + checking.K1 * (1 - checking.B + checking.B * len(text) / mean))
+            )
         wanted.append(total)
-    assert checking._scores(checking._bm25(texts), query, len(texts)) == pytest.approx(wanted, rel=1e-5)
+    assert checking._scores(checking._bm25(texts), query, len(texts)) == pytest.approx(
+        wanted, rel=1e-5
+    )
 
 
 def drawn(count, seed, most=400):
@@ -80,9 +96,15 @@ def drawn(count, seed, most=400):
     generator = np.random.default_rng(seed)
 
     def text(size):
-        return " ".join(f"w{rank}" for rank in np.exp(generator.random(size) * np.log(most)).astype(int).tolist())
+        return " ".join(
+            f"w{rank}"
+            for rank in np.exp(generator.random(size) * np.log(most)).astype(int).tolist()
+        )
 
-    pages = {f"w{n} place (town {n})" if n % 3 else f"w{n}": tuple(text(6) for _ in range(n % 5)) for n in range(count)}
+    pages = {
+        f"w{n} place (town {n})" if n % 3 else f"w{n}": tuple(text(6) for _ in range(n % 5))
+        for n in range(count)
+    }
     return pages, [text(generator.integers(0, 12)) for _ in range(60)]
 
 
@@ -111,17 +133,28 @@ def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_al
 def test_pages_on_disk_are_a_mapping_and_of_one_title_the_first_page_stands(tmp_path):
     rows = [("Ulm", ("A b.", "", "C\u2028d.")), ("Örm", ()), ("Ulm", ("Other.",))]
     kept = PageFile.write(tmp_path, rows)
-    assert list(kept.items()) == [("Ulm", ("A b.", "", "C\u2028d.")), ("Örm", ())] and len(kept) == 2
+    assert (
+        list(kept.items()) == [("Ulm", ("A b.", "", "C\u2028d.")), ("Örm", ())] and len(kept) == 2
+    )
     assert "Ulm" in kept and "Alm" not in kept and kept.get("Alm") is None and 3 not in kept
     assert len(checking.frozen(tmp_path / "none", [])) == 0
-    assert checking.TitlesAndBm25(checking.frozen(tmp_path / "empty", [("...", ("?!",))])).pages_for("Ulm ...") == []
+    assert (
+        checking.TitlesAndBm25(checking.frozen(tmp_path / "empty", [("...", ("?!",))])).pages_for(
+            "Ulm ..."
+        )
+        == []
+    )
 
 
 def test_conflicts_of_lines_or_pages_decide_nothing(tmp_path):
     lines = [("a", 0), ("a", 1), ("b", 0)]
     rows = np.array([[0.6, 0.1, 0.3], [0.9, 0.05, 0.05], [0.1, 0.3, 0.6]])
     found = checking.verdict(lines, rows)
-    assert (found.label, found.evidence, found.conflict) == ("supported", frozenset({("a", 1)}), False)
+    assert (found.label, found.evidence, found.conflict) == (
+        "supported",
+        frozenset({("a", 1)}),
+        False,
+    )
     rows[2] = [0.1, 0.8, 0.1]
     found = checking.verdict(lines, rows)
     assert (found.label, found.evidence, found.conflict) == ("not_enough_info", frozenset(), True)
@@ -148,7 +181,13 @@ def test_equal_claims_are_judged_once_and_parts_can_be_swapped():
 def fitted(folder, documents, schedule=None, **settings):
     """A trained checker and where it is saved."""
     schedule = schedule and {"learning_rate": 6e-3, "batch": 32, **schedule}
-    given = {"base": folder, "name": "checker", "seed": 1, "scratch": folder / "scratch", "schedule": schedule}
+    given = {
+        "base": folder,
+        "name": "checker",
+        "seed": 1,
+        "scratch": folder / "scratch",
+        "schedule": schedule,
+    }
     made = train.fit(documents=documents, **given | settings)
     (folder / "saved").mkdir(parents=True)
     made.save(folder / "saved")
@@ -167,7 +206,9 @@ def test_a_trained_checker_beats_the_most_frequent_label_and_opens_no_socket(tra
     folder, corpus, _ = trained
     claims = [claim for document, claim in claims_of(corpus.documents) if document.split == "test"]
     found = open_checker(folder).check([claim.text for claim in claims])
-    right = sum(v.label == claim.label for v, claim in zip(found, claims, strict=True)) / len(claims)
+    right = sum(v.label == claim.label for v, claim in zip(found, claims, strict=True)) / len(
+        claims
+    )
     most = max(sum(claim.label == label for claim in claims) for label in LABELS) / len(claims)
     assert len(claims) > 50 and right > most + 0.15
 
@@ -183,7 +224,9 @@ def test_a_trained_checker_beats_the_most_frequent_label_and_opens_no_socket(tra
 def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     folder, corpus, made = trained
     pairs = [checking.Pair("Ulm was founded in 1456.", "Ulm", line) for line in PAGES["Ulm"]]
-    assert np.array_equal(open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs))
+    assert np.array_equal(
+        open_checker(folder).entailment.probabilities(pairs), made.entailment.probabilities(pairs)
+    )
     assert open_checker(folder).pages == pages_of(corpus.documents)
     made, claim = made.entailment, "Ulm was founded in 1456 by many people of the old town."
     pairs = [checking.Pair(claim, "Ulm", line) for line in PAGES["Ulm"]]
@@ -197,9 +240,14 @@ def test_a_saved_checker_is_its_files_and_says_the_same_in_any_batch(trained):
     assert {path.name for path in folder.iterdir()} == kept
 
 
-def test_a_checker_trained_on_pages_in_files_is_the_one_trained_on_pages_among_the_documents(tmp_path):
+def test_a_checker_trained_on_pages_in_files_is_the_one_trained_on_pages_among_the_documents(
+    tmp_path,
+):
     corpus = build(name="claims", seed=1, pages={"train": 20})
-    pages, claims = pages_of(corpus.documents), [d for d in corpus.documents if d.id.startswith("claim:")]
+    pages, claims = (
+        pages_of(corpus.documents),
+        [d for d in corpus.documents if d.id.startswith("claim:")],
+    )
     rows = []
     for title, lines in pages.items():
         numbered = "".join(f"{number}\t{line}\n" for number, line in enumerate(lines))
@@ -221,11 +269,16 @@ def test_names_and_numbers_are_read_by_shape_and_compared_by_letter():
     assert claim == [4, 5, 6, 3, 1] and sentence == [4, 5, 6, 3, 2, 3, 1]
     assert equal == [(0, 0), (1, 1), (2, 2), (3, 5)]
     batch = train.collate([((claim, sentence, equal), 2)])
-    assert train.DecomposableAttention(7, 8)(batch["claim"], batch["sentence"], batch["equal"]).shape == (1, 3)
+    assert train.DecomposableAttention(7, 8)(
+        batch["claim"], batch["sentence"], batch["equal"]
+    ).shape == (1, 3)
 
 
 def sequence_classifier(folder: Path, labels) -> Path:
-    names = {"id2label": dict(enumerate(labels)), "label2id": {name: i for i, name in enumerate(labels)}}
+    names = {
+        "id2label": dict(enumerate(labels)),
+        "label2id": {name: i for i, name in enumerate(labels)},
+    }
     config = BertConfig.from_pretrained(classifier_folder(folder), **names)
     BertForSequenceClassification(config).save_pretrained(folder)
     return folder
@@ -234,10 +287,15 @@ def sequence_classifier(folder: Path, labels) -> Path:
 def test_any_sequence_classifier_can_stand_in_for_the_trained_one(tmp_path):
     folder = sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
     made = train.brought_entailment(folder)
-    pairs = [checking.Pair("the town lies", "Ulm", "the old town"), checking.Pair("its people", "", "many hills")]
+    pairs = [
+        checking.Pair("the town lies", "Ulm", "the old town"),
+        checking.Pair("its people", "", "many hills"),
+    ]
     feed = made.tokenizer("Ulm: the old town", "the town lies", return_tensors="pt")
     wanted = made.network(**feed).logits.softmax(-1)[0].tolist()
-    assert made.probabilities(pairs)[0] == pytest.approx([wanted[1], wanted[0], wanted[2]], abs=1e-5)
+    assert made.probabilities(pairs)[0] == pytest.approx(
+        [wanted[1], wanted[0], wanted[2]], abs=1e-5
+    )
     corpus = build(name="claims", seed=1, pages={"train": 4})
     _, saved = fitted(tmp_path / "checker", corpus.documents, entailment="brought", base=folder)
     opened = open_checker(saved)
@@ -253,7 +311,15 @@ def test_minichecks_have_two_labels_or_a_first_answer_token(tmp_path):
     refuses("labels are", train.columns_of, other, tmp_path)
     folder = bpe_folder(tmp_path / "t5")
     torch.manual_seed(0)
-    config = T5Config(vocab_size=300, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0)
+    config = T5Config(
+        vocab_size=300,
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
+    )
     T5ForConditionalGeneration(config).save_pretrained(folder)
     made = train.brought_entailment(folder)
     assert isinstance(made, train.MiniCheckEntailment)
@@ -270,15 +336,28 @@ def test_what_is_no_checker_and_no_corpus_of_claims_is_named(tmp_path):
     refuses("0 pages, 0 claims", train.fit, documents=[], **given)
     corpus = build(name="claims", seed=1, pages={"train": 4})
     refuses("needs a schedule", train.fit, documents=corpus.documents, **given)
-    refuses("unexpected keyword", train.fit, documents=corpus.documents, schedule={}, retrieval={"size": 1}, **given)
+    refuses(
+        "unexpected keyword",
+        train.fit,
+        documents=corpus.documents,
+        schedule={},
+        retrieval={"size": 1},
+        **given,
+    )
 
 
 def test_models_move_to_the_chosen_device(trained, tmp_path, monkeypatch):
     moved, plain = [], torch.nn.Module.to
-    monkeypatch.setattr(torch.nn.Module, "to", lambda self, device: (moved.append(str(device)), plain(self, "cpu"))[1])
+    monkeypatch.setattr(
+        torch.nn.Module,
+        "to",
+        lambda self, device: (moved.append(str(device)), plain(self, "cpu"))[1],
+    )
     monkeypatch.setenv("LONGFORM_DEVICE", "cuda:1")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     open_checker(trained[0])
-    train.brought_entailment(sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"]))
+    train.brought_entailment(
+        sequence_classifier(tmp_path / "nli", ["contradiction", "entailment", "neutral"])
+    )
     assert moved == ["cuda:1", "cuda:1"]

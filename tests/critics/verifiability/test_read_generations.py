@@ -11,7 +11,12 @@ import pytest
 from longform.critics.verifiability import read as reading
 from longform.critics.verifiability import score as measures
 from longform.critics.verifiability.checker import Checker, frozen, selector
-from longform.critics.verifiability.train import SHAPES, DecomposableAttention, TrainedEntailment, Vocabulary
+from longform.critics.verifiability.train import (
+    SHAPES,
+    DecomposableAttention,
+    TrainedEntailment,
+    Vocabulary,
+)
 from longform.documents import Document, Section
 from longform.text.sentences import conjunctions, entities, grams, link_parser, mean_nats
 from synthetic_world import corpora, facts
@@ -19,7 +24,11 @@ from synthetic_world.fever_corpus import build
 from tests.refusals import refuses
 
 PAGES = {
-    "Inghaven": ("Inghaven is a town in Quenovia.", "Inghaven was founded in 1456.", "The harpists slept."),
+    "Inghaven": (
+        "Inghaven is a town in Quenovia.",
+        "Inghaven was founded in 1456.",
+        "The harpists slept.",
+    ),
     "Ulm": ("Ulm is a town in Quenovia.", "Ulm was founded in 1900."),
 }
 
@@ -30,7 +39,10 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("checker")
     vocabulary = Vocabulary({"founded": len(SHAPES)})
     made = TrainedEntailment(DecomposableAttention(len(SHAPES) + 1, 8).eval(), vocabulary)
-    pages, settings = frozen(place / "pages", PAGES.items()), {"retrieval": {}, "selection": {}, "sure": 0.5}
+    pages, settings = (
+        frozen(place / "pages", PAGES.items()),
+        {"retrieval": {}, "selection": {}, "sure": 0.5},
+    )
     Checker(pages, selector(pages, settings), made, settings).save(place)
     return place
 
@@ -55,16 +67,23 @@ def units(folder, *texts, domain="encyclopedia", **given):
     documents, truth = generated(*texts, **given)
     given = {"documents": documents, "truth": truth, "reader": folder, "name": "row"}
     found = facts.read_generations(**given, domain=domain) if domain else reading.read(**given)
-    return measures.generations_from_readout(found)
+    return measures.generations_from_predictions(found)
 
 
 def test_the_planted_truth_stands_beside_the_verdicts(folder, monkeypatch):
-    monkeypatch.setattr(socket, "socket", lambda *given, **named: pytest.fail("a socket was opened"))
+    monkeypatch.setattr(
+        socket, "socket", lambda *given, **named: pytest.fail("a socket was opened")
+    )
     text = "Inghaven was founded in 1456. It was founded in 1457. The harpists slept. Nowhere was founded in 1."
     (unit,) = units(folder, text)
     assert unit.truth.labels == ("supported", "refuted", "not_enough_info", "not_enough_info")
     assert unit.truth.evidence[0] == unit.truth.evidence[1] == frozenset({("Inghaven", 1)})
-    assert unit.column("pronouns").tolist() == [0, 1, 0, 0] and unit.column("named").tolist() == [0, 0, 1, 0]
+    assert unit.column("pronouns").tolist() == [0, 1, 0, 0] and unit.column("named").tolist() == [
+        0,
+        0,
+        1,
+        0,
+    ]
     assert unit.column("found")[:2].tolist() == [1, 1] and math.isnan(unit.column("found")[2])
     assert unit.about[0] == pytest.approx(math.exp(2.0))
     assert units(folder, "Inghaven lies.", domain=None)[0].truth is None
@@ -93,17 +112,27 @@ def test_empty_endless_and_foreign_generations(folder):
     endless = "Inghaven was founded in 1456 and " * 40
     empty, one, foreign = units(folder, "", endless, "Atlantis was founded in 1456.")
     assert empty.checks.labels == () == empty.truth.labels and empty.sentences.shape[0] == 0
-    assert one.checks.labels == ("not_enough_info",) == one.truth.labels and one.column("cut").tolist() == [1]
+    assert one.checks.labels == ("not_enough_info",) == one.truth.labels and one.column(
+        "cut"
+    ).tolist() == [1]
     assert foreign.checks.labels == ("not_enough_info",)  # a page that does not exist
     assert units(folder, "It lies.", title="Atlantis")[0].column("tfidf").tolist() == [0]
 
 
 def test_claims_with_known_labels_are_units_of_one_sentence(folder):
     corpus = build(name="c", seed=1, pages={"train": 10})
-    claims = reading.read_claims(documents=corpus.documents, reader=folder, name="row", splits=["test"])
-    found = measures.generations_from_readout(claims)
+    claims = reading.read_claims(
+        documents=corpus.documents, reader=folder, name="row", splits=["test"]
+    )
+    found = measures.generations_from_predictions(claims)
     assert found and all(len(unit.checks.labels) == 1 == len(unit.truth.labels) for unit in found)
-    refuses("no claims in splits", reading.read_claims, documents=corpus.documents[:3], reader=folder, name="row")
+    refuses(
+        "no claims in splits",
+        reading.read_claims,
+        documents=corpus.documents[:3],
+        reader=folder,
+        name="row",
+    )
 
 
 def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
@@ -116,18 +145,29 @@ def test_entities_conjunctions_and_tokens_of_sentences_by_hand():
 
 
 def test_similarity_is_its_formula_and_counts_over_the_pages_only_what_the_texts_have(tmp_path):
-    pages = {"a": ("red harps are old",), "b": ("red towns",), "c": ("blue towns",), "d": ("towns",)}
+    pages = {
+        "a": ("red harps are old",),
+        "b": ("red towns",),
+        "c": ("blue towns",),
+        "d": ("towns",),
+    }
     texts = ["Red harps.", "blue and red harps are new"]
     some = {gram for text in texts for gram in grams(text)}
     made = reading.PageSimilarity(frozen(tmp_path, pages.items()), some)
     every = some | {gram for (text,) in pages.values() for gram in grams(text)}
     for text in texts:
         for title in (*pages, "nowhere"):
-            assert made.score(text, title) == reading.PageSimilarity(pages, every).score(text, title)
+            assert made.score(text, title) == reading.PageSimilarity(pages, every).score(
+                text, title
+            )
     assert made.score(texts[0], "a") > 0 and "towns" not in made.frequency
     made = reading.PageSimilarity({**pages, "a": ("red harps",)}, every)
-    idf = math.log((4 - 1 + 0.5) / 1.5)  # of "harps" and of "red harps"; "red" is in two of four, so it weighs nothing
-    assert made.score("red harps harps", "a") == pytest.approx(idf**2 * (math.log(2) * math.log(3) + math.log(2) ** 2))
+    idf = math.log(
+        (4 - 1 + 0.5) / 1.5
+    )  # of "harps" and of "red harps"; "red" is in two of four, so it weighs nothing
+    assert made.score("red harps harps", "a") == pytest.approx(
+        idf**2 * (math.log(2) * math.log(3) + math.log(2) ** 2)
+    )
     assert made.score("red harps", "nowhere") == 0 == made.score("", "a")
 
 
@@ -137,7 +177,9 @@ def test_link_grammar_is_asked_where_it_is_installed(monkeypatch):
         __spec__=types.SimpleNamespace(name="linkgrammar"),
         ParseOptions=dict,
         Dictionary=str,
-        Sentence=lambda text, *given: types.SimpleNamespace(parse=lambda: ["one"] if "slept" in text else []),
+        Sentence=lambda text, *given: types.SimpleNamespace(
+            parse=lambda: ["one"] if "slept" in text else []
+        ),
     )
     monkeypatch.setitem(sys.modules, "linkgrammar", fake)
     parse = link_parser()
@@ -152,15 +194,26 @@ def test_claims_are_the_first_five_sentences_with_titles_for_determiners_and_pro
     def texts(text):
         return [claim.text for claim in reading.claims_of(text, "Ulm", split)]
 
-    assert texts("A is. B is. C is. D is. E is. F is.") == ["A is.", "B is.", "C is.", "D is.", "E is."]
+    assert texts("A is. B is. C is. D is. E is. F is.") == [
+        "A is.",
+        "B is.",
+        "C is.",
+        "D is.",
+        "E is.",
+    ]
     assert len(texts("A is. B is.")) == 2
-    assert texts("The town lies on a river. The war ended.") == ["Ulm lies on a river.", "Ulm ended."]
+    assert texts("The town lies on a river. The war ended.") == [
+        "Ulm lies on a river.",
+        "Ulm ended.",
+    ]
     assert reading.replace_pronoun("Her mayor saw him.", "Ada") == ("Ada's mayor saw him.", 1)
     assert reading.replace_pronoun("Her, he saw.", "Ada")[0] == "Ada, he saw."
     assert reading.replace_pronoun("Rain fell.", "Ada")[1] == 0
     made = reading.claims_of("It lies. Rain fell on it. Its town is old.", "Ulm", split)
     assert [claim.text for claim in made] == ["Ulm lies.", "Rain fell on it.", "Ulm's town is old."]
-    assert [claim.pronouns for claim in made] == [1, 0, 1] and not any(claim.named for claim in made)
+    assert [claim.pronouns for claim in made] == [1, 0, 1] and not any(
+        claim.named for claim in made
+    )
     fifty = " ".join(["word"] * 49) + "."
     made = reading.claims_of(f"{fifty} more {fifty}", "Ulm", split)
     assert [claim.verifiable for claim in made] == [True, False]
@@ -175,9 +228,12 @@ def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone():
 def test_false_facts_are_refuted_and_sound_ones_supported():
     damage = {"severities": [1.0], "corruptions": ["false_fact"]}
     corpus = corpora.corrupted(name="m", seed=3, domain="wiki", documents={"test": 12}, **damage)
-    found = measures.units_from_readout(facts.read(documents=corpus.documents, name="x", domain="wiki"))
+    found = measures.units_from_predictions(
+        facts.read(documents=corpus.documents, name="x", domain="wiki")
+    )
     labels = {
-        kind: [label for u in found if u.unit_id.startswith(kind) for label in u.labels] for kind in ("sound", "false")
+        kind: [label for u in found if u.unit_id.startswith(kind) for label in u.labels]
+        for kind in ("sound", "false")
     }
     sound, false = labels.values()
     assert sound.count("refuted") == 0 < sound.count("supported")
@@ -212,13 +268,16 @@ def scores(*units):
     """Supported per generation and per verified sentence, of all classes and of unique ones."""
     kinds = measures.SupportedPerGeneration, measures.SupportedPerVerified
     critics = [kind(unique=unique) for unique in (False, True) for kind in kinds]
-    return [critic.score(critic.tally(units)) for critic in critics]
+    return [critic.score_of(critic.sufficient_statistics(units)) for critic in critics]
 
 
 def test_the_four_numbers_by_hand():
     for pairs, numbers in (
         ([(S, A), (S, A), (S, B), (R, A), (N, A)], [3 / 5, 3 / 4, 2 / 5, 2 / 3]),
-        ([(S, A), (R, A), (R, A), (S, A)], [2 / 5, 2 / 4, 1 / 5, 1 / 2]),  # another label is another class
+        (
+            [(S, A), (R, A), (R, A), (S, A)],
+            [2 / 5, 2 / 4, 1 / 5, 1 / 2],
+        ),  # another label is another class
         ([(N, A), (N, A), (S, A)], [1 / 5, 1, 1 / 5, 1]),  # not enough information is no class
         ([(S, A)] * 9, [1, 1, 1 / 5, 1]),
     ):
@@ -228,22 +287,42 @@ def test_the_four_numbers_by_hand():
 def test_missing_unverified_and_pooled_generations_count_as_the_paper_says_and_survive_the_readout():
     nothing, half = unit((N, A), name="n"), unit((S, A), (R, B), name="h")
     assert scores(nothing, half) == pytest.approx([1 / 10, 1 / 2, 1 / 10, 1 / 2])
-    assert measures.SupportedPerVerified().tally([nothing, half]).total("excluded") == 1
+    assert (
+        measures.SupportedPerVerified().sufficient_statistics([nothing, half]).total("excluded")
+        == 1
+    )
     assert all(math.isnan(scores(nothing)[i]) for i in (1, 3))
     assert scores(unit(), unit((S, A)))[:2] == pytest.approx([1 / 10, 1])
     units = unit((S, A), name="a"), unit((R, A), (R, B), (S, B), name="b")
     pooled, averaged = measures.SupportedPerVerified(pooled=True), measures.SupportedPerVerified()
-    assert pooled.score(pooled.tally(units)) == pytest.approx(2 / 4)
-    assert averaged.score(averaged.tally(units)) == pytest.approx((1 + 1 / 3) / 2)
-    units = [unit((S, B), (N, frozenset()), name="a"), unit(name="b"), unit((R, frozenset({("A\tb", 2)})), name="c")]
-    assert measures.units_from_readout(measures.checks_to_readout(units)) == units
+    assert pooled.score_of(pooled.sufficient_statistics(units)) == pytest.approx(2 / 4)
+    assert averaged.score_of(averaged.sufficient_statistics(units)) == pytest.approx(
+        (1 + 1 / 3) / 2
+    )
+    units = [
+        unit((S, B), (N, frozenset()), name="a"),
+        unit(name="b"),
+        unit((R, frozenset({("A\tb", 2)})), name="c"),
+    ]
+    assert measures.units_from_predictions(measures.checks_to_predictions(units)) == units
 
 
 def test_bad_input_is_named(folder):
     documents, truth = generated("Inghaven lies.")
-    refuses("come from continuations", reading.read, documents=documents, truth={}, reader=folder, name="row")
-    refuses("truth of 1", reading.read, documents=documents * 2, truth=truth, reader=folder, name="row")
+    refuses(
+        "come from continuations",
+        reading.read,
+        documents=documents,
+        truth={},
+        reader=folder,
+        name="row",
+    )
+    refuses(
+        "truth of 1", reading.read, documents=documents * 2, truth=truth, reader=folder, name="row"
+    )
     plain = [Document("g", "generated", (Section(None, "Text."),))]
-    refuses("no continuation", reading.read, documents=plain, truth=truth, reader=folder, name="row")
+    refuses(
+        "no continuation", reading.read, documents=plain, truth=truth, reader=folder, name="row"
+    )
     refuses("SUPPORTS", measures.CheckedText, "g", "generated", ("SUPPORTS",), (A,))
     refuses("2 labels and 1", measures.CheckedText, "g", "generated", (S, S), (A,))

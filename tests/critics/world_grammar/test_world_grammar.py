@@ -16,12 +16,22 @@ from synthetic_world.corruptions import corrupt
 from synthetic_world.domains import PROCESSES, domain
 from synthetic_world.mentions import GENDERS, OBJECT, OPENING, POSSESSIVE, STOP, SUBJECT, relabel
 from synthetic_world.world_grammar.recogniser import read, recogniser
-from synthetic_world.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare, units_from_readout
+from synthetic_world.world_grammar.score import (
+    REFUSED,
+    DerivableShare,
+    DerivedText,
+    FollowedShare,
+    units_from_predictions,
+)
 from synthetic_world.world_grammar.slots import Person, State
 from tests.refusals import refuses
 
 WIKI = recogniser("wiki")
-MAN, (WOMAN, SISTER), (LAST, OTHER) = lexicon.MALE_NAMES[0], lexicon.FEMALE_NAMES[:2], lexicon.SURNAMES[:2]
+MAN, (WOMAN, SISTER), (LAST, OTHER) = (
+    lexicon.MALE_NAMES[0],
+    lexicon.FEMALE_NAMES[:2],
+    lexicon.SURNAMES[:2],
+)
 FAMILY, TOWN, FIRM = lexicon.FAMILIES[0], lexicon.PLACES[0], lexicon.COMPANIES[0]
 SENTENCES = [sentence for number in range(4) for sentence in write(3, "wiki", number).sentences]
 
@@ -37,15 +47,23 @@ def folder(tmp_path, name="wiki"):
 
 def share(documents, tmp_path, name="wiki"):
     splits = ["train", "validation", "test"]
-    units = units_from_readout(read(documents=documents, splits=splits, reader=folder(tmp_path, name)))
-    return DerivableShare().score(DerivableShare().tally(units))
+    units = units_from_predictions(
+        read(documents=documents, splits=splits, reader=folder(tmp_path, name))
+    )
+    return DerivableShare().score_of(DerivableShare().sufficient_statistics(units))
 
 
 @pytest.mark.parametrize("name", ["wiki", "pubmed", "arxiv", "encyclopedia", "wikisection"])
 def test_every_sentence_of_real_articles_is_derivable(name, tmp_path):
     each = 25 if name in ("wiki", "pubmed", "arxiv") else 4
-    documents = [to_document(write(seed, name, number), name) for seed in (1, 2, 1234) for number in range(each)]
-    documents += [to_document(write(7, name, 100_000 + number), name) for number in range(each)]  # long names of towns
+    documents = [
+        to_document(write(seed, name, number), name)
+        for seed in (1, 2, 1234)
+        for number in range(each)
+    ]
+    documents += [
+        to_document(write(7, name, 100_000 + number), name) for number in range(each)
+    ]  # long names of towns
     renamed = [Document(f"{place}", d.split, d.sections) for place, d in enumerate(documents)]
     assert share(renamed, tmp_path, name) == 1.0
 
@@ -55,13 +73,22 @@ def test_a_sentence_comes_with_the_frame_of_its_main_clause():
     wrote = f"On holidays, {LAST} wrote many private letters to her with the help of {OTHER}."
     assert frame_of(told) == "the office at the {place} employed {small} {agents}"
     assert frame_of(wrote) == "{1} wrote many private letters to {2}"
-    assert frame_of("However, the boats were far too expensive.") == "the {things} were far too expensive"
+    assert (
+        frame_of("However, the boats were far too expensive.")
+        == "the {things} were far too expensive"
+    )
     told = f"The sailors of {TOWN} remember a salty boat."
     assert frame_of(told) == "the {agents} of {Town} remember {a_adj} {thing}"
 
 
-DOCK, COUPLE = "The old dock was rebuilt after the flood of 1900.", "The couple had 3 children and a salty gull."
-FIRST_FILMS, PLAYED = "It was one of the first films about sailors", f"{LAST} often played with him behind the dock."
+DOCK, COUPLE = (
+    "The old dock was rebuilt after the flood of 1900.",
+    "The couple had 3 children and a salty gull.",
+)
+FIRST_FILMS, PLAYED = (
+    "It was one of the first films about sailors",
+    f"{LAST} often played with him behind the dock.",
+)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +172,9 @@ def test_persons_of_a_sentence_are_those_that_the_process_of_mentions_can_give(k
     windows = dict.fromkeys([(OPENING[0],) * len(OPENING)])
     queue = list(windows)
     for window in queue:
-        after = dict.fromkeys(relabel((*window[1:], symbol)) for symbol in process.distribution(window))
+        after = dict.fromkeys(
+            relabel((*window[1:], symbol)) for symbol in process.distribution(window)
+        )
         queue += [w for w in after if w not in windows]
         windows |= after
     starts = {window for window in windows if window[-1] == STOP and window != OPENING}
@@ -187,23 +216,42 @@ def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp
     text = Section(None, f"{COUPLE} The couple had gull."), Section(None, COUPLE)
     documents = [Document("a", "generated", text), Document("b", "generated", (Section(None, ""),)),
                  Document("c", "train", text)]  # fmt: skip
-    readout = read(documents=documents, splits=["generated"], reader=folder(tmp_path))
-    assert readout.arrays["frame_names"].tolist() == ["the couple had {small} children and {a_adj} {being}"]
-    units = units_from_readout(readout)
+    predictions = read(documents=documents, splits=["generated"], reader=folder(tmp_path))
+    assert predictions.arrays["frame_names"].tolist() == [
+        "the couple had {small} children and {a_adj} {being}"
+    ]
+    units = units_from_predictions(predictions)
     critic = DerivableShare().fit([])
-    tally = critic.tally(units)
-    assert tally.values.tolist() == [[2, 3, 0], [0, 0, 1]] and critic.score(tally) == pytest.approx(2 / 3)
+    statistics = critic.sufficient_statistics(units)
+    assert statistics.values.tolist() == [[2, 3, 0], [0, 0, 1]] and critic.score_of(
+        statistics
+    ) == pytest.approx(2 / 3)
     assert [part.tolist() for part in critic.attribute(units)] == [[1, 0, 1], []]
     assert critic.describe(units) == {"refused": {"a": [1], "b": []}}
     nothing = np.zeros(0, dtype=np.int32)
-    assert np.isnan(critic.score(critic.tally([DerivedText("d", "generated", nothing, nothing, nothing)])))
+    assert np.isnan(
+        critic.score_of(
+            critic.sufficient_statistics([DerivedText("d", "generated", nothing, nothing, nothing)])
+        )
+    )
     assert units[0].frames.tolist() == [0, REFUSED, 0]
     documents = [Document("a", "test", (Section(None, f"{COUPLE} The couple had gull and."),))]
-    units = units_from_readout(read(documents=documents, splits=["test"], reader=folder(tmp_path)))
+    units = units_from_predictions(
+        read(documents=documents, splits=["test"], reader=folder(tmp_path))
+    )
     critic = FollowedShare().fit([])
-    assert critic.tally(units).values.tolist() == [[10 + 3, 10 + 6, 0]] and critic.score(critic.tally(units)) == 13 / 16
+    assert (
+        critic.sufficient_statistics(units).values.tolist() == [[10 + 3, 10 + 6, 0]]
+        and critic.score_of(critic.sufficient_statistics(units)) == 13 / 16
+    )
     assert [part.tolist() for part in critic.attribute(units)] == [[10, 3]]
-    refuses("domain is 'stories', allowed are", read, documents=[], splits=["test"], reader=folder(tmp_path, "stories"))
+    refuses(
+        "domain is 'stories', allowed are",
+        read,
+        documents=[],
+        splits=["test"],
+        reader=folder(tmp_path, "stories"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -230,13 +278,18 @@ def test_a_sentence_is_followed_as_long_as_some_sentence_begins_so(sentence, fol
 def test_what_breaks_no_sentence_leaves_the_share_at_one(corruption, broken, tmp_path):
     settings = {"domain_name": "wiki", "corruption": corruption, "severity": 1.0, "seed": 5}
     documents = [corrupt(write(5, "wiki", number), **settings) for number in range(6)]
-    assert all(document.edits for document in documents[:1]) and (share(documents, tmp_path) < 1) == broken
+    assert (
+        all(document.edits for document in documents[:1])
+        and (share(documents, tmp_path) < 1) == broken
+    )
 
 
 def test_the_last_sentence_of_a_cut_text_is_no_sentence(tmp_path):
     documents = [Document("a", "generated", (Section(None, f"{COUPLE} The couple had"),))]
-    readout = read(documents=documents, splits=["generated"], reader=folder(tmp_path))
+    predictions = read(documents=documents, splits=["generated"], reader=folder(tmp_path))
     critic = DerivableShare().fit([])
-    assert critic.tally(units_from_readout(readout)).values.tolist() == [[1, 2, 0]]
-    cut = with_cut_texts(readout, documents, [True])
-    assert critic.tally(units_from_readout(cut)).values.tolist() == [[1, 1, 0]]
+    assert critic.sufficient_statistics(units_from_predictions(predictions)).values.tolist() == [
+        [1, 2, 0]
+    ]
+    cut = with_cut_texts(predictions, documents, [True])
+    assert critic.sufficient_statistics(units_from_predictions(cut)).values.tolist() == [[1, 1, 0]]

@@ -25,7 +25,9 @@ from synthetic_world.mentions import BEGIN, ORDER, STOP, relabel
 from tests.refusals import refuses
 from tests.samples.claims import stated_in, true_verifier
 
-LEVEL = 0.001  # a true world fails one test in a thousand; the seed is fixed, so a pass stays a pass
+LEVEL = (
+    0.001  # a true world fails one test in a thousand; the seed is fixed, so a pass stays a pass
+)
 INTERVAL = 0.99
 WORLD = domain("wiki")
 
@@ -50,7 +52,9 @@ def goodness_of_fit(pairs):
 
 def ratio_interval(numerators, denominators):
     top, bottom = np.asarray(numerators, float), np.asarray(denominators, float)
-    draws = bootstrap(lambda rows: top[rows].sum() / bottom[rows].sum(), len(top), generator("test"), 2000)
+    draws = bootstrap(
+        lambda rows: top[rows].sum() / bottom[rows].sum(), len(top), generator("test"), 2000
+    )
     return percentile_interval(draws, INTERVAL)
 
 
@@ -81,18 +85,25 @@ def test_mentions_follow_their_process_of_order_four_and_its_dynamic_programme(a
         seen: dict = {}
         for article in articles:
             if article.kind == kind:
-                for window, symbol in windows((*article.symbols, STOP)):  # the stop drawn last closes the text
+                for window, symbol in windows(
+                    (*article.symbols, STOP)
+                ):  # the stop drawn last closes the text
                     seen.setdefault(window, Counter())[symbol] += 1
         pairs = []
         for window, counter in seen.items():
             options = settings.mentions.distribution(window)
             assert counter.keys() <= options.keys()
             if counter.total() >= 100:
-                pairs.append((np.array([counter[s] for s in options]), np.array(list(options.values()))))
+                pairs.append(
+                    (np.array([counter[s] for s in options]), np.array(list(options.values())))
+                )
         assert len(pairs) > 20
         assert goodness_of_fit(pairs) > LEVEL / len(WORLD.kinds)
         chosen = [a for a in articles if a.kind == kind][:250]
-        nats = [-sum(np.log(settings.mentions.distribution(w)[s]) for w, s in windows(a.symbols)) for a in chosen]
+        nats = [
+            -sum(np.log(settings.mentions.distribution(w)[s]) for w, s in windows(a.symbols))
+            for a in chosen
+        ]
         low, high = ratio_interval(nats, [len(a.symbols) for a in chosen])
         expected, symbols = settings.mentions.latent_nll([len(a.path) for a in chosen])
         assert low <= expected / symbols <= high
@@ -134,7 +145,9 @@ def test_bridge_variance_and_score_in_closed_form_lie_in_the_intervals_of_their_
         mean = s[0] + (i / (count - 1))[:, None] * (s[-1] - s[0])
         beta = ((s[1:-1] - mean) ** 2).sum(axis=1) / (2 * variance)
         estimates.append(beta.mean())
-        scores.append(abs((np.log(2 * np.pi * variance * sigma) + beta / sigma).sum()) / (count - 2))
+        scores.append(
+            abs((np.log(2 * np.pi * variance * sigma) + beta / sigma).sum()) / (count - 2)
+        )
         due.append(count)
     low, high = ratio_interval(estimates, np.ones(len(estimates)))
     assert low <= sigma <= high
@@ -157,7 +170,9 @@ def test_topics_of_sentences_and_their_words_follow_their_weights_and_tables(art
     for (topic, slot), counter in seen.items():
         table = Counter(WORLD.vocabulary.topics[topic].tables[slot])
         assert counter.keys() <= table.keys()
-        pairs.append((np.array([counter[w] for w in table]), np.array(list(table.values())) / table.total()))
+        pairs.append(
+            (np.array([counter[w] for w in table]), np.array(list(table.values())) / table.total())
+        )
     assert goodness_of_fit(pairs) > LEVEL
 
 
@@ -174,9 +189,14 @@ def test_relations_and_connectives_follow_their_distributions(articles):
     assert goodness_of_fit(rows) > LEVEL
 
 
-def test_every_claim_and_every_sentence_has_its_true_label_and_only_fact_sentences_parse_back_to_triples(articles):
+def test_every_claim_and_every_sentence_has_its_true_label_and_only_fact_sentences_parse_back_to_triples(
+    articles,
+):
     pages = [write(2, "encyclopedia", index) for index in range(200)]
-    verifier, claims = true_verifier(pages), make_claims(pages, domain("encyclopedia").vocabulary, seed=4)
+    verifier, claims = (
+        true_verifier(pages),
+        make_claims(pages, domain("encyclopedia").vocabulary, seed=4),
+    )
     assert all(verifier.check(text) == verdict for text, verdict in claims)
     for page in pages:
         for line, sentence in enumerate(page.sentences):
@@ -187,7 +207,10 @@ def test_every_claim_and_every_sentence_has_its_true_label_and_only_fact_sentenc
     for article in articles[:800]:
         for sentence in article.sentences:
             triples = stated_in(sentence.text, "wiki")
-            due = [(article.title, relation, article.facts[relation]) for relation in sentence.relations]
+            due = [
+                (article.title, relation, article.facts[relation])
+                for relation in sentence.relations
+            ]
             assert [(t.title, t.relation, t.value) for t in triples] == due, sentence.text
             stated += len(due)
     assert stated > 1500
@@ -199,7 +222,9 @@ STORIES = [stories.write_story(7, index) for index in range(2000)]
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_every_domain_is_independent_of_how_much_is_written(domain):
-    few, more = (build(name=str(n), seed=5, domain=domain, documents=n) for n in (3, {"train": 9, "test": 1}))
+    few, more = (
+        build(name=str(n), seed=5, domain=domain, documents=n) for n in (3, {"train": 9, "test": 1})
+    )
     known = {d.id: d for d in more.documents}
     assert all(known[d.id] == d for d in few.documents)
     assert few.facts["synthetic"] is True
@@ -223,7 +248,9 @@ def test_expected_column_log_probability_equals_enumeration_and_the_estimate():
         probability = np.exp(reports.column_log_probability(column))
         total, mass = total + probability * np.log(probability), mass + probability
     assert reports.expected_column_log_probability(5) == pytest.approx(total / mass, rel=1e-12)
-    found = [np.mean([reports.column_log_probability(c) for c in r.grid.T.tolist()]) for r in REPORTS]
+    found = [
+        np.mean([reports.column_log_probability(c) for c in r.grid.T.tolist()]) for r in REPORTS
+    ]
     due = [reports.expected_column_log_probability(len(report.grid)) for report in REPORTS]
     assert stats.ttest_1samp(np.subtract(found, due), 0.0).pvalue > LEVEL
     assert sum(reports.START) == pytest.approx(1.0)
@@ -237,9 +264,17 @@ def test_the_grid_is_read_back_from_the_words_of_each_report():
             roles = dict.fromkeys(report.entities, "-")
             verb_seen = False
             for before, word, noun in zip(["", "", *words], ["", *words], words, strict=False):
-                verb_seen = verb_seen or (noun not in report.entities and noun not in ("the", "and"))
+                verb_seen = verb_seen or (
+                    noun not in report.entities and noun not in ("the", "and")
+                )
                 if word == "the" and noun in roles:
-                    roles[noun] = "X" if before in reports.WORDS["prepositions"] else "O" if verb_seen else "S"
+                    roles[noun] = (
+                        "X"
+                        if before in reports.WORDS["prepositions"]
+                        else "O"
+                        if verb_seen
+                        else "S"
+                    )
             assert [reports.ROLES[r] for r in row] == list(roles.values()), sentence
 
 
@@ -250,9 +285,15 @@ def test_the_right_ending_follows_from_the_fourth_sentence():
         return re.fullmatch(re.sub(r"\\\{\w+\\\}", r"[\\w -]+", re.escape(frame)), text)
 
     for story in STORIES:
-        schema, right, wrong = stories.SCHEMAS[story.schema], story.endings[story.right], story.endings[1 - story.right]
+        schema, right, wrong = (
+            stories.SCHEMAS[story.schema],
+            story.endings[story.right],
+            story.endings[1 - story.right],
+        )
         ending, other = schema["endings"][story.outcome], schema["endings"][1 - story.outcome]
-        assert [o for o in (0, 1) if matches(schema["turns"][o], story.context[3])] == [story.outcome]
+        assert [o for o in (0, 1) if matches(schema["turns"][o], story.context[3])] == [
+            story.outcome
+        ]
         assert matches(ending, right) and matches(other, wrong) and not matches(other, right)
 
 
@@ -280,7 +321,9 @@ def test_translated_words_show_their_language():
         assert (document.sections[0].title, target.title) == ("source", "target")
         assert {language_of(word) for word in target.text.split()[:-1]} == {LANGUAGES[language]}
     words = sum(len(document.sections[1].text.split()) - 1 for document in corpus.documents)
-    assert len(corpus.truth["word_language"]) == corpus.truth["word_language_lengths"].sum() == words
+    assert (
+        len(corpus.truth["word_language"]) == corpus.truth["word_language_lengths"].sum() == words
+    )
     for wrong in ({"corruption": "mixed_language"}, {"severity": 0.1}):
         refuses("reports", build, name="t", seed=1, domain="reports", documents=2, **wrong)
 
@@ -292,13 +335,19 @@ def test_rater_agreement_in_closed_form_is_that_of_many_items():
     others = (raw.sum(axis=1, keepdims=True) - raw) / (raw.shape[1] - 1)
 
     def agreement(rows):
-        return np.mean([np.corrcoef(raw[rows, r], others[rows, r])[0, 1] for r in range(raw.shape[1])])
+        return np.mean(
+            [np.corrcoef(raw[rows, r], others[rows, r])[0, 1] for r in range(raw.shape[1])]
+        )
 
-    low, high = percentile_interval(bootstrap(agreement, len(raw), generator("test"), 300), INTERVAL)
+    low, high = percentile_interval(
+        bootstrap(agreement, len(raw), generator("test"), 300), INTERVAL
+    )
     assert low <= reports.expected_agreement() <= high
     assert all([v.severity for v in cluster] == list(reports.SEVERITIES) for cluster in clusters)
     assert all(not cluster[0].document.edits for cluster in clusters)
-    assert np.corrcoef([v.marks.mean() for v in versions], [v.severity for v in versions])[0, 1] < -0.9
+    assert (
+        np.corrcoef([v.marks.mean() for v in versions], [v.severity for v in versions])[0, 1] < -0.9
+    )
 
 
 @pytest.fixture(scope="module")
@@ -311,8 +360,12 @@ def test_all_seven_phenomena_a_second_language_and_the_planted_endings_are_there
     kinds = Counter(name.split("_")[0] for name in suites)
     assert kinds["connective"] >= 30
     assert {"N", "D", "story", "winograd", "coreference", "speaker", "kothic"} <= kinds.keys()
-    first = suites["story_cloze"].items[0].condition("original_ending")  # number 9 is the first of split test
-    assert " ".join(region.content for region in first.regions) == planted.story_text(stories.write_story(3, 9))
+    first = (
+        suites["story_cloze"].items[0].condition("original_ending")
+    )  # number 9 is the first of split test
+    assert " ".join(region.content for region in first.regions) == planted.story_text(
+        stories.write_story(3, 9)
+    )
     assert LANGUAGES[1] == "kothic"
     text = planted.translated("The cat sat. The cat ran!", "kothic")
     assert text.count(" ") == 5
@@ -323,21 +376,35 @@ def test_all_seven_phenomena_a_second_language_and_the_planted_endings_are_there
 def test_what_follows_the_noun_decides_a_winograd_schema_and_nothing_before_it():
     told = [stories.write_story(3, index) for index in range(600)]
     asked = [(story, sides) for story in told if (sides := list(planted._schemas(story)))]
-    assert len(asked) == sum(story.schema in (0, 2) for story in told) >= 180  # both courses of events, all of them
+    assert (
+        len(asked) == sum(story.schema in (0, 2) for story in told) >= 180
+    )  # both courses of events, all of them
     for story, (right, wrong) in asked:
         assert (right["correctness"], wrong["correctness"]) == (True, False)
         assert right["substitution"] == " ".join(story.context)
         assert len(set(right["substitution"].split()) ^ set(wrong["substitution"].split())) <= 2
-    things = sum(any(w in right["substitution"] for w in ("for sale", "in the grass")) for _, (right, _) in asked)
+    things = sum(
+        any(w in right["substitution"] for w in ("for sale", "in the grass"))
+        for _, (right, _) in asked
+    )
     assert 0.4 < things / len(asked) < 0.6  # the thing and the place are right equally often
 
 
 def test_models_read_other_stories_than_the_suites_ask_about(suites):
-    counts = {kind: {"train": 30, "validation": 5} for kind in ("stories", "dialogues", "articles", "translations")}
+    counts = {
+        kind: {"train": 30, "validation": 5}
+        for kind in ("stories", "dialogues", "articles", "translations")
+    }
     read = mixture(name="m", seed=3, counts=counts)
-    asked = {" ".join(r.content for r in item.condition("original").regions) for item in suites["N_all"].items}
+    asked = {
+        " ".join(r.content for r in item.condition("original").regions)
+        for item in suites["N_all"].items
+    }
     assert not asked & {document.text for document in read.documents}
-    assert Counter(document.split for document in read.documents) == {"train": 120, "validation": 20}
+    assert Counter(document.split for document in read.documents) == {
+        "train": 120,
+        "validation": 20,
+    }
     refuses("poems", mixture, name="m", seed=3, counts={"poems": {"train": 1}})
     for wrong in ({"stories": 4}, {"stories": 4, "dialogues": 2, "articles": 2, "poems": 1}):
         allowed = r"allowed are those of \['stories', 'dialogues', 'articles'\]"
@@ -350,13 +417,19 @@ SENSES = Counter(word for word, _, _ in TREE.values())
 
 
 def test_the_lexicon_is_one_tree_with_every_noun_and_a_gloss_everywhere():
-    nouns = {n for t in NOUNS.topics for k, words in t.kinds.items() if k not in NOT_NOUNS for n in words}
+    nouns = {
+        n for t in NOUNS.topics for k, words in t.kinds.items() if k not in NOT_NOUNS for n in words
+    }
     slots = ("person", "thing", "being", "stuff", "event", "idea", "place")
     said = {word for topic in NOUNS.topics for slot in slots for word in topic.tables[slot]}
     assert nouns | said <= SENSES.keys() and len(nouns) > 500
     assert sum(SENSES[noun] > 1 for noun in nouns) >= 5
     met = set()
-    for key, (_, hypernym, gloss) in TREE.items():  # a hypernym comes first, so all lead to the one root
+    for key, (
+        _,
+        hypernym,
+        gloss,
+    ) in TREE.items():  # a hypernym comes first, so all lead to the one root
         assert gloss and (hypernym in met or (hypernym is None and not met))
         met.add(key)
 
@@ -367,4 +440,8 @@ def test_the_lmf_file_is_xml_whose_relations_are_the_tree():
     pairs = {(here, r.get("target")) for here, r in relations if r.get("relType") == "hypernym"}
     back = {(r.get("target"), here) for here, r in relations if r.get("relType") == "hyponym"}
     names = {key: f"synthetic-{number:08d}-n" for number, key in enumerate(TREE, 1)}
-    assert pairs == back == {(names[key], names[above]) for key, (_, above, _) in TREE.items() if above}
+    assert (
+        pairs
+        == back
+        == {(names[key], names[above]) for key, (_, above, _) in TREE.items() if above}
+    )

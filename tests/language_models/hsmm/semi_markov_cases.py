@@ -36,10 +36,14 @@ def lost_in_float32(model: SemiMarkovLM) -> SemiMarkovLM:
 def steep(model: SemiMarkovLM) -> SemiMarkovLM:
     """The model with rows that lie 28 orders of magnitude apart."""
     factors = np.array([1e-28, 1.0, 1e-14])[np.arange(model.ngrams.rows) % 3, None]
-    return SemiMarkovLM(model.ngrams, model.transitions, (factors * model.joint).astype(model.joint.dtype))
+    return SemiMarkovLM(
+        model.ngrams, model.transitions, (factors * model.joint).astype(model.joint.dtype)
+    )
 
 
-def paths(model: SemiMarkovLM, text: list[str]) -> Iterator[tuple[float, tuple[tuple[int, int, int], ...]]]:
+def paths(
+    model: SemiMarkovLM, text: list[str]
+) -> Iterator[tuple[float, tuple[tuple[int, int, int], ...]]]:
     """Every (probability, segments) of a text, a segment being (start, duration, state)."""
     index = {model.ngrams.text(row): row for row in range(model.ngrams.rows)}
 
@@ -51,7 +55,9 @@ def paths(model: SemiMarkovLM, text: list[str]) -> Iterator[tuple[float, tuple[t
             if row is not None:
                 for z in range(model.num_states):
                     step = float(model.transitions[state, z]) * float(model.joint[row, z])
-                    yield from extend(start + duration, z, probability * step, (*path, (start, duration, z)))
+                    yield from extend(
+                        start + duration, z, probability * step, (*path, (start, duration, z))
+                    )
 
     return extend(0, 0, 1.0, ())
 

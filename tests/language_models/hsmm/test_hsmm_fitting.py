@@ -11,7 +11,16 @@ from semi_markov_cases import bursts, close, durations, random_case, steep
 
 from longform.documents import Document, Section
 from longform.hsmm import compiled, em, gradient, on_device
-from longform.hsmm.em import Compute, Fit, Plan, begun_anew, compacted, expectation, fit_em, maximise
+from longform.hsmm.em import (
+    Compute,
+    Fit,
+    Plan,
+    begun_anew,
+    compacted,
+    expectation,
+    fit_em,
+    maximise,
+)
 from longform.hsmm.gradient import TOLERANCE, FactoredTables, GradientSettings, fit_gradient
 from longform.hsmm.model import SemiMarkovLM, build_ngrams
 from longform.hsmm.train import fit
@@ -34,7 +43,10 @@ def counted(model, texts, engine="compiled", **settings):
         return compiled.expectation(model.tables, *sequences, **settings)
     tables = [torch.tensor(table, device=engine) for table in (model.transitions, model.joint)]
     found = on_device.expectation(*tables, *sequences, **settings)
-    found.transitions, found.segments = found.transitions.cpu().numpy(), found.segments.cpu().numpy()
+    found.transitions, found.segments = (
+        found.transitions.cpu().numpy(),
+        found.segments.cpu().numpy(),
+    )
     return found
 
 
@@ -87,12 +99,17 @@ def test_what_float32_lost_is_scanned_again_in_float64_and_the_hopeless_is_count
     model, texts = random_case(1)
     hard = cases.lost_in_float32(model)
     want = counted(hard, [*texts, ["b"]])
-    rough = SemiMarkovLM(hard.ngrams, hard.transitions.astype(np.float32), hard.joint.astype(np.float32))
+    rough = SemiMarkovLM(
+        hard.ngrams, hard.transitions.astype(np.float32), hard.joint.astype(np.float32)
+    )
     found = counted(rough, [*texts, ["b"]], engine)
     assert (found.lost, found.tokens) == (want.lost, want.tokens) and want.lost >= 1
     assert found.log_likelihood == pytest.approx(want.log_likelihood, rel=1e-6)
     close(found, want, atol=1e-5)
-    for dtype in ("float32", "float64"):  # a text of probability zero adds no counts and spoils no other
+    for dtype in (
+        "float32",
+        "float64",
+    ):  # a text of probability zero adds no counts and spoils no other
         model, texts = random_case(0, dtype=dtype)
         mute = cases.without_unigrams(model)
         both, alone = counted(mute, [texts[0], ["a"]], engine), counted(mute, [texts[0]], engine)
@@ -130,7 +147,10 @@ ON_TORCH = Compute(engine="torch")  # on the processor, as it would run on a GPU
 def test_the_device_path_counts_what_the_compiled_one_counts(squeeze):
     model, texts = random_case(0, dtype="float32")
     model, texts = cases.without_unigrams(model), [*texts, ["a"]]  # the last one has no path
-    here, there = (expectation(model, encoded(model, texts), how, squeeze=squeeze) for how in (Compute(), ON_TORCH))
+    here, there = (
+        expectation(model, encoded(model, texts), how, squeeze=squeeze)
+        for how in (Compute(), ON_TORCH)
+    )
     close(there, here, atol=1e-5)
     assert isinstance(there.segments, torch.Tensor) and there.segments.device.type == "cpu"
     assert there.log_likelihood == pytest.approx(here.log_likelihood, rel=1e-6)
@@ -139,7 +159,9 @@ def test_the_device_path_counts_what_the_compiled_one_counts(squeeze):
 
 @pytest.mark.parametrize("plan", [Plan(4), Plan(3, least=0.5), Plan(4, growth=((2, 2),))])
 def test_the_device_path_fits_the_model_of_the_compiled_one(plan):
-    here, there = (fit_em(bursts(0, texts=8), **SMALL, plan=plan, compute=how) for how in (Compute(), ON_TORCH))
+    here, there = (
+        fit_em(bursts(0, texts=8), **SMALL, plan=plan, compute=how) for how in (Compute(), ON_TORCH)
+    )
     assert [step.lost for step in there.history] == [step.lost for step in here.history]
     np.testing.assert_array_equal(there.model.ngrams.starts, here.model.ngrams.starts)
     np.testing.assert_allclose(there.model.transitions, here.model.transitions, atol=1e-4)
@@ -168,7 +190,10 @@ def test_gradients_of_the_device_path_are_those_of_the_compiled_one():
     indices = [model.ngrams.index(ids) for ids in encoded(model, texts)]
     found = []
     for engine in ("compiled", "torch"):
-        tables = [torch.from_numpy(np.log(table)).requires_grad_(True) for table in (model.transitions, model.joint)]
+        tables = [
+            torch.from_numpy(np.log(table)).requires_grad_(True)
+            for table in (model.transitions, model.joint)
+        ]
         value = gradient.LogPartition.apply(*tables, indices, None, engine)
         value.backward()
         found.append((float(value.detach()), *(table.grad.numpy() for table in tables)))
@@ -180,7 +205,10 @@ def test_gradients_of_the_device_path_are_those_of_the_compiled_one():
 def test_em_never_lowers_the_likelihood(seed):
     fit = fit_em(bursts(seed), **SMALL | {"seed": seed}, plan=Plan(25), compute=EXACT)
     likelihoods = [step.log_likelihood for step in fit.history]
-    assert np.all(np.diff(likelihoods) >= -1e-9 * abs(likelihoods[0])) and likelihoods[-1] > likelihoods[0] + 100
+    assert (
+        np.all(np.diff(likelihoods) >= -1e-9 * abs(likelihoods[0]))
+        and likelihoods[-1] > likelihoods[0] + 100
+    )
     assert not fit.history[1].frozen and fit.history[0].frozen
 
 
@@ -191,8 +219,12 @@ def test_m_step_normalises_the_counts_and_keeps_what_has_none():
     want, moved = found.segments.copy(), found.transitions.copy()
     better = maximise(model, found, frozen=False)
     for state in (0, 2):
-        np.testing.assert_allclose(better.joint[:, state], want[:, state] / want[:, state].sum(), atol=1e-12)
-        np.testing.assert_allclose(better.transitions[state], moved[state] / moved[state].sum(), atol=1e-12)
+        np.testing.assert_allclose(
+            better.joint[:, state], want[:, state] / want[:, state].sum(), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            better.transitions[state], moved[state] / moved[state].sum(), atol=1e-12
+        )
     np.testing.assert_array_equal(better.joint[:, 1], model.joint[:, 1])
     np.testing.assert_array_equal(better.transitions[1], model.transitions[1])
 
@@ -200,7 +232,13 @@ def test_m_step_normalises_the_counts_and_keeps_what_has_none():
 def test_pretraining_keeps_transitions_and_durations():
     seen = []
     plan = Plan(3, pretraining=3)
-    fit_em(bursts(0), **SMALL, plan=plan, compute=EXACT, validate=lambda model: seen.append(model) or 0.0)
+    fit_em(
+        bursts(0),
+        **SMALL,
+        plan=plan,
+        compute=EXACT,
+        validate=lambda model: seen.append(model) or 0.0,
+    )
     first, _, last = seen
     np.testing.assert_array_equal(first.transitions, last.transitions)
     np.testing.assert_allclose(durations(first), durations(last), rtol=1e-12)
@@ -210,13 +248,23 @@ def test_pretraining_keeps_transitions_and_durations():
 def test_em_started_from_the_truth_stays_there():
     texts = bursts(3, texts=300, segments=20)
     ngrams = build_ngrams(texts, max_duration=3)
-    joint = np.array([["".join(ngrams.text(row)) in words for words in cases.WORDS] for row in range(ngrams.rows)]) / 3
+    joint = (
+        np.array(
+            [
+                ["".join(ngrams.text(row)) in words for words in cases.WORDS]
+                for row in range(ngrams.rows)
+            ]
+        )
+        / 3
+    )
     truth = SemiMarkovLM(ngrams, np.array([[0.8, 0.2], [0.2, 0.8]]), joint)
     given = {"plan": Plan(6, pretraining=0), "compute": EXACT, "start": truth}
     fit = fit_em(texts, num_states=2, max_duration=3, seed=0, **given)
     np.testing.assert_allclose(fit.model.joint, truth.joint, atol=0.03)
     np.testing.assert_allclose(fit.model.transitions, truth.transitions, atol=0.03)
-    gained = (fit.history[-1].log_likelihood - fit.history[0].log_likelihood) / fit.history[0].tokens
+    gained = (fit.history[-1].log_likelihood - fit.history[0].log_likelihood) / fit.history[
+        0
+    ].tokens
     assert 0 <= gained < 0.001
     assert fit.history[-1].states_in_use == 2
 
@@ -234,14 +282,23 @@ def thinned(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_places_that_no_path_passes_carry_no_counts_and_rows_without_mass_but_short_ones_leave_the_table(seed):
+def test_places_that_no_path_passes_carry_no_counts_and_rows_without_mass_but_short_ones_leave_the_table(
+    seed,
+):
     model, texts = thinned(seed)
-    whole, short = (expectation(model, encoded(model, texts), EXACT, squeeze=squeeze) for squeeze in (False, True))
+    whole, short = (
+        expectation(model, encoded(model, texts), EXACT, squeeze=squeeze)
+        for squeeze in (False, True)
+    )
     assert short.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-12)
     assert (short.tokens, short.lost) == (whole.tokens, whole.lost)
     close(short, whole, atol=1e-12)
     small = compacted(model)
-    kept = [model.ngrams.text(row) for row in range(model.ngrams.rows) if model.joint[row].any() or row < 3]
+    kept = [
+        model.ngrams.text(row)
+        for row in range(model.ngrams.rows)
+        if model.joint[row].any() or row < 3
+    ]
     assert [small.ngrams.text(row) for row in range(small.ngrams.rows)] == kept
     np.testing.assert_array_equal(small.log_likelihood(texts), model.log_likelihood(texts))
     total = model.ngrams.rows + model.ngrams.dropped.sum()
@@ -268,7 +325,9 @@ def test_grown_model_is_as_good_as_one_of_plain_em_and_uses_few_ngrams():
     # and it ends when validation stops falling
     values = iter([5.0, 4.0, 3.0, 2.9, 2.8, 1.0])
     plan = Plan(6, growth=[(1, 1)], until=0.1)
-    fit = fit_em(bursts(0), **SMALL | {"num_states": 2}, plan=plan, validate=lambda model: next(values))
+    fit = fit_em(
+        bursts(0), **SMALL | {"num_states": 2}, plan=plan, validate=lambda model: next(values)
+    )
     assert [step.validation_ppl for step in fit.history] == [5.0, 4.0, 3.0, 2.9, 2.8]
 
 
@@ -276,9 +335,14 @@ def test_grown_model_is_as_good_as_one_of_plain_em_and_uses_few_ngrams():
 def test_gradient_equals_finite_differences(seed):
     model, texts = random_case(seed)
     indices = [model.ngrams.index(ids) for ids in encoded(model, texts)]
-    logs = [torch.from_numpy(np.log(table)).requires_grad_(True) for table in (model.transitions, model.joint)]
+    logs = [
+        torch.from_numpy(np.log(table)).requires_grad_(True)
+        for table in (model.transitions, model.joint)
+    ]
     partition = gradient.LogPartition.apply
-    assert torch.autograd.gradcheck(lambda a, w: partition(a, w, indices), logs, rtol=1e-5, atol=1e-6)
+    assert torch.autograd.gradcheck(
+        lambda a, w: partition(a, w, indices), logs, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_gradient_fit_lowers_the_perplexity_and_keeps_the_best_epoch_after_moving_ngram_tables_only():
@@ -303,7 +367,9 @@ def test_two_reserved_rows_waste_their_share_of_each_length():
             table.zero_()
         tables.lengths.zero_()
     sizes = np.diff(ngrams.starts)
-    np.testing.assert_allclose(durations(tables.model(ngrams))[:, 0], sizes / (sizes + 2) / 3, rtol=1e-6)
+    np.testing.assert_allclose(
+        durations(tables.model(ngrams))[:, 0], sizes / (sizes + 2) / 3, rtol=1e-6
+    )
 
 
 def test_rate_falls_after_nine_windows_without_progress():
@@ -341,7 +407,9 @@ def test_a_sample_of_states_is_compared_where_there_are_many():
     model = em.initial_model(build_ngrams(texts, max_duration=3), num_states=20, seed=0)
     facts = gradient.against_torch_struct(model, texts)
     kept = np.unique(np.linspace(0, 19, gradient.STATES).astype(int))
-    part = SemiMarkovLM(model.ngrams, model.transitions[kept][:, kept], np.ascontiguousarray(model.joint[:, kept]))
+    part = SemiMarkovLM(
+        model.ngrams, model.transitions[kept][:, kept], np.ascontiguousarray(model.joint[:, kept])
+    )
     assert facts["states"] == len(kept) == 6
     assert facts["nats_ours"] == pytest.approx(part.log_likelihood(texts[:3]).sum(), rel=1e-6)
 
@@ -352,8 +420,12 @@ DOCUMENTS = [Document(f"{split}-{i}", split, (Section(None, " ".join(text)),))
 GIVEN = {"documents": DOCUMENTS, "name": "hsmm", **SMALL, "max_ngrams": 100}
 
 
-@pytest.mark.parametrize("how", [{"em": {"iterations": 2}}, {"gradient": {"epochs": 1, "pretraining_epochs": 0}}])
-def test_a_trained_model_keeps_the_comparison_and_a_wrong_scan_is_refused(how, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "how", [{"em": {"iterations": 2}}, {"gradient": {"epochs": 1, "pretraining_epochs": 0}}]
+)
+def test_a_trained_model_keeps_the_comparison_and_a_wrong_scan_is_refused(
+    how, tmp_path, monkeypatch
+):
     trained = fit(**GIVEN, **how, scratch=tmp_path / "one")
     trained.save(tmp_path / "model")
     facts = SemiMarkovLM.load(tmp_path / "model").facts["torch_struct"]
@@ -366,10 +438,14 @@ def test_a_trained_model_keeps_the_comparison_and_a_wrong_scan_is_refused(how, t
 def test_bad_input_is_refused(tmp_path, monkeypatch):
     model, texts = random_case(0)
     refuses("got 0 sequences", fit_em, [], **SMALL, plan=Plan(1))
-    refuses(r"\(3, 3\), allowed is \(4, 3\)", fit_em, texts, **SMALL, plan=Plan(1), start=Fit(model))
+    refuses(
+        r"\(3, 3\), allowed is \(4, 3\)", fit_em, texts, **SMALL, plan=Plan(1), start=Fit(model)
+    )
     refuses("got 0 sequences", fit_gradient, [], model.ngrams, GradientSettings(num_states=2))
     given = {**GIVEN, "scratch": tmp_path}
     refuses("exactly one of em and gradient; the entry has none", fit, **given)
     monkeypatch.setenv("LONGFORM_DEVICE", "warp")
     refuses("LONGFORM_DEVICE is 'warp'", fit, **given, em={"iterations": 1})
-    refuses("0 train and 0 validation texts", fit, **{**given, "documents": []}, em={"iterations": 1})
+    refuses(
+        "0 train and 0 validation texts", fit, **{**given, "documents": []}, em={"iterations": 1}
+    )

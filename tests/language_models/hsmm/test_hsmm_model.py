@@ -5,7 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from semi_markov_cases import durations, enumerated_log_likelihood, random_case, steep, without_unigrams
+from semi_markov_cases import (
+    durations,
+    enumerated_log_likelihood,
+    random_case,
+    steep,
+    without_unigrams,
+)
 
 from experiments.deng2022.latent_reading import emitted_owners, latent_reading
 from longform.hsmm import model
@@ -18,7 +24,11 @@ from tests.refusals import refuses
 @pytest.mark.parametrize("seed", range(5))
 def test_log_likelihood_equals_enumeration_for_every_text(seed):
     (model, texts), (rough, _) = random_case(seed), random_case(seed, dtype="float32")
-    for one, near in ((model, 1e-10), (steep(model), 1e-10), (steep(rough), 1e-6)):  # scaling loses nothing
+    for one, near in (
+        (model, 1e-10),
+        (steep(model), 1e-10),
+        (steep(rough), 1e-6),
+    ):  # scaling loses nothing
         want = [enumerated_log_likelihood(one, text) for text in texts]
         np.testing.assert_allclose(one.log_likelihood(texts), want, rtol=near)
         np.testing.assert_allclose(one.log_likelihood(texts, rows_per_block=1), want, rtol=near)
@@ -28,15 +38,21 @@ def test_sampled_segments_follow_the_joint_table_up_to_the_longest_duration():
     model, _ = random_case(5)
     drawn = model.draw(4, [generator("hsmm test", i) for i in range(4000)])
     first = np.array([states[0] for states, _ in drawn])
-    np.testing.assert_allclose(np.bincount(first, minlength=3) / 4000, model.transitions[0], atol=0.03)
+    np.testing.assert_allclose(
+        np.bincount(first, minlength=3) / 4000, model.transitions[0], atol=0.03
+    )
     for state in range(3):
-        seen = Counter(row for states, rows in drawn for row, z in zip(rows, states, strict=True) if z == state)
+        seen = Counter(
+            row for states, rows in drawn for row, z in zip(rows, states, strict=True) if z == state
+        )
         frequency = np.array([seen[row] for row in range(model.ngrams.rows)]) / sum(seen.values())
         np.testing.assert_allclose(frequency, model.joint[:, state], atol=0.03)
         longest = frequency[model.ngrams.starts[-2] :].sum()
         assert longest == pytest.approx(durations(model)[-1, state], abs=0.03) and longest > 0
     _, alone = model.draw(4, [generator("hsmm test", 7)])[0]
-    assert model.tokens_of(alone) == model.tokens_of(drawn[7][1])  # a text depends on its own generator only
+    assert model.tokens_of(alone) == model.tokens_of(
+        drawn[7][1]
+    )  # a text depends on its own generator only
 
 
 def test_saved_model_comes_back_and_other_shapes_and_tokens_are_refused(tmp_path):
@@ -56,7 +72,12 @@ def test_saved_model_comes_back_and_other_shapes_and_tokens_are_refused(tmp_path
     refuses("token 'z' is not one of the 3", model.log_likelihood, [["a", "z"]])
     refuses("sequence 0: got no tokens", model.log_likelihood, [[]])
     refuses("corpus of 0 sequences", build_ngrams, [], max_duration=2)
-    refuses("exceed a 64-bit key; lower max_duration", build_ngrams, [list(map(str, range(1000)))], max_duration=7)
+    refuses(
+        "exceed a 64-bit key; lower max_duration",
+        build_ngrams,
+        [list(map(str, range(1000)))],
+        max_duration=7,
+    )
 
 
 def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path():
@@ -64,7 +85,9 @@ def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path():
     mute = without_unigrams(model)
     mute = SemiMarkovLM(model.ngrams, model.transitions, mute.joint / mute.joint.sum(axis=0))
     mixed = mute.mixed(0.1)
-    assert mute.log_likelihood([["a"]])[0] == -np.inf and np.isfinite(mixed.log_likelihood([["a"]])[0])
+    assert mute.log_likelihood([["a"]])[0] == -np.inf and np.isfinite(
+        mixed.log_likelihood([["a"]])[0]
+    )
     np.testing.assert_allclose(mixed.joint.sum(axis=0), 1, rtol=1e-12)
     np.testing.assert_allclose(mixed.transitions.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(durations(mixed)[0], 0.1 / 3, rtol=1e-12)
@@ -72,7 +95,9 @@ def test_mixing_with_uniform_tables_keeps_sums_and_gives_every_text_a_path():
 
 @pytest.mark.parametrize("chunk", [5, 4_000_000])
 @pytest.mark.parametrize("seed", range(3))
-def test_most_frequent_ngrams_are_kept_ties_in_lexicographic_order_and_found_where_they_stand(seed, chunk, monkeypatch):
+def test_most_frequent_ngrams_are_kept_ties_in_lexicographic_order_and_found_where_they_stand(
+    seed, chunk, monkeypatch
+):
     monkeypatch.setattr(model, "WINDOWS_PER_CHUNK", chunk)
     draw = np.random.default_rng(seed)
     texts = [["abc"[i] for i in draw.integers(0, 3, length)] for length in (30, 2, 17, 25)]
@@ -80,14 +105,18 @@ def test_most_frequent_ngrams_are_kept_ties_in_lexicographic_order_and_found_whe
     for n in range(1, 5):
         counts = Counter(tuple(text[i : i + n]) for text in texts for i in range(len(text) - n + 1))
         best = sorted(counts, key=lambda gram: (-counts[gram], gram))[:10]
-        assert [table.text(row) for row in range(table.starts[n - 1], table.starts[n])] == sorted(best)
+        assert [table.text(row) for row in range(table.starts[n - 1], table.starts[n])] == sorted(
+            best
+        )
         assert table.dropped[n - 1] == len(counts) - len(best)
     rows = {table.text(row): row for row in range(table.rows)}
     for text in texts:
         index = table.index(table.encode(text))
         for t, n in np.ndindex(index.shape):
             window = tuple(text[t : t + n + 1])
-            assert index[t, n] == (rows.get(window, -1) if len(window) == n + 1 else -1)  # absent or overhanging
+            assert index[t, n] == (
+                rows.get(window, -1) if len(window) == n + 1 else -1
+            )  # absent or overhanging
 
 
 def test_long_keys_and_missing_lengths():
@@ -115,17 +144,23 @@ def test_closed_form_is_exact_for_the_language_itself_and_equals_enumeration():
     long, made = (language(**given, steps=n) for n in (12, 3))
     reading = latent_reading(_truth(long), long)
     assert reading.latent_ppl == pytest.approx(long.latent_ppl(), rel=1e-10)
-    assert reading.survival == pytest.approx(1, rel=1e-10)
+    assert reading.parse_rate == pytest.approx(1, rel=1e-10)
     truth, draws = _truth(made), np.random.default_rng(0)
     joint = 0.7 * truth.joint + 0.3 * draws.dirichlet(np.ones(truth.ngrams.rows), 3).T
-    model = SemiMarkovLM(truth.ngrams, 0.5 * truth.transitions + 0.5 * draws.dirichlet(np.ones(3), 3), joint)
+    model = SemiMarkovLM(
+        truth.ngrams, 0.5 * truth.transitions + 0.5 * draws.dirichlet(np.ones(3), 3), joint
+    )
     owned, survived, nats = emitted_owners(model, made), 0.0, 0.0
     for path in product(range(3), repeat=3):
         for true in product(range(3), repeat=3):
-            mass = np.prod([model.transitions[a, b] for a, b in zip((0, *path), path, strict=False)])
+            mass = np.prod(
+                [model.transitions[a, b] for a, b in zip((0, *path), path, strict=False)]
+            )
             mass *= np.prod([owned[s, z] for s, z in zip(path, true, strict=True)])
             survived += mass
-            nats -= mass * sum(np.log(made.transitions[a, b]) for a, b in zip((0, *true), true, strict=False))
+            nats -= mass * sum(
+                np.log(made.transitions[a, b]) for a, b in zip((0, *true), true, strict=False)
+            )
     reading = latent_reading(model, made)
-    assert reading.survival == pytest.approx(survived, rel=1e-10)
+    assert reading.parse_rate == pytest.approx(survived, rel=1e-10)
     assert reading.latent_ppl == pytest.approx(np.exp(nats / survived / 3), rel=1e-10)

@@ -49,13 +49,25 @@ def _small_blocks_are_saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _fit(kind: type[Kept], folder: Path, plan: Plan, threads: int) -> None:
-    made = {"keeper": kind("fit", folder / "fit", plan, 4), "start": resumed_fit("fit", folder / "fit"), "plan": plan}
-    fit_em(TEXTS, **SIZES, **made, compute=Compute(threads=threads), validate=lambda model: float(model.joint.max()))
+    made = {
+        "keeper": kind("fit", folder / "fit", plan, 4),
+        "start": resumed_fit("fit", folder / "fit"),
+        "plan": plan,
+    }
+    fit_em(
+        TEXTS,
+        **SIZES,
+        **made,
+        compute=Compute(threads=threads),
+        validate=lambda model: float(model.joint.max()),
+    )
 
 
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(name, threads, tmp_path, monkeypatch):
+def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(
+    name, threads, tmp_path, monkeypatch
+):
     deaths = [("after block", 2), ("before block", 9), ("after block", 19), ("before iteration", 3)]
     deaths += [("after iteration", 3)]
     monkeypatch.setattr(Dying, "deaths", deaths)
@@ -64,18 +76,26 @@ def test_killed_and_resumed_fit_has_the_bytes_of_an_unbroken_one(name, threads, 
         with pytest.raises(Killed):
             _fit(Dying, tmp_path / "broken", PLANS[name], threads)
     _fit(Dying, tmp_path / "broken", PLANS[name], threads)
-    whole, broken = ({p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()} for k in ("whole", "broken"))
+    whole, broken = (
+        {p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()}
+        for k in ("whole", "broken")
+    )
     assert whole == broken and len(whole) == 4
     assert [p.name for p in (tmp_path / "broken").iterdir()] == ["fit"]
 
 
-def test_a_killed_iteration_goes_on_where_its_sums_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_iteration_goes_on_where_its_sums_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Dying, "deaths", [("after block", 3)])
     with pytest.raises(Killed):
         _fit(Dying, tmp_path, Plan(1), 1)
     _fit(Dying, tmp_path, Plan(1), 1)
     seven_blocks = -(-sum(len(text) + 1 for text in TEXTS) // 150)
-    assert Dying.calls["after block"] == pytest.approx(seven_blocks, abs=2) and Dying.calls["before iteration"] == 1
+    assert (
+        Dying.calls["after block"] == pytest.approx(seven_blocks, abs=2)
+        and Dying.calls["before iteration"] == 1
+    )
 
 
 def test_kill_between_the_two_renames_leaves_the_old_checkpoint_readable(tmp_path: Path) -> None:
@@ -98,7 +118,9 @@ def _damage(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["cut", "bits", "gone"])
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "history.json", "digests.json"])
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "config.json", "history.json", "digests.json"]
+)
 def test_a_damaged_fit_costs_one_sentence_and_ends_with_the_same_bytes(name, how, tmp_path, capsys):
     for folder in ("whole", "broken"):
         _fit(Kept, tmp_path / folder, Plan(2), 1)
@@ -106,7 +128,10 @@ def test_a_damaged_fit_costs_one_sentence_and_ends_with_the_same_bytes(name, how
     capsys.readouterr()
     _fit(Kept, tmp_path / "broken", Plan(2), 1)
     assert capsys.readouterr().out.splitlines()[0] == "fit: fit missing or cut; starts over"
-    whole, broken = ({p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()} for k in ("whole", "broken"))
+    whole, broken = (
+        {p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()}
+        for k in ("whole", "broken")
+    )
     assert whole == broken
 
 
@@ -133,5 +158,8 @@ def test_damaged_sums_of_an_iteration_cost_that_iteration_alone(how, tmp_path, m
     told = capsys.readouterr().out.splitlines()[0]
     assert told == f"fit: {train.SUMS} is cut or damaged; iteration 1 begins again"
     _fit(Kept, tmp_path / "whole", Plan(2), 1)
-    whole, broken = ({p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()} for k in ("whole", "broken"))
+    whole, broken = (
+        {p.name: p.read_bytes() for p in (tmp_path / k / "fit").iterdir()}
+        for k in ("whole", "broken")
+    )
     assert whole == broken

@@ -20,13 +20,19 @@ from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
 EXPECTED = printed("beyer2021")
 FORMULA = ("(2;%b%) > (2;%a%)",)
-SUITES = [Suite(name, "sum", FORMULA, (pair(1, {"a": ["x", "good"], "b": ["x", "bad"]}),)) for name in ("one", "two")]
+SUITES = [
+    Suite(name, "sum", FORMULA, (pair(1, {"a": ["x", "good"], "b": ["x", "bad"]}),))
+    for name in ("one", "two")
+]
 BITS = {"(2;%original%)": {"all": [30.0, 5.0]}, "(2;%shuffled%)": {"all": [50.0, 5.0]}}
 
 
 def answers(system, **suites):
     names = ("items", "correct", "gained", "lost")
-    told = {s: {"counts": dict(zip(names, counts, strict=True)), "formula_bits": BITS} for s, counts in suites.items()}
+    told = {
+        s: {"counts": dict(zip(names, counts, strict=True)), "formula_bits": BITS}
+        for s, counts in suites.items()
+    }
     return suite_accuracy_records(told, corpus="suite_texts", system=system)
 
 
@@ -35,13 +41,18 @@ GPT2 = {"N_all": (100, 90, 30, 4), "N_context": (100, 50, 0, 0), "D_all": (100, 
         "connective_as_causal_as_since": (25, 7, 0, 0), "connective_as_causal_as_yet": (25, 20, 0, 0)}  # fmt: skip
 XL = {"N_all": (100, 96, 7, 1), "N_context": (100, 99, 5, 3), "story_cloze": (300, 300, 0, 0)}
 UNTRAINED = dict.fromkeys(("N_all", "N_context"), (100, 50, 0, 0))
-RESULTS = Results([*answers("untrained", **UNTRAINED), *answers("gpt2", **GPT2), *answers("gpt2_xl", **XL)])
+RESULTS = Results(
+    [*answers("untrained", **UNTRAINED), *answers("gpt2", **GPT2), *answers("gpt2_xl", **XL)]
+)
 
 
 def test_printed_numbers_stand_beside_the_model_of_their_name_and_alone_for_others(tmp_path):
     cells = at(draw(EXPECTED, "table_1", RESULTS, tmp_path))
     shuffled = "narration: all sentences shuffled"
-    assert (cells["GPT-2 small", shuffled].value, cells["GPT-2 small", shuffled].printed) == (0.9, 0.86)
+    assert (cells["GPT-2 small", shuffled].value, cells["GPT-2 small", shuffled].printed) == (
+        0.9,
+        0.86,
+    )
     assert cells["GPT-2 small", shuffled].verdict == "not comparable at this size"
     assert cells["GPT-2 XL", shuffled].printed is None
     assert cells["DialoGPT medium (printed)", shuffled].printed == 0.78
@@ -54,7 +65,11 @@ def test_table_4_and_the_other_suites(tmp_path):
     assert list(dict.fromkeys(c.column for c in table.cells)) == EXPECTED["table_4"]["columns"]
     own = cells["GPT-2 small: as, causal", "since"]
     assert (own.value, own.printed, own.units) == (7 / 25, 0.28, 25)
-    assert cells["GPT-2 small: as, causal", "as"].value is cells["GPT-2 small: as, causal", "as"].printed is None
+    assert (
+        cells["GPT-2 small: as, causal", "as"].value
+        is cells["GPT-2 small: as, causal", "as"].printed
+        is None
+    )
     assert cells["GPT-2 small: yet, contrast", "though"].printed == 0.92
     assert "fewer than 30 texts in 1 of 22 rows" in table.notes[0]
     table = draw(EXPECTED, "other_suites", RESULTS, tmp_path)
@@ -63,11 +78,19 @@ def test_table_4_and_the_other_suites(tmp_path):
 
 def test_claims_are_judged_over_models_and_not_measured_where_a_suite_is_missing(tmp_path):
     found = judged(EXPECTED, RESULTS, tmp_path)
-    harder = found["context_is_harder_in_narration"]  # holds for the small model, not for the large one
-    assert harder.verdict == UNDECIDED and [row.verdict for row in harder.rows] == [HOLDS, UNDECIDED]
+    harder = found[
+        "context_is_harder_in_narration"
+    ]  # holds for the small model, not for the large one
+    assert harder.verdict == UNDECIDED and [row.verdict for row in harder.rows] == [
+        HOLDS,
+        UNDECIDED,
+    ]
     assert found["re_mention_is_at_chance"].verdict == UNTESTABLE
     assert found["temporal_as_is_easier"].verdict == ABSENT
-    assert [round(row.contrast.value, 3) for row in found["untrained_is_at_chance"].rows[:2]] == [0, 0]
+    assert [round(row.contrast.value, 3) for row in found["untrained_is_at_chance"].rows[:2]] == [
+        0,
+        0,
+    ]
     assert not [row for row in found["above_chance"].rows if "untrained" in row.compared]
 
 
@@ -80,22 +103,31 @@ def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
     assert not [line for line in lines if "no rule" in line.cause]
 
 
-@pytest.mark.parametrize("name", ["table_2", "table_3", "table_5", "size_sweep", "region_surprisal"])
+@pytest.mark.parametrize(
+    "name", ["table_2", "table_3", "table_5", "size_sweep", "region_surprisal"]
+)
 def test_every_other_exhibit_is_saved(name, tmp_path):
     save(EXPECTED, name, RESULTS, tmp_path)
 
 
 def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side_apart(tmp_path):
-    figure = draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large", "gpt2_xl"])
+    figure = draw(
+        EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large", "gpt2_xl"]
+    )
     assert "GPT-2 XL" in figure.caption
     less, more = (c for c in figure.cells if c.row == "narration: all sentences shuffled")
     assert (less.column, less.value) == ("predicted less surprising", 30.0)
     assert (more.column, more.value) == ("predicted more surprising", 50.0)
-    assert (less.low, less.high) == (pytest.approx(30 - 0.98, abs=1e-3), pytest.approx(30 + 0.98, abs=1e-3))
+    assert (less.low, less.high) == (
+        pytest.approx(30 - 0.98, abs=1e-3),
+        pytest.approx(30 + 0.98, abs=1e-3),
+    )
     assert draw(EXPECTED, "region_surprisal", RESULTS, tmp_path, systems=["gpt2_large"]).cells == []
 
 
-def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(tmp_path, capsys):
+def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that_exist(
+    tmp_path, capsys
+):
     (tmp_path / "corpora").mkdir()
     write_corpus(tmp_path / "corpora" / "toy", suites_to_corpus(SUITES))
     given = Given(Results([]), Expected("beyer2021", {}), tmp_path)
@@ -106,7 +138,9 @@ def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that
     for suite in SUITES:
         task = yaml.safe_load((tasks / f"{suite.name}.yaml").read_text(encoding="utf-8"))
         assert task["task"] == f"coherencegym_{suite.name}"
-        line = json.loads((tasks / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8"))
+        line = json.loads(
+            (tasks / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8")
+        )
         assert line == {"context": "x", "choices": ["good", "bad"], "target": 0}
     asked = {"texts": "corpora/toy", "suites": ["one"], "per_suite": 5, "seed": 1}
     files = beyer2021.human_sheet(given, **asked)

@@ -37,13 +37,25 @@ def near(value, **more):
 
 
 def titled(system, titles, value, transitions=(), variant="", corpus="wiki", **details):
-    place = {"critic": "section_order", "metric": "latent_ppl", "corpus": corpus, "system": system, "titles": titles}
+    place = {
+        "critic": "section_order",
+        "metric": "latent_ppl",
+        "corpus": corpus,
+        "system": system,
+        "titles": titles,
+    }
     return near(value, **place, variant=variant, details={"transitions": transitions, **details})
 
 
-def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_the_printed_totals(tmp_path):
+def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_the_printed_totals(
+    tmp_path,
+):
     found = {(r.metric, r.task): r for r in share_records(titled("gpt2", False, 3.0, TRANSITIONS))}
-    shares = {"transition_failures": 0.4, "transition_failures_with_ends": 40 / 180, "repeated_failures": 0.75}
+    shares = {
+        "transition_failures": 0.4,
+        "transition_failures_with_ends": 40 / 180,
+        "repeated_failures": 0.75,
+    }
     assert {name: found[name, ""].value for name in shares} == pytest.approx(shares)
     assert found["repeated_titles", ""].units == 100
     assert found["transition_share", "a → b"].value == pytest.approx(0.6)
@@ -52,14 +64,23 @@ def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_
     row = "encyclopedia, GPT-2 (LM1), without titles"
     assert [r for r, _ in found if r.startswith(row)][:2] == [f"{row}: a → a", f"{row}: b → a"]
     total = found[f"{row}: total failures", "frequency, %"]
-    assert (total.value, total.printed, total.verdict) == (pytest.approx(40), 7.54, "not comparable at this size")
+    assert (total.value, total.printed, total.verdict) == (
+        pytest.approx(40),
+        7.54,
+        "not comparable at this size",
+    )
 
 
-def test_figure_4_draws_one_model_against_real_text_and_says_how_many_framed_transitions_repeat(tmp_path):
+def test_figure_4_draws_one_model_against_real_text_and_says_how_many_framed_transitions_repeat(
+    tmp_path,
+):
     real = [["a", "b", 90, 0.9], ["a", "a", 10, 0.005], ["b", "a", 5, 0.004], ["b", END, 95, 0.5]]
     results = Results([titled("data", None, 2.0, real), titled("gpt2", False, 3.0, TRANSITIONS)])
     figure = save(EXPECTED, "figure_4", results, tmp_path)
-    assert "Of 2 framed transitions that the model makes likelier by so much, 1 repeat the title" in figure.caption
+    assert (
+        "Of 2 framed transitions that the model makes likelier by so much, 1 repeat the title"
+        in figure.caption
+    )
     cells = {c.row: c for c in figure.cells}
     assert cells["a → a"].value == pytest.approx(30 / 90 - 10 / 100)
     assert cells["a → a"].low > 0 > cells["a → b"].high
@@ -80,9 +101,18 @@ def test_an_article_page_shows_the_text_of_the_worst_article(tmp_path):
     write_documents(folder / "documents.jsonl", [Document("x", "test", texts)])
     page = save(EXPECTED, "figure_1", results, tmp_path)
     text = (tmp_path / "figure_1.html").read_text()
-    assert "One &amp; only." in text and "✗ a" in text and "(end)" in text and text.count("class=bad") == 1
+    assert (
+        "One &amp; only." in text
+        and "✗ a" in text
+        and "(end)" in text
+        and text.count("class=bad") == 1
+    )
     assert "| ✗ a | 0.00248 | b | Two. |" in (tmp_path / "figure_1.md").read_text()
-    assert [c.signature for c in page.table.cells] == ["likeliest: a", "likeliest: b", "likeliest: b"]
+    assert [c.signature for c in page.table.cells] == [
+        "likeliest: a",
+        "likeliest: b",
+        "likeliest: b",
+    ]
     assert draw(EXPECTED, "table_13", results, tmp_path).table.cells == []
     refuses("generate the texts", draw, EXPECTED, "figure_1", results, tmp_path / "elsewhere")
 
@@ -91,7 +121,10 @@ def test_an_article_that_was_cut_is_shown_without_an_end(tmp_path):
     worst = [{"unit": "x", "titles": ["a", "a"], "log_probs": [-0.1, -6.0]}]
     details = {"worst": worst, "repeating": [], "likeliest": {BEGIN: "a", "a": "b"}}
     folder = tmp_path / "generations" / "articles" / "wiki" / "gpt2" / "without_titles"
-    write_documents(folder / "documents.jsonl", [Document("x", "test", (Section("", "One."), Section("", "Two")))])
+    write_documents(
+        folder / "documents.jsonl",
+        [Document("x", "test", (Section("", "One."), Section("", "Two")))],
+    )
     save(EXPECTED, "figure_1", Results([titled("gpt2", False, 3.0, **details)]), tmp_path)
     text = (tmp_path / "figure_1.md").read_text()
     assert "| ✗ a | 0.00248 | b | Two |" in text and "(end)" not in text
@@ -99,7 +132,9 @@ def test_an_article_that_was_cut_is_shown_without_an_end(tmp_path):
 
 def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
     state(tmp_path, "wiki", section_latent_ppl=1.9)
-    word = near(17.0, critic="perplexity", metric="word_ppl", corpus="wiki", system="gpt2", titles=True)
+    word = near(
+        17.0, critic="perplexity", metric="word_ppl", corpus="wiki", system="gpt2", titles=True
+    )
     results = Results(
         [titled("gpt2", True, 60.0, totals={"unknown": 3.0, "transitions": 9.0}), word, titled("data", None, 2.0),
          titled("random_titles", None, 118.0), titled("data", None, 1.95, variant="gold"), titled("gpt2_xl", True, 90.0),
@@ -108,7 +143,12 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
     table = draw(EXPECTED, "table_2", results, tmp_path)
     found = at(table)
     row = "encyclopedia, GPT-2 (LM1), with titles"
-    rows = ["encyclopedia, exact", "encyclopedia, data", "encyclopedia, titles at random (chance)", row]
+    rows = [
+        "encyclopedia, exact",
+        "encyclopedia, data",
+        "encyclopedia, titles at random (chance)",
+        row,
+    ]
     assert list(dict.fromkeys(c.row for c in table.cells)) == rows
     assert found[row, "Latent PPL"].printed == 4.67
     assert found["encyclopedia, exact", "Latent PPL, own titles"].value == 1.9
@@ -132,22 +172,39 @@ def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tm
         for system, titles in (("data", None), (chance, None), ("gpt2", True), ("gpt2", False))
     ]
     found = EXPECTED.judged(complete("deng2022", Results(results)), tmp_path)
-    rows = [row for one in found if one.claim.get("source") != "ours" for row in one.rows if row.contrast is not None]
-    assert rows and not any("random" in f"{row.fields} {row.compared}" or row.fields == "data" for row in rows)
+    rows = [
+        row
+        for one in found
+        if one.claim.get("source") != "ours"
+        for row in one.rows
+        if row.contrast is not None
+    ]
+    assert rows and not any(
+        "random" in f"{row.fields} {row.compared}" or row.fields == "data" for row in rows
+    )
 
 
 def test_every_printed_result_has_a_rule_and_equal_numbers_of_two_tables_have_one_record(tmp_path):
     lines = EXPECTED.ledger(Results([titled("gpt2", True, 5.0)]), tmp_path)
-    assert {line.table for line in lines if line.cause == "no rule leads to a record"} == {"table_14"}
+    assert {line.table for line in lines if line.cause == "no rule leads to a record"} == {
+        "table_14"
+    }
     ours = {(line.table, line.number): line.verdict for line in lines if line.ours is not None}
-    places = [("table_02", "latent_ppl.wiki.lm1.w_title"), ("table_05", "wiki.latent_ppl.gpt2_s.w_title")]
+    places = [
+        ("table_02", "latent_ppl.wiki.lm1.w_title"),
+        ("table_05", "wiki.latent_ppl.gpt2_s.w_title"),
+    ]
     assert ours == dict.fromkeys(places, "not comparable at this size")
     assert [line.table for line in lines if line.verdict == "lost"] == ["table_14"]
     paper = printed("deng2022", "paper").ledger(Results([titled("gpt2", True, 4.6)]), tmp_path)
     assert {line.verdict for line in paper if line.ours is not None} == {"within interval"}
 
 
-MARKS = [Mark(0, 0, ".", -0.1, False), Mark(0, 2, "He:0", -1.0, False), Mark(7, 10, "her:0", -9.0, True, "his:0", -1.5)]
+MARKS = [
+    Mark(0, 0, ".", -0.1, False),
+    Mark(0, 2, "He:0", -1.0, False),
+    Mark(7, 10, "her:0", -9.0, True, "his:0", -1.5),
+]
 BLAMED = Record(
     "coreference", "ngram_attribution", "wiki", "gpt2", True,
     details={
@@ -163,7 +220,11 @@ def test_n_grams_are_records_and_mention_pages_mark_and_escape(tmp_path):
     results = complete("deng2022", Results([BLAMED]))
     found = results.one(metric="percent_of_generated")
     assert found.task == "   . M:0" and found.value == 0.12
-    lines = {line.number: line.ours for line in EXPECTED.ledger(results, tmp_path) if line.table == "table_06"}
+    lines = {
+        line.number: line.ours
+        for line in EXPECTED.ledger(results, tmp_path)
+        if line.table == "table_06"
+    }
     assert lines["rows.0.p_data"] == 0.1 and lines["rows.1.p_data"] is None
     silent = replace(BLAMED, system="gpt_neo", details={"totals": {}})  # its texts mention nobody
     results = complete("deng2022", Results([BLAMED, silent]))
@@ -189,18 +250,34 @@ def test_covariances_of_every_panel_are_drawn_unclipped_and_listed(tmp_path):
         return near(30.0, critic="topics", metric="nll", corpus="wiki", system=system, titles=titles,
                     variant=variant, details={"covariance_of_means": matrix})  # fmt: skip
 
-    records = [read("data", None, 50.0), read("gpt2", False, 8.0), read("data", None, 2.0, "off_domain")]
+    records = [
+        read("data", None, 50.0),
+        read("gpt2", False, 8.0),
+        read("data", None, 2.0, "off_domain"),
+    ]
     refuses("no topic model of 'wiki'", draw, EXPECTED, "figure_6", Results(records), tmp_path)
     folder = tmp_path / "critics" / "articles" / "topics" / "wiki"
     folder.mkdir(parents=True)
-    (folder / "topics.json").write_text('{"vocabulary": ["said", "film.", "town", "river", "firm", "film"]}')
-    beta = [[0.4, 0.3, 0, 0, 0, 0.3], [0.4, 0, 0.35, 0.25, 0, 0], [0.4, 0, 0, 0.1, 0.5, 0], [0.9, 0, 0.1, 0, 0, 0]]
+    (folder / "topics.json").write_text(
+        '{"vocabulary": ["said", "film.", "town", "river", "firm", "film"]}'
+    )
+    beta = [
+        [0.4, 0.3, 0, 0, 0, 0.3],
+        [0.4, 0, 0.35, 0.25, 0, 0],
+        [0.4, 0, 0, 0.1, 0.5, 0],
+        [0.9, 0, 0.1, 0, 0, 0],
+    ]
     np.savez(folder / "topics.npz", beta=np.array(beta))
     figure = save(EXPECTED, "figure_6", Results(records), tmp_path)
     found = at(figure)
-    assert found["GPT-2 (LM1), without titles", "Frobenius distance to data"].value == pytest.approx(42 * math.sqrt(3))
+    assert found[
+        "GPT-2 (LM1), without titles", "Frobenius distance to data"
+    ].value == pytest.approx(42 * math.sqrt(3))
     assert found["data, town, river (1)", "town, river (1)"].value == 50.0
-    assert {c.column for c in figure.cells} > {"film, said (0)", "firm, said (2)"}  # a word with its stop is the same
+    assert {c.column for c in figure.cells} > {
+        "film, said (0)",
+        "firm, said (2)",
+    }  # a word with its stop is the same
     assert found["data", "Latent NLL (nats)"].printed == 124.7
     assert found["model of another corpus", "Latent NLL (nats)"].printed == 140.1
     assert "the largest entry, 50.00" in figure.caption
@@ -230,7 +307,9 @@ def test_the_study_says_that_people_are_simulated_and_recovers_their_rates(tmp_p
     assert at(listed)["x → y", "judgements"].value == 12 and listed.cells[0].row == "x → y"
 
 
-def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_few_sections(tmp_path):
+def test_calibration_has_a_panel_for_each_corpus_and_no_interval_for_a_bin_of_few_sections(
+    tmp_path,
+):
     bins = [[0.2, 0.4, 10.0, 3.0, 9.0], [0.8, 1.0, 100.0, 90.0, 99.0]]
     place = {"critic": "section_order", "corpus": "wiki", "system": "data"}
     details = {"bins": bins, "expected_by_chance": 0.02, "share_over_90": 0.7}
@@ -247,11 +326,23 @@ def test_wrong_pronouns_by_severity(tmp_path):
     results = [near(3.0, critic=critic, severity=0.0, **task) for critic, _, _ in changes]
     for critic, change, low in changes:
         details = {"difference_low": low, "difference_high": 2 * change - low}
-        results.append(near(3.0 + change, critic=critic, severity=0.5, difference=change, details=details, **task))
+        results.append(
+            near(
+                3.0 + change,
+                critic=critic,
+                severity=0.5,
+                difference=change,
+                details=details,
+                **task,
+            )
+        )
     figure = save(EXPECTED, "figure_wrong_pronoun", Results(results), tmp_path)
     assert ("mentions of persons", "severity 0.5") in at(figure)
     found = judged(EXPECTED, Results(results), tmp_path)
-    assert [found[name].counts["holds"] for name in ("wrong_pronouns_are_seen", "titles_do_not_see_pronouns")] == [1, 1]
+    assert [
+        found[name].counts["holds"]
+        for name in ("wrong_pronouns_are_seen", "titles_do_not_see_pronouns")
+    ] == [1, 1]
 
 
 def test_appendix_a_adds_its_terms_and_splits_the_latent_nll(tmp_path):
@@ -262,7 +353,9 @@ def test_appendix_a_adds_its_terms_and_splits_the_latent_nll(tmp_path):
     ]))  # fmt: skip
     found = at(draw(EXPECTED, "appendix_a", results, tmp_path))
     assert found["encyclopedia, data", "(1) + (2) + (3), nats a transition"].value == 2.5
-    assert found["encyclopedia, data", "KL(q || prior), nats a transition"].value == pytest.approx(math.log(2))
+    assert found["encyclopedia, data", "KL(q || prior), nats a transition"].value == pytest.approx(
+        math.log(2)
+    )
 
 
 def corrected(value):
@@ -273,7 +366,13 @@ def corrected(value):
 
 def without_titles(word, latent):
     """Ratios of both measures without titles to those with titles."""
-    place = {"critic": "perplexity", "metric": "word_ppl_ratio", "corpus": "wiki", "system": "gpt2", "titles": False}
+    place = {
+        "critic": "perplexity",
+        "metric": "word_ppl_ratio",
+        "corpus": "wiki",
+        "system": "gpt2",
+        "titles": False,
+    }
     paired = replace(near(word, **place), low=word * 0.999, high=word * 1.001)
     return [paired, titled("gpt2", True, 4.0), titled("gpt2", False, 4.0 * latent)]
 
@@ -291,18 +390,32 @@ def verdict(claim, results, tmp_path):
     ("claim", "records", "given"),
     [
         ("titles_change_latent_ppl_more", without_titles, [(1.02, 1.5), (0.6, 0.9), (1.02, 1.03)]),
-        ("size_does_not_lower_latent_ppl", of_sizes, [(5, 5.1, 5, 5.2), (9, 7, 5, 3), (5, 4.8, 4.5, 4.3)]),
-        ("simulated_shares_are_recovered", lambda share: [study("data", None, share)], [(0.66,), (0.3,)]),
+        (
+            "size_does_not_lower_latent_ppl",
+            of_sizes,
+            [(5, 5.1, 5, 5.2), (9, 7, 5, 3), (5, 4.8, 4.5, 4.3)],
+        ),
+        (
+            "simulated_shares_are_recovered",
+            lambda share: [study("data", None, share)],
+            [(0.66,), (0.3,)],
+        ),
         ("correction_recovers_the_chain", lambda value: [corrected(value)], [(2.45,), (3.3,)]),
     ],
 )
-def test_records_bear_a_claim_out_contradict_it_or_leave_it_undecided(claim, records, given, tmp_path):
+def test_records_bear_a_claim_out_contradict_it_or_leave_it_undecided(
+    claim, records, given, tmp_path
+):
     found = [verdict(claim, records(*values), tmp_path) for values in given]
     assert found == ["holds", "contradicted", "undecided"][: len(given)]
 
 
 def test_the_corrected_latent_ppl_stands_beside_the_exact_one(tmp_path):
-    found = at(draw(EXPECTED, "inference_error", complete("deng2022", Results([corrected(2.45)])), tmp_path))
+    found = at(
+        draw(
+            EXPECTED, "inference_error", complete("deng2022", Results([corrected(2.45)])), tmp_path
+        )
+    )
     assert found["encyclopedia, exact", "Latent PPL, gold titles"].value == 2.5
 
 
@@ -318,27 +431,42 @@ def test_table_11_reads_facts_or_counts_documents(tmp_path):
 
 
 def draw_sizes(records, data):
-    draw(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), data).draw(matplotlib.figure.Figure())
+    draw(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), data).draw(
+        matplotlib.figure.Figure()
+    )
 
 
 def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_averaged(tmp_path):
     words = {"critic": "perplexity", "metric": "word_ppl"}
     records = [titled("data", None, 2.0)]
-    for (place, system), titles, seed in product(enumerate(("gpt2", "gpt2_xl")), (True, False), (1, 2)):
+    for (place, system), titles, seed in product(
+        enumerate(("gpt2", "gpt2_xl")), (True, False), (1, 2)
+    ):
         value = (4.0 if titles else 9.0) / (place + 1) + seed / 10
         records.append(replace(titled(system, titles, value), seed=seed))
         records.append(near(value, corpus="wiki", system=system, titles=titles, seed=seed, **words))
         folder = generated_folder(tmp_path, records[-1], "models")
         folder.mkdir(parents=True)
         shape = [1000, 2 if system == "gpt2" else 9]
-        header = json.dumps({"__metadata__": {}, "w": {"shape": shape}, "b": {"shape": [500]}}).encode()
+        header = json.dumps(
+            {"__metadata__": {}, "w": {"shape": shape}, "b": {"shape": [500]}}
+        ).encode()
         (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
     refuses("`dvc repro` trains the model", draw_sizes, records, tmp_path / "elsewhere")
     figure = save(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
     figure.draw(canvas := matplotlib.figure.Figure())
     latent = canvas.axes[1]
     lines = [line for line in latent.get_lines() if line.get_marker() in ("o", "s")]
-    assert [list(line.get_xdata()) for line in lines] == [[2.5, 9.5], [2.5, 9.5]]  # thousands of parameters
-    assert list(lines[0].get_ydata()) == pytest.approx([(4.1 * 4.2) ** 0.5, (2.1 * 2.2) ** 0.5], rel=1e-3)
-    assert any(line.get_linestyle() == ":" and line.get_ydata()[0] == 2.0 for line in latent.get_lines())
-    draw_sizes([near(2.0, corpus="pubmed", **words)], tmp_path)  # a scale may have none of its corpora
+    assert [list(line.get_xdata()) for line in lines] == [
+        [2.5, 9.5],
+        [2.5, 9.5],
+    ]  # thousands of parameters
+    assert list(lines[0].get_ydata()) == pytest.approx(
+        [(4.1 * 4.2) ** 0.5, (2.1 * 2.2) ** 0.5], rel=1e-3
+    )
+    assert any(
+        line.get_linestyle() == ":" and line.get_ydata()[0] == 2.0 for line in latent.get_lines()
+    )
+    draw_sizes(
+        [near(2.0, corpus="pubmed", **words)], tmp_path
+    )  # a scale may have none of its corpora

@@ -55,7 +55,9 @@ def test_table_4_says_nobody_was_asked_only_where_nobody_answered(tmp_path):
     assert (human.value, human.printed) == (0.8, 0.88)
     assert found["medical, data", "MAUVE"].printed == 0.96
     assert found["medical, GPT-2 (LM1), with titles", "Latent PPL"].printed == 2.68
-    as_published = "medical, data: MAUVE as published, both sides clustered anew: 0.910, sd over 2 seeds 0.010"
+    as_published = (
+        "medical, data: MAUVE as published, both sides clustered anew: 0.910, sd over 2 seeds 0.010"
+    )
     assert any(note.startswith(as_published) for note in asked.notes)
 
 
@@ -106,7 +108,9 @@ def test_table_7_puts_mentions_beside_the_exact_and_printed_values(tmp_path):
 
 def test_table_7_counts_what_the_film_filter_set_aside(tmp_path):
     records = [mentions("data", None, 6.3), mentions("gpt2", True, 7.2)]
-    records[1] = near(7.2, critic="coreference", metric="latent_ppl", corpus="wiki", system="gpt2", titles=True)
+    records[1] = near(
+        7.2, critic="coreference", metric="latent_ppl", corpus="wiki", system="gpt2", titles=True
+    )
     object.__setattr__(records[1], "excluded", 13)
     table = draw(EXPECTED, "table_7", Results(records), tmp_path)
     assert "up to 13 articles set aside by the film filter" in table.notes
@@ -142,7 +146,9 @@ def test_marks_of_an_articles_picture_stand_on_their_words():
     colours = entity_colours(PLACED)
     shown = {}
     for text in axes.texts:
-        shown.setdefault(text.get_text(), (text.get_position(), text.get_color(), text.get_weight()))
+        shown.setdefault(
+            text.get_text(), (text.get_position(), text.get_color(), text.get_weight())
+        )
     assert shown["Reed"] == ((4, 0), colours["0"], "bold")
     assert shown["Bob"] == ((13, 0), colours["1"], "bold")
     assert shown["He"] == ((0, 1), colours["1"], "bold")
@@ -176,10 +182,17 @@ def test_entities_are_coloured_by_how_often_they_are_mentioned():
 
 def test_a_page_marks_words_away_from_the_beginning_and_skips_marks_inside():
     text = "So the old man saw him."
-    marks = [Mark(3, 14, "MALE:0", -1.0, False), Mark(7, 10, "old:1", -1.0, False), Mark(19, 22, "him:0", -9.0, True)]
+    marks = [
+        Mark(3, 14, "MALE:0", -1.0, False),
+        Mark(7, 10, "old:1", -1.0, False),
+        Mark(19, 22, "him:0", -9.0, True),
+    ]
     page = mention_page("t", text, marks)
     colour = entity_colours(marks)["0"]
-    assert f'So <mark style="color:{colour}">the old man<sub>M0</sub></mark> saw <span class="bad"' in page
+    assert (
+        f'So <mark style="color:{colour}">the old man<sub>M0</sub></mark> saw <span class="bad"'
+        in page
+    )
     assert "him<sub>0</sub></mark></span>.</p>" in page
 
 

@@ -32,7 +32,9 @@ def record(run, decoder, metric="USPG", value=0.3, **more):
 
 
 def run(name, *decoders):
-    return [record(name, d, m, 0.2 + 0.02 * place) for place, d in enumerate(decoders) for m in MEASURES]
+    return [
+        record(name, d, m, 0.2 + 0.02 * place) for place, d in enumerate(decoders) for m in MEASURES
+    ]
 
 
 def sheet():
@@ -47,17 +49,36 @@ RECORDS = [
     *[record("test", "beam", m, 0.5, variant="gold") for m in TABLE_1[2:]],
     *run("sweep", "wide", "narrow", "fifteen", "loose", "tight", "late", "early"),
     *run("grid", "wide", "narrow", "fifteen"),
-    *[r for name in ("web", "books", "pages", "medium", "large") for r in run(name, "top_k", "beam")],
-    *[record("test", "", "correlation", 0.4, task="nats", variant=side) for side in ("supported", "verified")],
+    *[
+        r
+        for name in ("web", "books", "pages", "medium", "large")
+        for r in run(name, "top_k", "beam")
+    ],
+    *[
+        record("test", "", "correlation", 0.4, task="nats", variant=side)
+        for side in ("supported", "verified")
+    ],
     record("test", "", "checker_accuracy", 0.9, details={"retrieved": 1.0, "majority": 0.7}),
     record("test", "", "checker_recall", 0.6, task="supported"),
     record("claims", "", "checker_accuracy", 0.95, details={"retrieved": 0.9, "majority": 0.5}),
-    record("test", "beam", "SPG", 0.6, variant="corrected_by_claims", details={"unknown_labels": ["refuted"]}),
+    record(
+        "test",
+        "beam",
+        "SPG",
+        0.6,
+        variant="corrected_by_claims",
+        details={"unknown_labels": ["refuted"]},
+    ),
     sheet(),
 ]
 RESULTS = Results(RECORDS)
 GIVEN = Given(RESULTS, EXPECTED, Path(), decoders=DECODERS)
-EXHIBITS = ["checker", "trade_off", *(f"figure_{n}" for n in range(2, 6)), *(f"table_{n}" for n in range(1, 5))]
+EXHIBITS = [
+    "checker",
+    "trade_off",
+    *(f"figure_{n}" for n in range(2, 6)),
+    *(f"table_{n}" for n in range(1, 5)),
+]
 
 
 def exhibit(name, data):
@@ -76,7 +97,12 @@ def test_strategies_are_read_from_settings_and_validation_chooses_the_best_of_ea
     ordered = in_order([record("sweep", d) for d in ("wide", "fifteen", "narrow", "human")], GIVEN)
     assert [r.system for r in ordered] == ["human", "narrow", "wide", "fifteen"]
     best = chosen(GIVEN)
-    assert best == {"top_k": "narrow", "beam": "fifteen", "beam_blocked": "tight", "delayed_beam": "early"}
+    assert best == {
+        "top_k": "narrow",
+        "beam": "fifteen",
+        "beam_blocked": "tight",
+        "delayed_beam": "early",
+    }
     tied = Results([record("sweep", "wide"), record("sweep", "narrow")])
     assert chosen(replace(GIVEN, results=tied)) == {"top_k": "wide"}
     rows = {c.row for c in exhibit("table_3", tmp_path).cells}
@@ -88,23 +114,41 @@ def test_strategies_are_read_from_settings_and_validation_chooses_the_best_of_ea
 def test_ours_and_printed_numbers_meet_by_place(tmp_path):
     cells = at(exhibit("table_1", tmp_path))
     for column, value, told in (("SPG", 20, 36.56), ("different 4-grams", 0.2, 222.48)):
-        assert (cells["human text", column].value, cells["human text", column].printed) == (value, told)
+        assert (cells["human text", column].value, cells["human text", column].printed) == (
+            value,
+            told,
+        )
     assert cells["beam search (beams 15)", "SPG by exact rules"].printed is None
     lines = {(line.table, line.number): line for line in EXPECTED.ledger(RESULTS, tmp_path)}
     assert lines["table_1", "beam.USPV"].ours == pytest.approx(24)
     assert lines["table_2", "checker_against_people.recall.supported"].ours == 60
-    assert lines["table_2", "beam.REP"].ours is None and "nobody was asked" in lines["table_2", "beam.REP"].cause
+    assert (
+        lines["table_2", "beam.REP"].ours is None
+        and "nobody was asked" in lines["table_2", "beam.REP"].cause
+    )
     assert not [key for key in lines if key[0] in ("protocol", "table_3")]
 
 
-def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_and_several_sizes_are_a_panel(tmp_path):
+def test_figures_2_and_5_keep_shared_decoders_and_plain_sampling_and_several_sizes_are_a_panel(
+    tmp_path,
+):
     rows = {c.row for c in exhibit("figure_2", tmp_path).cells}
-    assert "news, small: top-k sampling (k 2)" in rows and not [row for row in rows if "delay" in row or "k 100" in row]
+    assert "news, small: top-k sampling (k 2)" in rows and not [
+        row for row in rows if "delay" in row or "k 100" in row
+    ]
     rows = [c.row for c in exhibit("figure_5", tmp_path).cells]
-    assert rows == ["delayed, top-100, delay 1", "delayed, top-100, delay 20", "plain top-2", "plain top-100"]
+    assert rows == [
+        "delayed, top-100, delay 1",
+        "delayed, top-100, delay 20",
+        "plain top-2",
+        "plain top-100",
+    ]
 
     def panels(results):
-        figure, canvas = draw(EXPECTED, "figure_2", results, tmp_path, DECODERS), matplotlib.figure.Figure()
+        figure, canvas = (
+            draw(EXPECTED, "figure_2", results, tmp_path, DECODERS),
+            matplotlib.figure.Figure(),
+        )
         figure.draw(canvas)
         return [axes.get_title() for axes in canvas.axes], "(b)" in figure.caption
 
@@ -124,7 +168,11 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     exhibit("table_2", tmp_path).save(tmp_path, "table_2")
     with (tmp_path / "sheet.csv").open() as file:
         line = next(csv.DictReader(file))
-    assert line == {"item_id": "s0", "claim": "A.", "evidence": "No page was found. Said before: B."}
+    assert line == {
+        "item_id": "s0",
+        "claim": "A.",
+        "evidence": "No page was found. Said before: B.",
+    }
     with (tmp_path / "key.csv").open() as file:
         assert next(csv.DictReader(file))["decoder"] == "beam"
     answers = tmp_path / "answers.csv"

@@ -17,7 +17,9 @@ def test_printed_measures_stand_beside_ours_in_their_order(tmp_path):
     assert set(PRINTED) <= rows, rows
     for decoder, numbers in PRINTED.items():
         cells = [found[decoder, measure] for measure in MEASURES]
-        assert [cell.printed for cell in cells] == numbers and all(cell.value is None for cell in cells)
+        assert [cell.printed for cell in cells] == numbers and all(
+            cell.value is None for cell in cells
+        )
         assert {cell.why for cell in cells} == {"nobody was asked: the sheet is beside the table"}
     assert found["beam search", "exact repeats"].value == pytest.approx(25.0)
     assert found["top-k sampling", "exact repeats"].value is None

@@ -15,7 +15,13 @@ ROC = {"false_positive": [0.0, 0.5, 1.0], "true_positive": [0.0, 0.8, 1.0]}
 
 
 def record(critic, metric, value, **more):
-    fields = {"corpus": "wiki", "system": "data", "units": 60, "low": value - 0.02, "high": value + 0.02}
+    fields = {
+        "corpus": "wiki",
+        "system": "data",
+        "units": 60,
+        "low": value - 0.02,
+        "high": value + 0.02,
+    }
     return Record(critic, metric, value=value, **{**fields, **more})
 
 
@@ -23,7 +29,9 @@ def shuffles(raw=0.8, classified=0.95):
     found = []
     for critic, value in (("bbscore", raw), ("three_layer", classified), ("grid_ranking", 0.6)):
         given = {"value": value, "details": {"pairs": 120.0}}
-        found += [record(critic, "pairwise_accuracy", task=task, **given) for task in (*BLOCKS, *WINDOWS)]
+        found += [
+            record(critic, "pairwise_accuracy", task=task, **given) for task in (*BLOCKS, *WINDOWS)
+        ]
     return [*found, record("bbscore", "pairwise_accuracy", 0.7, task="block_1", variant="paper_0")]
 
 
@@ -37,9 +45,22 @@ def areas():
 
 def writers():
     texts = {"corpus": "completions", "system": "greedy"}
-    gaps = {("human", "human"): 0.1, ("human", "greedy"): 0.5, ("greedy", "human"): 0.4, ("greedy", "greedy"): 0.2}
+    gaps = {
+        ("human", "human"): 0.1,
+        ("human", "greedy"): 0.5,
+        ("greedy", "human"): 0.4,
+        ("greedy", "greedy"): 0.2,
+    }
     distances = [
-        record("bbscore", "distance", gap, corpus="completions", system=one, variant=other, details={"scaled": 1 + gap})
+        record(
+            "bbscore",
+            "distance",
+            gap,
+            corpus="completions",
+            system=one,
+            variant=other,
+            details={"scaled": 1 + gap},
+        )
         for (one, other), gap in gaps.items()
     ]
     paths = {"human": 1.0, "shuffled": 0.1, "greedy": 0.8}
@@ -68,14 +89,22 @@ def test_every_exhibit_is_saved_with_its_numbers(name, tmp_path):
 
 def test_ours_and_printed_numbers_meet_by_place_and_in_the_ledger(tmp_path):
     cells = at(draw(EXPECTED, "table_2", RESULTS, tmp_path))
-    assert cells["BBScore", "blocks of 5"].printed == 79.36 and cells["BBScore", "blocks of 5"].value == 80
+    assert (
+        cells["BBScore", "blocks of 5"].printed == 79.36
+        and cells["BBScore", "blocks of 5"].value == 80
+    )
     assert cells["entity grid, ranking", "blocks of 10"].printed == 64.65
     assert cells["unified coherence (printed)", "blocks of 1"].printed == 99.73
-    assert cells["BBScore, paper 0", "blocks of 1"].detail and cells["BBScore, paper 0", "blocks of 1"].printed is None
+    assert (
+        cells["BBScore, paper 0", "blocks of 1"].detail
+        and cells["BBScore, paper 0", "blocks of 1"].printed is None
+    )
     pairs = {c.column: c for c in draw(EXPECTED, "table_1", RESULTS, tmp_path).cells}
     assert (pairs["1 window"].value, pairs["1 window"].printed) == (120, 6255)
     lines = {(line.table, line.number): line for line in EXPECTED.ledger(RESULTS, tmp_path)}
-    assert lines["table_2", "bbscore.test.b1"].ours == 80 and lines["table_1", "test.w123"].ours == 120
+    assert (
+        lines["table_2", "bbscore.test.b1"].ours == 80 and lines["table_1", "test.w123"].ours == 120
+    )
     train = lines["table_2", "bbscore.train.b1"]
     assert train.ours is None and train.verdict == "not measured here" and "training" in train.cause
     assert lines["table_4", "bbscore.test.gpt2_xl"].verdict == "not measured here"
@@ -84,27 +113,41 @@ def test_ours_and_printed_numbers_meet_by_place_and_in_the_ledger(tmp_path):
 
 
 def test_a_claim_is_one_line_and_counts_no_ablation(tmp_path):
-    other = [record("bbscore", "pairwise_accuracy", 0.99, task=t, variant="likelihood") for t in BLOCKS]
+    other = [
+        record("bbscore", "pairwise_accuracy", 0.99, task=t, variant="likelihood") for t in BLOCKS
+    ]
     found = judged(EXPECTED, Results([*RESULTS, *other]), tmp_path)
     beats = found["classifier_beats_score"]
     assert beats.verdict == HOLDS and len(beats.rows) == 8
     swapped = judged(EXPECTED, Results(shuffles(0.95, 0.8)), tmp_path)
     assert swapped[EXPECTED["claims"][0]["id"]].verdict == CONTRADICTED
-    assert found["estimated_variance_is_good"].verdict == found["rated_classes_can_be_told"].verdict == UNTESTABLE
+    assert (
+        found["estimated_variance_is_good"].verdict
+        == found["rated_classes_can_be_told"].verdict
+        == UNTESTABLE
+    )
 
 
 def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp_path):
     (chance,) = RESULTS.where(metric="own_top_two_by_chance")
     assert chance.value == 1.0, "two writers are always in their own top two"
-    many = [record("bbscore", "distance", 0.1, corpus="c", system=name, variant="a") for name in "abcdefgh"]
+    many = [
+        record("bbscore", "distance", 0.1, corpus="c", system=name, variant="a")
+        for name in "abcdefgh"
+    ]
     top = Results([*many, record("bbscore", "own_top_two", 0.4, corpus="c", system="")])
     recognised = judged(EXPECTED, complete("sheng2024", top), tmp_path)["writers_are_recognised"]
     assert recognised.rows[0].contrast.value == pytest.approx(0.4 - 2 / 8)
 
 
 def test_classes_stand_beside_the_commonest_one_and_intervals_of_means_shrink_with_texts(tmp_path):
-    cells = {place: c.value for place, c in at(draw(EXPECTED, "table_6", RESULTS, tmp_path)).items()}
-    assert cells["commonest class", "rated wiki"] == 40 and cells["BBScore, three-layer classifier", "rated wiki"] == 50
+    cells = {
+        place: c.value for place, c in at(draw(EXPECTED, "table_6", RESULTS, tmp_path)).items()
+    }
+    assert (
+        cells["commonest class", "rated wiki"] == 40
+        and cells["BBScore, three-layer classifier", "rated wiki"] == 50
+    )
     assert ("commonest class", "completions") not in cells
     cells = draw(EXPECTED, "figure_7", RESULTS, tmp_path).cells
     assert cells[0].high - cells[0].value == pytest.approx(1.96 * 0.1 / 60**0.5, rel=1e-3)

@@ -12,14 +12,20 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from longform.documents import Readout
+from longform.documents import Predictions
 from longform.errors import BadInput
 from longform.statistics.critic import FITTED, Better
 from longform.statistics.resampling import derived_seed, generator
 
 SLOPE = 0.01  # of the leaky ReLU of networks over features, BBScore release
 Layers = tuple[tuple[np.ndarray, np.ndarray], ...]  # weights and biases
-WINDOWS = (0, 1, 2, 4, 8)  # sheng2024 appendix D: the global score and four window sizes, the five features
+WINDOWS = (
+    0,
+    1,
+    2,
+    4,
+    8,
+)  # sheng2024 appendix D: the global score and four window sizes, the five features
 
 
 @dataclass(frozen=True)
@@ -50,31 +56,43 @@ class LatentPath:
     def first(self, sentences: int) -> "LatentPath":
         """The document cut after its first so many sentences."""
         heads = {head: latents[:sentences] for head, latents in self.heads.items()}
-        return replace(self, latents=self.latents[:sentences], text_ids=self.text_ids[:sentences], heads=heads)
+        return replace(
+            self, latents=self.latents[:sentences], text_ids=self.text_ids[:sentences], heads=heads
+        )
 
     def under(self, head: str) -> "LatentPath":
         """The same document as another head places it."""
         if head not in self.heads:
-            raise BadInput(f"{self.unit_id}: no head {head!r}; the reader had {sorted(self.heads)}; fix the entry")
+            raise BadInput(
+                f"{self.unit_id}: no head {head!r}; the reader had {sorted(self.heads)}; fix the entry"
+            )
         return replace(self, latents=self.heads[head], heads={})
 
 
-def units_from_readout(readout: Readout) -> list[LatentPath]:
+def units_from_predictions(predictions: Predictions) -> list[LatentPath]:
     """Paths: ragged ``latents``, (sentences, heads, dims) where heads are named, ``text_ids``; ``rating`` where there is one."""
-    ratings = readout.arrays.get("rating", np.full(len(readout.unit_ids), -1)).tolist()
-    heads = readout.arrays.get("head_names", np.zeros(0, dtype=np.str_)).tolist()
+    ratings = predictions.arrays.get("rating", np.full(len(predictions.unit_ids), -1)).tolist()
+    heads = predictions.arrays.get("head_names", np.zeros(0, dtype=np.str_)).tolist()
     found = []
-    for (unit, split, z, ids), rating in zip(readout.rows("latents", "text_ids"), ratings, strict=True):
+    for (unit, split, z, ids), rating in zip(
+        predictions.rows("latents", "text_ids"), ratings, strict=True
+    ):
         latents = np.asarray(z, np.float64)
         named = {head: np.ascontiguousarray(latents[:, place]) for place, head in enumerate(heads)}
-        found.append(LatentPath(unit, split, named[heads[0]] if heads else latents, ids, rating, named))
+        found.append(
+            LatentPath(unit, split, named[heads[0]] if heads else latents, ids, rating, named)
+        )
     return found
 
 
 def path(latents: np.ndarray, unit_id: str = "path", split: str = "test") -> LatentPath:
     """A path of bare latents: equal latents are equal texts."""
     latents = np.asarray(latents, dtype=np.float64)
-    ids = np.unique(latents, axis=0, return_inverse=True)[1].reshape(-1) if len(latents) else np.zeros(0, np.int64)
+    ids = (
+        np.unique(latents, axis=0, return_inverse=True)[1].reshape(-1)
+        if len(latents)
+        else np.zeros(0, np.int64)
+    )
     return LatentPath(unit_id, split, latents, ids)
 
 
@@ -116,7 +134,9 @@ class Terms(NamedTuple):
         return self.log_alpha + np.log(sigma2) + self.beta / sigma2
 
 
-def order_terms(latents: np.ndarray, orders: np.ndarray, windows: Sequence[int] = WINDOWS) -> list[Terms]:
+def order_terms(
+    latents: np.ndarray, orders: np.ndarray, windows: Sequence[int] = WINDOWS
+) -> list[Terms]:
     """Terms of each feature of a path in many orders (orders, sentences); a distance to the bridge is six inner products.
 
     An order costs eight gathers of $T$ numbers for all five features, whatever the width of the latents; these are centred
@@ -139,7 +159,9 @@ def order_terms(latents: np.ndarray, orders: np.ndarray, windows: Sequence[int] 
         weight, inner = 0.5 / v, orders[:, 1:-1]
         first, last = orders[:, :1], orders[:, -1:]
         beta = norms[:, 1:-1] @ weight
-        beta -= 2 * (products(inner, first) @ (weight * (1 - u)) + products(inner, last) @ (weight * u))
+        beta -= 2 * (
+            products(inner, first) @ (weight * (1 - u)) + products(inner, last) @ (weight * u)
+        )
         beta += norms[:, 0] * (weight @ (1 - u) ** 2) + norms[:, -1] * (weight @ u**2)
         beta += products(first, last)[:, 0] * (2 * weight @ (u * (1 - u)))
         return Terms(float(np.log(2 * np.pi * v).mean()), beta / (steps - 2))
@@ -167,7 +189,9 @@ class BridgeFeatures:
 
     def __post_init__(self) -> None:
         if self.sigma2 is not None and not (np.isfinite(self.sigma2) and self.sigma2 > 0):
-            raise BadInput(f"sigma2 is {self.sigma2}; allowed is a finite variance above 0; fit it on real paths")
+            raise BadInput(
+                f"sigma2 is {self.sigma2}; allowed is a finite variance above 0; fit it on real paths"
+            )
 
     def fit(self, real: Sequence[LatentPath]) -> Self:
         r"""$\sigma_m^2$, the mean of $\hat\sigma^2(s)$ over paths as they are (as released; the print sums, see deviations)."""
@@ -186,8 +210,13 @@ class BridgeFeatures:
     def sums(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Features before their absolute value, (orders, windows); nan where the document is too short for a window."""
         if self.sigma2 is None:
-            raise BadInput("bridge features have no sigma2 yet; call fit(real paths) and use what it returns")
-        return np.stack([one.sums(self.sigma2) for one in order_terms(unit.latents, orders, self.windows)], axis=1)
+            raise BadInput(
+                "bridge features have no sigma2 yet; call fit(real paths) and use what it returns"
+            )
+        return np.stack(
+            [one.sums(self.sigma2) for one in order_terms(unit.latents, orders, self.windows)],
+            axis=1,
+        )
 
     def values(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """Features, (orders, windows): absolute as printed, signed where that would turn the order round."""
@@ -198,7 +227,11 @@ class BridgeFeatures:
 CLASSIFIERS = ("linear", "three_layer")
 HIDDEN = (64, 32)  # ours; the release has (1024, 512)
 MARGIN, DROPOUT, BATCH = 5.0, 0.2, 128  # BBScore release
-RATE, EPOCHS, PATIENCE = 1e-3, 30, 5  # ours: of Adam, passes at most, passes without a better validation loss
+RATE, EPOCHS, PATIENCE = (
+    1e-3,
+    30,
+    5,
+)  # ours: of Adam, passes at most, passes without a better validation loss
 
 
 @dataclass(frozen=True)
@@ -217,7 +250,9 @@ class BridgeRanker:
 
     def __post_init__(self) -> None:
         if self.classifier not in CLASSIFIERS:
-            raise BadInput(f"classifier {self.classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
+            raise BadInput(
+                f"classifier {self.classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry"
+            )
 
     def fit(self, real: Sequence[LatentPath]) -> "BridgeRanker":
         r"""Estimate $\sigma_m^2$ on real paths; what ranks is learnt by :meth:`fit_pairs`."""
@@ -231,11 +266,19 @@ class BridgeRanker:
         """Learn from (original, copies) features, one pair of arrays per document."""
         kept = [(better, worse) for better, worse in pairs if len(better) and len(worse)]
         if not kept:
-            raise BadInput(f"bridge ranker: 0 of {len(pairs)} documents give a pair; add documents of three sentences")
-        original = np.concatenate([np.repeat(better, len(worse) // len(better), axis=0) for better, worse in kept])
+            raise BadInput(
+                f"bridge ranker: 0 of {len(pairs)} documents give a pair; add documents of three sentences"
+            )
+        original = np.concatenate(
+            [np.repeat(better, len(worse) // len(better), axis=0) for better, worse in kept]
+        )
         copies = np.concatenate([worse for _, worse in kept])
         document = np.repeat(np.arange(len(kept)), [len(worse) for _, worse in kept])
-        held = np.zeros(len(document), dtype=bool) if self.classifier == "linear" else held_out(document)
+        held = (
+            np.zeros(len(document), dtype=bool)
+            if self.classifier == "linear"
+            else held_out(document)
+        )
         learnt = np.concatenate([original[~held], copies[~held]])
         there = np.isfinite(learnt)
         count = np.maximum(there.sum(0), 1)
@@ -244,7 +287,9 @@ class BridgeRanker:
         scaled = replace(self, mean=mean, spread=np.where(spread > 0, spread, 1.0))
         sides = scaled._standard(original), scaled._standard(copies)
         if self.classifier != "linear":
-            return replace(scaled, layers=train_network(*(s[~held] for s in sides), *(s[held] for s in sides)))
+            return replace(
+                scaled, layers=train_network(*(s[~held] for s in sides), *(s[held] for s in sides))
+            )
         from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
 
         gaps, line = sides[1] - sides[0], LogisticRegression(fit_intercept=False)
@@ -257,7 +302,9 @@ class BridgeRanker:
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         """g of each order, (orders,); nan where the path is unusable."""
         if not self.layers:
-            raise BadInput("bridge ranker has learnt from no pairs yet; call fit_pairs(pairs) and use what it returns")
+            raise BadInput(
+                "bridge ranker has learnt from no pairs yet; call fit_pairs(pairs) and use what it returns"
+            )
         values = self._standard(self.order_features(unit, orders))
         for weights, bias in self.layers[:-1]:
             raw = values @ weights + bias
@@ -266,14 +313,18 @@ class BridgeRanker:
         return (values @ weights + bias)[:, 0] if len(values) else np.full(len(orders), np.nan)
 
     def coherence(self, units: Sequence[LatentPath]) -> np.ndarray:
-        return np.array([self.order_scores(unit, identity(unit))[0] for unit in units], dtype=np.float64)
+        return np.array(
+            [self.order_scores(unit, identity(unit))[0] for unit in units], dtype=np.float64
+        )
 
 
 def held_out(document: np.ndarray) -> np.ndarray:
     """Which pairs are for validation: those of a tenth of the documents, since pairs of one document share their original."""
     documents = generator("bridge ranker", len(document)).permutation(np.unique(document))
     if len(documents) < 2:
-        raise BadInput(f"network ranker: {len(documents)} documents with pairs, at least 2 are needed; add documents")
+        raise BadInput(
+            f"network ranker: {len(documents)} documents with pairs, at least 2 are needed; add documents"
+        )
     return np.isin(document, documents[: max(1, len(documents) // 10)])
 
 
@@ -289,7 +340,9 @@ def train_network(
         return nn.functional.relu(MARGIN + scores[: len(original)] - scores[len(original) :]).mean()
 
     def layers() -> Layers:
-        return tuple((m.weight.detach().numpy().T.copy(), m.bias.detach().numpy().copy()) for m in maps)
+        return tuple(
+            (m.weight.detach().numpy().T.copy(), m.bias.detach().numpy().copy()) for m in maps
+        )
 
     sides = [torch.from_numpy(side) for side in (original, copies, held_original, held_copies)]
     with torch.random.fork_rng(devices=[]):

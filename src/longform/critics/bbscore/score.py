@@ -6,17 +6,30 @@ from typing import ClassVar
 
 import numpy as np
 
-from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, diffusion, identity, inner_gaps, order_terms
-from longform.critics.bbscore.bridge import units_from_readout as units_from_readout
+from longform.critics.bbscore.bridge import (
+    BridgeFeatures,
+    LatentPath,
+    diffusion,
+    identity,
+    inner_gaps,
+    order_terms,
+)
+from longform.critics.bbscore.bridge import units_from_predictions as units_from_predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SumScored, Tally
+from longform.statistics.critic import FITTED, SufficientStatistics, SumScored
 from longform.statistics.resampling import generator
 
-COMMON_STEPS = 100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
-SWEEP = np.logspace(-4, 4, 65).tolist()  # of sigma^2 over its estimate; ours, the figure's grid is not stated
+COMMON_STEPS = (
+    100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours
+)
+SWEEP = np.logspace(
+    -4, 4, 65
+).tolist()  # of sigma^2 over its estimate; ours, the figure's grid is not stated
 
 
-class _PathCritic(SumScored, better="lower", divided=("score", "documents"), parts="sentences", blame=1):
+class _PathCritic(
+    SumScored, better="lower", divided=("score", "documents"), parts="sentences", blame=1
+):
     """A mean over documents that sums over sentences."""
 
 
@@ -33,7 +46,9 @@ class BridgeCritic(BridgeFeatures, _PathCritic):
         r"""Scores with $\sigma_m^2$ over eight decades around its estimate (Figure 9), (variances, orders)."""
         if not unit.usable:
             return np.full((len(SWEEP), len(orders)), np.nan)
-        (terms,) = order_terms(unit.latents, orders, self.windows)  # looked at once: they do not depend on sigma
+        (terms,) = order_terms(
+            unit.latents, orders, self.windows
+        )  # looked at once: they do not depend on sigma
         sums = np.stack([terms.sums(sigma2) for sigma2 in self.variances()])
         return sums if self.signed else np.abs(sums)
 
@@ -52,12 +67,14 @@ class BridgeCritic(BridgeFeatures, _PathCritic):
         each = np.log(2 * np.pi * scale) + (gaps[0] ** 2).sum(axis=1) / (2 * scale)
         return (-1.0 if not self.signed and score < 0 else 1.0) * each / len(each)
 
-    def tally(self, units: Sequence[LatentPath]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[LatentPath]) -> SufficientStatistics:
         """Columns score, documents, negative (sums below zero) and excluded (too short, or not finite)."""
         sums = np.array([self.sums(unit, identity(unit))[0, 0] for unit in units], dtype=np.float64)
         kept = np.isfinite(sums)
         score = np.where(kept, sums if self.signed else np.abs(sums), 0.0)
-        return Tally.of_columns(units, score=score, documents=kept, negative=kept & (sums < 0), excluded=~kept)
+        return SufficientStatistics.of_columns(
+            units, score=score, documents=kept, negative=kept & (sums < 0), excluded=~kept
+        )
 
 
 @dataclass(frozen=True)
@@ -67,14 +84,20 @@ class JointBridgeCritic(_PathCritic):
     $Q = \sum_i \lVert L^{-1} (s_{i+1} - s_i - (s_T - s_1) / (T - 1)) \rVert^2$, a sum over steps.
     """
 
-    ridge: float = 1e-6  # share of the mean variance that is added to the diagonal of the covariance
-    whitener: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)  # its inverse Cholesky factor
+    ridge: float = (
+        1e-6  # share of the mean variance that is added to the diagonal of the covariance
+    )
+    whitener: np.ndarray | None = field(
+        default=None, repr=False, metadata=FITTED
+    )  # its inverse Cholesky factor
 
     def fit(self, real: Sequence[LatentPath]) -> "JointBridgeCritic":
         r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths, S the scatter of steps less the chord's."""
         kept = [unit.latents for unit in real if unit.usable]
         if not kept:
-            raise BadInput(f"joint bridge critic: 0 of {len(real)} paths have three finite sentences; check the reader")
+            raise BadInput(
+                f"joint bridge critic: 0 of {len(real)} paths have three finite sentences; check the reader"
+            )
         scatters = []
         for latents in kept:
             steps, chord = np.diff(latents, axis=0), latents[-1] - latents[0]
@@ -82,13 +105,17 @@ class JointBridgeCritic(_PathCritic):
         covariance = np.sum(scatters, axis=0) / sum(len(z) - 2 for z in kept)
         level = float(np.trace(covariance)) / len(covariance)
         if not level > 0:
-            raise BadInput("joint bridge critic: sigma is 0, all sentences of each path are alike; check the reader")
+            raise BadInput(
+                "joint bridge critic: sigma is 0, all sentences of each path are alike; check the reader"
+            )
         factor = np.linalg.cholesky(covariance + self.ridge * level * np.eye(len(covariance)))
         return replace(self, whitener=np.linalg.inv(factor))
 
     def _white(self, latents: np.ndarray) -> np.ndarray:
         if self.whitener is None:
-            raise BadInput("joint bridge critic has no whitener yet; call fit(real paths) and use what it returns")
+            raise BadInput(
+                "joint bridge critic has no whitener yet; call fit(real paths) and use what it returns"
+            )
         return latents @ self.whitener.T
 
     def scores(self, latents: np.ndarray) -> np.ndarray:
@@ -98,7 +125,9 @@ class JointBridgeCritic(_PathCritic):
         if sentences < 3:
             return np.full(orders, np.nan)
         steps, chord = np.diff(white, axis=1), white[:, -1] - white[:, 0]
-        jumps = np.einsum("osd,osd->o", steps, steps) - np.einsum("od,od->o", chord, chord) / (sentences - 1)
+        jumps = np.einsum("osd,osd->o", steps, steps) - np.einsum("od,od->o", chord, chord) / (
+            sentences - 1
+        )
         return jumps / (dims * (sentences - 2))
 
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
@@ -114,10 +143,12 @@ class JointBridgeCritic(_PathCritic):
         halves = (steps**2).sum(axis=1) / (2 * latents.shape[1] * (len(latents) - 2))
         return np.append(halves, 0.0) + np.append(0.0, halves)
 
-    def tally(self, units: Sequence[LatentPath]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[LatentPath]) -> SufficientStatistics:
         each = np.array([self.scores(unit.latents[None])[0] for unit in units], dtype=np.float64)
         kept = np.isfinite(each)
-        return Tally.of_columns(units, score=np.where(kept, each, 0.0), documents=kept, excluded=~kept)
+        return SufficientStatistics.of_columns(
+            units, score=np.where(kept, each, 0.0), documents=kept, excluded=~kept
+        )
 
 
 def text_diffusion(unit: LatentPath) -> float:
@@ -127,7 +158,9 @@ def text_diffusion(unit: LatentPath) -> float:
 
 def shuffled(unit: LatentPath) -> LatentPath:
     """The path with its sentences in a random order that depends on the unit alone."""
-    return replace(unit, latents=generator("trajectory shuffle", unit.unit_id).permutation(unit.latents))
+    return replace(
+        unit, latents=generator("trajectory shuffle", unit.unit_id).permutation(unit.latents)
+    )
 
 
 def trajectory(units: Sequence[LatentPath]) -> dict[str, list[float]]:

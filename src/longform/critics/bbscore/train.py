@@ -75,14 +75,20 @@ class Recipe:
 
     objective: str = "paper"
     pins: bool = True  # add the release's unprinted terms: first sentence near 0, last near 1 in absolute value
-    optimiser: str = "sgd"  # constant rate and momentum (paper), or adamw with a linear schedule (release)
+    optimiser: str = (
+        "sgd"  # constant rate and momentum (paper), or adamw with a linear schedule (release)
+    )
     sgd_rate: float = 1e-4
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
-            raise BadInput(f"objective {self.objective!r}; allowed are {list(OBJECTIVES)}; fix the entry")
+            raise BadInput(
+                f"objective {self.objective!r}; allowed are {list(OBJECTIVES)}; fix the entry"
+            )
         if self.optimiser not in ("sgd", "adamw"):
-            raise BadInput(f"optimiser {self.optimiser!r}; allowed are 'sgd' and 'adamw'; fix the entry")
+            raise BadInput(
+                f"optimiser {self.optimiser!r}; allowed are 'sgd' and 'adamw'; fix the entry"
+            )
 
 
 class Sentences:
@@ -111,23 +117,42 @@ class BridgeEncoder(pl.LightningModule):
     """Head, features and objective; what a step draws depends on (seed, step) alone."""
 
     def __init__(
-        self, head: torch.nn.Module, data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, updates: int
+        self,
+        head: torch.nn.Module,
+        data: Mapping[str, Sentences],
+        recipe: Recipe,
+        plan: Schedule,
+        updates: int,
     ):
         super().__init__()
-        self.head, self.data, self.recipe, self.plan, self.updates = head, dict(data), recipe, plan, updates
+        self.head, self.data, self.recipe, self.plan, self.updates = (
+            head,
+            dict(data),
+            recipe,
+            plan,
+            updates,
+        )
 
-    def loss(self, labels: torch.Tensor, split: str, rng: torch.Generator | None = None) -> torch.Tensor:
+    def loss(
+        self, labels: torch.Tensor, split: str, rng: torch.Generator | None = None
+    ) -> torch.Tensor:
         """Loss of a batch of anchors (or, for ``likelihood``, of documents) in nats per triplet or inner sentence."""
         sentences = self.data[split]
         if self.recipe.objective == "likelihood":
-            return likelihood_loss([self.head(sentences.documents[int(n)].to(self.device)) for n in labels])
+            return likelihood_loss(
+                [self.head(sentences.documents[int(n)].to(self.device)) for n in labels]
+            )
         anchors = labels.cpu()
         times = triplets(anchors, sentences, torch.rand((len(labels), 2), generator=rng))
-        latents = self.head(sentences.features[sentences.start[anchors, None] + times].to(self.device))
+        latents = self.head(
+            sentences.features[sentences.start[anchors, None] + times].to(self.device)
+        )
         loss = paper_loss(latents, times.to(self.device))
         if not self.recipe.pins:
             return loss
-        return loss + pin_loss(latents, times.to(self.device), sentences.total[anchors].to(self.device))
+        return loss + pin_loss(
+            latents, times.to(self.device), sentences.total[anchors].to(self.device)
+        )
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
         loss = self.loss(batch["labels"], "train")
@@ -136,7 +161,11 @@ class BridgeEncoder(pl.LightningModule):
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
         rng = torch.Generator().manual_seed(derived_seed("validation", index) % 2**63)
-        self.log("validation_loss", self.loss(batch["labels"], "validation", rng), batch_size=len(batch["labels"]))
+        self.log(
+            "validation_loss",
+            self.loss(batch["labels"], "validation", rng),
+            batch_size=len(batch["labels"]),
+        )
 
     def configure_optimizers(self) -> Any:
         if self.recipe.optimiser == "adamw":
@@ -145,11 +174,21 @@ class BridgeEncoder(pl.LightningModule):
 
 
 def train_head(
-    data: Mapping[str, Sentences], recipe: Recipe, plan: Schedule, *, seed: int, name: str, scratch: Path, latent: int
+    data: Mapping[str, Sentences],
+    recipe: Recipe,
+    plan: Schedule,
+    *,
+    seed: int,
+    name: str,
+    scratch: Path,
+    latent: int,
 ) -> torch.nn.Sequential:
     """Fit a head on features of the splits train and validation; best validation loss is kept."""
     whole = recipe.objective == "likelihood"
-    anchors = {split: range(len(s.documents) if whole else len(s.features) - 1) for split, s in data.items()}
+    anchors = {
+        split: range(len(s.documents) if whole else len(s.features) - 1)
+        for split, s in data.items()
+    }
     torch.manual_seed(derived_seed(seed, "bridge head"))
     head = bridge_head(int(data["train"].features.shape[1]), latent=latent)
     module = BridgeEncoder(head, data, recipe, plan, plan.updates(len(anchors["train"])))
@@ -177,18 +216,31 @@ def fit(
         recipes: of :class:`Recipe` by name, heads ``<recipe>_0`` and so on; their own ``schedule`` is merged over the entry's.
     """
     if not recipes or seeds < 1:
-        raise BadInput(f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed")
+        raise BadInput(
+            f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed"
+        )
     encoder, data = open_encoder(base), {}
     for split in ("train", "validation"):
         texts = split_sentences([d for d in documents if d.split == split], splitter)
         kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
-        print(f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short", flush=True)
-        data[split] = Sentences(encoder.encode([t for pieces in kept for t in pieces], name), list(map(len, kept)))
-    encoder.encode([text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}")
+        print(
+            f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short",
+            flush=True,
+        )
+        data[split] = Sentences(
+            encoder.encode([t for pieces in kept for t in pieces], name), list(map(len, kept))
+        )
+    encoder.encode(
+        [text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}"
+    )
     heads = {}
     for recipe, replica in product(recipes, range(seeds)):
         settings, head = dict(recipes[recipe]), f"{recipe}_{replica}"
         plan = Schedule.from_settings({**schedule, **settings.pop("schedule", {})})
-        own: dict[str, Any] = {"seed": derived_seed(seed, replica), "name": f"{name}-{head}", "scratch": scratch / head}
+        own: dict[str, Any] = {
+            "seed": derived_seed(seed, replica),
+            "name": f"{name}-{head}",
+            "scratch": scratch / head,
+        }
         heads[head] = train_head(data, Recipe(**settings), plan, **own, latent=latent)
     return TrainedBridge(heads, KeptFeatures(base, encoder), splitter)

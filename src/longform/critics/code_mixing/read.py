@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import tomotopy
 
-from longform.documents import SPLITS, Document, Readout, of_splits
+from longform.documents import SPLITS, Document, Predictions, of_splits
 from longform.errors import BadInput
 from longform.files.artefacts import load_fitted, save_fitted
 from longform.statistics.resampling import generator
@@ -31,16 +31,22 @@ class LanguageModel:
     """A fitted mixture of languages."""
 
     vocabulary: tuple[str, ...]
-    phi: np.ndarray  # (languages, terms) word probabilities given the sampled assignments, smoothed by beta
+    phi: (
+        np.ndarray
+    )  # (languages, terms) word probabilities given the sampled assignments, smoothed by beta
     alpha: np.ndarray  # (languages,) Dirichlet parameters of the mix
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wanted = len(self.alpha), len(self.vocabulary)
         if self.phi.shape != wanted:
-            raise BadInput(f"language model: phi has shape {self.phi.shape}, languages x words is {wanted}")
+            raise BadInput(
+                f"language model: phi has shape {self.phi.shape}, languages x words is {wanted}"
+            )
         if not np.all(self.alpha > 0):
-            raise BadInput(f"language model: alpha is {self.alpha.tolist()}, allowed are positive numbers")
+            raise BadInput(
+                f"language model: alpha is {self.alpha.tolist()}, allowed are positive numbers"
+            )
 
     def top_words(self, count: int = TOP_WORDS) -> list[list[str]]:
         """The most probable words of each language, best first (Table 10)."""
@@ -84,7 +90,9 @@ def fit(
         raise BadInput(f"language model: {told}")
     chains = []
     for start in range(max(1, restarts)):
-        chain = tomotopy.LDAModel(k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=(seed + start) % 2**32)
+        chain = tomotopy.LDAModel(
+            k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=(seed + start) % 2**32
+        )
         for sentence in kept:
             chain.add_doc(sentence)
         chain.burn_in, chain.optim_interval = burn_in, optimise_every
@@ -92,15 +100,23 @@ def fit(
         chains.append(chain)
     model = max(chains, key=lambda chain: chain.ll_per_word)
     phi = np.array([model.get_topic_word_dist(k) for k in range(languages)], np.float64)
-    facts: dict[str, Any] = {"documents": len(kept), "empty_documents": len(sentences) - len(kept), "seed": seed}
+    facts: dict[str, Any] = {
+        "documents": len(kept),
+        "empty_documents": len(sentences) - len(kept),
+        "seed": seed,
+    }
     facts |= {"sweeps": sweeps, "library": f"tomotopy {tomotopy.__version__}"}
     facts["nats_per_word"] = [round(float(chain.ll_per_word), 6) for chain in chains]
     return LanguageModel(tuple(model.used_vocabs), phi, np.array(model.alpha, np.float64), facts)
 
 
 def read(
-    documents: Sequence[Document], *, reader: LanguageModel | Path, seed: int, splits: Sequence[str] = SPLITS
-) -> Readout:
+    documents: Sequence[Document],
+    *,
+    reader: LanguageModel | Path,
+    seed: int,
+    splits: Sequence[str] = SPLITS,
+) -> Predictions:
     """Mix of languages per sentence; a sentence draws the same numbers in any company.
 
     Returns:
@@ -116,14 +132,23 @@ def read(
         words = words_of(document)
         terms = np.array([index[word] for word in words if word in index], np.int64)
         rng = generator("language mixture", seed, document.id)
-        chances, uniforms = np.ascontiguousarray(model.phi[:, terms].T), rng.random((SWEEPS, len(terms)))
+        chances, uniforms = (
+            np.ascontiguousarray(model.phi[:, terms].T),
+            rng.random((SWEEPS, len(terms))),
+        )
         counts, mean = assign(chances, model.alpha, uniforms, (BURN_IN, INTERVAL))
         posterior, known = model.alpha + counts, len(terms)
-        rows.append((rng.dirichlet(posterior), posterior, mean, known, len(words) - known, bool(known)))
+        rows.append(
+            (rng.dirichlet(posterior), posterior, mean, known, len(words) - known, bool(known))
+        )
     names = ("share", "posterior", "mean_share", "tokens", "unknown", "valid")
-    arrays = {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    arrays = {
+        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
     top_words = np.array(model.top_words(), dtype=np.str_)
-    return Readout.of(documents, {**arrays, "alpha_names": model.alpha, "top_word_names": top_words})
+    return Predictions.of(
+        documents, {**arrays, "alpha_names": model.alpha, "top_word_names": top_words}
+    )
 
 
 @numba.njit(cache=True)

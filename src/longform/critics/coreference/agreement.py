@@ -13,13 +13,15 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from longform.critics.coreference.score import person_chains
-from longform.documents import Readout, Unit, grouped
+from longform.documents import Predictions, Unit, grouped
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, Sums, SumScored, Tally, sums_of
+from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored, sums_of
 from longform.statistics.resampling import ratio
 
 Cluster = frozenset[Hashable]
-Parts = tuple[float, float, float, float]  # recall numerator and denominator, precision numerator and denominator
+Parts = tuple[
+    float, float, float, float
+]  # recall numerator and denominator, precision numerator and denominator
 SCORES = ("muc", "b3", "ceafe")
 PARTS = ("recall_hits", "recall_total", "precision_hits", "precision_total")
 COLUMNS = (*(f"{score}_{part}" for score in SCORES for part in PARTS), "excluded")
@@ -34,7 +36,10 @@ class ReadClusters(Unit):
 
 def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
     """Clusters from (span, entity) pairs, in order of first mention."""
-    return tuple(frozenset(span for span, _ in row) for row in grouped(mentions, lambda mention: mention[1]).values())
+    return tuple(
+        frozenset(span for span, _ in row)
+        for row in grouped(mentions, lambda mention: mention[1]).values()
+    )
 
 
 def _owned(keys: Sequence[Cluster], others: Sequence[Cluster]) -> list[list[int]]:
@@ -47,7 +52,9 @@ def muc(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
     r"""Links kept (Vilain et al. 1995): $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$, p the partition of k by the other side."""
 
     def links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
-        return sum(len(row) - len(set(row)) for row in _owned(keys, others)), sum(len(key) - 1 for key in keys)
+        return sum(len(row) - len(set(row)) for row in _owned(keys, others)), sum(
+            len(key) - 1 for key in keys
+        )
 
     return (*links(gold, read), *links(read, gold))
 
@@ -82,24 +89,33 @@ class ChainAgreement(SumScored, better="higher"):
     ``gold``: the true clusters by document, from other chains of the same documents.
     """
 
-    gold: Mapping[str, tuple[Cluster, ...]] = field(default_factory=dict, repr=False, metadata=FITTED)
+    gold: Mapping[str, tuple[Cluster, ...]] = field(
+        default_factory=dict, repr=False, metadata=FITTED
+    )
 
-    def tally(self, units: Sequence[ReadClusters]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[ReadClusters]) -> SufficientStatistics:
         """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""
         if missing := [unit.unit_id for unit in units if unit.unit_id not in self.gold]:
-            raise BadInput(f"agreement: document {missing[0]!r} has no gold chain; give slot fit its gold reading")
+            raise BadInput(
+                f"agreement: document {missing[0]!r} has no gold chain; give slot fit its gold reading"
+            )
         pairs = ((self.gold[unit.unit_id], unit.read) for unit in units)
         nothing = [0.0] * (len(COLUMNS) - 1) + [1.0]
-        rows = [[*muc(*pair), *b_cubed(*pair), *ceaf_e(*pair), 0.0] if pair[0] else nothing for pair in pairs]
-        return Tally.of(units, COLUMNS, rows)
+        rows = [
+            [*muc(*pair), *b_cubed(*pair), *ceaf_e(*pair), 0.0] if pair[0] else nothing
+            for pair in pairs
+        ]
+        return SufficientStatistics.of(units, COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
         return np.mean([_f1(sums, name)["f1"] for name in SCORES], axis=0)
 
     def describe(self, units: Sequence[ReadClusters]) -> Mapping[str, Any]:
         """Recall, precision and F1 of each of the three scores."""
-        sums = sums_of(self.tally(units))
-        return {name: {part: float(value) for part, value in _f1(sums, name).items()} for name in SCORES}
+        sums = sums_of(self.sufficient_statistics(units))
+        return {
+            name: {part: float(value) for part, value in _f1(sums, name).items()} for name in SCORES
+        }
 
 
 def _f1(sums: Sums, name: str) -> dict[str, Any]:
@@ -109,16 +125,19 @@ def _f1(sums: Sums, name: str) -> dict[str, Any]:
     return {"recall": recall, "precision": precision, "f1": f1}
 
 
-def against_gold(*, real: Readout) -> ChainAgreement:
-    """Agreement with the chains of the readout in slot ``fit``, which are taken for gold."""
-    return ChainAgreement({unit.unit_id: unit.read for unit in units_from_readout(real)})
+def against_gold(*, real: Predictions) -> ChainAgreement:
+    """Agreement with the chains of the predictions in slot ``fit``, which are taken for gold."""
+    return ChainAgreement({unit.unit_id: unit.read for unit in units_from_predictions(real)})
 
 
-def units_from_readout(readout: Readout) -> list[ReadClusters]:
+def units_from_predictions(predictions: Predictions) -> list[ReadClusters]:
     """Clusters of mention chains, by the places of their symbols; sentence stops are no mentions."""
     found = []
-    for chain in person_chains(readout):
-        parted = [(span, symbol.rpartition(":")) for span, symbol in zip(chain.spans, chain.symbols, strict=True)]
+    for chain in person_chains(predictions):
+        parted = [
+            (span, symbol.rpartition(":"))
+            for span, symbol in zip(chain.spans, chain.symbols, strict=True)
+        ]
         mentions = [(span, int(entity)) for span, (_, mark, entity) in parted if mark]
         found.append(ReadClusters(chain.unit_id, chain.split, clusters(mentions)))
     return found

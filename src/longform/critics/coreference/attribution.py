@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 
 from longform.critics.coreference import score
-from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, PersonChain, person_chains, window_keys
-from longform.documents import Chain, Readout, chains_from_readout
+from longform.critics.coreference.score import (
+    KneserNeyCritic,
+    MentionCritic,
+    PersonChain,
+    person_chains,
+    window_keys,
+)
+from longform.documents import Chain, Predictions, chains_from_predictions
 from longform.errors import BadInput
 from longform.statistics.critic import FITTED
 from longform.statistics.resampling import generator
@@ -24,18 +30,22 @@ MIN_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in bot
 RATIOS = 5  # so many of them
 ARTICLES = 4  # as many as Figures 10 to 13
 MIN_SYMBOLS = 20  # ours: shorter chains make a page only where there are too few others
-units_from_readout = person_chains
+units_from_predictions = person_chains
 
 
 def _counts(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np.ndarray]:
     """The distinct windows of chains and how often each occurs."""
     keys, counts = np.unique(window_keys(critic.read(units), critic.packing), return_counts=True)
     if not len(keys):
-        raise BadInput("5-gram table: the chains hold no token; check the reader and the film filter")
+        raise BadInput(
+            "5-gram table: the chains hold no token; check the reader and the film filter"
+        )
     return keys, counts
 
 
-def gap_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], top: int | None = 10) -> list[Row]:
+def gap_rows(
+    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], top: int | None = 10
+) -> list[Row]:
     r"""5-grams by their part of the Latent NLL gap, largest first, with their shares in percent of windows (deng2022 Table 6).
 
     $(\hat P_{LM}(g) - \hat P_{data}(g)) \cdot (-\log P_c(z_5 \mid z_{<5}))$; over all g (``top=None``) the parts sum
@@ -93,16 +103,27 @@ def rare_rows(
         best, log_prob = best_successor(critic, int(keys[i])) or ("", float("nan"))
         row = {"window": critic.window(int(keys[i])), "log_probability": float(log_probs[i])}
         row |= {"best": best, "best_log_probability": log_prob}
-        made.append(row | {"unit_id": generated[unit[i]].unit_id, "position": int(i - tokens.starts[i])})
+        made.append(
+            row | {"unit_id": generated[unit[i]].unit_id, "position": int(i - tokens.starts[i])}
+        )
     return made
 
 
-def ratio_rows(critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]) -> tuple[list[Row], list[Row]]:
+def ratio_rows(
+    critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]
+) -> tuple[list[Row], list[Row]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
-    blank = replace(critic, forms=score.form_vocabulary([u for u in [*real, *generated] if u.valid]))
-    often = [keys[counts >= MIN_COUNT] for keys, counts in (_counts(blank, units) for units in (real, generated))]
+    blank = replace(
+        critic, forms=score.form_vocabulary([u for u in [*real, *generated] if u.valid])
+    )
+    often = [
+        keys[counts >= MIN_COUNT]
+        for keys, counts in (_counts(blank, units) for units in (real, generated))
+    ]
     keys = np.intersect1d(often[0], often[1], assume_unique=True)
-    real_log, generated_log = (blank.fit_tokens(blank.read(units)).score_windows(keys) for units in (real, generated))
+    real_log, generated_log = (
+        blank.fit_tokens(blank.read(units)).score_windows(keys) for units in (real, generated)
+    )
     ratio = generated_log - real_log
     made = [
         {
@@ -128,35 +149,59 @@ class AttributionCritic(MentionCritic):
             return {}
         high, low = ratio_rows(self, self.held_out, kept)
         rare = rare_rows(self, kept, generator("deng2022", "table 15"), threshold=self.threshold)
-        tables = {"rare": rare, "high": high, "low": low, "gap": gap_rows(self, self.held_out, kept)}
+        tables = {
+            "rare": rare,
+            "high": high,
+            "low": low,
+            "gap": gap_rows(self, self.held_out, kept),
+        }
         shares = {}
         for name, chains in (("real", self.held_out), ("judged", kept)):
             log_probs = self.score_tokens(self.read(chains))
-            shares[name] = {"rare": float(np.sum(log_probs < self.threshold)), "windows": float(len(log_probs))}
+            shares[name] = {
+                "rare": float(np.sum(log_probs < self.threshold)),
+                "windows": float(len(log_probs)),
+            }
         return {**tables, "rare_share": shares, "articles": self._articles(kept)}
 
     def _articles(self, units: Sequence[Chain]) -> list[Row]:
         """Texts with what the critic says of each symbol, as ``reporting.papers.deng2022.pages.Mark`` has it."""
         shown = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
         scored = list(zip(self.attribute(shown) if shown else [], shown, strict=True))
-        scored.sort(key=lambda o: (len(o[1].symbols) < MIN_SYMBOLS, -np.mean(o[0] < self.threshold), o[1].unit_id))
+        scored.sort(
+            key=lambda o: (
+                len(o[1].symbols) < MIN_SYMBOLS,
+                -np.mean(o[0] < self.threshold),
+                o[1].unit_id,
+            )
+        )
         articles = []
         for log_probs, unit in scored[:ARTICLES]:
             keys, marks = window_keys(self.read([unit]), self.packing), []
-            for (start, end), symbol, key, log_prob in zip(unit.spans, unit.symbols, keys, log_probs, strict=True):
+            for (start, end), symbol, key, log_prob in zip(
+                unit.spans, unit.symbols, keys, log_probs, strict=True
+            ):
                 bad = bool(log_prob < self.threshold)
                 best, best_log = (best_successor(self, int(key)) if bad else None) or ("", None)
-                row = {"start": start, "end": end, "symbol": symbol, "log_probability": float(log_prob), "bad": bad}
+                row = {
+                    "start": start,
+                    "end": end,
+                    "symbol": symbol,
+                    "log_probability": float(log_prob),
+                    "bad": bad,
+                }
                 marks.append(row | {"best": best, "best_log_probability": best_log})
             articles.append({"unit_id": unit.unit_id, "text": unit.text, "marks": marks})
         return articles
 
 
 def ngram_attribution(
-    *, real: Readout, order: int = score.ORDER, threshold: float = RARE_LOG_PROBABILITY
+    *, real: Predictions, order: int = score.ORDER, threshold: float = RARE_LOG_PROBABILITY
 ) -> AttributionCritic:
-    """The critic that holds the test chains of the readout that it is fitted on, to compare with."""
-    held_out = tuple(chain for chain in chains_from_readout(real) if chain.split == "test")
+    """The critic that holds the test chains of the predictions that it is fitted on, to compare with."""
+    held_out = tuple(chain for chain in chains_from_predictions(real) if chain.split == "test")
     if not held_out:
-        raise BadInput("n-gram attribution: the readout of slot fit has no chain of split test; add test to its splits")
+        raise BadInput(
+            "n-gram attribution: the predictions of slot fit has no chain of split test; add test to its splits"
+        )
     return AttributionCritic(order=order, threshold=threshold, held_out=held_out)

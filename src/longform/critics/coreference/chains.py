@@ -12,16 +12,31 @@ from typing import Protocol
 
 import numpy as np
 
-from longform.critics.coreference.person_mentions import GENDERS, NEITHER, NO_PERSONS, PERSON_PRONOUNS, VOTES
+from longform.critics.coreference.person_mentions import (
+    GENDERS,
+    NEITHER,
+    NO_PERSONS,
+    PERSON_PRONOUNS,
+    VOTES,
+)
 from longform.critics.coreference.score import STOP, PersonChain
 from longform.datasets.titles import is_film
-from longform.documents import Chain, Document, Readout, chains_to_readout, in_splits, ragged
+from longform.documents import (
+    Chain,
+    Document,
+    Predictions,
+    chains_to_predictions,
+    in_splits,
+    ragged,
+)
 from longform.errors import BadInput
 from longform.text.rendering import pack
 from longform.text.sentences import sentences
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
-_AFTER_HEAD = re.compile(r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]")
+_AFTER_HEAD = re.compile(
+    r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]"
+)
 
 
 @dataclass(frozen=True)
@@ -32,8 +47,12 @@ class Mention:
     end: int
     entity: int  # its number within the text
     named: bool = False  # whether the reader took it for the name of a person (the part of named-entity recognition)
-    root: int | None = None  # offset of its head word, where the chain places it; None: read off its words
-    gender: str | None = None  # MALE, FEMALE or PLURAL where the reader knows it from the name itself
+    root: int | None = (
+        None  # offset of its head word, where the chain places it; None: read off its words
+    )
+    gender: str | None = (
+        None  # MALE, FEMALE or PLURAL where the reader knows it from the name itself
+    )
 
 
 class CorefResolver(Protocol):
@@ -80,10 +99,15 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
     votes: dict[int, Counter[str]] = {}
     named: dict[int, str] = {}
     for entity, word, gender in words:
-        votes.setdefault(entity, Counter()).update([VOTES[word.lower()]] if word.lower() in VOTES else [])
+        votes.setdefault(entity, Counter()).update(
+            [VOTES[word.lower()]] if word.lower() in VOTES else []
+        )
         if gender:
             named.setdefault(entity, gender)
-    return {e: counts.most_common(1)[0][0] if counts else named.get(e, NEITHER) for e, counts in votes.items()}
+    return {
+        e: counts.most_common(1)[0][0] if counts else named.get(e, NEITHER)
+        for e, counts in votes.items()
+    }
 
 
 def person_chain(
@@ -110,19 +134,28 @@ def person_chain(
             tags[span] = f"{word if word in PERSON_PRONOUNS else types[m.entity]}:{m.entity}"
     stops = [((start, start), STOP) for start, _ in sentences(text)]
     placed = sorted([*stops, *tags.items()], key=lambda item: item[0])
-    return PersonChain(document_id, split, tuple(tag for _, tag in placed), spans=tuple(span for span, _ in placed))
+    return PersonChain(
+        document_id, split, tuple(tag for _, tag in placed), spans=tuple(span for span, _ in placed)
+    )
 
 
-def read_chains(documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False) -> list[PersonChain]:
+def read_chains(
+    documents: Sequence[Document], resolver: CorefResolver, singletons: bool = False
+) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
     rows = zip(documents, texts, resolver.resolve(texts), strict=True)
-    return [person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows]
+    return [
+        person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows
+    ]
 
 
 def is_film_paper(document: Document) -> bool:
     """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
-    return bool(document.sections) and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
+    return (
+        bool(document.sections)
+        and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
+    )
 
 
 FILM_FILTERS: Mapping[str | None, Callable[[Document], bool]] = {
@@ -137,7 +170,7 @@ def read_with(
     singletons: bool,
     film_filter: str | None,
     keep_text: bool = False,
-) -> Readout:
+) -> Predictions:
     """Chains of the documents of some splits, with ``span`` (tokens, 2), where each symbol stands in the text.
 
     A document that the film filter leaves out is an invalid chain, so it is counted.
@@ -150,9 +183,11 @@ def read_with(
     kept = [document for document in documents if FILM_FILTERS[film_filter](document)]
     read = {chain.unit_id: chain for chain in read_chains(kept, resolver, singletons)}
     chains = [read.get(d.id) or PersonChain(d.id, d.split, (), valid=False) for d in documents]
-    packed = chains_to_readout(chains)
+    packed = chains_to_predictions(chains)
     arrays = {**packed.arrays, **ragged("span", [chain.spans for chain in chains], np.int64, 2)}
-    arrays["header_names"] = np.array([f"{key}={value}" for key, value in resolver.header().items()], dtype=np.str_)
+    arrays["header_names"] = np.array(
+        [f"{key}={value}" for key, value in resolver.header().items()], dtype=np.str_
+    )
     arrays |= pack([document.text.strip() for document in documents]) if keep_text else {}
     return replace(packed, arrays=arrays)
 
@@ -168,7 +203,7 @@ def read_gold(
     splits: Sequence[str],
     singletons: bool = True,
     film_filter: str | None = None,
-) -> Readout:
+) -> Predictions:
     """Gold chains of the chosen documents, with the places of their symbols."""
     return read_with(gold_mentions(documents, truth), documents, splits, singletons, film_filter)
 
@@ -186,7 +221,11 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
     cuts = _cuts(truth, SPAN_ARRAYS, len(documents))
     rows = np.split(np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1), cuts)
     known = all(name in truth for name in CHAIN_ARRAYS)
-    chains = gold_chains(documents, truth) if known else [Chain(doc.id, doc.split, ()) for doc in documents]
+    chains = (
+        gold_chains(documents, truth)
+        if known
+        else [Chain(doc.id, doc.split, ()) for doc in documents]
+    )
     found: dict[str, list[Mention]] = {}
     for document, row, chain in zip(documents, rows, chains, strict=True):
         text = document.text
@@ -207,8 +246,12 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
 def _cuts(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int) -> np.ndarray:
     """Where a flat array of the truth is cut into the documents' rows. Raises BadInput: not all there, or of other documents."""
     if missing := [name for name in names if name not in truth]:
-        raise BadInput(f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions")
+        raise BadInput(
+            f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions"
+        )
     lengths = next(name for name in names if name.endswith("_lengths"))
     if len(truth[lengths]) != documents:
-        raise BadInput(f"truth has {len(truth[lengths])} {lengths}, the corpus {documents} texts; they belong apart")
+        raise BadInput(
+            f"truth has {len(truth[lengths])} {lengths}, the corpus {documents} texts; they belong apart"
+        )
     return np.cumsum(truth[lengths])[:-1]

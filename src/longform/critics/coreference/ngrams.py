@@ -41,7 +41,9 @@ def window_keys(forms, entities, starts, order, stride, bits, begin, padding, no
 @numba.njit(cache=True, nogil=True)
 def _slot(table, key):
     """The slot of a key, or the free one where it belongs: the upper half of its hash scaled to the table (Lemire 2019)."""
-    slot: Any = np.int64((((np.uint64(key) * GOLDEN) >> np.uint64(32)) * np.uint64(len(table))) >> np.uint64(32))
+    slot: Any = np.int64(
+        (((np.uint64(key) * GOLDEN) >> np.uint64(32)) * np.uint64(len(table))) >> np.uint64(32)
+    )
     while table[slot, 0] != EMPTY and table[slot, 0] != key:
         slot = slot + 1 if slot + 1 < len(table) else 0
     return slot
@@ -59,7 +61,9 @@ def _insert(table, keys, column, numbers):
 
 def hashed(orders: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
     """(slots, 3) key, log probability (infinite for a context that is no n-gram) and log back-off weight of fitted orders."""
-    table = np.full((3 * sum(len(own[0]) + len(own[2]) for own in orders) // 2 + 16, 3), EMPTY, dtype=np.int64)
+    table = np.full(
+        (3 * sum(len(own[0]) + len(own[2]) for own in orders) // 2 + 16, 3), EMPTY, dtype=np.int64
+    )
     for keys, log_probs, context_keys, log_weights in orders:
         _insert(table, keys, 1, log_probs)
         _insert(table, context_keys, 2, log_weights)

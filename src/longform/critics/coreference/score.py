@@ -14,21 +14,27 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from longform.documents import Chain, Readout, chains_from_readout
+from longform.documents import Chain, Predictions, chains_from_predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, Sums, SumScored, Tally
+from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored
 from longform.statistics.markov_chain import COLUMNS, drawn_at_random
 from longform.statistics.resampling import perplexity
 from longform.text.rendering import unpack
 
 ORDER = 5  # deng2022 section 5
 MAX_ORDER = 8  # windows longer than this have no room in a key, whatever the vocabulary
-UNSEEN_PROBABILITY = 1e-20  # released code: probability of a symbol that the training chains never hold
-FALLBACK = (0.5, 1.0, 1.5)  # discounts where counts of counts give none (KenLM's --discount_fallback)
+UNSEEN_PROBABILITY = (
+    1e-20  # released code: probability of a symbol that the training chains never hold
+)
+FALLBACK = (
+    0.5,
+    1.0,
+    1.5,
+)  # discounts where counts of counts give none (KenLM's --discount_fallback)
 STOP = "."  # opens each sentence of a chain
 NOBODY = -1  # entity of a token that mentions none
 BEGIN_NAME, UNKNOWN_NAME = "", "<unk>"  # the paper prints padding as a blank
-units_from_readout = chains_from_readout
+units_from_predictions = chains_from_predictions
 
 
 @dataclass(frozen=True)
@@ -39,10 +45,18 @@ class PersonChain(Chain):
     text: str = ""
 
 
-def person_chains(readout: Readout) -> list[PersonChain]:
+def person_chains(predictions: Predictions) -> list[PersonChain]:
     """What the readers of chains wrote, with the texts where they kept them."""
-    rows = zip(chains_from_readout(readout), readout.ragged("span"), unpack(readout), strict=True)
-    return [PersonChain(**vars(c), spans=tuple(map(tuple, spans.tolist())), text=text) for c, spans, text in rows]
+    rows = zip(
+        chains_from_predictions(predictions),
+        predictions.ragged("span"),
+        unpack(predictions),
+        strict=True,
+    )
+    return [
+        PersonChain(**vars(c), spans=tuple(map(tuple, spans.tolist())), text=text)
+        for c, spans, text in rows
+    ]
 
 
 def _compiled() -> Any:
@@ -67,8 +81,12 @@ class Packing:
     def __init__(self, order: int, forms: int, padding: int) -> None:
         self.order = order  # symbols in a window
         self.padding = padding  # begin symbols put before a chain; further places stay empty
-        self.stride = order + 1  # codes per form: no entity, or the first, second, ... entity of the window
-        self.begin = forms * self.stride + 1  # code of the begin symbol, the largest: n-grams with it sort last
+        self.stride = (
+            order + 1
+        )  # codes per form: no entity, or the first, second, ... entity of the window
+        self.begin = (
+            forms * self.stride + 1
+        )  # code of the begin symbol, the largest: n-grams with it sort last
         self.bits = self.begin.bit_length()  # per code
         if not 2 <= order <= MAX_ORDER or self.bits * order > 62:
             raise BadInput(
@@ -86,7 +104,13 @@ class Packing:
         while key:
             form, label = divmod((key & self.mask(1)) - 1, self.stride)  # code 0: form -1
             entity = f":{label - 1}" if label else ""
-            symbols.append(UNKNOWN_NAME if form < 0 else BEGIN_NAME if form == len(forms) else f"{forms[form]}{entity}")
+            symbols.append(
+                UNKNOWN_NAME
+                if form < 0
+                else BEGIN_NAME
+                if form == len(forms)
+                else f"{forms[form]}{entity}"
+            )
             key >>= self.bits
         return tuple(reversed(symbols))
 
@@ -114,7 +138,9 @@ def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStrea
         form, entity = split_symbol(symbol)
         pairs[i] = forms.get(form, -1), entities.setdefault(entity, len(entities) - 1)
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    rank = np.fromiter(map(distinct.__getitem__, itertools.chain.from_iterable(rows)), np.int64, lengths.sum())
+    rank = np.fromiter(
+        map(distinct.__getitem__, itertools.chain.from_iterable(rows)), np.int64, lengths.sum()
+    )
     ends = np.cumsum(lengths)
     return TokenStream(pairs[rank, 0], pairs[rank, 1], np.repeat(ends - lengths, lengths), lengths)
 
@@ -140,11 +166,17 @@ class NgramOrder(NamedTuple):
 
 @dataclass(frozen=True)
 class _NgramScores(
-    SumScored, better="nearer_real", parts="mentions and sentence ends", attributed=("logprob",), blame=-1
+    SumScored,
+    better="reference_matched",
+    parts="mentions and sentence ends",
+    attributed=("logprob",),
+    blame=-1,
 ):
     """Counting and scoring of both models; the subclasses differ in what they count and how they discount."""
 
-    raw: ClassVar[bool]  # raw counts of chains padded to full windows, else counts of distinct predecessors
+    raw: ClassVar[
+        bool
+    ]  # raw counts of chains padded to full windows, else counts of distinct predecessors
 
     order: int = ORDER
     forms: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
@@ -174,7 +206,9 @@ class _NgramScores(
     def fit_tokens(self, tokens: TokenStream) -> Self:
         """As :meth:`fit`, from tokens read with this critic's ``forms``."""
         if not len(tokens.forms):
-            raise BadInput(f"{type(self).__name__}: no token in the real chains; check the reader and its filter")
+            raise BadInput(
+                f"{type(self).__name__}: no token in the real chains; check the reader and its filter"
+            )
         counted = self._counted(window_keys(tokens, self.packing))
         discounts, base, log_unknown = self._discounts([counts for _, counts, _ in counted])
         orders: list[NgramOrder] = []
@@ -184,20 +218,26 @@ class _NgramScores(
             total = np.bincount(context, counts)
             taken = np.array([0.0, *discount])[np.minimum(counts, len(discount))]
             single = len(discount) == 1  # a product rounds once, a sum for each n-gram
-            weight = (discount[0] * np.bincount(context) if single else np.bincount(context, taken)) / total
+            weight = (
+                discount[0] * np.bincount(context) if single else np.bincount(context, taken)
+            ) / total
             lower = (counts - taken) / total[context] + weight[context] * lower[suffix]
             with np.errstate(divide="ignore"):
                 log_probs, log_weights = np.log(lower), np.log(weight)
             used = slice(0 if orders else 1, None)  # order 1's weight is spent on the unseen symbol
             orders.append(NgramOrder(keys, log_probs, context_keys[used], log_weights[used]))
-        return replace(self, orders=tuple(orders), log_unknown=log_unknown, fitted_discounts=discounts)
+        return replace(
+            self, orders=tuple(orders), log_unknown=log_unknown, fitted_discounts=discounts
+        )
 
     def _counted(self, keys: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """(keys, counts, row of the suffix one order below) for orders 1 up: each order is the last symbols of the windows."""
         packing = self.packing
         windows, met = np.unique(keys, return_counts=True)
         cuts = np.searchsorted(windows, [1 << (packing.bits * n) for n in range(packing.order)])
-        pieces = [slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(windows)], strict=True)]  # windows by their length
+        pieces = [
+            slice(a, b) for a, b in zip(cuts, [*cuts[1:], len(windows)], strict=True)
+        ]  # windows by their length
         keys, counts = windows[pieces[-1]], met[pieces[-1]]
         orders = []
         for n in range(packing.order - 1, 0, -1):
@@ -205,12 +245,17 @@ class _NgramScores(
             orders.append((keys, counts, suffix))
             summed = np.bincount(suffix, counts if self.raw else None, len(short)).astype(np.int64)
             begin = pieces[n - 1]  # n-grams that begin a chain keep their raw counts
-            keys, counts = np.concatenate([short, windows[begin]]), np.concatenate([summed, met[begin]])
+            keys, counts = (
+                np.concatenate([short, windows[begin]]),
+                np.concatenate([summed, met[begin]]),
+            )
         orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
         return orders[::-1]
 
     @abstractmethod
-    def _discounts(self, counts: Sequence[np.ndarray]) -> tuple[tuple[tuple[float, ...], ...], float, float]:
+    def _discounts(
+        self, counts: Sequence[np.ndarray]
+    ) -> tuple[tuple[tuple[float, ...], ...], float, float]:
         """From the counts of each order: discounts per order, probability below order 1, log probability of an unseen symbol."""
 
     def read(self, units: Sequence[Chain]) -> TokenStream:
@@ -224,22 +269,28 @@ class _NgramScores(
     def score_windows(self, keys: np.ndarray) -> np.ndarray:
         """(windows,) log probability of each window's last symbol."""
         if not self.orders:
-            raise BadInput(f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns")
+            raise BadInput(
+                f"{type(self).__name__} has no counts yet; call fit(real chains) and use what it returns"
+            )
         return _compiled().scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
     def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
         tokens = self.read(self.judged(units))
         return np.split(self.score_tokens(tokens), np.cumsum(tokens.lengths)[:-1])[: len(units)]
 
-    def tally(self, units: Sequence[Chain]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[Chain]) -> SufficientStatistics:
         """Sum of log probabilities, tokens scored, tokens never seen in training (scored all the same), exclusions."""
         tokens = self.read(self.judged(units))
         keys = window_keys(tokens, self.packing)
         unit = np.repeat(np.arange(len(units)), tokens.lengths)
         logprob = np.bincount(unit, self.score_windows(keys), len(units))
-        unknown = np.bincount(unit, ~np.isin(keys & self.packing.mask(1), self.orders[0].keys), len(units))
+        unknown = np.bincount(
+            unit, ~np.isin(keys & self.packing.mask(1), self.orders[0].keys), len(units)
+        )
         excluded = [not unit.valid for unit in units]
-        return Tally.of(units, COLUMNS, zip(logprob, tokens.lengths, unknown, excluded, strict=True))
+        return SufficientStatistics.of(
+            units, COLUMNS, zip(logprob, tokens.lengths, unknown, excluded, strict=True)
+        )
 
     def of_sums(self, sums: Sums) -> Any:
         """Latent PPL over chain tokens, sentence stops among them, corpus-level (deng2022, released scorer)."""
@@ -258,8 +309,14 @@ class MentionCritic(_NgramScores):
 
     raw: ClassVar[bool] = True
 
-    def _discounts(self, counts: Sequence[np.ndarray]) -> tuple[tuple[tuple[float, ...], ...], float, float]:
-        return ((0.0,), *((absolute_discount(own),) for own in counts[1:])), 0.0, math.log(UNSEEN_PROBABILITY)
+    def _discounts(
+        self, counts: Sequence[np.ndarray]
+    ) -> tuple[tuple[tuple[float, ...], ...], float, float]:
+        return (
+            ((0.0,), *((absolute_discount(own),) for own in counts[1:])),
+            0.0,
+            math.log(UNSEEN_PROBABILITY),
+        )
 
 
 @dataclass(frozen=True)
@@ -273,7 +330,9 @@ class KneserNeyCritic(_NgramScores):
 
     raw: ClassVar[bool] = False
 
-    def _discounts(self, counts: Sequence[np.ndarray]) -> tuple[tuple[tuple[float, ...], ...], float, float]:
+    def _discounts(
+        self, counts: Sequence[np.ndarray]
+    ) -> tuple[tuple[tuple[float, ...], ...], float, float]:
         discounts = tuple(modified_discounts(own) for own in counts)
         left = np.array([0.0, *discounts[0]])[np.minimum(counts[0], 3)].sum() / counts[0].sum()
         unknown = float(left) / (len(counts[0]) + 1)
@@ -291,11 +350,15 @@ class _RandomMentions(_NgramScores):
     symbols: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[Chain]) -> Self:
-        return replace(super().fit(real), symbols=tuple(s for unit in real if unit.valid for s in unit.symbols))
+        return replace(
+            super().fit(real), symbols=tuple(s for unit in real if unit.valid for s in unit.symbols)
+        )
 
     def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
         if not self.symbols:
-            raise BadInput(f"{type(self).__name__} has no symbols to draw; call fit(real chains), use what it returns")
+            raise BadInput(
+                f"{type(self).__name__} has no symbols to draw; call fit(real chains), use what it returns"
+            )
         return [drawn_at_random(unit, self.symbols, "random mentions") for unit in units]
 
 

@@ -15,18 +15,22 @@ from scipy.sparse import csr_array
 from sklearn.utils.extmath import randomized_svd
 
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SumScored, Tally
+from longform.statistics.critic import FITTED, SufficientStatistics, SumScored
 from longform.statistics.resampling import derived_seed
-from longform.text.entity_grids import ABSENT, Grid, grids_from_readout
+from longform.text.entity_grids import ABSENT, Grid, grids_from_predictions
 
-units_from_readout = grids_from_readout
+units_from_predictions = grids_from_predictions
 PASSES = 10  # ours: power iterations of the randomised decomposition
 DENSE = 1000  # ours: side of a table up to which all eigenvectors cost less than a second
 COLUMNS = ("similarity", "pairs", "bare", "unknown", "excluded")
 
 
 class AdjacentSimilarity(
-    SumScored, better="higher", divided=("similarity", "pairs"), parts="pairs of sentences", blame=-1
+    SumScored,
+    better="higher",
+    divided=("similarity", "pairs"),
+    parts="pairs of sentences",
+    blame=-1,
 ):
     """What all lexical critics share; each says how alike the sentences of a unit are."""
 
@@ -52,15 +56,19 @@ class AdjacentSimilarity(
         """Similarity of each sentence to the next, float64 (sentences - 1,), of units with nouns and two sentences or more."""
         return [np.diag(matrix, 1) for matrix in self.sentence_matrices(units)]
 
-    def tally(self, units: Sequence[Grid]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
         """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities."""
         rows: list[tuple[float, ...]] = []
         for unit, parts in zip(units, self.attribute(units), strict=True):
             mentioned = np.asarray(present(unit).any(axis=1))
             bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
             pairs = int((~np.isnan(parts)).sum())
-            rows.append((float(np.nansum(parts)), pairs, bare, self.unknown(unit), 0) if pairs else (0, 0, 0, 0, 1))
-        return Tally.of(units, COLUMNS, rows)
+            rows.append(
+                (float(np.nansum(parts)), pairs, bare, self.unknown(unit), 0)
+                if pairs
+                else (0, 0, 0, 0, 1)
+            )
+        return SufficientStatistics.of(units, COLUMNS, rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an excluded text."""
@@ -88,7 +96,10 @@ class Overlap(AdjacentSimilarity):
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Overlap of every two sentences; 0 where both lack nouns."""
         tables = [present(unit).astype(np.float64) for unit in units]
-        return [_divided(2 * (table @ table.T), np.add.outer(table.sum(axis=1), table.sum(axis=1))) for table in tables]
+        return [
+            _divided(2 * (table @ table.T), np.add.outer(table.sum(axis=1), table.sum(axis=1)))
+            for table in tables
+        ]
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """As the matrices' first diagonals, without the matrices: a book has 10^9 pairs of sentences."""
@@ -110,18 +121,27 @@ class LatentSemantics(AdjacentSimilarity):
 
     dims: int = 100
     words: Mapping[str, int] = field(default_factory=dict, repr=False, metadata=FITTED)
-    vectors: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)  # (words, dims)
+    vectors: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
+    )  # (words, dims)
 
     def __post_init__(self) -> None:
         if self.dims < 1:
-            raise BadInput(f"latent semantics: dims is {self.dims}, allowed is from 1; 100 is usual")
+            raise BadInput(
+                f"latent semantics: dims is {self.dims}, allowed is from 1; 100 is usual"
+            )
 
     def fit(self, real: Sequence[Grid]) -> "LatentSemantics":
-        words = {word: i for i, word in enumerate(sorted({entity for unit in real for entity in unit.entities}))}
+        words = {
+            word: i
+            for i, word in enumerate(sorted({entity for unit in real for entity in unit.entities}))
+        }
         table = term_documents([unit for unit in real if not unit.empty], words)
         size = min(self.dims, min(table.shape) - 1)
         if size < 1:
-            raise BadInput(f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each needed")
+            raise BadInput(
+                f"latent semantics: {table.shape[0]} nouns in {table.shape[1]} texts; two of each needed"
+            )
         return replace(self, words=words, vectors=word_vectors(table, size))
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
@@ -129,11 +149,15 @@ class LatentSemantics(AdjacentSimilarity):
         return [_cosines(sums, sums.T) for sums in map(self._sums, units)]
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        return [_cosines(sums[:-1, None], sums[1:, :, None])[:, 0, 0] for sums in map(self._sums, units)]
+        return [
+            _cosines(sums[:-1, None], sums[1:, :, None])[:, 0, 0] for sums in map(self._sums, units)
+        ]
 
     def unknown(self, unit: Grid) -> int:
         if not self.words:
-            raise BadInput("latent semantics has no space yet; call fit(real grids) and use what it returns")
+            raise BadInput(
+                "latent semantics has no space yet; call fit(real grids) and use what it returns"
+            )
         return sum(entity not in self.words for entity in unit.entities)
 
     def _sums(self, unit: Grid) -> np.ndarray:
@@ -144,7 +168,9 @@ class LatentSemantics(AdjacentSimilarity):
 
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(first, axis=-1)[..., :, None] * np.linalg.norm(second, axis=-2)[..., None, :]
+    lengths = (
+        np.linalg.norm(first, axis=-1)[..., :, None] * np.linalg.norm(second, axis=-2)[..., None, :]
+    )
     return _divided(first @ second, lengths)
 
 
@@ -160,7 +186,9 @@ def word_vectors(table: csr_array, dims: int) -> np.ndarray:
         left, sizes, _ = randomized_svd(table, dims, n_iter=PASSES, random_state=seed)
         return left * sizes
     if texts <= words:
-        return table @ eigh((table.T @ table).toarray(), subset_by_index=[texts - dims, texts - 1])[1]
+        return (
+            table @ eigh((table.T @ table).toarray(), subset_by_index=[texts - dims, texts - 1])[1]
+        )
     squared, left = eigh((table @ table.T).toarray(), subset_by_index=[words - dims, words - 1])
     return left * np.sqrt(np.maximum(squared, 0.0))
 

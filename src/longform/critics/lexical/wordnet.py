@@ -18,18 +18,36 @@ import numba
 import numpy as np
 
 from longform.critics.lexical.score import AdjacentSimilarity, present
-from longform.critics.lexical.score import units_from_readout as units_from_readout
-from longform.documents import Readout
+from longform.critics.lexical.score import units_from_predictions as units_from_predictions
+from longform.documents import Predictions
 from longform.errors import BadInput
 from longform.statistics.critic import FITTED
 from longform.text.entity_grids import Grid
-from longform.text.lexicon import HORIZONTAL, HYPERNYM, HYPONYM, MERONYM, Lexicon, Taxonomy, lexicon_from_arrays
+from longform.text.lexicon import (
+    HORIZONTAL,
+    HYPERNYM,
+    HYPONYM,
+    MERONYM,
+    Lexicon,
+    Taxonomy,
+    lexicon_from_arrays,
+)
 
-FUNCTION_WORDS = list(dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text("utf-8").split()))
+FUNCTION_WORDS = list(
+    dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
+)
 FUNCTIONS = len(FUNCTION_WORDS)
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
-RELATION_PAIRS = ((GLOSS, GLOSS), (HYPERNYMS, HYPERNYMS), (HYPONYMS, HYPONYMS), (HYPERNYMS, GLOSS), (GLOSS, HYPERNYMS))
-GLOSS_LIMIT = 300  # words of a joined definition; ours: bounds the cost of concepts with hundreds of hyponyms
+RELATION_PAIRS = (
+    (GLOSS, GLOSS),
+    (HYPERNYMS, HYPERNYMS),
+    (HYPONYMS, HYPONYMS),
+    (HYPERNYMS, GLOSS),
+    (GLOSS, HYPERNYMS),
+)
+GLOSS_LIMIT = (
+    300  # words of a joined definition; ours: bounds the cost of concepts with hundreds of hyponyms
+)
 SIGNATURE = 512  # bits that tell most definitions without a common word apart; speed only
 _WORD = re.compile(r"[a-z0-9']+")
 CONSTANT, TURN = 8.0, 1.0  # C and k (Hirst and St-Onge 1998)
@@ -38,7 +56,10 @@ HSO_LONGEST = 5  # links of a medium-strong path (Hirst and St-Onge 1998)
 
 def compounds(first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether a word of one synset is a compound or phrase that holds a word of the other."""
-    pairs = (sorted((text.replace("-", " ").split() for text in pair), key=len) for pair in product(first, second))
+    pairs = (
+        sorted((text.replace("-", " ").split() for text in pair), key=len)
+        for pair in product(first, second)
+    )
     return any(
         inner == whole[i : i + len(inner)]
         for inner, whole in pairs
@@ -90,7 +111,9 @@ class WordnetSimilarity(AdjacentSimilarity):
                 total = mentions @ np.where(known, related, 0.0) @ mentions.T
                 counted = known if self.better == "lower" else np.ones_like(related)
                 pairs = mentions @ counted.astype(np.float64) @ mentions.T
-                nothing = np.full_like(total, np.nan if self.better == "lower" else 0.0)  # 0 would be the best distance
+                nothing = np.full_like(
+                    total, np.nan if self.better == "lower" else 0.0
+                )  # 0 would be the best distance
                 matrices.append(np.divide(total, pairs, out=nothing, where=pairs > 0))
         return matrices
 
@@ -140,11 +163,15 @@ class HirstStOnge(WordnetSimilarity):
                 below[top].append((place, links))
         climbs = {top: np.array(rows, dtype=np.int64).T for top, rows in below.items()}
         for top, (rows, up) in climbs.items():
-            for beside, across in walk(top, HORIZONTAL).items():  # the synset itself, 0 links across, is among them
+            for beside, across in walk(
+                top, HORIZONTAL
+            ).items():  # the synset itself, 0 links across, is among them
                 if beside in climbs:
                     columns, down = climbs[beside]
                     both = (up > 0).astype(int)[:, None] + (down > 0)
-                    strengthen(rows, columns, up[:, None] + across + down, both if across else both > 1)
+                    strengthen(
+                        rows, columns, up[:, None] + across + down, both if across else both > 1
+                    )
         for synset, place in places.items():  # down, then sideways
             for beside, across in walk(synset, HORIZONTAL).items():
                 for top, down in walk(beside, HYPERNYM, MERONYM).items():
@@ -156,7 +183,9 @@ class HirstStOnge(WordnetSimilarity):
         words = self.taxonomy.lexicon.words
         for source, place in places.items():
             for kind, target in self.taxonomy.links.get(source, ()):
-                if target in places and (kind == HORIZONTAL or compounds(words[source], words[target])):
+                if target in places and (
+                    kind == HORIZONTAL or compounds(words[source], words[target])
+                ):
                     strength[place, places[target]] = strength[places[target], place] = 2 * CONSTANT
         return strength
 
@@ -175,13 +204,20 @@ class Lesk(WordnetSimilarity):
         """(synsets,) int64 word numbers of each definition; function words come first in the numbering."""
         index = {word: i for i, word in enumerate(FUNCTION_WORDS)}
         rows = [_WORD.findall(gloss.lower()) for gloss in self.taxonomy.lexicon.glosses]
-        return [np.array([index.setdefault(word, len(index)) for word in row], dtype=np.int64) for row in rows]
+        return [
+            np.array([index.setdefault(word, len(index)) for word in row], dtype=np.int64)
+            for row in rows
+        ]
 
     @cached_property
     def relatives(self) -> tuple[list[list[int]], ...]:
         """(synsets,) the synset itself, its hypernyms, its hyponyms, by relation number."""
         lexicon = self.taxonomy.lexicon
-        return [[i] for i in range(len(lexicon.synsets))], lexicon.targets(HYPERNYM), lexicon.targets(HYPONYM)
+        return (
+            [[i] for i in range(len(lexicon.synsets))],
+            lexicon.targets(HYPERNYM),
+            lexicon.targets(HYPONYM),
+        )
 
     def joined(self, synset: int, relation: int) -> np.ndarray:
         """Definitions of a synset's relatives, one after another, cut at the limit; a break no phrase crosses between them."""
@@ -192,7 +228,10 @@ class Lesk(WordnetSimilarity):
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
         if not self.extended:
-            rows = [row[row >= FUNCTIONS] for row in (np.unique(self.numbers[synset]) for synset in synsets)]
+            rows = [
+                row[row >= FUNCTIONS]
+                for row in (np.unique(self.numbers[synset]) for synset in synsets)
+            ]
             kinds = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *rows]))
             table = np.zeros((len(rows), len(kinds)))
             for place, row in enumerate(rows):
@@ -204,7 +243,9 @@ class Lesk(WordnetSimilarity):
             ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
             bits = np.zeros((len(rows), SIGNATURE), dtype=bool)
             for place, row in enumerate(rows):
-                bits[place, row[row >= FUNCTIONS] % SIGNATURE] = True  # rows without a common bit share no content word
+                bits[place, row[row >= FUNCTIONS] % SIGNATURE] = (
+                    True  # rows without a common bit share no content word
+                )
             flat = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
             fields.append((flat, ends, np.packbits(bits, axis=1).view(np.uint64)))
         total = np.zeros((len(synsets), len(synsets)))
@@ -214,7 +255,9 @@ class Lesk(WordnetSimilarity):
 
 
 @numba.njit(cache=True)
-def _add_overlaps(first, first_ends, first_bits, second, second_ends, second_bits, functions, total):
+def _add_overlaps(
+    first, first_ends, first_bits, second, second_ends, second_bits, functions, total
+):
     size = len(first_ends) - 1
     for i in range(size):
         a = first[first_ends[i] : first_ends[i + 1]]
@@ -223,7 +266,9 @@ def _add_overlaps(first, first_ends, first_bits, second, second_ends, second_bit
             for k in range(first_bits.shape[1]):
                 shared |= first_bits[i, k] & second_bits[j, k]
             if shared:
-                total[i, j] += phrase_overlap(a, second[second_ends[j] : second_ends[j + 1]], functions)
+                total[i, j] += phrase_overlap(
+                    a, second[second_ends[j] : second_ends[j + 1]], functions
+                )
 
 
 @numba.njit(cache=True)
@@ -240,7 +285,12 @@ def phrase_overlap(first, second, functions):
                 if a[i] != b[j]:
                     continue
                 step, length = 0, 0
-                while i + step < len(a) and j + step < len(b) and a[i + step] == b[j + step] and a[i + step] >= 0:
+                while (
+                    i + step < len(a)
+                    and j + step < len(b)
+                    and a[i + step] == b[j + step]
+                    and a[i + step] >= 0
+                ):
                     step += 1
                     if a[i + step - 1] >= functions:
                         length = step
@@ -264,13 +314,20 @@ class InformationSimilarity(WordnetSimilarity):
     def fit(self, real: Sequence[Grid]) -> Any:
         counted: Counter[str] = Counter()
         for unit in real:
-            counted.update(dict(zip(unit.entities, present(unit).sum(axis=0).tolist(), strict=True)))
+            counted.update(
+                dict(zip(unit.entities, present(unit).sum(axis=0).tolist(), strict=True))
+            )
         return replace(self, content=self.taxonomy.information_content(counted))
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
         if not self.content.size:
-            raise BadInput(f"{type(self).__name__} has no information content; call fit(real grids) and use the result")
-        own, shared = self.content[list(synsets)], self.taxonomy.shared_content(self.content, synsets)
+            raise BadInput(
+                f"{type(self).__name__} has no information content; call fit(real grids) and use the result"
+            )
+        own, shared = (
+            self.content[list(synsets)],
+            self.taxonomy.shared_content(self.content, synsets),
+        )
         return self.measure(own[:, None] + own[None, :], shared)
 
     @abstractmethod
@@ -302,11 +359,17 @@ class JiangConrath(InformationSimilarity, better="lower"):
         return np.maximum(summed - 2 * shared, 0.0)
 
 
-MEASURES = {"hirst_st_onge": HirstStOnge, "lesk": Lesk, "resnik": Resnik, "lin": Lin, "jiang_conrath": JiangConrath}
+MEASURES = {
+    "hirst_st_onge": HirstStOnge,
+    "lesk": Lesk,
+    "resnik": Resnik,
+    "lin": Lin,
+    "jiang_conrath": JiangConrath,
+}
 
 
-def wordnet(*, real: Readout, measure: str, **settings: Any) -> WordnetSimilarity:
-    """A measure over the lexicon that travels in the readout."""
+def wordnet(*, real: Predictions, measure: str, **settings: Any) -> WordnetSimilarity:
+    """A measure over the lexicon that travels in the predictions."""
     if measure not in MEASURES:
         raise BadInput(f"word-net measure {measure!r}; allowed are {sorted(MEASURES)}")
     lexicon: Lexicon = lexicon_from_arrays(real.arrays)

@@ -14,9 +14,9 @@ from scipy.special import rel_entr
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from longform.documents import Readout, Unit
+from longform.documents import Predictions, Unit
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, Sums, SumScored, Tally, sums_of
+from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored, sums_of
 from longform.statistics.resampling import percentile_interval
 from longform.statistics.trainings import two_level_interval
 
@@ -38,8 +38,8 @@ class TextFeature(Unit):
     valid: bool = True
 
 
-def units_from_readout(readout: Readout) -> list[TextFeature]:
-    rows = readout.rows("features", "valid")
+def units_from_predictions(predictions: Predictions) -> list[TextFeature]:
+    rows = predictions.rows("features", "valid")
     return [TextFeature(unit, split, values, bool(valid)) for unit, split, values, valid in rows]
 
 
@@ -59,7 +59,9 @@ def quantise(
     import faiss
 
     if min(len(real), len(generated)) < 2:
-        raise BadInput(f"MAUVE: {len(real)} real and {len(generated)} generated texts; two of each are needed")
+        raise BadInput(
+            f"MAUVE: {len(real)} real and {len(generated)} generated texts; two of each are needed"
+        )
     both = np.concatenate([generated, real])
     if not np.isfinite(both).all():
         raise BadInput(
@@ -68,12 +70,22 @@ def quantise(
         )
     buckets = buckets or max(2, round(min(len(real), len(generated)) / 10))
     if buckets > len(both):
-        raise BadInput(f"MAUVE: {buckets} clusters for {len(both)} texts; allowed is at most one per text")
+        raise BadInput(
+            f"MAUVE: {buckets} clusters for {len(both)} texts; allowed is at most one per text"
+        )
     points = normalize(both, norm="l2")
     parts = PCA(random_state=seed + 1).fit(points)
     kept = int(np.argmax(np.cumsum(parts.explained_variance_ratio_) >= KEPT_VARIANCE)) + 1
     points = np.ascontiguousarray(parts.transform(points)[:, :kept], dtype=np.float32)
-    means = faiss.Kmeans(kept, buckets, niter=500, nredo=5, update_index=True, seed=seed + 2, min_points_per_centroid=1)
+    means = faiss.Kmeans(
+        kept,
+        buckets,
+        niter=500,
+        nredo=5,
+        update_index=True,
+        seed=seed + 2,
+        min_points_per_centroid=1,
+    )
     means.train(points)
     labels = means.index.search(points, 1)[1].ravel()
     return labels[len(generated) :], labels[: len(generated)], buckets
@@ -82,7 +94,10 @@ def quantise(
 def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
     """Points of the curve with both its ends, (..., MIXTURES + 2, 2), from histograms (..., buckets)."""
     weights = np.linspace(EDGE, 1 - EDGE, MIXTURES)[:, None]
-    sides = [np.asarray(side, dtype=np.float64)[..., None, :] for side in np.broadcast_arrays(generated, real)]
+    sides = [
+        np.asarray(side, dtype=np.float64)[..., None, :]
+        for side in np.broadcast_arrays(generated, real)
+    ]
     mixtures = weights * sides[1] + (1 - weights) * sides[0]
     points = np.empty((*sides[0].shape[:-2], MIXTURES + 2, 2))
     points[..., 0, :], points[..., -1, :] = (0.0, np.inf), (np.inf, 0.0)
@@ -97,7 +112,9 @@ def area(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
     sides = []
     for axes in (curve, curve[..., ::-1, ::-1]):
         x, y = axes[..., 0], axes[..., 1]
-        order = np.lexsort((-y, x))  # of equal x the upper end first, which belongs to the curve before it falls
+        order = np.lexsort(
+            (-y, x)
+        )  # of equal x the upper end first, which belongs to the curve before it falls
         x, y = (np.take_along_axis(values, order, axis=-1) for values in (x, y))
         sides.append(np.asarray(np.trapezoid(y, x, axis=-1)))
     return (sides[0] + sides[1]) / 2
@@ -123,9 +140,17 @@ def mauve(
         [float(area(shares(own, size, s), shares(other, size, s))) for own, other, size in found]
         for s in (0.0, SMOOTHING)
     )
-    index = [[rng.integers(0, len(side), len(side)) for side in (real, generated)] for _ in range(resamples)]
+    index = [
+        [rng.integers(0, len(side), len(side)) for side in (real, generated)]
+        for _ in range(resamples)
+    ]
     drawn = [
-        area(*(np.array([shares(side[rows[k]], size) for rows in index]) for k, side in enumerate(sides)))
+        area(
+            *(
+                np.array([shares(side[rows[k]], size) for rows in index])
+                for k, side in enumerate(sides)
+            )
+        )
         for *sides, size in found
     ]
     draws = np.mean(drawn, axis=0)
@@ -134,7 +159,13 @@ def mauve(
     if len(plain) > 1:
         spread = float(np.std(plain, ddof=1))
         low, high = two_level_interval((low, high), plain, (0.0, MOST))
-    made = {"mauve": float(np.mean(plain)), "spread": spread, "low": low, "high": high, "per_seed": plain}
+    made = {
+        "mauve": float(np.mean(plain)),
+        "spread": spread,
+        "low": low,
+        "high": high,
+        "per_seed": plain,
+    }
     return {**made, "smoothed": float(np.mean(smoothed)), "buckets": found[0][2]}
 
 
@@ -156,47 +187,63 @@ class Mauve(SumScored, better="higher"):
     def fit(self, real: Sequence[TextFeature]) -> "Mauve":
         points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
         if len(points) < 2:
-            raise BadInput(f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed")
+            raise BadInput(
+                f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed"
+            )
         unit, centres, parts = normalize(points), [], []
         for seed in self.seeds:
-            labels, _, buckets = quantise(points, points, seed, self.buckets or max(2, round(len(points) / 10)))
+            labels, _, buckets = quantise(
+                points, points, seed, self.buckets or max(2, round(len(points) / 10))
+            )
             held = shares(labels, buckets)
             kept = np.flatnonzero(held)
             centres.append(np.array([unit[labels == k].mean(axis=0) for k in kept]))
             parts.append(held[kept])
         return replace(self, real=points, centres=tuple(centres), shares=tuple(parts))
 
-    def tally(self, units: Sequence[TextFeature]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TextFeature]) -> SufficientStatistics:
         """A column per seed and cluster, 1 where the text lies in it; and excluded (no feature)."""
         if not self.centres:
-            raise BadInput("MAUVE has no clusters yet; call fit(real texts) and use what it returns")
+            raise BadInput(
+                "MAUVE has no clusters yet; call fit(real texts) and use what it returns"
+            )
         sizes = [len(centres) for centres in self.centres]
-        columns = [f"seed_{s}_cluster_{k}" for s, size in zip(self.seeds, sizes, strict=True) for k in range(size)]
+        columns = [
+            f"seed_{s}_cluster_{k}"
+            for s, size in zip(self.seeds, sizes, strict=True)
+            for k in range(size)
+        ]
         values = np.zeros((len(units), len(columns) + 1))
         for row, unit in zip(values, units, strict=True):
             row[-1] = not unit.valid
             if unit.valid:
                 point = unit.values / max(float(np.linalg.norm(unit.values)), 1e-300)
-                nearest = [np.argmin(((centres - point) ** 2).sum(axis=1)) for centres in self.centres]
+                nearest = [
+                    np.argmin(((centres - point) ** 2).sum(axis=1)) for centres in self.centres
+                ]
                 row[np.cumsum([0, *sizes[:-1]]) + nearest] = 1
-        return Tally.of(units, (*columns, "excluded"), values)
+        return SufficientStatistics.of(units, (*columns, "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
         """Mean area over seeds, a number or one per resample; nan without a text."""
         return np.mean(self._areas(sums), axis=0)[()]
 
-    def of_seeds(self, tally: Tally) -> list[float]:
+    def of_seeds(self, statistics: SufficientStatistics) -> list[float]:
         """The area under each seed's clusters."""
-        return [float(found) for found in self._areas(sums_of(tally))]
+        return [float(found) for found in self._areas(sums_of(statistics))]
 
     def _areas(self, sums: Sums) -> list[np.ndarray]:
         """Of each seed the area, a number or one per resample; nan without a text."""
         ends, areas = np.cumsum([len(real) for real in self.shares])[:-1], []
-        for real, part in zip(self.shares, np.split(sums.values[..., :-1], ends, axis=-1), strict=True):
+        for real, part in zip(
+            self.shares, np.split(sums.values[..., :-1], ends, axis=-1), strict=True
+        ):
             rows, found = part.reshape(-1, len(real)), []
             for chunk in np.array_split(rows, range(AT_ONCE, len(rows), AT_ONCE)):
                 texts = chunk.sum(axis=1)
-                found.append(np.where(texts > 0, area(real, chunk / np.maximum(texts, 1)[:, None]), np.nan))
+                found.append(
+                    np.where(texts > 0, area(real, chunk / np.maximum(texts, 1)[:, None]), np.nan)
+                )
             areas.append(np.concatenate(found).reshape(part.shape[:-1]))
         return areas
 
@@ -205,4 +252,10 @@ class Mauve(SumScored, better="higher"):
         points = np.array([unit.values for unit in units if unit.valid], dtype=np.float64)
         if len(points) < 2:
             return {}
-        return mauve(self.real, points, np.random.default_rng(0), seeds=self.seeds, buckets=self.buckets or None)
+        return mauve(
+            self.real,
+            points,
+            np.random.default_rng(0),
+            seeds=self.seeds,
+            buckets=self.buckets or None,
+        )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import Readout, Unit
-from longform.statistics.critic import SumScored, Tally
+from longform.documents import Predictions, Unit
+from longform.statistics.critic import SufficientStatistics, SumScored
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,20 @@ class ScoredText(Unit):
     value: float
 
 
-def units_from_readout(readout: Readout) -> list[ScoredText]:
-    return [ScoredText(unit, split, float(value)) for unit, split, value in readout.rows("text_score")]
+def units_from_predictions(predictions: Predictions) -> list[ScoredText]:
+    return [
+        ScoredText(unit, split, float(value))
+        for unit, split, value in predictions.rows("text_score")
+    ]
 
 
 @dataclass(frozen=True)
 class GivenScore(SumScored, better="higher", divided=("value", "texts")):
     """Mean of the numbers that a model gave; higher is more coherent."""
 
-    def tally(self, units: Sequence[ScoredText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[ScoredText]) -> SufficientStatistics:
         values = np.array([unit.value for unit in units], dtype=np.float64)
         there = ~np.isnan(values)
-        return Tally.of_columns(units, value=np.where(there, values, 0.0), texts=there, excluded=~there)
+        return SufficientStatistics.of_columns(
+            units, value=np.where(there, values, 0.0), texts=there, excluded=~there
+        )

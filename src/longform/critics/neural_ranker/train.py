@@ -12,11 +12,16 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from longform.documents import Document, Readout, in_splits
+from longform.documents import Document, Predictions, in_splits
 from longform.errors import BadInput
 from longform.files.artefacts import read_json
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
-from longform.language_models.sentence_features import ENCODER, KeptFeatures, open_encoder, split_sentences
+from longform.language_models.sentence_features import (
+    ENCODER,
+    KeptFeatures,
+    open_encoder,
+    split_sentences,
+)
 from longform.statistics.resampling import derived_seed, generator
 from longform.text.permutations import TASKS, shuffled_orders
 
@@ -29,31 +34,45 @@ class RankerNetwork(nn.Module):
     def __init__(self, features: int, sentence: int, pair: int) -> None:
         super().__init__()
         self.shape = {"features": features, "sentence": sentence, "pair": pair}
-        self.sentence = nn.Sequential(nn.LayerNorm(features), nn.Linear(features, sentence), nn.Tanh())
+        self.sentence = nn.Sequential(
+            nn.LayerNorm(features), nn.Linear(features, sentence), nn.Tanh()
+        )
         self.adjacent = nn.Sequential(nn.Linear(4 * sentence, pair), nn.ReLU())
-        self.convolutions = nn.ModuleList(nn.Conv1d(sentence, sentence, KERNEL, padding=KERNEL // 2) for _ in range(2))
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(sentence, sentence, KERNEL, padding=KERNEL // 2) for _ in range(2)
+        )
         self.value = nn.Linear(pair + sentence, 1)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Mean value of the adjacent pairs: (texts, sentences, dims) -> (texts,); two sentences at least."""
         sentences = self.sentence(features)
         first, second = sentences[:, :-1], sentences[:, 1:]
-        pairs = self.adjacent(torch.cat([first, second, first * second, (first - second).abs()], dim=-1))
-        states = sentences.transpose(1, 2)  # the global module: convolutions over sentences with residuals
+        pairs = self.adjacent(
+            torch.cat([first, second, first * second, (first - second).abs()], dim=-1)
+        )
+        states = sentences.transpose(
+            1, 2
+        )  # the global module: convolutions over sentences with residuals
         for convolution in self.convolutions:
             states = states + torch.relu(convolution(states))
         whole = states.mean(dim=2)[:, None].expand(-1, pairs.shape[1], -1)
         return self.value(torch.cat([pairs, whole], dim=-1)).squeeze(-1).mean(dim=1)
 
 
-Features = tuple[Sequence[np.ndarray], Sequence[Sequence[str]]]  # of the sentences of documents, beside the sentences
+Features = tuple[
+    Sequence[np.ndarray], Sequence[Sequence[str]]
+]  # of the sentences of documents, beside the sentences
 
 
 class CoherenceRanker(pl.LightningModule):
     """Network, features and shuffle tasks; each step shuffles each document once, by (seed, step)."""
 
     def __init__(
-        self, network: RankerNetwork, data: Mapping[str, Features], tasks: Sequence[tuple[str, int]], plan: Schedule
+        self,
+        network: RankerNetwork,
+        data: Mapping[str, Features],
+        tasks: Sequence[tuple[str, int]],
+        plan: Schedule,
     ):
         super().__init__()
         self.network, self.data, self.tasks, self.plan = network, dict(data), list(tasks), plan
@@ -77,7 +96,9 @@ class CoherenceRanker(pl.LightningModule):
         return loss
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        loss = self.losses("validation", batch["labels"].tolist(), generator("ranker validation", index)).mean()
+        loss = self.losses(
+            "validation", batch["labels"].tolist(), generator("ranker validation", index)
+        ).mean()
         self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
@@ -95,7 +116,9 @@ class TrainedRanker:
     def save(self, folder: Path) -> None:
         save_file(self.network.state_dict(), folder / "ranker.safetensors")
         named = {"splitter": self.splitter, "shape": self.network.shape}
-        (folder / "ranker.json").write_text(json.dumps(named, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / "ranker.json").write_text(
+            json.dumps(named, sort_keys=True) + "\n", encoding="utf-8"
+        )
         (folder / ENCODER).mkdir()
         self.frozen.save(folder / ENCODER)
 
@@ -103,10 +126,14 @@ class TrainedRanker:
 def open_ranker(folder: Path) -> TrainedRanker:
     """Inverse of :meth:`TrainedRanker.save`."""
     if not (folder / "ranker.json").is_file():
-        raise BadInput(f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; train it")
+        raise BadInput(
+            f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; train it"
+        )
     named = read_json(folder / "ranker.json")
     if not (folder / ENCODER).is_dir():
-        raise BadInput(f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again")
+        raise BadInput(
+            f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again"
+        )
     network = RankerNetwork(**named["shape"])
     network.load_state_dict(load_file(folder / "ranker.safetensors"))
     frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
@@ -132,11 +159,15 @@ def fit(
     size), is drawn equally often. ``sentence``, ``pair``: widths of :class:`RankerNetwork`.
     """
     if not tasks or any(task not in TASKS or size < 1 for task, size in tasks):
-        raise BadInput(f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} and a size from 1")
+        raise BadInput(
+            f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} and a size from 1"
+        )
     encoder = open_encoder(base)
     data = {}
     for split in ("train", "validation"):
-        texts = split_sentences([document for document in documents if document.split == split], splitter)
+        texts = split_sentences(
+            [document for document in documents if document.split == split], splitter
+        )
         data[split] = [encoder.encode(row, f"train {name}") for row in texts], texts
     plan = Schedule.from_settings(schedule)
     torch.manual_seed(derived_seed(seed, name, "coherence ranker"))
@@ -148,12 +179,18 @@ def fit(
 
 
 @torch.no_grad()
-def read(*, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]) -> Readout:
+def read(
+    *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]
+) -> Predictions:
     """``text_score`` float64 (units,): nan for a text of fewer than two sentences."""
     ranker = open_ranker(reader)
     chosen = in_splits(documents, splits)
     scores = []
     for text in split_sentences(chosen, ranker.splitter):
         rows = ranker.frozen.encoder.encode(text, f"infer {name}")
-        scores.append(ranker.network(torch.from_numpy(rows[None])).double().item() if len(rows) > 1 else np.nan)
-    return Readout.of(chosen, {"text_score": np.array(scores, dtype=np.float64)})
+        scores.append(
+            ranker.network(torch.from_numpy(rows[None])).double().item()
+            if len(rows) > 1
+            else np.nan
+        )
+    return Predictions.of(chosen, {"text_score": np.array(scores, dtype=np.float64)})

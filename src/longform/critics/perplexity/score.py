@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import Readout, Unit
+from longform.documents import Predictions, Unit
 from longform.errors import BadInput
 from longform.results import Record
-from longform.statistics.critic import Sums, SumScored, Tally, resampled_difference, signature
+from longform.statistics.critic import (
+    SufficientStatistics,
+    Sums,
+    SumScored,
+    resampled_difference,
+    signature,
+)
 from longform.statistics.resampling import generator, percentile_interval, perplexity
 
 
@@ -39,7 +45,7 @@ class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob
             parts.append(np.where(inside, 0.0, values))
         return parts
 
-    def tally(self, units: Sequence[LogProbs]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[LogProbs]) -> SufficientStatistics:
         """Nats and tokens of the body (``logprob``, ``tokens``), of titles where there are any, and exclusions."""
         body, titles, excluded = [], [], []
         for unit in units:
@@ -48,14 +54,22 @@ class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob
             titles.append((values[inside].sum(), inside.sum()))
             excluded.append((not len(values) - inside.sum(),))
         if all(unit.in_title is None for unit in units):
-            return Tally.of(units, ("logprob", "tokens", "excluded"), np.hstack([body, excluded]) if units else [])
+            return SufficientStatistics.of(
+                units,
+                ("logprob", "tokens", "excluded"),
+                np.hstack([body, excluded]) if units else [],
+            )
         columns = ("logprob", "tokens", "title_logprob", "title_tokens", "excluded")
-        return Tally.of(units, columns, np.hstack([body, titles, excluded]))
+        return SufficientStatistics.of(units, columns, np.hstack([body, titles, excluded]))
 
     def _tokens(self, unit: LogProbs) -> tuple[np.ndarray, np.ndarray]:
         """Log probabilities of the counted tokens, and which of them are in a title."""
         values = np.asarray(unit.values, dtype=np.float64)
-        inside = np.zeros(len(values), dtype=bool) if unit.in_title is None else np.asarray(unit.in_title, dtype=bool)
+        inside = (
+            np.zeros(len(values), dtype=bool)
+            if unit.in_title is None
+            else np.asarray(unit.in_title, dtype=bool)
+        )
         counted = slice(None) if self.count_end or not unit.ended else slice(None, -1)
         return values[counted], inside[counted]
 
@@ -63,13 +77,15 @@ class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob
         return perplexity(sums.total("logprob"), sums.total("tokens"))
 
 
-def units_from_readout(readout: Readout) -> list[LogProbs]:
+def units_from_predictions(predictions: Predictions) -> list[LogProbs]:
     """One unit per text; the array ``end_scored`` is there where a model has no end token."""
-    count = len(readout.unit_ids)
-    titles = readout.ragged("in_title") if "in_title" in readout.arrays else [None] * count
-    ended = readout.arrays.get("end_scored", np.ones(count, dtype=bool)).tolist()
+    count = len(predictions.unit_ids)
+    titles = predictions.ragged("in_title") if "in_title" in predictions.arrays else [None] * count
+    ended = predictions.arrays.get("end_scored", np.ones(count, dtype=bool)).tolist()
     units = []
-    for (unit_id, split, values), in_title, end in zip(readout.rows("token_logprob"), titles, ended, strict=True):
+    for (unit_id, split, values), in_title, end in zip(
+        predictions.rows("token_logprob"), titles, ended, strict=True
+    ):
         units.append(LogProbs(unit_id, split, values, in_title, end))
     return units
 
@@ -80,7 +96,9 @@ class _LogPerplexity(Perplexity):
         return np.log(super().of_sums(sums))
 
 
-def ratio(*, train: Readout, texts: Readout, seed: int, name: str, count_end: bool = True) -> list[Record]:
+def ratio(
+    *, train: Predictions, texts: Predictions, seed: int, name: str, count_end: bool = True
+) -> list[Record]:
     """Word PPL of the model that read ``texts`` over that of the one that read ``train``, paired by test document.
 
     Both of tokens of the body: where only one of the two read titles, their tokens are no part of it.
@@ -90,15 +108,32 @@ def ratio(*, train: Readout, texts: Readout, seed: int, name: str, count_end: bo
     Raises BadInput: the two read other documents.
     """
     critic = _LogPerplexity(count_end=count_end)
-    own, other = ([u for u in units_from_readout(read) if u.split == "test"] for read in (texts, train))
+    own, other = (
+        [u for u in units_from_predictions(read) if u.split == "test"] for read in (texts, train)
+    )
     if [unit.unit_id for unit in own] != [unit.unit_id for unit in other]:
-        raise BadInput(f"{name}: a ratio of perplexities wants readings of the same documents; read them again")
-    above, below = critic.tally(own), critic.tally(other)
-    draws = resampled_difference((critic, above), (critic, below), generator(seed, name, "bootstrap"))
+        raise BadInput(
+            f"{name}: a ratio of perplexities wants readings of the same documents; read them again"
+        )
+    above, below = critic.sufficient_statistics(own), critic.sufficient_statistics(other)
+    draws = resampled_difference(
+        (critic, above), (critic, below), generator(seed, name, "bootstrap")
+    )
     low, high = np.exp(percentile_interval(draws)).tolist()
-    value, excluded = float(np.exp(critic.score(above) - critic.score(below))), int(above.total("excluded"))
-    fields: dict[str, Any] = {"value": value, "low": low, "high": high, "better": "lower", "excluded": excluded}
+    value, excluded = (
+        float(np.exp(critic.score_of(above) - critic.score_of(below))),
+        int(above.total("excluded")),
+    )
+    fields: dict[str, Any] = {
+        "value": value,
+        "low": low,
+        "high": high,
+        "better": "lower",
+        "excluded": excluded,
+    }
     fields |= {"units": len(own) - excluded, "signature": signature(Perplexity(count_end))}
-    counts = {name: [other.total(name) for other in (above, below)] for name in ("tokens", "title_tokens")}
+    counts = {
+        name: [other.total(name) for other in (above, below)] for name in ("tokens", "title_tokens")
+    }
     fields["details"] = {f"{name}_of_both": numbers for name, numbers in counts.items()}
     return [Record("", "word_ppl_ratio", **fields)]

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from longform.documents import Document, Readout, in_splits
-from longform.statistics.critic import Sums, SumScored, Tally
+from longform.documents import Document, Predictions, in_splits
+from longform.statistics.critic import SufficientStatistics, Sums, SumScored
 from longform.statistics.resampling import ratio
-from longform.text.rendering import TokenText, texts_to_readout
+from longform.text.rendering import TokenText, texts_to_predictions
 
 N = 4  # massarelli2020, section 5
 
@@ -29,7 +29,9 @@ def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class DistinctGrams(SumScored, better="higher", divided=("distinct", "generations"), parts="n-grams", blame=-1):
+class DistinctGrams(
+    SumScored, better="higher", divided=("distinct", "generations"), parts="n-grams", blame=-1
+):
     """Mean number of different n-grams per generation; an empty generation counts with zero."""
 
     n: int = N
@@ -37,13 +39,15 @@ class DistinctGrams(SumScored, better="higher", divided=("distinct", "generation
     def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
         return [first_grams(unit.tokens, self.n) for unit in units]
 
-    def tally(self, units: Sequence[TokenText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
         rows = [(part.sum(), 1, 0) for part in self.attribute(units)]
-        return Tally.of(units, ("distinct", "generations", "excluded"), rows)
+        return SufficientStatistics.of(units, ("distinct", "generations", "excluded"), rows)
 
 
 @dataclass(frozen=True)
-class RepeatedGrams(SumScored, better="nearer_real", divided=("repeated", "grams"), parts="n-grams", blame=1):
+class RepeatedGrams(
+    SumScored, better="reference_matched", divided=("repeated", "grams"), parts="n-grams", blame=1
+):
     """Share of n-grams that were met before in the same text, over all texts; unlike a count it does not grow with length."""
 
     n: int = N
@@ -51,9 +55,9 @@ class RepeatedGrams(SumScored, better="nearer_real", divided=("repeated", "grams
     def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
         return [1 - first_grams(unit.tokens, self.n) for unit in units]
 
-    def tally(self, units: Sequence[TokenText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
         rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
-        return Tally.of(units, ("repeated", "grams", "excluded"), rows)
+        return SufficientStatistics.of(units, ("repeated", "grams", "excluded"), rows)
 
 
 @dataclass(frozen=True)
@@ -63,24 +67,32 @@ class GramProportion(SumScored, better="higher"):
     reading: Literal["ratio_of_averages", "average_of_ratios"] = "ratio_of_averages"
     n: int = N
 
-    def tally(self, units: Sequence[TokenText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
         rows = []
         for unit in units:
-            machine, human = (first_grams(text, self.n).sum() for text in (unit.tokens, unit.reference))
+            machine, human = (
+                first_grams(text, self.n).sum() for text in (unit.tokens, unit.reference)
+            )
             rows.append((machine, human, machine / human, 1, 0) if human else (0, 0, 0, 0, 1))
-        return Tally.of(units, ("distinct", "reference", "ratio", "generations", "excluded"), rows)
+        return SufficientStatistics.of(
+            units, ("distinct", "reference", "ratio", "generations", "excluded"), rows
+        )
 
     def of_sums(self, sums: Sums) -> Any:
-        top, bottom = ("ratio", "generations") if self.reading == "average_of_ratios" else ("distinct", "reference")
+        top, bottom = (
+            ("ratio", "generations")
+            if self.reading == "average_of_ratios"
+            else ("distinct", "reference")
+        )
         return ratio(sums.total(top), sums.total(bottom))
 
 
-def units_from_readout(readout: Readout) -> list[TokenText]:
-    """Inverse of :func:`longform.text.rendering.texts_to_readout`."""
-    return [TokenText(*row) for row in readout.rows("token", "reference")]
+def units_from_predictions(predictions: Predictions) -> list[TokenText]:
+    """Inverse of :func:`longform.text.rendering.texts_to_predictions`."""
+    return [TokenText(*row) for row in predictions.rows("token", "reference")]
 
 
-def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
+def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Predictions:
     """One number per different word, in the order in which the texts bring them up; no reference text."""
     numbers: dict[str, int] = {}
     nothing = np.zeros(0, dtype=np.int64)
@@ -88,4 +100,4 @@ def read(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
     for document in in_splits(documents, splits):
         row = [numbers.setdefault(word, len(numbers)) for word in document.text.split()]
         units.append(TokenText(document.id, document.split, np.array(row, dtype=np.int64), nothing))
-    return texts_to_readout(units)
+    return texts_to_predictions(units)

@@ -6,11 +6,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from longform.critics.section_order.score import TitleCritic, TitledArticle, counted, totals, with_validated_delta
-from longform.critics.section_order.score import units_from_readout as units_from_readout
-from longform.documents import Readout
+from longform.critics.section_order.score import (
+    TitleCritic,
+    TitledArticle,
+    counted,
+    totals,
+    with_validated_delta,
+)
+from longform.critics.section_order.score import units_from_predictions as units_from_predictions
+from longform.documents import Predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, Sums, SumScored, Tally
+from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored
 from longform.statistics.markov_chain import END, UNKNOWN
 from longform.statistics.resampling import perplexity, ratio
 
@@ -20,19 +26,32 @@ RELIABLE = 0.07  # ours: share of misread sections up to which a corrected value
 
 def correct_titles(unit: TitledArticle) -> np.ndarray:
     """Per section 1 where the predicted title is the gold one, 0 where not, nan where there is no gold title."""
-    return np.array([np.nan if g is None else p == g for p, g in zip(unit.symbols, unit.gold, strict=True)], np.float64)
+    return np.array(
+        [np.nan if g is None else p == g for p, g in zip(unit.symbols, unit.gold, strict=True)],
+        np.float64,
+    )
 
 
 @dataclass(frozen=True)
-class TitleAccuracy(SumScored, better="higher", share=True, divided=("correct", "titled"), parts="sections", blame=-1):
+class TitleAccuracy(
+    SumScored,
+    better="higher",
+    share=True,
+    divided=("correct", "titled"),
+    parts="sections",
+    blame=-1,
+):
     """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         return [correct_titles(unit) for unit in units]
 
-    def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        rows = [(np.nansum(row), np.sum(~np.isnan(row)), np.isnan(row).all()) for row in self.attribute(units)]
-        return Tally.of(units, ("correct", "titled", "excluded"), rows)
+    def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
+        rows = [
+            (np.nansum(row), np.sum(~np.isnan(row)), np.isnan(row).all())
+            for row in self.attribute(units)
+        ]
+        return SufficientStatistics.of(units, ("correct", "titled", "excluded"), rows)
 
 
 @dataclass(frozen=True)
@@ -50,7 +69,7 @@ class CalibrationError(SumScored, better="lower"):
         if not isinstance(self.bins, int) or self.bins < 1:
             raise BadInput(f"bins is {self.bins!r}, allowed is a whole number from 1; 15 is usual")
 
-    def tally(self, units: Sequence[TitledArticle]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
         """Per bin: sections, sum of confidence, correct ones; excluded are documents without a gold title."""
         values = np.zeros((len(units), 3 * self.bins + 1))
         for row, unit in zip(values, units, strict=True):
@@ -58,10 +77,16 @@ class CalibrationError(SumScored, better="lower"):
             titled = ~np.isnan(correct)
             correct, confidence = correct[titled], unit.confidence[titled]
             place = np.clip(np.ceil(confidence * self.bins).astype(int) - 1, 0, self.bins - 1)
-            sums = [np.bincount(place, weights, self.bins) for weights in (None, confidence, correct)]
+            sums = [
+                np.bincount(place, weights, self.bins) for weights in (None, confidence, correct)
+            ]
             row[:] = np.concatenate([*sums, [float(not titled.any())]])
-        names = [f"{kind}_{b}" for kind in ("sections", "confidence", "correct") for b in range(self.bins)]
-        return Tally.of(units, (*names, "excluded"), values)
+        names = [
+            f"{kind}_{b}"
+            for kind in ("sections", "confidence", "correct")
+            for b in range(self.bins)
+        ]
+        return SufficientStatistics.of(units, (*names, "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
         sections, confidence, correct = self._bins(sums.values)
@@ -73,10 +98,14 @@ class CalibrationError(SumScored, better="lower"):
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
         """The reliability diagram's bins, the share above 90 % certain, and the error that chance alone would give."""
-        sections, confidence, correct = self._bins(self.tally(units).values.sum(axis=0))
+        sections, confidence, correct = self._bins(
+            self.sufficient_statistics(units).values.sum(axis=0)
+        )
         rows = enumerate(zip(sections, confidence, correct, strict=True))
         bins = [[b / self.bins, (b + 1) / self.bins, *map(float, row)] for b, row in rows if row[0]]
-        titled = np.concatenate([np.zeros(0), *(u.confidence[~np.isnan(correct_titles(u))] for u in units)])
+        titled = np.concatenate(
+            [np.zeros(0), *(u.confidence[~np.isnan(correct_titles(u))] for u in units)]
+        )
         # by chance E|acc_b - conf_b| of a calibrated reader is sqrt(2/pi) standard deviations a bin (normal approximation)
         met, mean = sections > 0, confidence[sections > 0] / sections[sections > 0]
         spread = np.sqrt(2 / np.pi * sections[met] * mean * (1 - mean)).sum()
@@ -106,12 +135,18 @@ class CorrectedTitleCritic(TitleCritic):
 
     confusion_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
     # validation sections by gold (rows) and predicted title, and the confusion matrix in use (states, states)
-    confusion_counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
-    channel: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
+    confusion_counts: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
+    )
+    channel: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
+    )
 
     def fit(self, real: Sequence[TitledArticle]) -> Self:
         if not self.delta > 0:
-            raise BadInput(f"delta is {self.delta}: an impossible transition cannot be corrected; use a delta above 0")
+            raise BadInput(
+                f"delta is {self.delta}: an impossible transition cannot be corrected; use a delta above 0"
+            )
         weights = self._weights()
         return super().fit(real)._through(weights / weights.sum(axis=1, keepdims=True))
 
@@ -135,7 +170,7 @@ class CorrectedTitleCritic(TitleCritic):
         channel[np.ix_(place, place)] = rows
         return replace(self, channel=channel)
 
-    def tally(self, units: Sequence[TitledArticle]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
         return counted(self, units, self.corrected_table())
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
@@ -143,11 +178,15 @@ class CorrectedTitleCritic(TitleCritic):
 
     def of_sums(self, sums: Sums) -> Any:
         counts = totals(self, sums)
-        return perplexity((counts * self.corrected_table()).sum(axis=(-2, -1)), counts.sum(axis=(-2, -1)))
+        return perplexity(
+            (counts * self.corrected_table()).sum(axis=(-2, -1)), counts.sum(axis=(-2, -1))
+        )
 
     def corrected_table(self) -> np.ndarray:
         r"""$\tilde L = C^{-1} L C^{-\top}$, float64 (states, states), nats."""
-        return np.linalg.solve(self.channel, np.linalg.solve(self.channel, self.log_transitions).T).T
+        return np.linalg.solve(
+            self.channel, np.linalg.solve(self.channel, self.log_transitions).T
+        ).T
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
         """What the channel rests on, and whether so few errors can be corrected."""
@@ -173,10 +212,12 @@ def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarra
     return counts
 
 
-def corrected(*, real: Readout, deltas: Sequence[float]) -> CorrectedTitleCritic:
+def corrected(*, real: Predictions, deltas: Sequence[float]) -> CorrectedTitleCritic:
     """The corrected twin of :func:`longform.critics.section_order.score.validated`, its channel counted on validation text."""
-    units = units_from_readout(real)
-    titles = {title for unit in units if unit.split == "train" for title in unit.gold_chain().symbols}
+    units = units_from_predictions(real)
+    titles = {
+        title for unit in units if unit.split == "train" for title in unit.gold_chain().symbols
+    }
     names = tuple(sorted(titles - {END}))
     counts = confusion([unit for unit in units if unit.split == "validation"], names)
     critic = with_validated_delta(CorrectedTitleCritic, real, deltas)

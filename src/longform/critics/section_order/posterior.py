@@ -8,9 +8,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from longform.critics.section_order.score import TitleCritic, TitledArticle, counted, totals, with_validated_delta
-from longform.critics.section_order.score import units_from_readout as units_from_readout
-from longform.statistics.critic import FITTED, Sums, Tally
+from longform.critics.section_order.score import (
+    TitleCritic,
+    TitledArticle,
+    counted,
+    totals,
+    with_validated_delta,
+)
+from longform.critics.section_order.score import units_from_predictions as units_from_predictions
+from longform.statistics.critic import FITTED, SufficientStatistics, Sums
 from longform.statistics.markov_chain import END
 from longform.statistics.resampling import logsumexp, perplexity, ratio
 
@@ -26,7 +32,9 @@ class Terms(NamedTuple):
     evidence: float
 
 
-def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray) -> Terms:
+def terms(
+    initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray
+) -> Terms:
     """Exact terms of a chain by forward and backward sums, from logarithms: (titles,), (titles, titles), (titles,), (sections, titles)."""
     forward, backward = np.empty_like(emissions), np.empty_like(emissions)
     forward[0], backward[-1] = initial + emissions[0], final
@@ -37,14 +45,18 @@ def terms(initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: 
     single = forward + backward - evidence  # log P(z_m | x); then log P(z_m, z_m+1 | x)
     double = forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence
     moves = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
-    prior = np.concatenate([[_expected(single[0], initial, 0)], moves, [_expected(single[-1], final, 0)]])
+    prior = np.concatenate(
+        [[_expected(single[0], initial, 0)], moves, [_expected(single[-1], final, 0)]]
+    )
     # H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of the title it shares
     pairs = _expected(single[:-1], single[:-1], 1) - _expected(double, double, (1, 2))
     entropy = np.concatenate([[-_expected(single[0], single[0], 0)], pairs])
     return Terms(prior, _expected(single, emissions, 1), entropy, evidence)
 
 
-def _expected(log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]) -> np.ndarray:
+def _expected(
+    log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]
+) -> np.ndarray:
     weights = np.exp(log_weights)
     return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)
 
@@ -54,25 +66,33 @@ class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
     r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2."""
 
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
-    log_shares: Any = field(default=None, repr=False, metadata=FITTED)  # (titles,) of each among the training sections
+    log_shares: Any = field(
+        default=None, repr=False, metadata=FITTED
+    )  # (titles,) of each among the training sections
 
     def fit(self, real: Sequence[TitledArticle]) -> Self:
         symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]
         names, counts = np.unique(np.array(symbols, dtype=np.str_), return_counts=True)
-        return replace(super().fit(real), share_names=tuple(names.tolist()), log_shares=np.log(counts / counts.sum()))
+        return replace(
+            super().fit(real),
+            share_names=tuple(names.tolist()),
+            log_shares=np.log(counts / counts.sum()),
+        )
 
-    def tally(self, units: Sequence[TitledArticle]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
         rows = np.zeros((len(units), len(COLUMNS)))
         for row, found in zip(rows, map(self._terms, units), strict=True):
             if found is None:
                 row[-1] = 1
             else:
                 row[:5] = *(part.sum() for part in found[:3]), found.evidence, len(found.prior)
-        return Tally.of(units, COLUMNS, rows)
+        return SufficientStatistics.of(units, COLUMNS, rows)
 
     def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         every = [self._terms(unit) for unit in units]
-        return [np.zeros(0) if found is None else getattr(found, self.attributed[0]) for found in every]
+        return [
+            np.zeros(0) if found is None else getattr(found, self.attributed[0]) for found in every
+        ]
 
     def _terms(self, unit: TitledArticle) -> Terms | None:
         if not unit.valid or not len(unit.symbols):
@@ -84,7 +104,9 @@ class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
         final = logs[places, self.names.index(END)]
         if not unit.cut:
             return terms(logs[begin, places], logs[np.ix_(places, places)], final, emissions)
-        found = terms(logs[begin, places], logs[np.ix_(places, places)], np.zeros_like(final), emissions)
+        found = terms(
+            logs[begin, places], logs[np.ix_(places, places)], np.zeros_like(final), emissions
+        )
         return found._replace(prior=found.prior[:-1])  # a cut text has no transition to the end
 
     def of_sums(self, sums: Sums) -> Any:
@@ -121,8 +143,10 @@ class ChainEntropy(TitleCritic):
 
     upper_bound: ClassVar[float] = math.inf
 
-    def tally(self, units: Sequence[TitledArticle]) -> Tally:
-        return counted(self, units, np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0))
+    def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
+        return counted(
+            self, units, np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0)
+        )
 
     def of_sums(self, sums: Sums) -> Any:
         """Its exponential, bias taken out; nan without a transition."""

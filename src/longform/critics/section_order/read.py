@@ -14,7 +14,14 @@ import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from longform.documents import Chain, Document, Readout, chains_to_readout, in_splits, of_splits
+from longform.documents import (
+    Chain,
+    Document,
+    Predictions,
+    chains_to_predictions,
+    in_splits,
+    of_splits,
+)
 from longform.errors import BadInput
 from longform.language_models import checkpoints
 from longform.language_models.lightning import Learner, fit_learner
@@ -28,7 +35,9 @@ class TitleClassifier(Learner):
     """A transformers sequence classifier with its optimiser."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        logits = self.network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        logits = self.network(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+        ).logits
         return torch.nn.functional.cross_entropy(logits.float(), batch["labels"])
 
 
@@ -48,31 +57,52 @@ def fit(
     ``base`` is an encoder to finetune, or a tokenizer beside which ``shape`` makes one from scratch; ``max_length`` is the
     tokens of a section that are read (512 in the paper).
     """
-    titles = sorted({s.title for d in documents if d.split == "train" for s in d.sections if s.title is not None})
+    titles = sorted(
+        {
+            s.title
+            for d in documents
+            if d.split == "train"
+            for s in d.sections
+            if s.title is not None
+        }
+    )
     if len(titles) < 2:
-        raise BadInput(f"train {name}: got training titles {titles}; a classifier needs at least two, check the corpus")
+        raise BadInput(
+            f"train {name}: got training titles {titles}; a classifier needs at least two, check the corpus"
+        )
     tokenizer = checkpoints.load_tokenizer(base)
     index: dict[str | None, int] = {title: i for i, title in enumerate(titles)}
     labels = {"id2label": dict(enumerate(titles)), "label2id": index}
     if shape is not None:
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
-        network = checkpoints.new_network(shape, AutoModelForSequenceClassification, seed, **sizes, **labels)
+        network = checkpoints.new_network(
+            shape, AutoModelForSequenceClassification, seed, **sizes, **labels
+        )
     elif checkpoints.has_model(base):
         torch.manual_seed(derived_seed(seed, "initial weights"))
-        network = checkpoints.load_model(base, AutoModelForSequenceClassification, num_labels=len(titles), **labels)
+        network = checkpoints.load_model(
+            base, AutoModelForSequenceClassification, num_labels=len(titles), **labels
+        )
     else:
-        raise BadInput(f"train {name}: {base} holds no encoder and the entry gives no shape; add one of the two")
+        raise BadInput(
+            f"train {name}: {base} holds no encoder and the entry gives no shape; add one of the two"
+        )
     items = {}
     for split in ("train", "validation"):
         known = [s for d in documents if d.split == split for s in d.sections if s.title in index]
         items[split] = [(section_ids(s.text, tokenizer, max_length), index[s.title]) for s in known]
-    fit_learner(TitleClassifier, network, items, collate, schedule, seed=seed, name=name, scratch=scratch)
+    fit_learner(
+        TitleClassifier, network, items, collate, schedule, seed=seed, name=name, scratch=scratch
+    )
     return checkpoints.SavedModel(network, tokenizer)
 
 
 def collate(items: Sequence[tuple[list[int], int]]) -> dict[str, torch.Tensor]:
     """Sections and labels, padded to the longest section; padding is masked."""
-    return {**masked([ids for ids, _ in items]), "labels": torch.tensor([label for _, label in items])}
+    return {
+        **masked([ids for ids, _ in items]),
+        "labels": torch.tensor([label for _, label in items]),
+    }
 
 
 def read(
@@ -84,7 +114,7 @@ def read(
     max_length: int,
     batch: int = 16,
     truth: Mapping[str, np.ndarray] | None = None,
-) -> Readout:
+) -> Predictions:
     """Arg-max titles, with each title's probability and, where the document has them, the gold titles."""
     chosen = of_splits(documents, splits, f"infer {name}")
     tokenizer = checkpoints.load_tokenizer(reader)
@@ -94,16 +124,30 @@ def read(
     log_posterior = classify(network, ids, batch, name)
     names = np.array(titles)[log_posterior.argmax(axis=1)].tolist()
     lengths = np.array([len(d.sections) for d in chosen], dtype=np.int64)
-    rows = [tuple(names[end - length : end]) for end, length in zip(np.cumsum(lengths), lengths, strict=True)]
-    out = chains_to_readout([Chain(d.id, d.split, row) for d, row in zip(chosen, rows, strict=True)])
+    rows = [
+        tuple(names[end - length : end])
+        for end, length in zip(np.cumsum(lengths), lengths, strict=True)
+    ]
+    out = chains_to_predictions(
+        [Chain(d.id, d.split, row) for d, row in zip(chosen, rows, strict=True)]
+    )
     gold = [section.title for document in chosen for section in document.sections]
     gold_names = sorted({title for title in gold if title is not None})
     index: dict[str | None, int] = {title: i for i, title in enumerate(gold_names)}
     own = np.array([index.get(title, -1) for title in gold], dtype=np.int32)
-    flat = {"confidence": np.exp(log_posterior.max(axis=1)), "gold": own, "log_posterior": log_posterior}
+    flat = {
+        "confidence": np.exp(log_posterior.max(axis=1)),
+        "gold": own,
+        "log_posterior": log_posterior,
+    }
     known = {key: value for key, value in (truth or {}).items() if key in SYNTHETIC}
-    known |= {"gold_names": np.array(gold_names, dtype=np.str_), "title_names": np.array(titles, dtype=np.str_)}
-    return replace(out, arrays={**out.arrays, **flat, **{f"{key}_lengths": lengths for key in flat}, **known})
+    known |= {
+        "gold_names": np.array(gold_names, dtype=np.str_),
+        "title_names": np.array(titles, dtype=np.str_),
+    }
+    return replace(
+        out, arrays={**out.arrays, **flat, **{f"{key}_lengths": lengths for key in flat}, **known}
+    )
 
 
 @torch.no_grad()
@@ -114,7 +158,10 @@ def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> 
     reported = time.monotonic()
     for start in range(0, len(order), batch):
         chosen = order[start : start + batch]
-        given = {key: value.to(network.device) for key, value in masked([rows[i] for i in chosen]).items()}
+        given = {
+            key: value.to(network.device)
+            for key, value in masked([rows[i] for i in chosen]).items()
+        }
         log_posterior[chosen] = network(**given).logits.float().log_softmax(-1).cpu().numpy()
         if time.monotonic() - reported > 10:
             reported = time.monotonic()
@@ -122,11 +169,11 @@ def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> 
     return log_posterior
 
 
-def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Readout:
+def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Predictions:
     """One chain of titles per document; a document with an untitled section is an invalid chain."""
     chains = []
     for document in in_splits(documents, splits):
         titles = tuple(section.title for section in document.sections if section.title is not None)
         whole = len(titles) == len(document.sections)
         chains.append(Chain(document.id, document.split, titles if whole else (), valid=whole))
-    return chains_to_readout(chains)
+    return chains_to_predictions(chains)

@@ -12,10 +12,10 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from longform.documents import Chain, Readout, cut_texts
+from longform.documents import Chain, Predictions, cut_texts
 from longform.errors import BadInput
 from longform.statistics import markov_chain
-from longform.statistics.critic import FITTED, Sums, Tally
+from longform.statistics.critic import FITTED, SufficientStatistics, Sums
 from longform.statistics.markov_chain import END, BigramCritic
 from longform.statistics.resampling import perplexity
 
@@ -27,9 +27,13 @@ class TitledArticle(Chain):
     """One document's titles as read (its symbols, one a section) and, where it has them, its own."""
 
     gold: tuple[str | None, ...] = ()  # None where a section has none
-    log_posterior: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (sections, titles)
+    log_posterior: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0))
+    )  # (sections, titles)
     title_names: tuple[str, ...] = ()  # of its columns
-    confidence: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (sections,), of each predicted title
+    confidence: np.ndarray = field(
+        default_factory=lambda: np.zeros(0)
+    )  # (sections,), of each predicted title
 
     def gold_chain(self) -> Chain:
         """The chain of its own titles; invalid where one is missing."""
@@ -46,7 +50,9 @@ class TitleCritic(BigramCritic):
     validation: tuple[tuple[float, float], ...] = field(default=(), repr=False, metadata=FITTED)
     # the chain that synthetic text was drawn from, where it is known: titles; begin row first, end column last
     true_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
-    true_transitions: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
+    true_transitions: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
+    )
 
     def fit(self, real: Sequence[Any]) -> Self:
         """Count the gold titles; an article without them is excluded and counted. Raises BadInput: none has them."""
@@ -57,20 +63,35 @@ class TitleCritic(BigramCritic):
         chains, index = self.judged(units), {name: i for i, name in enumerate(self.names)}
         probabilities = np.exp(self.log_transitions)
         counts = sorted(markov_chain.transition_counts(self, units).items())
-        scored = [pair for pair in zip(chains, self.attribute(chains), strict=True) if len(pair[0].symbols) >= 3]
+        scored = [
+            pair
+            for pair in zip(chains, self.attribute(chains), strict=True)
+            if len(pair[0].symbols) >= 3
+        ]
         ranked = sorted(scored, key=lambda pair: (float(np.nanmean(pair[1])), pair[0].unit_id))
 
         def repeats(chain: Chain, logs: np.ndarray) -> bool:
             failed = logs[1:] < np.log(markov_chain.FAILURE_PROBABILITY)
-            return any(a == b and low for (a, b), low in zip(pairwise(chain.symbols), failed, strict=False))
+            return any(
+                a == b and low for (a, b), low in zip(pairwise(chain.symbols), failed, strict=False)
+            )
 
         def told(rows: Sequence[tuple[Chain, np.ndarray]]) -> list[dict[str, Any]]:
             worst = rows[:WORST]
-            return [{"unit": c.unit_id, "titles": list(c.symbols), "log_probs": logs.tolist()} for c, logs in worst]
+            return [
+                {"unit": c.unit_id, "titles": list(c.symbols), "log_probs": logs.tolist()}
+                for c, logs in worst
+            ]
 
         return {
-            "transitions": [[a, b, n, float(probabilities[index[a], index[b]])] for (a, b), n in counts],
-            "likeliest": {name: self.names[int(probabilities[i].argmax())] for name, i in index.items() if name != END},
+            "transitions": [
+                [a, b, n, float(probabilities[index[a], index[b]])] for (a, b), n in counts
+            ],
+            "likeliest": {
+                name: self.names[int(probabilities[i].argmax())]
+                for name, i in index.items()
+                if name != END
+            },
             "worst": told(ranked),
             "repeating": told([row for row in reversed(ranked) if repeats(*row)]),
             "validation": [list(row) for row in self.validation],
@@ -110,25 +131,36 @@ class RandomTitleCritic(TitleCritic):
     titles: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[Any]) -> Self:
-        return replace(super().fit(real), titles=tuple(t for unit in real for t in unit.gold_chain().symbols))
+        return replace(
+            super().fit(real), titles=tuple(t for unit in real for t in unit.gold_chain().symbols)
+        )
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
         return [markov_chain.drawn_at_random(unit, self.titles, "random titles") for unit in units]
 
 
-def counted(critic: BigramCritic, units: Sequence[Chain], table: np.ndarray) -> Tally:
+def counted(
+    critic: BigramCritic, units: Sequence[Chain], table: np.ndarray
+) -> SufficientStatistics:
     """Counts of every transition of known names (columns ``a|b``), their sum under a table, unknown names, exclusions."""
     size, pairs = len(critic.names), critic.transitions_of(units)
     counts, known = np.zeros((len(units), size * size)), ~pairs.unknown
     np.add.at(counts, (pairs.unit[known], (pairs.earlier * size + pairs.later)[known]), 1.0)
     unknown = np.bincount(pairs.unit, pairs.unknown, len(units))
     excluded = [float(not chain.valid) for chain in critic.judged(units)]
-    columns = (*(f"{a}|{b}" for a in critic.names for b in critic.names), "logprob", "unknown", "excluded")
-    return Tally.of(units, columns, np.column_stack([counts, counts @ table.ravel(), unknown, excluded]))
+    columns = (
+        *(f"{a}|{b}" for a in critic.names for b in critic.names),
+        "logprob",
+        "unknown",
+        "excluded",
+    )
+    return SufficientStatistics.of(
+        units, columns, np.column_stack([counts, counts @ table.ravel(), unknown, excluded])
+    )
 
 
 def totals(critic: BigramCritic, sums: Sums) -> np.ndarray:
-    """(..., states, states) transitions from the sums of a tally that :func:`counted` made."""
+    """(..., states, states) transitions from the sums of sufficient statistics that :func:`counted` made."""
     size = len(critic.names)
     return sums.values[..., : size * size].reshape(*sums.values.shape[:-1], size, size)
 
@@ -136,32 +168,51 @@ def totals(critic: BigramCritic, sums: Sums) -> np.ndarray:
 AnyTitleCritic = TypeVar("AnyTitleCritic", bound=TitleCritic)
 
 
-def with_validated_delta(kind: type[AnyTitleCritic], real: Readout, deltas: Sequence[float]) -> AnyTitleCritic:
+def with_validated_delta(
+    kind: type[AnyTitleCritic], real: Predictions, deltas: Sequence[float]
+) -> AnyTitleCritic:
     """A critic with the delta of lowest Latent PPL on the *predicted* validation titles, whatever itself it judges."""
-    units = units_from_readout(real)
-    by_split = {split: [unit for unit in units if unit.split == split] for split in ("train", "validation")}
+    units = units_from_predictions(real)
+    by_split = {
+        split: [unit for unit in units if unit.split == split] for split in ("train", "validation")
+    }
     for split, articles in by_split.items():
         if not articles:
-            raise BadInput(f"the readout to fit on has no document of split {split!r}; add it to its splits")
+            raise BadInput(
+                f"the predictions to fit on have no document of split {split!r}; add it to its splits"
+            )
     candidates = [TitleCritic(delta=delta) for delta in deltas]
     scores = markov_chain.delta_scores(by_split["train"], by_split["validation"], candidates)
     critic = kind(delta=markov_chain.best_delta(scores), validation=tuple(scores.items()))
     if "section_transitions" not in real.arrays:
         return critic
     process = np.asarray(real.arrays["section_transitions"], dtype=np.float64)
-    return replace(critic, true_names=tuple(real.arrays["section_symbol_names"].tolist()), true_transitions=process)
+    return replace(
+        critic,
+        true_names=tuple(real.arrays["section_symbol_names"].tolist()),
+        true_transitions=process,
+    )
 
 
 validated = partial(with_validated_delta, TitleCritic)  # judges predicted titles
-validated_gold = partial(with_validated_delta, GoldTitleCritic)  # the same prior on both sides of the Data row
+validated_gold = partial(
+    with_validated_delta, GoldTitleCritic
+)  # the same prior on both sides of the Data row
 random_titles = partial(with_validated_delta, RandomTitleCritic)  # chance
 
 
-def units_from_readout(readout: Readout) -> list[TitledArticle]:
-    """One unit per document of a section-title readout."""
-    names, gold_names = readout.arrays["symbol_names"].tolist(), [*readout.arrays["gold_names"].tolist(), None]
-    titles = tuple(readout.arrays["title_names"].tolist())
-    rows = zip(readout.rows("chain", "valid", "gold", "log_posterior", "confidence"), cut_texts(readout), strict=True)
+def units_from_predictions(predictions: Predictions) -> list[TitledArticle]:
+    """One unit per document of section-title predictions."""
+    names, gold_names = (
+        predictions.arrays["symbol_names"].tolist(),
+        [*predictions.arrays["gold_names"].tolist(), None],
+    )
+    titles = tuple(predictions.arrays["title_names"].tolist())
+    rows = zip(
+        predictions.rows("chain", "valid", "gold", "log_posterior", "confidence"),
+        cut_texts(predictions),
+        strict=True,
+    )
     return [
         TitledArticle(
             unit, split, tuple(names[i] for i in chain), bool(valid), tuple(gold_names[i] for i in gold),

@@ -16,7 +16,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
-from longform.documents import Document, Readout, ragged
+from longform.documents import Document, Predictions, ragged
 from longform.errors import BadInput
 from longform.language_models.log_probs import LogProbReader, open_reader
 from longform.language_models.tokenizers import start_ids
@@ -46,7 +46,9 @@ def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.n
     size = len(text)
     blank = np.array([character.isspace() for character in text] + [True])
     visible = np.minimum.accumulate(np.where(blank, size, np.arange(size + 1))[::-1])[::-1]
-    places = np.minimum(visible, max(size - 1, 0))[np.minimum(np.asarray(starts, dtype=np.int64), size)]
+    places = np.minimum(visible, max(size - 1, 0))[
+        np.minimum(np.asarray(starts, dtype=np.int64), size)
+    ]
     return np.searchsorted(np.asarray(ends), places, side="right").astype(np.int32)
 
 
@@ -68,11 +70,18 @@ class Encoder:
     separator: str = "eos"
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (("ends", self.ends, ENDS), ("separator", self.separator, SEPARATORS)):
+        for name, value, allowed in (
+            ("ends", self.ends, ENDS),
+            ("separator", self.separator, SEPARATORS),
+        ):
             if value not in allowed:
-                raise BadInput(f"encoder: {name} is {value!r}, allowed are {list(allowed)}; fix the entry")
+                raise BadInput(
+                    f"encoder: {name} is {value!r}, allowed are {list(allowed)}; fix the entry"
+                )
         if not self.tokenizer.is_fast:
-            raise BadInput(f"{type(self.tokenizer).__name__} gives no character offsets; save it with a tokenizer.json")
+            raise BadInput(
+                f"{type(self.tokenizer).__name__} gives no character offsets; save it with a tokenizer.json"
+            )
         if self.ends == "bos_eos_2021":
             self._end()
 
@@ -81,23 +90,36 @@ class Encoder:
 
         All texts are tokenised in one call.
         """
-        sources, spans = [], []  # of a condition: text and ends of regions, and (start, end) of each utterance
+        sources, spans = (
+            [],
+            [],
+        )  # of a condition: text and ends of regions, and (start, end) of each utterance
         for contents in conditions:
-            text, ends = joined([MARK.sub(" ", t) if self.separator == "strip" else t for t in contents])
+            text, ends = joined(
+                [MARK.sub(" ", t) if self.separator == "strip" else t for t in contents]
+            )
             marks = list(MARK.finditer(text)) if self.separator == "eos" else []
             sources.append((text, ends))
             cuts = [0, *(place for mark in marks for place in mark.span()), len(text)]
             spans.append(list(zip(cuts[::2], cuts[1::2], strict=True)))
-        texts = [text[start:end] for (text, _), own in zip(sources, spans, strict=True) for start, end in own]
+        texts = [
+            text[start:end]
+            for (text, _), own in zip(sources, spans, strict=True)
+            for start, end in own
+        ]
         if not texts:
             return []
-        encoded = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        encoded = self.tokenizer(
+            texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
         pairs = zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
         rows = []
         for (text, ends), own in zip(sources, spans, strict=True):
             ids: list[int] = []
             starts: list[int] = []
-            for place, ((start, _), (tokens, offsets)) in enumerate(zip(own, islice(pairs, len(own)), strict=True)):
+            for place, ((start, _), (tokens, offsets)) in enumerate(
+                zip(own, islice(pairs, len(own)), strict=True)
+            ):
                 if place:
                     ids.append(self._end())
                     starts.append(text.rindex("[SEP]", 0, start))
@@ -133,35 +155,50 @@ def read(
     separator: str = "eos",
     budget: int = 1024,
     share: bool = True,
-) -> Readout:
-    """Token surprisals of a corpus of suites; see :func:`suite_readout` for the arrays and :class:`Encoder` for conventions.
+) -> Predictions:
+    """Token surprisals of a corpus of suites; see :func:`suite_predictions` for the arrays and :class:`Encoder` for conventions.
 
     ``budget``, padded tokens of a batch, and ``share``, common prefixes read once, change no result beyond rounding.
     """
     tokenizer, network = open_language_model(reader)
     encoder = Encoder(tokenizer, ends, separator)
     reader_of_rows = open_reader(network, budget, share, f"infer {name}")
-    return suite_readout(suites_from_documents(documents, truth), encoder, reader_of_rows)
+    return suite_predictions(suites_from_documents(documents, truth), encoder, reader_of_rows)
 
 
-def condition_bits(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> list[list[np.ndarray]]:
+def condition_bits(
+    suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader
+) -> list[list[np.ndarray]]:
     """Bits of the counted tokens of every condition of every item of every suite, in that order, region by region.
 
     Raises BadInput: an item without tokens or longer than the model's window, by name.
     """
-    places = [(s, item, condition) for s in suites for item in s.items for condition in item.conditions]
-    rows = encoder.rows([[region.content for region in condition.regions] for _, _, condition in places])
-    names = [f"suite {s.name}, item {item.number}, condition {condition.name}" for s, item, condition in places]
+    places = [
+        (s, item, condition) for s in suites for item in s.items for condition in item.conditions
+    ]
+    rows = encoder.rows(
+        [[region.content for region in condition.regions] for _, _, condition in places]
+    )
+    names = [
+        f"suite {s.name}, item {item.number}, condition {condition.name}"
+        for s, item, condition in places
+    ]
     ids = [own for own, _ in rows]
     reader.check(ids, names)
     found = []
-    for (_, regions), log_probs, (_, _, condition) in zip(rows, reader.read(ids), places, strict=True):
-        bits = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])  # nothing precedes the first
+    for (_, regions), log_probs, (_, _, condition) in zip(
+        rows, reader.read(ids), places, strict=True
+    ):
+        bits = np.concatenate(
+            [[0.0], -log_probs.astype(np.float64) / math.log(2)]
+        )  # nothing precedes the first
         found.append([bits[regions == index] for index in range(len(condition.regions))])
     return found
 
 
-def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader) -> Readout:
+def suite_predictions(
+    suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader
+) -> Predictions:
     """One unit per item, id ``suite/item``.
 
     Arrays:
@@ -175,17 +212,31 @@ def suite_readout(suites: Sequence[Suite], encoder: Encoder, reader: LogProbRead
     items = [(s, item) for s in suites for item in s.items]
     regions = []  # of each item: (condition, number, bits)
     for _, item in items:
-        read_item = [(c, pair) for c in item.conditions for pair in zip(c.regions, next(read_conditions), strict=True)]
-        regions.append([(names.index(c.name), region.number, bits) for c, (region, bits) in read_item])
+        read_item = [
+            (c, pair)
+            for c in item.conditions
+            for pair in zip(c.regions, next(read_conditions), strict=True)
+        ]
+        regions.append(
+            [(names.index(c.name), region.number, bits) for c, (region, bits) in read_item]
+        )
     arrays = {
-        "suite": np.array([index for index, s in enumerate(suites) for _ in s.items], dtype=np.int64),
+        "suite": np.array(
+            [index for index, s in enumerate(suites) for _ in s.items], dtype=np.int64
+        ),
         "suite_names": np.array([s.name for s in suites], dtype=np.str_),
-        "suite_head_names": np.array([json.dumps(suite_head(s), sort_keys=True) for s in suites], dtype=np.str_),
+        "suite_head_names": np.array(
+            [json.dumps(suite_head(s), sort_keys=True) for s in suites], dtype=np.str_
+        ),
         "condition_names": np.array(names, dtype=np.str_),
         **ragged("region_condition", [[name for name, _, _ in row] for row in regions], np.int64),
         **ragged("region_number", [[number for _, number, _ in row] for row in regions], np.int64),
         **ragged("region_tokens", [[len(bits) for _, _, bits in row] for row in regions], np.int64),
-        **ragged("token_bits", [np.concatenate([bits for _, _, bits in row]) for row in regions], np.float32),
+        **ragged(
+            "token_bits",
+            [np.concatenate([bits for _, _, bits in row]) for row in regions],
+            np.float32,
+        ),
     }
     ids = tuple(f"{s.name}/{item.number}" for s, item in items)
-    return Readout(ids, ("test",) * len(ids), arrays)
+    return Predictions(ids, ("test",) * len(ids), arrays)

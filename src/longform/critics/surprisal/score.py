@@ -10,9 +10,9 @@ from scipy.stats import binom
 
 from longform.datasets.test_suites import prediction_formulas
 from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue
-from longform.documents import Readout, Unit, grouped
+from longform.documents import Predictions, Unit, grouped
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SumScored, Tally
+from longform.statistics.critic import FITTED, SufficientStatistics, SumScored
 
 COLUMNS = ("items", "correct", "gained", "lost")
 
@@ -28,25 +28,39 @@ class ReadItem(Unit):
 
     def bits(self, condition: str, region: int | None) -> np.ndarray:
         """Bits of one region, or of all regions of the condition."""
-        chosen = [own for (name, at), own in self.regions.items() if name == condition and region in (None, at)]
+        chosen = [
+            own
+            for (name, at), own in self.regions.items()
+            if name == condition and region in (None, at)
+        ]
         if not chosen:
             known = sorted(self.regions)
-            raise BadInput(f"{self.unit_id}: no region {region} of condition {condition!r}; the item has {known}")
+            raise BadInput(
+                f"{self.unit_id}: no region {region} of condition {condition!r}; the item has {known}"
+            )
         return np.concatenate(chosen)
 
 
-def units_from_readout(readout: Readout) -> list[ReadItem]:
+def units_from_predictions(predictions: Predictions) -> list[ReadItem]:
     heads = []
-    for head in map(json.loads, readout.arrays["suite_head_names"].tolist()):
-        formulas = tuple(prediction_formulas.parse(prediction["formula"]) for prediction in head["predictions"])
+    for head in map(json.loads, predictions.arrays["suite_head_names"].tolist()):
+        formulas = tuple(
+            prediction_formulas.parse(prediction["formula"]) for prediction in head["predictions"]
+        )
         heads.append((head["meta"]["name"], head["meta"]["metric"], formulas))
-    conditions = readout.arrays["condition_names"].tolist()
+    conditions = predictions.arrays["condition_names"].tolist()
     items = []
-    rows = readout.rows("suite", "region_condition", "region_number", "region_tokens", "token_bits")
+    rows = predictions.rows(
+        "suite", "region_condition", "region_number", "region_tokens", "token_bits"
+    )
     for unit, split, suite, names, numbers, counts, bits in rows:
         pieces = np.split(bits.astype(np.float64), np.cumsum(counts)[:-1])
-        keys = [(conditions[name], int(number)) for name, number in zip(names, numbers, strict=True)]
-        items.append(ReadItem(unit, split, *heads[int(suite)], dict(zip(keys, pieces, strict=True))))
+        keys = [
+            (conditions[name], int(number)) for name, number in zip(names, numbers, strict=True)
+        ]
+        items.append(
+            ReadItem(unit, split, *heads[int(suite)], dict(zip(keys, pieces, strict=True)))
+        )
     return items
 
 
@@ -63,19 +77,23 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
         """A copy that knows on which items another model succeeds."""
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
-    def tally(self, units: Sequence[ReadItem]) -> Tally:
-        return Tally.of(units, COLUMNS, [self._counts(item) for item in units])
+    def sufficient_statistics(self, units: Sequence[ReadItem]) -> SufficientStatistics:
+        return SufficientStatistics.of(units, COLUMNS, [self._counts(item) for item in units])
 
     def succeeds(self, item: ReadItem) -> bool:
         """Whether all predictions of the item's suite hold."""
         holds = prediction_formulas.evaluate
-        return all(bool(holds(formula, lambda named: self.value(item, named))) for formula in item.formulas)
+        return all(
+            bool(holds(formula, lambda named: self.value(item, named))) for formula in item.formulas
+        )
 
     def value(self, item: ReadItem, named: RegionValue) -> float:
         bits = item.bits(named.condition, named.region)
         if not len(bits) and item.metric != "sum":
             place = f"{item.unit_id}: region {named.region} of condition {named.condition!r}"
-            raise BadInput(f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give it text")
+            raise BadInput(
+                f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give it text"
+            )
         return prediction_formulas.METRICS[item.metric](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
@@ -87,15 +105,21 @@ class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", 
         counts = np.array([self._counts(item) for item in items])
         success = counts[:, COLUMNS.index("correct")] > 0
         groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
-        named = dict.fromkeys(p for formula in items[0].formulas for p in prediction_formulas.region_values(formula))
+        named = dict.fromkeys(
+            p for formula in items[0].formulas for p in prediction_formulas.region_values(formula)
+        )
         tables = {}
         for place in named:
             bits = np.array([item.bits(place.condition, place.region).sum() for item in items])
             chosen = {name: bits[rows] for name, rows in groups.items()}
-            tables[str(place)] = {n: [float(b.mean()), float(b.std())] if len(b) else None for n, b in chosen.items()}
+            tables[str(place)] = {
+                n: [float(b.mean()), float(b.std())] if len(b) else None for n, b in chosen.items()
+            }
         means: dict[str, dict[str, float]] = {}
         for condition, number in dict.fromkeys(place for item in items for place in item.regions):
-            bits = np.concatenate([i.regions[condition, number] for i in items if (condition, number) in i.regions])
+            bits = np.concatenate(
+                [i.regions[condition, number] for i in items if (condition, number) in i.regions]
+            )
             if len(bits):
                 means.setdefault(condition, {})[str(number)] = float(bits.mean())
         sums_of_counts = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))

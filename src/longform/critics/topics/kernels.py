@@ -12,7 +12,12 @@ import numpy as np
 
 LANES = 16  # one 512-bit register of float32; rows are padded to a multiple
 ABSENT = -1.0e4  # logit of a padded topic: its exponential is zero in either precision
-_JIT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract"}}
+_JIT: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+}
 SHIFT = 6755399441055744.0  # 1.5 * 2^52: added to a number, it leaves the nearest integer in the last bits
 
 # Rows of the scratch matrix: current point, then what one round needs.
@@ -56,7 +61,9 @@ def _weighted_rows(rows, weights, size, out):
         e, f, g, h = weights[j + 4], weights[j + 5], weights[j + 6], weights[j + 7]
         for k in range(out.size):
             first = a * rows[j, k] + b * rows[j + 1, k] + c * rows[j + 2, k] + d * rows[j + 3, k]
-            second = e * rows[j + 4, k] + f * rows[j + 5, k] + g * rows[j + 6, k] + h * rows[j + 7, k]
+            second = (
+                e * rows[j + 4, k] + f * rows[j + 5, k] + g * rows[j + 6, k] + h * rows[j + 7, k]
+            )
             out[k] += first + second
     for j in range(whole, size):
         a = weights[j]
@@ -134,7 +141,12 @@ def _log_zeta_along(scratch, wide, length):
 def _solve(scratch, wide, precision, mass):
     r"""Newton system $(S + \mathrm{diag}(q) - q q^\top / N)\, d = g$ by preconditioned conjugate gradients."""
     step, pull, rest, scaled = scratch[STEP], scratch[STEP_PULL], scratch[RESIDUAL], scratch[SCALED]
-    direction, product, curve, gradient = scratch[DIRECTION], scratch[PRODUCT], scratch[CURVE], scratch[GRADIENT]
+    direction, product, curve, gradient = (
+        scratch[DIRECTION],
+        scratch[PRODUCT],
+        scratch[CURVE],
+        scratch[GRADIENT],
+    )
     bent = scratch[BENT]
     step[:], pull[:] = 0, 0
     for k in range(step.size):
@@ -167,7 +179,12 @@ def _solve(scratch, wide, precision, mass):
 
 @numba.njit(**_JIT)
 def _newton(scratch, wide, precision, mass, free):
-    logit, share, expected, gradient = scratch[LAMBDA], scratch[SHARE], scratch[EXPECTED], scratch[GRADIENT]
+    logit, share, expected, gradient = (
+        scratch[LAMBDA],
+        scratch[SHARE],
+        scratch[EXPECTED],
+        scratch[GRADIENT],
+    )
     pull, step, step_pull = scratch[PULL], scratch[STEP], scratch[STEP_PULL]
     log_zeta = _tilt(scratch, wide, mass, free)
     for k in range(logit.size):
@@ -282,7 +299,10 @@ def ascend_documents(corpus, model, limits, points, found):
     widest = 0
     for d in range(first, last):
         widest = max(widest, starts[d + 1] - starts[d])
-    rows, columns = np.empty((widest, beta.shape[1]), beta.dtype), np.empty((beta.shape[1], widest), beta.dtype)
+    rows, columns = (
+        np.empty((widest, beta.shape[1]), beta.dtype),
+        np.empty((beta.shape[1], widest), beta.dtype),
+    )
     scratch = np.empty((SCRATCH_ROWS, beta.shape[1]), beta.dtype)
     row = np.empty(beta.shape[1], np.float64)
     wide = (row, row.reshape(-1, LANES))
@@ -294,7 +314,9 @@ def ascend_documents(corpus, model, limits, points, found):
             columns[:, u] = rows[u]
         scratch[LAMBDA], scratch[NU] = points[0][d], points[1][d]
         span = slice(starts[d], starts[d + 1])
-        value, rounds = _ascend(scratch, wide, precision, rows, columns, counts[span], found[2][span], limits)
+        value, rounds = _ascend(
+            scratch, wide, precision, rows, columns, counts[span], found[2][span], limits
+        )
         points[0][d], points[1][d] = scratch[LAMBDA], scratch[NU]
         found[0][d], found[1][d] = value, rounds
 

@@ -15,7 +15,9 @@ from longform.errors import BadInput
 from longform.files.artefacts import load_fitted, save_fitted
 
 # English function words, written for this project: words that every document uses, whatever its topic.
-STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
+STOP_WORDS = frozenset(
+    Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
+)
 STOP_WORDS |= frozenset(string.ascii_lowercase)
 
 # Where formulas went in Cohan et al.'s articles ("@xmath12"; authors' code), and LaTeX commands (ours).
@@ -37,7 +39,9 @@ class TermCounts:
     @property
     def tokens(self) -> np.ndarray:
         """(documents,) in-vocabulary tokens of each document."""
-        return np.add.reduceat(np.append(self.counts, 0.0), self.starts[:-1]) * (np.diff(self.starts) > 0)
+        return np.add.reduceat(np.append(self.counts, 0.0), self.starts[:-1]) * (
+            np.diff(self.starts) > 0
+        )
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(terms, counts) of each document."""
@@ -91,7 +95,9 @@ def build_vocabulary(
 
 
 def count_terms(
-    documents: Iterable[Document], vocabulary: Sequence[str], words: Callable[[Document], list[str]] = words_of
+    documents: Iterable[Document],
+    vocabulary: Sequence[str],
+    words: Callable[[Document], list[str]] = words_of,
 ) -> tuple[TermCounts, np.ndarray]:
     """Counts of vocabulary words, and per document the number of tokens outside the vocabulary."""
     index = {word: number for number, word in enumerate(vocabulary)}
@@ -121,16 +127,22 @@ class TopicSettings:
 
     def __post_init__(self) -> None:
         if self.floats not in ("float32", "float64"):
-            raise BadInput(f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the entry")
+            raise BadInput(
+                f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the entry"
+            )
         for name in ("em_iterations", "lag", "threads"):
             if getattr(self, name) < 1:
-                raise BadInput(f"topic settings: {name} is {getattr(self, name)}, allowed is 1 or more")
+                raise BadInput(
+                    f"topic settings: {name} is {getattr(self, name)}, allowed is 1 or more"
+                )
         if self.rounds == 0:
             raise BadInput("topic settings: rounds is 0, allowed is 1 or more, or -1 for no limit")
 
 
 RELEASED = TopicSettings()
-RELEASED_INFERENCE = TopicSettings(rounds=-1, em_tolerance=1e-5, lag=1)  # the program's shipped inf-settings.txt
+RELEASED_INFERENCE = TopicSettings(
+    rounds=-1, em_tolerance=1e-5, lag=1
+)  # the program's shipped inf-settings.txt
 
 
 @dataclass(frozen=True)
@@ -162,9 +174,13 @@ class TopicModel:
         free = topics - 1
         shapes = (self.mean.shape, self.covariance.shape, self.precision.shape)
         if shapes != ((free,), (free, free), (free, free)):
-            raise BadInput(f"topic model: {topics} topics need a Gaussian of {free} dimensions, got shapes {shapes}")
+            raise BadInput(
+                f"topic model: {topics} topics need a Gaussian of {free} dimensions, got shapes {shapes}"
+            )
         if self.vocabulary and len(self.vocabulary) != terms:
-            raise BadInput(f"topic model: {len(self.vocabulary)} words for {terms} terms; give one word per term")
+            raise BadInput(
+                f"topic model: {len(self.vocabulary)} words for {terms} terms; give one word per term"
+            )
         _check_positive_definite(self.precision, "precision")
 
     @property
@@ -179,7 +195,11 @@ class TopicModel:
         """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts)."""
         arrays = {name: getattr(self, name) for name in ("beta", "mean", "covariance", "precision")}
         history = [asdict(step) for step in self.history]
-        record = {"vocabulary": list(self.vocabulary), "history": history, "facts": dict(self.facts)}
+        record = {
+            "vocabulary": list(self.vocabulary),
+            "history": history,
+            "facts": dict(self.facts),
+        }
         save_fitted(folder, "topics", arrays, record)
 
     @classmethod
@@ -192,9 +212,13 @@ class TopicModel:
 def check_sizes(topics: int, terms: int) -> None:
     """Refuse what is no topic model: fewer than two topics, or fewer than two words."""
     if topics < 2:
-        raise BadInput(f"topic model: got {topics} topic(s), allowed is 2 or more: one has no proportions to model")
+        raise BadInput(
+            f"topic model: got {topics} topic(s), allowed is 2 or more: one has no proportions to model"
+        )
     if terms < 2:
-        raise BadInput(f"topic model: vocabulary of {terms} word(s), 2 are needed; lower min_count or add documents")
+        raise BadInput(
+            f"topic model: vocabulary of {terms} word(s), 2 are needed; lower min_count or add documents"
+        )
 
 
 def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
@@ -210,12 +234,16 @@ def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
         ) from None
 
 
-def gaussian(points: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def gaussian(
+    points: np.ndarray, variances: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$."""
     mean = points.mean(axis=0)
     centred = points - mean
     total = np.zeros((len(mean), len(mean)))
-    for start in range(0, len(centred), 256):  # in order: a BLAS product's last bits depend on memory's alignment
+    for start in range(
+        0, len(centred), 256
+    ):  # in order: a BLAS product's last bits depend on memory's alignment
         part = centred[start : start + 256]
         total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
     covariance = total / len(points)

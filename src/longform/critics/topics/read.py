@@ -1,6 +1,6 @@
 """Reads topics: the variational posterior of a text's topic proportions under a fitted correlated topic model.
 
-Three readouts: ``proportions`` of each document; ``paths``, every sentence read as if it were a document, for critics of
+Three predictions: ``proportions`` of each document; ``paths``, every sentence read as if it were a document, for critics of
 paths; and ``completion``, the words of a document's second half under the topics of its first.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, count_terms, words_of
 from longform.critics.topics.train import expectation
-from longform.documents import SPLITS, Document, Readout, Section, of_splits, ragged
+from longform.documents import SPLITS, Document, Predictions, Section, of_splits, ragged
 from longform.errors import BadInput
 from longform.text.rendering import pack
 from longform.text.sentences import sentence_texts, sentences
@@ -24,17 +24,19 @@ def read(
     *,
     reader: "TopicModel | TopicReader | Path",  # or the model's folder
     splits: Sequence[str] = SPLITS,
-    readout: str = "proportions",
-    keep_text: bool = False,  # beside the readout, for lists of outliers with their documents
-) -> Readout:
-    """Posterior of the topic logits (deng2022 section 6; released settings), as one of the module's three readouts."""
+    predictions: str = "proportions",
+    keep_text: bool = False,  # beside the predictions, for lists of outliers with their documents
+) -> Predictions:
+    """Posterior of the topic logits (deng2022 section 6; released settings), as one of the module's three predictions."""
     ways = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
-    if readout not in ways:
-        raise BadInput(f"topics: readout is {readout!r}, allowed is one of {list(ways)}; fix the entry")
+    if predictions not in ways:
+        raise BadInput(
+            f"topics: predictions are {predictions!r}, allowed is one of {list(ways)}; fix the entry"
+        )
     chosen = of_splits(documents, splits, "topics")
-    arrays = ways[readout](open_topics(reader), chosen)
+    arrays = ways[predictions](open_topics(reader), chosen)
     arrays |= pack([document.text for document in chosen]) if keep_text else {}
-    return Readout.of(chosen, arrays)
+    return Predictions.of(chosen, arrays)
 
 
 @dataclass(frozen=True)
@@ -53,18 +55,33 @@ class TopicReader:
             model ``prior_mean_names`` (topics - 1) and ``prior_covariance_names`` (topics - 1, topics - 1).
         """
         counts, unknown = count_terms(documents, self.model.vocabulary, self.words)
-        spoken = self.model.beta.max(axis=0)[counts.terms] > 0  # words that no topic gives any probability are unknown
+        spoken = (
+            self.model.beta.max(axis=0)[counts.terms] > 0
+        )  # words that no topic gives any probability are unknown
         owner, size = np.repeat(np.arange(len(counts)), np.diff(counts.starts)), len(documents)
-        unknown = unknown + np.bincount(owner[~spoken], counts.counts[~spoken], size).astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(owner[spoken], minlength=size))]).astype(np.int64)
-        known = replace(counts, starts=starts, terms=counts.terms[spoken], counts=counts.counts[spoken])
+        unknown = unknown + np.bincount(owner[~spoken], counts.counts[~spoken], size).astype(
+            np.int64
+        )
+        starts = np.concatenate(
+            [[0], np.cumsum(np.bincount(owner[spoken], minlength=size))]
+        ).astype(np.int64)
+        known = replace(
+            counts, starts=starts, terms=counts.terms[spoken], counts=counts.counts[spoken]
+        )
         valid = np.diff(known.starts) > 0
         found = expectation(known.take(np.flatnonzero(valid)), self.model, RELEASED_INFERENCE)
         arrays = {}
-        for name, values in (("lambda", found.logits), ("nu", found.variances), ("bound", found.bounds)):
+        for name, values in (
+            ("lambda", found.logits),
+            ("nu", found.variances),
+            ("bound", found.bounds),
+        ):
             arrays[name] = np.zeros((size, *values.shape[1:]))
             arrays[name][valid] = values
-        model = {"prior_mean_names": self.model.mean, "prior_covariance_names": self.model.covariance}
+        model = {
+            "prior_mean_names": self.model.mean,
+            "prior_covariance_names": self.model.covariance,
+        }
         return {**arrays, "tokens": known.tokens, "unknown": unknown, "valid": valid, **model}
 
 
@@ -91,10 +108,15 @@ def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.nd
     """
     numbers: dict[str, int] = {}  # every distinct sentence is read once
     texts = [sentence_texts(document.text) for document in documents]
-    rows = [np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int64) for own in texts]
+    rows = [
+        np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int64)
+        for own in texts
+    ]
     found = reader.proportions([Document("", "", (Section("", text),)) for text in numbers])
     places = [np.flatnonzero(found["valid"][row]) for row in rows]
-    arrays = ragged("text_ids", [row[place] for row, place in zip(rows, places, strict=True)], np.int64)
+    arrays = ragged(
+        "text_ids", [row[place] for row, place in zip(rows, places, strict=True)], np.int64
+    )
     arrays |= ragged("sentence", places, np.int64)
     lengths = arrays["sentence_lengths"]
     arrays |= {"latents": found["lambda"][arrays["text_ids"]], "latents_lengths": lengths}
@@ -110,7 +132,7 @@ def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, 
 
     Returns:
         ragged ``token_logprob``, nats, and ``token_span`` (words, 2), characters, in the layout of a language model's
-        readout, so that perplexity judges it; nothing where the first half has no known word.
+        predictions, so that perplexity judges it; nothing where the first half has no known word.
     """
     begun, rests, spans = [], [], []
     for document in documents:

@@ -12,9 +12,9 @@ from typing import Any, Self
 import numpy as np
 
 from longform.critics.topics.model import inverse
-from longform.documents import Readout, Unit
+from longform.documents import Predictions, Unit
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, Sums, SumScored, Tally
+from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored
 from longform.statistics.resampling import generator, ratio
 from longform.text.rendering import unpack
 
@@ -29,24 +29,30 @@ class TopicReading(Unit):
     logits: np.ndarray  # (topics - 1,) means
     variances: np.ndarray  # (topics - 1,)
     tokens: int  # tokens inside the vocabulary
-    valid: bool = True  # False where the document has no known word; such a document is counted, never scored
+    valid: bool = (
+        True  # False where the document has no known word; such a document is counted, never scored
+    )
     text: str = ""  # of the document, where the reader kept it
 
 
-def units_from_readout(readout: Readout) -> list[TopicReading]:
+def units_from_predictions(predictions: Predictions) -> list[TopicReading]:
     """One reading per unit of what :func:`longform.critics.topics.read.read` wrote."""
-    rows = readout.rows("lambda", "nu", "tokens", "valid")
+    rows = predictions.rows("lambda", "nu", "tokens", "valid")
     return [
         TopicReading(unit, split, mean, wide, int(tokens), bool(valid), text)
-        for (unit, split, mean, wide, tokens, valid), text in zip(rows, unpack(readout), strict=True)
+        for (unit, split, mean, wide, tokens, valid), text in zip(
+            rows, unpack(predictions), strict=True
+        )
     ]
 
 
 @dataclass(frozen=True)
-class LogisticNormalCritic(SumScored, better="nearer_real", parts="topics", blame=1):
+class LogisticNormalCritic(SumScored, better="reference_matched", parts="topics", blame=1):
     """Latent NLL of topic logits, nats per document; no perplexity, as the latent is continuous."""
 
-    full_expectation: bool = False  # over the posterior; False scores its mean, as the released code does
+    full_expectation: bool = (
+        False  # over the posterior; False scores its mean, as the released code does
+    )
     own_prior: bool = True  # fit to real documents; False keeps the topic model's Gaussian, as the released code does
     mean: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     precision: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
@@ -74,15 +80,19 @@ class LogisticNormalCritic(SumScored, better="nearer_real", parts="topics", blam
             return self
         kept = [reading for reading in real if reading.valid]
         if not kept:
-            raise BadInput(f"topic critic: none of {len(real)} documents has a known word; fit on other documents")
+            raise BadInput(
+                f"topic critic: none of {len(real)} documents has a known word; fit on other documents"
+            )
         mean, covariance = moments(kept)
-        return self.with_prior(mean, covariance + np.diag(np.mean([reading.variances for reading in kept], axis=0)))
+        return self.with_prior(
+            mean, covariance + np.diag(np.mean([reading.variances for reading in kept], axis=0))
+        )
 
     def with_prior(self, mean: np.ndarray, covariance: np.ndarray) -> Self:
         """The critic with a topic model's own Gaussian (released: the model's final mean and covariance)."""
         return replace(self, mean=np.asarray(mean, np.float64), precision=inverse(covariance))
 
-    def tally(self, units: Sequence[TopicReading]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[TopicReading]) -> SufficientStatistics:
         """Per document: NLL at the mean, what the spread adds, 1, tokens, excluded."""
         units, (mean, precision) = self.judged(units), self._prior()
         rows = np.zeros((len(units), len(COLUMNS)))
@@ -97,7 +107,7 @@ class LogisticNormalCritic(SumScored, better="nearer_real", parts="topics", blam
                 )
             row[:4] = negative_log_density(unit.logits, mean, precision), 0, 1, unit.tokens
             row[1] = 0.5 * float(unit.variances @ np.diag(precision))
-        return Tally.of(units, COLUMNS, rows)
+        return SufficientStatistics.of(units, COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
         return ratio(self._nats(sums.total), sums.total("documents"))
@@ -114,16 +124,24 @@ class LogisticNormalCritic(SumScored, better="nearer_real", parts="topics", blam
         units = self.judged(units)
         shown = [unit for unit in units if unit.valid]
         covariance = moments(shown)[1].round(6).tolist() if len(shown) > 1 else []
-        tally = self.tally(units)
-        nats, kept = self._nats(tally.column), np.flatnonzero(tally.column("excluded") == 0)
+        statistics = self.sufficient_statistics(units)
+        nats, kept = (
+            self._nats(statistics.column),
+            np.flatnonzero(statistics.column("excluded") == 0),
+        )
         worst = kept[np.argsort(-nats[kept], kind="stable")][:count]
-        found = {"outliers": [(units[i].unit_id, float(nats[i])) for i in worst], "covariance_of_means": covariance}
+        found = {
+            "outliers": [(units[i].unit_id, float(nats[i])) for i in worst],
+            "covariance_of_means": covariance,
+        }
         texts = [units[i].text[:EXCERPT] for i in worst if units[i].text]
         return {**found, "outlier_texts": texts} if any(unit.text for unit in units) else found
 
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
         if self.mean is None or self.precision is None:
-            raise BadInput("topic critic: not fitted; call fit on real documents or with_prior on a model's Gaussian")
+            raise BadInput(
+                "topic critic: not fitted; call fit on real documents or with_prior on a model's Gaussian"
+            )
         return self.mean, self.precision
 
 
@@ -134,17 +152,23 @@ class RandomTopicCritic(LogisticNormalCritic):
     The chance row of a table of Latent NLL: every topic keeps its distribution, and no topic goes with another.
     """
 
-    logits: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)  # (training documents, topics - 1)
+    logits: np.ndarray | None = field(
+        default=None, repr=False, metadata=FITTED
+    )  # (training documents, topics - 1)
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit(self, real: Sequence[TopicReading]) -> Self:
         kept = [unit for unit in real if unit.valid]
-        logits, variances = (np.array([getattr(unit, name) for unit in kept]) for name in ("logits", "variances"))
+        logits, variances = (
+            np.array([getattr(unit, name) for unit in kept]) for name in ("logits", "variances")
+        )
         return replace(super().fit(real), logits=logits, variances=variances)
 
     def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
         if self.logits is None or self.variances is None:
-            raise BadInput("random topics: not fitted, so nothing to draw from; call fit on real documents")
+            raise BadInput(
+                "random topics: not fitted, so nothing to draw from; call fit on real documents"
+            )
         documents, topics = self.logits.shape
         columns = np.arange(topics)
         drawn = []
@@ -155,8 +179,8 @@ class RandomTopicCritic(LogisticNormalCritic):
         return drawn
 
 
-def released(*, real: Readout, full_expectation: bool = False) -> LogisticNormalCritic:
-    """The released critic: the topic model's own Gaussian, as the readout carries it; fitting changes nothing."""
+def released(*, real: Predictions, full_expectation: bool = False) -> LogisticNormalCritic:
+    """The released critic: the topic model's own Gaussian, as the predictions carries it; fitting changes nothing."""
     critic = LogisticNormalCritic(full_expectation=full_expectation, own_prior=False)
     return critic.with_prior(real.arrays["prior_mean_names"], real.arrays["prior_covariance_names"])
 

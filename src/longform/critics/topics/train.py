@@ -15,11 +15,24 @@ import numba
 import numpy as np
 
 from longform.critics.topics import model as topic_model
-from longform.critics.topics.kernels import ABSENT, LANES, UNLIMITED, ascend_documents, expected_words
-from longform.critics.topics.model import RELEASED, Progress, TermCounts, TopicModel, TopicSettings, count_terms
+from longform.critics.topics.kernels import (
+    ABSENT,
+    LANES,
+    UNLIMITED,
+    ascend_documents,
+    expected_words,
+)
+from longform.critics.topics.model import (
+    RELEASED,
+    Progress,
+    TermCounts,
+    TopicModel,
+    TopicSettings,
+    count_terms,
+)
 from longform.documents import Document
 from longform.errors import ArtefactError, BadInput, InputError
-from longform.files.artefacts import whole
+from longform.files.artefacts import atomic_write
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
 RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
@@ -30,7 +43,9 @@ CHECKPOINT = "checkpoint"  # the folder in a fit's scratch
 WIDEST = 10.0  # variance that a document starts from, if the prior allows it (authors' program)
 
 Checkpoint = Callable[[TopicModel, Progress], None]
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray]  # where each word starts; document and entry number of each nonzero
+Columns = tuple[
+    np.ndarray, np.ndarray, np.ndarray
+]  # where each word starts; document and entry number of each nonzero
 
 
 def fit(
@@ -41,8 +56,10 @@ def fit(
     name: str = "topics",
     min_count: int = 5,  # as the next of :func:`build_vocabulary`
     max_share: float = 0.5,
-    settings: TopicSettings | Mapping[str, Any] = RELEASED,  # a mapping is taken as fields of :class:`TopicSettings`
-    scratch: Path | None = None,  # a folder for a checkpoint every ``lag`` iterations, taken up again if one is there
+    settings: TopicSettings
+    | Mapping[str, Any] = RELEASED,  # a mapping is taken as fields of :class:`TopicSettings`
+    scratch: Path
+    | None = None,  # a folder for a checkpoint every ``lag`` iterations, taken up again if one is there
 ) -> TopicModel:
     """Fit a correlated topic model to the documents of split train."""
     chosen = [document for document in documents if document.split == "train"]
@@ -53,14 +70,19 @@ def fit(
     counts, unknown = count_terms(chosen, vocabulary)
     used = counts.take(np.flatnonzero(np.diff(counts.starts)))
     facts = {"documents": len(used), "tokens": int(used.tokens.sum()), "seed": seed}
-    facts |= {"documents_without_terms": len(chosen) - len(used), "tokens_outside_vocabulary": int(unknown.sum())}
-    start = replace(seeded_model(used, topics=topics, seed=seed), vocabulary=vocabulary, facts=facts)
+    facts |= {
+        "documents_without_terms": len(chosen) - len(used),
+        "tokens_outside_vocabulary": int(unknown.sum()),
+    }
+    start = replace(
+        seeded_model(used, topics=topics, seed=seed), vocabulary=vocabulary, facts=facts
+    )
 
     def keep(model: TopicModel, step: Progress) -> None:
         text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
         print(f"train {name}: iteration {step.iteration}, {text}", flush=True)
         if scratch is not None and step.iteration % plan.lag == 0:
-            with whole(scratch / CHECKPOINT) as fresh:
+            with atomic_write(scratch / CHECKPOINT) as fresh:
                 model.save(fresh)
 
     if scratch is not None:
@@ -88,7 +110,9 @@ def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) 
         part = slice(counts.starts[document], counts.starts[document + 1])
         beta[topic, counts.terms[part]] += counts.counts[part]
     free = topics - 1
-    return TopicModel((), beta / beta.sum(axis=1, keepdims=True), np.zeros(free), np.eye(free), np.eye(free))
+    return TopicModel(
+        (), beta / beta.sum(axis=1, keepdims=True), np.zeros(free), np.eye(free), np.eye(free)
+    )
 
 
 @numba.njit(cache=True)
@@ -103,7 +127,11 @@ def tausworthe(seed, size):
     out = np.empty(size + 6)
     for i in range(size + 6):
         a, b, c = state
-        p, q, r = ((a << np.uint64(13)) & mask) ^ a, ((b << np.uint64(2)) & mask) ^ b, ((c << np.uint64(3)) & mask) ^ c
+        p, q, r = (
+            ((a << np.uint64(13)) & mask) ^ a,
+            ((b << np.uint64(2)) & mask) ^ b,
+            ((c << np.uint64(3)) & mask) ^ c,
+        )
         a = (((a & np.uint64(4294967294)) << np.uint64(12)) & mask) ^ (p >> np.uint64(19))
         b = (((b & np.uint64(4294967288)) << np.uint64(4)) & mask) ^ (q >> np.uint64(25))
         c = (((c & np.uint64(4294967280)) << np.uint64(17)) & mask) ^ (r >> np.uint64(11))
@@ -120,7 +148,9 @@ class Expectation:
     variances: np.ndarray  # (documents, topics - 1)
     bounds: np.ndarray  # (documents,) evidence lower bound, nats
     rounds: np.ndarray  # (documents,) coordinate rounds taken
-    ratios: np.ndarray  # (nonzeros,) count over word probability under exp(lambda - its row's largest entry or zero)
+    ratios: (
+        np.ndarray
+    )  # (nonzeros,) count over word probability under exp(lambda - its row's largest entry or zero)
 
     @property
     def bound(self) -> float:
@@ -137,20 +167,32 @@ def expectation(
     """
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):
-        raise BadInput(f"topic model: document number {empty[0]} has no known word; leave it out and count it")
+        raise BadInput(
+            f"topic model: document number {empty[0]} has no known word; leave it out and count it"
+        )
     if counts.size != model.beta.shape[1]:
-        raise BadInput(f"topic model: counts over {counts.size} terms, the model has {model.beta.shape[1]}; recount")
+        raise BadInput(
+            f"topic model: counts over {counts.size} terms, the model has {model.beta.shape[1]}; recount"
+        )
     lost = np.flatnonzero(~(model.beta.max(axis=0)[counts.terms] > 0))
     if len(lost):
         term = counts.terms[lost[0]]
-        raise BadInput(f"topic model: no topic gives term {term} any probability; drop the term from the documents")
+        raise BadInput(
+            f"topic model: no topic gives term {term} any probability; drop the term from the documents"
+        )
     size, free = len(counts), model.topics - 1
     if start is None:
-        points = np.zeros((size, free)), np.tile(np.minimum(WIDEST, 1 / np.diag(model.precision)), (size, 1))
+        points = (
+            np.zeros((size, free)),
+            np.tile(np.minimum(WIDEST, 1 / np.diag(model.precision)), (size, 1)),
+        )
     else:
         points = start.logits, start.variances
     constant = 0.5 * (model.log_det_precision + model.topics - 1)
-    floats, width = np.dtype(settings.floats), -(-model.topics // LANES) * LANES  # a padded topic has no mass
+    floats, width = (
+        np.dtype(settings.floats),
+        -(-model.topics // LANES) * LANES,
+    )  # a padded topic has no mass
 
     def padded(values: np.ndarray, fill: float) -> np.ndarray:
         out = np.full((*values.shape[:-1], width), fill, floats)
@@ -161,8 +203,17 @@ def expectation(
     precision = np.eye(width, dtype=floats)
     precision[:free, :free] = model.precision
     parameters = padded(model.beta.T, 0.0), precision, padded(np.append(model.mean, 0.0), ABSENT)
-    bounds, rounds, ratios = np.zeros(size), np.zeros(size, np.int64), np.zeros(len(counts.terms), floats)
-    limits = (free, settings.rounds if settings.rounds > 0 else UNLIMITED, settings.tolerance, constant)
+    bounds, rounds, ratios = (
+        np.zeros(size),
+        np.zeros(size, np.int64),
+        np.zeros(len(counts.terms), floats),
+    )
+    limits = (
+        free,
+        settings.rounds if settings.rounds > 0 else UNLIMITED,
+        settings.tolerance,
+        constant,
+    )
     numbers = counts.counts.astype(floats)
 
     def work(span: tuple[int, int]) -> None:
@@ -170,7 +221,9 @@ def expectation(
         ascend_documents(rows, parameters, limits, (logits, variances), (bounds, rounds, ratios))
 
     _in_spans(work, size, settings.threads)
-    return Expectation(logits[:, :free].astype(float), variances[:, :free].astype(float), bounds, rounds, ratios)
+    return Expectation(
+        logits[:, :free].astype(float), variances[:, :free].astype(float), bounds, rounds, ratios
+    )
 
 
 def _in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
@@ -182,10 +235,16 @@ def columns_of(counts: TermCounts) -> Columns:
     """The document-term matrix by words; documents stay in order within a word."""
     entries = np.argsort(counts.terms, kind="stable")
     documents = np.repeat(np.arange(len(counts)), np.diff(counts.starts))[entries]
-    return np.searchsorted(counts.terms[entries], np.arange(counts.size + 1)).astype(np.int64), documents, entries
+    return (
+        np.searchsorted(counts.terms[entries], np.arange(counts.size + 1)).astype(np.int64),
+        documents,
+        entries,
+    )
 
 
-def word_counts(found: Expectation, columns: Columns, model: TopicModel, threads: int = 1) -> np.ndarray:
+def word_counts(
+    found: Expectation, columns: Columns, model: TopicModel, threads: int = 1
+) -> np.ndarray:
     r"""(topics, terms) expected counts $\sum_d c_{dw} \phi_{dwk}$, float64, the same for any number of threads."""
     logits = np.concatenate([found.logits, np.zeros((len(found.logits), 1))], axis=1)
     weights = np.exp(logits - np.maximum(logits.max(axis=1, keepdims=True), 0.0))
@@ -200,14 +259,20 @@ def word_counts(found: Expectation, columns: Columns, model: TopicModel, threads
 
 
 def maximise(
-    counts: TermCounts, start: TopicModel, *, settings: TopicSettings = RELEASED, checkpoint: Checkpoint | None = None
+    counts: TermCounts,
+    start: TopicModel,
+    *,
+    settings: TopicSettings = RELEASED,
+    checkpoint: Checkpoint | None = None,
 ) -> TopicModel:
     """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends."""
     columns = columns_of(counts)
     model, found, grants = start, None, 0
     while grants <= PATIENCE:
         done = len(model.history)
-        if done and (done >= settings.em_iterations or model.history[-1].change <= settings.em_tolerance):
+        if done and (
+            done >= settings.em_iterations or model.history[-1].change <= settings.em_tolerance
+        ):
             break
         found = expectation(counts, model, settings, found)
         bound, old = found.bound, model.history[-1].bound if done else 0.0
@@ -219,9 +284,15 @@ def maximise(
             else:
                 settings = replace(settings, tolerance=settings.tolerance / 10)
             continue
-        within = found.rounds < settings.rounds if settings.rounds > 0 else np.ones(len(found.rounds), bool)
+        within = (
+            found.rounds < settings.rounds
+            if settings.rounds > 0
+            else np.ones(len(found.rounds), bool)
+        )
         step = Progress(done, bound, change, float(found.rounds.mean()), float(within.mean()))
-        model = replace(m_step(found, columns, model, settings.threads), history=(*model.history, step))
+        model = replace(
+            m_step(found, columns, model, settings.threads), history=(*model.history, step)
+        )
         found, grants = None, 0
         if checkpoint is not None:
             checkpoint(model, step)

@@ -75,7 +75,9 @@ class PageIndex:
 
     def __init__(self, folder: Path) -> None:
         self.names, self.words = Keys(folder / "names"), Keys(folder / "words")
-        self.starts, self.most, self.postings, self.weights = (mapped(folder / name) for name in self.FILES[-4:])
+        self.starts, self.most, self.postings, self.weights = (
+            mapped(folder / name) for name in self.FILES[-4:]
+        )
 
     @classmethod
     def write(cls, pages: PageFile) -> None:
@@ -87,7 +89,9 @@ class PageIndex:
             for title, lines in pages.rows():
                 found = words(f"{title} {' '.join(lines)}")
                 counted = Counter(found)
-                array("i", (vocabulary.setdefault(word, len(vocabulary)) for word in counted)).tofile(columns)
+                array(
+                    "i", (vocabulary.setdefault(word, len(vocabulary)) for word in counted)
+                ).tofile(columns)
                 array("i", counted.values()).tofile(counts)
                 lengths.append(len(found))
                 sizes.append(len(counted))
@@ -118,7 +122,11 @@ class PageIndex:
             starts[1:] += np.bincount(read("columns", part), minlength=vocabulary)
         idf = [math.log(1 + (pages - n + 0.5) / (n + 0.5)) for n in starts[1:].tolist()]
         np.cumsum(starts, out=starts)
-        heads, idf32, mean = starts[:-1].copy(), np.array(idf, np.float32), max(lengths.sum(), 1) / max(pages, 1)
+        heads, idf32, mean = (
+            starts[:-1].copy(),
+            np.array(idf, np.float32),
+            max(lengths.sum(), 1) / max(pages, 1),
+        )
         for part in parts:
             columns, times = read("columns", part), read("counts", part).astype(np.float32)
             long = np.repeat(K1 * ((1 - B) + B * lengths[part] / mean), sizes[part])
@@ -151,27 +159,40 @@ class PageIndex:
                 least = self._reached(query, pages, sums, limit)
             if least > rest * (1 + ROUNDING):
                 break
-            pages, places = np.unique(np.concatenate([pages, self.postings[own]]), return_inverse=True)
+            pages, places = np.unique(
+                np.concatenate([pages, self.postings[own]]), return_inverse=True
+            )
             weight = bound[column] / float(self.most[column]) * self.weights[own].astype(np.float64)
-            sums, rest = np.bincount(places, np.concatenate([sums, weight]), len(pages)), rest - bound[column]
+            sums, rest = (
+                np.bincount(places, np.concatenate([sums, weight]), len(pages)),
+                rest - bound[column],
+            )
         if len(pages) > FEW:
             least = self._reached(query, pages, sums, limit)
         pages = pages[sums + rest * (1 + ROUNDING) >= least * (1 - ROUNDING)]
         return [int(pages[i]) for i in _best(self._scores(query, pages).astype(np.float64), limit)]
 
-    def _reached(self, query: Sequence[int], pages: np.ndarray, sums: np.ndarray, limit: int) -> float:
+    def _reached(
+        self, query: Sequence[int], pages: np.ndarray, sums: np.ndarray, limit: int
+    ) -> float:
         """A score that so many pages have at least."""
         if len(pages) < limit:
             return 0.0
-        return float(self._scores(query, np.sort(pages[np.argpartition(sums, -limit)[-limit:]])).min())
+        return float(
+            self._scores(query, np.sort(pages[np.argpartition(sums, -limit)[-limit:]])).min()
+        )
 
     def _scores(self, query: Sequence[int], pages: np.ndarray) -> np.ndarray:
         """Of some pages; summed in the claim's order, in float32, as bm25s does."""
         scores = np.zeros(len(pages), np.float32)
         for column in query:
             own = slice(self.starts[column], self.starts[column + 1])
-            places = np.minimum(np.searchsorted(self.postings[own], pages), own.stop - own.start - 1)
-            scores += np.where(self.postings[own][places] == pages, self.weights[own][places], np.float32(0))
+            places = np.minimum(
+                np.searchsorted(self.postings[own], pages), own.stop - own.start - 1
+            )
+            scores += np.where(
+                self.postings[own][places] == pages, self.weights[own][places], np.float32(0)
+            )
         return scores
 
 
@@ -211,7 +232,9 @@ class TitlesAndBm25:
                     found[self.pages.row(number)[0]] = None
         if len(found) < self.limit and len(self.pages):
             best = [self.pages.row(number)[0] for number in self._index.best(tokens, self.limit)]
-            found |= dict.fromkeys(t for t in best if set(words(_BRACKET.sub("", t))) <= set(tokens))
+            found |= dict.fromkeys(
+                t for t in best if set(words(_BRACKET.sub("", t))) <= set(tokens)
+            )
         return list(found)[: self.limit]
 
 
@@ -221,13 +244,20 @@ class Bm25Lines:
 
     pages: Pages
     limit: int = LINES
-    _indices: dict[tuple[str, ...], tuple[list[Line], Any]] = field(default_factory=dict, repr=False, compare=False)
+    _indices: dict[tuple[str, ...], tuple[list[Line], Any]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def lines_for(self, claim: str, titles: Sequence[str]) -> list[Line]:
         """(page, line) pairs; none where no page is known or nothing overlaps."""
         known = tuple(title for title in titles if title in self.pages)
         if known not in self._indices:
-            rows = [(title, n) for title in known for n, line in enumerate(self.pages[title]) if words(line)]
+            rows = [
+                (title, n)
+                for title in known
+                for n, line in enumerate(self.pages[title])
+                if words(line)
+            ]
             index = _bm25([words(f"{title} {self.pages[title][n]}") for title, n in rows])
             if len(self._indices) == KEPT:
                 self._indices.clear()
@@ -239,9 +269,14 @@ class Bm25Lines:
 def selector(pages: PageFile, settings: Mapping[str, Any]) -> Callable[[str], list[Line]]:
     """What finds the lines on which a claim is judged, by an entry's settings of ``retrieval`` and ``selection``."""
     try:
-        retrieval, selection = TitlesAndBm25(pages, **settings["retrieval"]), Bm25Lines(pages, **settings["selection"])
+        retrieval, selection = (
+            TitlesAndBm25(pages, **settings["retrieval"]),
+            Bm25Lines(pages, **settings["selection"]),
+        )
     except TypeError as error:
-        raise BadInput(f"fact checker: {error}; see TitlesAndBm25 and Bm25Lines for their settings") from None
+        raise BadInput(
+            f"fact checker: {error}; see TitlesAndBm25 and Bm25Lines for their settings"
+        ) from None
     return lambda claim: selection.lines_for(claim, retrieval.pages_for(claim))
 
 
@@ -290,7 +325,9 @@ class Checker:
         """One verdict per claim; no page or no line is not enough information."""
         new = [claim for claim in dict.fromkeys(claims) if claim not in self._known]
         lines = {claim: self.lines(claim) for claim in new}
-        pairs = [Pair(claim, page, self.pages[page][n]) for claim in new for page, n in lines[claim]]
+        pairs = [
+            Pair(claim, page, self.pages[page][n]) for claim in new for page, n in lines[claim]
+        ]
         probabilities = self.entailment.probabilities(pairs) if pairs else np.zeros((0, 3))
         ends = np.cumsum([len(lines[claim]) for claim in new])
         for claim, rows in zip(new, np.split(probabilities, ends[:-1]) if new else [], strict=True):
@@ -302,7 +339,9 @@ class Checker:
         for name in (*PageFile.FILES, *PageIndex.FILES):
             shutil.copyfile(self.pages.folder / name, folder / name)
         record = {**self.settings, **self.entailment.save(folder)}
-        (folder / "checker.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n", encoding="utf-8")
+        (folder / "checker.json").write_text(
+            json.dumps(record, sort_keys=True, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE) -> Verdict:
@@ -314,5 +353,7 @@ def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE
     about = support, refutation, tuple(lines)
     if min(support, refutation) >= sure or max(support, refutation) < sure:
         return Verdict(NEI, frozenset(), *about, conflict=min(support, refutation) >= sure)
-    label, line = (SUPPORTED, lines[best[0]]) if support >= refutation else (REFUTED, lines[best[1]])
+    label, line = (
+        (SUPPORTED, lines[best[0]]) if support >= refutation else (REFUTED, lines[best[1]])
+    )
     return Verdict(label, frozenset([line]), *about)

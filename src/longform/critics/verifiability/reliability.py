@@ -15,12 +15,19 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SENTENCES, SUPPORTED, CheckedGeneration
+from longform.critics.verifiability.score import (
+    LABELS,
+    NEI,
+    REFUTED,
+    SENTENCES,
+    SUPPORTED,
+    CheckedGeneration,
+)
 from longform.documents import grouped
 from longform.errors import InputError
 from longform.files.opening import rows as table_rows
 from longform.results import Record
-from longform.statistics.critic import Sums, SumScored, Tally, clustered, estimate
+from longform.statistics.critic import SufficientStatistics, Sums, SumScored, clustered, estimate
 from longform.statistics.resampling import generator, percentile_interval, ratio, share_interval
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
@@ -37,7 +44,9 @@ def sheet_record(
     """
     chosen = [unit for unit in units if unit.setting in decoders and unit.about[2] == 0]
     pages = list(dict.fromkeys(unit.page for unit in chosen))
-    kept = {pages[place] for place in generator("annotation sheet").permutation(len(pages))[:prefixes]}
+    kept = {
+        pages[place] for place in generator("annotation sheet").permutation(len(pages))[:prefixes]
+    }
     items: list[dict[str, Any]] = []
     for unit in (unit for unit in chosen if unit.page in kept):
         key = {"decoder": unit.setting, "page": unit.page, "generation": unit.unit_id}
@@ -47,17 +56,23 @@ def sheet_record(
     order = generator("annotation sheet", "order").permutation(len(items))
     details = {
         "items": [{"item": f"s{number:05d}", **items[place]} for number, place in enumerate(order)],
-        "exact_repeats": {name: _repeated([u for u in chosen if u.setting == name]) for name in decoders},
+        "exact_repeats": {
+            name: _repeated([u for u in chosen if u.setting == name]) for name in decoders
+        },
         "prefixes": len(kept),
     }
     signature = "sentences equal to an earlier one of the text"
     fields: dict[str, Any] = {"better": "lower", "signature": signature, "details": details}
-    return Record("verifiability", "exact_repeats", value=_repeated(units), units=len(units), **fields)
+    return Record(
+        "verifiability", "exact_repeats", value=_repeated(units), units=len(units), **fields
+    )
 
 
 def _repeated(units: Sequence[CheckedGeneration]) -> float:
     """The share of sentences that stand word for word earlier in their text."""
-    repeats = sum(int((unit.column("same_as") < np.arange(len(unit.sentences))).sum()) for unit in units)
+    repeats = sum(
+        int((unit.column("same_as") < np.arange(len(unit.sentences))).sum()) for unit in units
+    )
     return float(ratio(repeats, sum(len(unit.sentences) for unit in units)))
 
 
@@ -88,8 +103,13 @@ def read_answers(path: Path) -> list[dict[str, str]]:
     rows = [row for row in rows if row.get("last", "True") == "True"]
     for row in rows:
         if row["answer"] not in CHOICES:
-            raise InputError(f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}")
-    return [{"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]} for row in rows]
+            raise InputError(
+                f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}"
+            )
+    return [
+        {"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]}
+        for row in rows
+    ]
 
 
 def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, Any]:
@@ -107,9 +127,13 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
             )
         votes.setdefault(answer["item"], []).append(answer)
     if not votes:
-        raise InputError("the answers hold no line; give item, annotator, label and flags, one judgement a line")
+        raise InputError(
+            "the answers hold no line; give item, annotator, label and flags, one judgement a line"
+        )
     rows = [{**keys[item], **_majority(given)} for item, given in votes.items()]
-    tables = {name: _measures(own) for name, own in grouped(rows, lambda row: row["decoder"]).items()}
+    tables = {
+        name: _measures(own) for name, own in grouped(rows, lambda row: row["decoder"]).items()
+    }
     counts = {"sentences": len(rows), "unanswered": len(keys) - len(votes)}
     return {"decoders": tables, "agreement": agreement(votes), **counts}
 
@@ -117,8 +141,13 @@ def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, An
 def _majority(given: Answers) -> dict[str, Any]:
     counts = Counter(answer["label"] for answer in given).most_common()
     tied = len(counts) > 1 and counts[0][1] == counts[1][1]
-    said = {flag: [str(answer.get(flag) or "0").strip().lower() for answer in given] for flag in FLAGS}
-    flags = {flag: 2 * sum(word in ("1", "true", "yes") for word in said[flag]) > len(given) for flag in FLAGS}
+    said = {
+        flag: [str(answer.get(flag) or "0").strip().lower() for answer in given] for flag in FLAGS
+    }
+    flags = {
+        flag: 2 * sum(word in ("1", "true", "yes") for word in said[flag]) > len(given)
+        for flag in FLAGS
+    }
     return {"label": NEI if tied else counts[0][0], **flags}
 
 
@@ -149,7 +178,9 @@ def agreement(votes: Mapping[str, Answers]) -> dict[str, Any]:
     for given in votes.values():
         label = _majority(given)["label"]
         shares[label].append(sum(answer["label"] == label for answer in given) / len(given))
-    means = {label: 100 * float(np.mean(found)) if found else math.nan for label, found in shares.items()}
+    means = {
+        label: 100 * float(np.mean(found)) if found else math.nan for label, found in shares.items()
+    }
     kappa = float(np.mean(known)) if known else math.nan
     return {"cohen_kappa": kappa, "annotators": len(by_person), "majority_share": means}
 
@@ -165,7 +196,10 @@ def cohen(first: Mapping[str, str], second: Mapping[str, str]) -> float:
 
 SUM_WEIGHT = 1e3  # of the equation that shares sum to one, beside equations about shares: exact to six digits
 PAIRS = tuple(f"{true} as {said}" for true in LABELS for said in LABELS)
-MEASURES = ("accuracy", *(f"{kind} of {label}" for label in LABELS for kind in ("precision", "recall")))
+MEASURES = (
+    "accuracy",
+    *(f"{kind} of {label}" for label in LABELS for kind in ("precision", "recall")),
+)
 
 
 @dataclass(frozen=True)
@@ -176,9 +210,11 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
-            raise InputError(f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}")
+            raise InputError(
+                f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}"
+            )
 
-    def tally(self, units: Sequence[CheckedGeneration]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[CheckedGeneration]) -> SufficientStatistics:
         """One column for each true and given label, then how often evidence was found and missing, then excluded."""
         rows = []
         for unit in units:
@@ -187,8 +223,17 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
                 continue
             counts = Counter(zip(unit.truth.labels, unit.checks.labels, strict=True))
             known = unit.column("found")[~np.isnan(unit.column("found"))]
-            rows.append([*(counts[true, said] for true in LABELS for said in LABELS), known.sum(), len(known), 0])
-        return Tally.of(units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows)
+            rows.append(
+                [
+                    *(counts[true, said] for true in LABELS for said in LABELS),
+                    known.sum(),
+                    len(known),
+                    0,
+                ]
+            )
+        return SufficientStatistics.of(
+            units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows
+        )
 
     def of_sums(self, sums: Sums) -> Any:
         """The measure; nan where nothing has (precision: was given) the label."""
@@ -196,28 +241,40 @@ class CheckerAccuracy(SumScored, better="higher", share=True):
         if not label:
             return ratio(np.trace(matrix), matrix.sum((0, 1)))
         place = LABELS.index(label)
-        return ratio(matrix[place, place], (matrix[:, place] if kind == "precision" else matrix[place]).sum(0))
+        return ratio(
+            matrix[place, place],
+            (matrix[:, place] if kind == "precision" else matrix[place]).sum(0),
+        )
 
 
 def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
     """Accuracy (with the evidence found, the majority's share and the confusion), and precision and recall of each label, the task."""
-    tally = clustered(CheckerAccuracy().tally(units), [unit.page for unit in units])
-    matrix = confusion_of(tally)
+    statistics = clustered(
+        CheckerAccuracy().sufficient_statistics(units), [unit.page for unit in units]
+    )
+    matrix = confusion_of(statistics)
     about = {
-        "retrieved": ratio(tally.total("evidence_found"), tally.total("evidence_known")),
+        "retrieved": ratio(statistics.total("evidence_found"), statistics.total("evidence_known")),
         "majority": ratio(matrix.sum(1).max(), matrix.sum()),
         "confusion": {name: int(n) for name, n in zip(PAIRS, matrix.flatten(), strict=True)},
     }
     records = []
     for measure in MEASURES:
         kind, _, label = measure.partition(" of ")
-        found = estimate(CheckerAccuracy(measure), tally, generator("checker accuracy", measure), 500)
-        fields = {**asdict(found), "task": label, "better": "higher", "details": {} if label else about}
+        found = estimate(
+            CheckerAccuracy(measure), statistics, generator("checker accuracy", measure), 500
+        )
+        fields = {
+            **asdict(found),
+            "task": label,
+            "better": "higher",
+            "details": {} if label else about,
+        }
         records.append(Record("verifiability", f"checker_{kind}", **fields))
     return records
 
 
-def confusion_of(sums: Sums | Tally) -> np.ndarray:
+def confusion_of(sums: Sums | SufficientStatistics) -> np.ndarray:
     """Counts (true label, given label), or of each resample (labels, labels, resamples)."""
     totals = np.array([sums.total(name) for name in PAIRS])
     return totals.reshape(len(LABELS), len(LABELS), *totals.shape[1:])
@@ -231,17 +288,27 @@ def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
     rates = confusion / confusion.sum(1, keepdims=True)
     if np.linalg.matrix_rank(rates) < len(rates):
         return np.full(len(rates), math.nan)
-    found, _ = nnls(np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)]), np.append(observed, SUM_WEIGHT))
+    found, _ = nnls(
+        np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)]),
+        np.append(observed, SUM_WEIGHT),
+    )
     return found / found.sum()
 
 
 def missing_labels(known: np.ndarray) -> list[str]:
     """Labels that no known sentence truly has: their error rates are not known, so nothing can be corrected."""
-    return [label for label, row in zip(LABELS, known.reshape(len(LABELS), -1), strict=True) if not row.any()]
+    return [
+        label
+        for label, row in zip(LABELS, known.reshape(len(LABELS), -1), strict=True)
+        if not row.any()
+    ]
 
 
 def corrected_records(
-    units: Sequence[CheckedGeneration], known: Sequence[CheckedGeneration], variant: str, resamples: int = 500
+    units: Sequence[CheckedGeneration],
+    known: Sequence[CheckedGeneration],
+    variant: str,
+    resamples: int = 500,
 ) -> list[Record]:
     """Corrected SPG of each decoder: the corrected share of supported sentences, times sentences per generation, over k.
 
@@ -249,16 +316,29 @@ def corrected_records(
     resampled alike. ``details``: SPG as given, true SPG where truth is planted, and the labels that no known sentence has.
     """
     told = [unit for unit in known if unit.setting != "human"]
-    known_rows = clustered(CheckerAccuracy().tally(told), [unit.page for unit in told]).values[:, : len(PAIRS)]
+    known_rows = clustered(
+        CheckerAccuracy().sufficient_statistics(told), [unit.page for unit in told]
+    ).values[:, : len(PAIRS)]
     records = []
     for name, own in grouped(units, lambda unit: unit.setting).items():
-        counts = [[*(unit.checks.labels[:SENTENCES].count(label) for label in LABELS), 1] for unit in own]
-        rows = clustered(Tally.of(own, (*LABELS, "generations"), counts), [unit.page for unit in own]).values
+        counts = [
+            [*(unit.checks.labels[:SENTENCES].count(label) for label in LABELS), 1] for unit in own
+        ]
+        rows = clustered(
+            SufficientStatistics.of(own, (*LABELS, "generations"), counts),
+            [unit.page for unit in own],
+        ).values
         rng, draws = generator("corrected", name), []
         for _ in range(resamples):
             drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
-            draws.append(corrected_spg(drawn, known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)))
-        truths = [unit.truth.labels[:SENTENCES].count(SUPPORTED) for unit in own if unit.truth is not None]
+            draws.append(
+                corrected_spg(
+                    drawn, known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)
+                )
+            )
+        truths = [
+            unit.truth.labels[:SENTENCES].count(SUPPORTED) for unit in own if unit.truth is not None
+        ]
         details = {
             "given": float(rows[:, 0].sum() / (rows[:, -1].sum() * SENTENCES)),
             "true": sum(truths) / (len(own) * SENTENCES) if len(truths) == len(own) else None,
@@ -266,7 +346,11 @@ def corrected_records(
         }
         value = corrected_spg(rows.sum(0), known_rows.sum(0))
         low, high = share_interval(percentile_interval(np.array(draws)), value, len(rows))
-        fields: dict[str, Any] = {"variant": variant, "better": "higher", "signature": "CorrectedSupports"}
+        fields: dict[str, Any] = {
+            "variant": variant,
+            "better": "higher",
+            "signature": "CorrectedSupports",
+        }
         fields |= {"value": value, "low": low, "high": high, "units": len(own), "details": details}
         records.append(Record("verifiability", "SPG", system=name, **fields))
     return records

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from longform.documents import Readout, Unit, ragged
+from longform.documents import Predictions, Unit, ragged
 from longform.errors import BadInput
-from longform.statistics.critic import Sums, SumScored, Tally
+from longform.statistics.critic import SufficientStatistics, Sums, SumScored
 from longform.statistics.resampling import ratio
-from longform.text.rendering import TokenText, texts_to_readout
+from longform.text.rendering import TokenText, texts_to_predictions
 
 LABELS = SUPPORTED, REFUTED, NEI = ("supported", "refuted", "not_enough_info")
 Evidence = frozenset[tuple[str, int]]  # (page, line)
@@ -38,34 +38,49 @@ UNIT_COLUMNS = ("prefix_perplexity", "tfidf", "repeat")
 class CheckedText(Unit):
     """The checker's verdicts on the first sentences of one generation, in order."""
 
-    labels: tuple[str, ...]  # one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing)
+    labels: tuple[
+        str, ...
+    ]  # one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing)
     evidence: tuple[Evidence, ...]  # what the verdict rests on, one set per sentence
 
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.evidence):
-            raise BadInput(f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets")
+            raise BadInput(
+                f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets"
+            )
         if wrong := set(self.labels) - set(LABELS):
-            raise BadInput(f"{self.unit_id}: labels {sorted(wrong)}, allowed are {LABELS}; rename them")
+            raise BadInput(
+                f"{self.unit_id}: labels {sorted(wrong)}, allowed are {LABELS}; rename them"
+            )
 
     @classmethod
     def of(cls, unit: str, split: str, rows: Sequence[tuple[str, Evidence]]) -> "CheckedText":
         """From a label with its evidence for each sentence."""
-        return cls(unit, split, tuple(label for label, _ in rows), tuple(evidence for _, evidence in rows))
+        return cls(
+            unit, split, tuple(label for label, _ in rows), tuple(evidence for _, evidence in rows)
+        )
 
 
-def checks_to_readout(units: Sequence[CheckedText]) -> Readout:
+def checks_to_predictions(units: Sequence[CheckedText]) -> Predictions:
     """Pack verdicts for ``data/inference``: ``label`` indexes ``label_names``; evidence is one string a sentence."""
-    arrays = ragged("label", [[LABELS.index(label) for label in unit.labels] for unit in units], np.int8)
-    evidence = [["\n".join(f"{line}\t{page}" for page, line in sorted(e)) for e in unit.evidence] for unit in units]
+    arrays = ragged(
+        "label", [[LABELS.index(label) for label in unit.labels] for unit in units], np.int8
+    )
+    evidence = [
+        ["\n".join(f"{line}\t{page}" for page, line in sorted(e)) for e in unit.evidence]
+        for unit in units
+    ]
     arrays |= ragged("evidence", evidence, np.str_)
-    return Readout.of(units, arrays | {"label_names": np.array(LABELS, dtype=np.str_)})
+    return Predictions.of(units, arrays | {"label_names": np.array(LABELS, dtype=np.str_)})
 
 
-def units_from_readout(readout: Readout, prefix: str = "") -> list[CheckedText]:
-    """Inverse of :func:`checks_to_readout`; under the prefix ``true_`` stand the known labels."""
+def units_from_predictions(predictions: Predictions, prefix: str = "") -> list[CheckedText]:
+    """Inverse of :func:`checks_to_predictions`; under the prefix ``true_`` stand the known labels."""
     units = []
-    for unit, split, labels, evidence in readout.rows(f"{prefix}label", f"{prefix}evidence"):
-        lines = [[line.split("\t", 1) for line in text.split("\n") if line] for text in evidence.tolist()]
+    for unit, split, labels, evidence in predictions.rows(f"{prefix}label", f"{prefix}evidence"):
+        lines = [
+            [line.split("\t", 1) for line in text.split("\n") if line] for text in evidence.tolist()
+        ]
         sets = tuple(frozenset((page, int(number)) for number, page in own) for own in lines)
         units.append(CheckedText(unit, split, tuple(LABELS[i] for i in labels.tolist()), sets))
     return units
@@ -82,7 +97,9 @@ class CheckedGeneration(Unit):
     tokens: TokenText  # the continuation, and the human text in its place
     sentences: np.ndarray  # float64 (sentences, SENTENCE_COLUMNS)
     about: np.ndarray  # float64 (UNIT_COLUMNS,)
-    texts: tuple[str, ...] = ()  # what was checked, one claim a sentence; for people who check it again
+    texts: tuple[
+        str, ...
+    ] = ()  # what was checked, one claim a sentence; for people who check it again
     lines: tuple[str, ...] = ()  # the text of the lines that each was judged on
 
     def column(self, name: str) -> np.ndarray:
@@ -90,42 +107,57 @@ class CheckedGeneration(Unit):
         return self.sentences[:, SENTENCE_COLUMNS.index(name)]
 
 
-def generations_to_readout(units: Sequence[CheckedGeneration]) -> Readout:
+def generations_to_predictions(units: Sequence[CheckedGeneration]) -> Predictions:
     """Pack generations for ``data/inference``; either all of them have a truth or none."""
-    checks = checks_to_readout([unit.checks for unit in units]).arrays
-    arrays = {**checks, **texts_to_readout([unit.tokens for unit in units]).arrays}
+    checks = checks_to_predictions([unit.checks for unit in units]).arrays
+    arrays = {**checks, **texts_to_predictions([unit.tokens for unit in units]).arrays}
     truths = [unit.truth for unit in units if unit.truth is not None]
     if len(truths) == len(units):
-        arrays |= {f"true_{name}": values for name, values in checks_to_readout(truths).arrays.items()}
+        arrays |= {
+            f"true_{name}": values for name, values in checks_to_predictions(truths).arrays.items()
+        }
     arrays |= {
         "setting": np.array([unit.setting for unit in units], dtype=np.str_),
         "page": np.array([unit.page for unit in units], dtype=np.str_),
         **ragged("sentence", [unit.sentences for unit in units], np.float64, len(SENTENCE_COLUMNS)),
         **ragged("claim", [unit.texts for unit in units], np.str_),
         **ragged("line", [unit.lines for unit in units], np.str_),
-        "about": np.array([unit.about for unit in units], dtype=np.float64).reshape(len(units), len(UNIT_COLUMNS)),
+        "about": np.array([unit.about for unit in units], dtype=np.float64).reshape(
+            len(units), len(UNIT_COLUMNS)
+        ),
     }
-    return Readout.of(units, arrays)
+    return Predictions.of(units, arrays)
 
 
-def generations_from_readout(readout: Readout) -> list[CheckedGeneration]:
-    """Inverse of :func:`generations_to_readout`."""
-    checks, tokens = units_from_readout(readout), [TokenText(*row) for row in readout.rows("token", "reference")]
-    known = "true_label" in readout.arrays
-    truths: Sequence[CheckedText | None] = units_from_readout(readout, "true_") if known else [None] * len(checks)
-    rows = readout.rows("setting", "page", "sentence", "about", "claim", "line")
+def generations_from_predictions(predictions: Predictions) -> list[CheckedGeneration]:
+    """Inverse of :func:`generations_to_predictions`."""
+    checks, tokens = (
+        units_from_predictions(predictions),
+        [TokenText(*row) for row in predictions.rows("token", "reference")],
+    )
+    known = "true_label" in predictions.arrays
+    truths: Sequence[CheckedText | None] = (
+        units_from_predictions(predictions, "true_") if known else [None] * len(checks)
+    )
+    rows = predictions.rows("setting", "page", "sentence", "about", "claim", "line")
     units = []
     for row, check, true, text in zip(rows, checks, truths, tokens, strict=True):
         unit, split, setting, page, table, about, claims, lines = row
         said = tuple(claims.tolist()), tuple(lines.tolist())
-        units.append(CheckedGeneration(unit, split, str(setting), str(page), check, true, text, table, about, *said))
+        units.append(
+            CheckedGeneration(
+                unit, split, str(setting), str(page), check, true, text, table, about, *said
+            )
+        )
     return units
 
 
 def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
     """Labels of the first so many sentences; with ``unique``, what repeats an earlier label and its evidence says nothing."""
     pairs = list(zip(unit.labels, unit.evidence, strict=True))[:sentences]
-    return [NEI if unique and pair in pairs[:place] else pair[0] for place, pair in enumerate(pairs)]
+    return [
+        NEI if unique and pair in pairs[:place] else pair[0] for place, pair in enumerate(pairs)
+    ]
 
 
 @dataclass(frozen=True)
@@ -141,9 +173,9 @@ class SupportedPerGeneration(
         rows = [labels_of(unit, self.sentences, self.unique) for unit in units]
         return [np.array([label == SUPPORTED for label in row], dtype=np.float64) for row in rows]
 
-    def tally(self, units: Sequence[CheckedText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
         rows = [(part.sum(), 1, 0) for part in self.attribute(units)]
-        return Tally.of(units, ("supported", "generations", "excluded"), rows)
+        return SufficientStatistics.of(units, ("supported", "generations", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
         return ratio(sums.total("supported"), self.sentences * sums.total("generations"))
@@ -157,13 +189,17 @@ class SupportedPerVerified(SumScored, better="higher", share=True):
     pooled: bool = False  # divide the sums over all generations instead of averaging the shares
     sentences: int = SENTENCES
 
-    def tally(self, units: Sequence[CheckedText]) -> Tally:
+    def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
         rows = []
         for unit in units:
             labels = labels_of(unit, self.sentences, self.unique)
             supported, verified = labels.count(SUPPORTED), len(labels) - labels.count(NEI)
-            rows.append((supported, verified, supported / verified, 1, 0) if verified else (0, 0, 0, 0, 1))
-        return Tally.of(units, ("supported", "verified", "share", "generations", "excluded"), rows)
+            rows.append(
+                (supported, verified, supported / verified, 1, 0) if verified else (0, 0, 0, 0, 1)
+            )
+        return SufficientStatistics.of(
+            units, ("supported", "verified", "share", "generations", "excluded"), rows
+        )
 
     def of_sums(self, sums: Sums) -> Any:
         """In [0, 1]; nan where no generation has a verified sentence."""

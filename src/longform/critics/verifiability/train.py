@@ -16,7 +16,16 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
-from longform.critics.verifiability.checker import SURE, WORD, Checker, Entailment, Pages, Pair, frozen, selector
+from longform.critics.verifiability.checker import (
+    SURE,
+    WORD,
+    Checker,
+    Entailment,
+    Pages,
+    Pair,
+    frozen,
+    selector,
+)
 from longform.critics.verifiability.score import LABELS, NEI, REFUTED, SUPPORTED
 from longform.datasets.fever import FeverClaim, Line, claims_of, pages_in, pages_of
 from longform.documents import Document, grouped
@@ -38,7 +47,10 @@ WORDINGS: Mapping[str, tuple[str, ...]] = {  # what published models call the th
     NEI: ("not_enough_info", "not enough info", "neutral", "nei"),
 }
 MINICHECK_PROMPT = "predict: {premise}</s>{claim}"  # Tang, Laban and Durrett 2024, released code
-MINICHECK_ANSWERS = (3, 209)  # T5's tokens of "0" (it begins with the word mark) and "1", the same code
+MINICHECK_ANSWERS = (
+    3,
+    209,
+)  # T5's tokens of "0" (it begins with the word mark) and "1", the same code
 
 
 @dataclass(frozen=True)
@@ -77,23 +89,38 @@ class DecomposableAttention(nn.Module):
         self.near = nn.Conv1d(size, size, 3, padding=1)
         self.attend = nn.Linear(size, size)
         self.equal = nn.Parameter(torch.tensor(4.0))
-        self.compare = nn.Sequential(nn.Linear(3 * size, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU())
-        self.label = nn.Sequential(nn.Linear(4 * size, size), nn.ReLU(), nn.Linear(size, len(LABELS)))
+        self.compare = nn.Sequential(
+            nn.Linear(3 * size, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU()
+        )
+        self.label = nn.Sequential(
+            nn.Linear(4 * size, size), nn.ReLU(), nn.Linear(size, len(LABELS))
+        )
 
-    def forward(self, claim: torch.Tensor, sentence: torch.Tensor, equal: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, claim: torch.Tensor, sentence: torch.Tensor, equal: torch.Tensor
+    ) -> torch.Tensor:
         """Logits (pairs, 3) from ids (pairs, words) of each side and which words are equal (pairs, words, words)."""
         here, there = claim > 0, sentence > 0
         a, b = self._states(claim, equal.any(2)), self._states(sentence, equal.any(1))
-        scores = self.attend(a) @ self.attend(b).transpose(1, 2) / a.shape[-1] ** 0.5 + self.equal * equal
+        scores = (
+            self.attend(a) @ self.attend(b).transpose(1, 2) / a.shape[-1] ** 0.5
+            + self.equal * equal
+        )
         beta = _weights(scores, there[:, None]) @ b
         alpha = _weights(scores.transpose(1, 2), here[:, None]) @ a
-        return self.label(torch.cat([*self._pool(a, beta, here), *self._pool(b, alpha, there)], dim=-1))
+        return self.label(
+            torch.cat([*self._pool(a, beta, here), *self._pool(b, alpha, there)], dim=-1)
+        )
 
     def _states(self, ids: torch.Tensor, shared: torch.Tensor) -> torch.Tensor:
-        states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[..., None]  # nothing beyond a text's end
+        states = (self.embed(ids) + self.shared(shared.long())) * (ids > 0)[
+            ..., None
+        ]  # nothing beyond a text's end
         return states + torch.relu(self.near(states.transpose(1, 2)).transpose(1, 2))
 
-    def _pool(self, own: torch.Tensor, other: torch.Tensor, kept: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _pool(
+        self, own: torch.Tensor, other: torch.Tensor, kept: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         made = self.compare(torch.cat([own, other, own * other], dim=-1)) * kept[..., None]
         return made.sum(1) / kept.sum(1, keepdim=True).clamp(min=1), made.amax(1)
 
@@ -114,19 +141,25 @@ class TrainedEntailment:
         rows = [encoded(pair, self.vocabulary) for pair in pairs]
         made = np.zeros((len(rows), len(LABELS)))
         made[:, LABELS.index(NEI)] = 1.0
-        order = sorted((i for i, row in enumerate(rows) if row[0] and row[1]), key=lambda i: len(rows[i][1]))
+        order = sorted(
+            (i for i, row in enumerate(rows) if row[0] and row[1]), key=lambda i: len(rows[i][1])
+        )
         self.network.eval()
         device = self.network.embed.weight.device
         for start in range(0, len(order), BATCH):
             part = order[start : start + BATCH]
             batch = collate([(rows[i], 0) for i in part])
             with torch.inference_mode():
-                logits = self.network(*(batch[key].to(device) for key in ("claim", "sentence", "equal")))
+                logits = self.network(
+                    *(batch[key].to(device) for key in ("claim", "sentence", "equal"))
+                )
             made[part] = logits.double().softmax(-1).cpu().numpy()
         return made
 
     def save(self, folder: Path) -> dict[str, Any]:
-        save_file({k: v.contiguous() for k, v in self.network.state_dict().items()}, folder / TRAINED)
+        save_file(
+            {k: v.contiguous() for k, v in self.network.state_dict().items()}, folder / TRAINED
+        )
         return {"size": self.network.embed.embedding_dim, "words": list(self.vocabulary.words)}
 
 
@@ -151,7 +184,12 @@ def collate(items: Sequence[tuple[Encoded, int]]) -> dict[str, torch.Tensor]:
         sides[0][row, : len(claim)], sides[1][row, : len(sentence)] = claim, sentence
         for i, j in same:
             equal[row, i, j] = True
-    named = {"claim": sides[0], "sentence": sides[1], "equal": equal, "labels": np.array([label for _, label in items])}
+    named = {
+        "claim": sides[0],
+        "sentence": sides[1],
+        "equal": equal,
+        "labels": np.array([label for _, label in items]),
+    }
     return {key: torch.from_numpy(array) for key, array in named.items()}
 
 
@@ -185,7 +223,11 @@ class _Brought:
 class ClassifierEntailment(_Brought):
     """A sequence classifier with three labels, or with two: not supported (0) and supported (1), as MiniCheck's."""
 
-    columns: tuple[int | None, ...] = (0, 1, 2)  # for each of ``LABELS`` the model's label, or None where it has none
+    columns: tuple[int | None, ...] = (
+        0,
+        1,
+        2,
+    )  # for each of ``LABELS`` the model's label, or None where it has none
     max_length: int = 512
 
     def judged(self, pairs: Sequence[Pair]) -> np.ndarray:
@@ -193,7 +235,9 @@ class ClassifierEntailment(_Brought):
         how = {"max_length": self.max_length, "padding": True, "return_tensors": "pt"}
         feed = self.tokenizer(*texts, truncation="only_first", **how).to(self.network.device)
         found = self.network(**feed).logits.double().softmax(-1).cpu().numpy()
-        return np.stack([np.zeros(len(pairs)) if c is None else found[:, c] for c in self.columns], axis=1)
+        return np.stack(
+            [np.zeros(len(pairs)) if c is None else found[:, c] for c in self.columns], axis=1
+        )
 
 
 @dataclass(frozen=True)
@@ -203,11 +247,20 @@ class MiniCheckEntailment(_Brought):
     max_length: int = 2048
 
     def judged(self, pairs: Sequence[Pair]) -> np.ndarray:
-        texts, device = [MINICHECK_PROMPT.format(premise=premise(p), claim=p.claim) for p in pairs], self.network.device
-        feed = self.tokenizer(texts, truncation=True, max_length=self.max_length, padding=True, return_tensors="pt")
-        begin = torch.full((len(pairs), 1), self.network.config.decoder_start_token_id, device=device)
+        texts, device = (
+            [MINICHECK_PROMPT.format(premise=premise(p), claim=p.claim) for p in pairs],
+            self.network.device,
+        )
+        feed = self.tokenizer(
+            texts, truncation=True, max_length=self.max_length, padding=True, return_tensors="pt"
+        )
+        begin = torch.full(
+            (len(pairs), 1), self.network.config.decoder_start_token_id, device=device
+        )
         inputs = {key: feed[key].to(device) for key in ("input_ids", "attention_mask")}
-        logits = self.network(**inputs, decoder_input_ids=begin).logits[:, 0, list(MINICHECK_ANSWERS)]
+        logits = self.network(**inputs, decoder_input_ids=begin).logits[
+            :, 0, list(MINICHECK_ANSWERS)
+        ]
         yes = logits.double().softmax(-1)[:, 1].cpu().numpy()
         return np.stack([yes, np.zeros(len(pairs)), 1 - yes], axis=1)
 
@@ -225,7 +278,9 @@ def brought_entailment(folder: Path) -> Entailment:
     config = load_config(folder)
     tokenizer = load_tokenizer(folder)
     if config.is_encoder_decoder:
-        return MiniCheckEntailment(placed(load_model(folder, AutoModelForSeq2SeqLM).eval(), reading=True), tokenizer)
+        return MiniCheckEntailment(
+            placed(load_model(folder, AutoModelForSeq2SeqLM).eval(), reading=True), tokenizer
+        )
     network = placed(load_model(folder, AutoModelForSequenceClassification).eval(), reading=True)
     room = capacity.window_size(network, 512)
     return ClassifierEntailment(network, tokenizer, columns_of(config, folder), room)
@@ -235,8 +290,12 @@ def columns_of(config: Any, folder: Path) -> tuple[int | None, ...]:
     """Which column of the model's output is which label."""
     if config.num_labels == 2:
         return (1, None, 0)
-    named = {str(name).lower().replace("-", " "): int(column) for column, name in config.id2label.items()}
-    found = [next((named[word] for word in WORDINGS[label] if word in named), None) for label in LABELS]
+    named = {
+        str(name).lower().replace("-", " "): int(column) for column, name in config.id2label.items()
+    }
+    found = [
+        next((named[word] for word in WORDINGS[label] if word in named), None) for label in LABELS
+    ]
     if None in found:
         raise BadInput(
             f"{folder}: the model's labels are {sorted(named)}; allowed are two, or three named like {dict(WORDINGS)}; "
@@ -255,7 +314,9 @@ def open_entailment(folder: Path, record: Mapping[str, Any]) -> Entailment:
 
 
 Labelled = tuple[Pair, str]
-NEGATIVES = 2  # selected lines a claim that say nothing about it, as pairs of "not enough information"
+NEGATIVES = (
+    2  # selected lines a claim that say nothing about it, as pairs of "not enough information"
+)
 
 
 def fit(
@@ -269,7 +330,8 @@ def fit(
     size: int = 48,  # of the trained network
     min_count: int = 3,
     schedule: Mapping[str, Any] | None = None,
-    retrieval: Mapping[str, Any] | None = None,  # settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`
+    retrieval: Mapping[str, Any]
+    | None = None,  # settings of :class:`TitlesAndBm25` and :class:`Bm25Lines`
     selection: Mapping[str, Any] | None = None,
     sure: float = SURE,  # see :mod:`longform.critics.verifiability.checker`
 ) -> Checker:
@@ -283,26 +345,46 @@ def fit(
     claims = [(document.split, claim) for document, claim in claims_of(documents)]
     if not pages or not claims or entailment not in ("trained", "brought"):
         got = f"{len(pages)} pages, {len(claims)} claims, entailment {entailment!r}"
-        raise BadInput(f"train {name}: {got}; needed are pages, claims, and 'trained' or 'brought'; fix the entry")
-    settings = {"retrieval": dict(retrieval or {}), "selection": dict(selection or {}), "sure": sure}
+        raise BadInput(
+            f"train {name}: {got}; needed are pages, claims, and 'trained' or 'brought'; fix the entry"
+        )
+    settings = {
+        "retrieval": dict(retrieval or {}),
+        "selection": dict(selection or {}),
+        "sure": sure,
+    }
     lines = selector(pages, settings)
     if entailment == "brought":
         return Checker(pages, lines, brought_entailment(base), settings)
     if schedule is None:
-        raise BadInput(f"train {name}: entailment 'trained' needs a schedule; add one, as other trainings have")
+        raise BadInput(
+            f"train {name}: entailment 'trained' needs a schedule; add one, as other trainings have"
+        )
     pairs = {
-        split: [pair for at, claim in claims if at == split for pair in labelled_pairs(claim, pages, lines)]
+        split: [
+            pair
+            for at, claim in claims
+            if at == split
+            for pair in labelled_pairs(claim, pages, lines)
+        ]
         for split in ("train", "validation")
     }
     given: dict[str, Any] = {"schedule": schedule, "seed": seed, "name": name, "scratch": scratch}
-    return Checker(pages, lines, train_entailment(pairs, size=size, min_count=min_count, **given), settings)
+    return Checker(
+        pages, lines, train_entailment(pairs, size=size, min_count=min_count, **given), settings
+    )
 
 
-def labelled_pairs(claim: FeverClaim, pages: Pages, lines: Callable[[str], Sequence[Line]]) -> Iterator[Labelled]:
+def labelled_pairs(
+    claim: FeverClaim, pages: Pages, lines: Callable[[str], Sequence[Line]]
+) -> Iterator[Labelled]:
     """The claim with its evidence, and with selected lines that are no evidence, which are not enough information."""
     found = [(page, line) for page, line in claim.evidence if line < len(pages.get(page, ()))]
     if found and claim.label != NEI:
-        yield Pair(claim.text, found[0][0], " ".join(pages[page][line] for page, line in found)), claim.label
+        yield (
+            Pair(claim.text, found[0][0], " ".join(pages[page][line] for page, line in found)),
+            claim.label,
+        )
     others = [line for line in lines(claim.text) if line not in found]
     for page, line in others[: NEGATIVES + (claim.label == NEI)]:
         yield Pair(claim.text, page, pages[page][line]), NEI
@@ -317,7 +399,13 @@ class EntailmentLearner(Learner):
 
 
 def train_entailment(
-    pairs: Mapping[str, Sequence[Labelled]], *, size: int, min_count: int, seed: int, name: str, **training: Any
+    pairs: Mapping[str, Sequence[Labelled]],
+    *,
+    size: int,
+    min_count: int,
+    seed: int,
+    name: str,
+    **training: Any,
 ) -> TrainedEntailment:
     """Train on ``pairs["train"]``, keeping the round with the best loss on ``pairs["validation"]``.
 
@@ -326,17 +414,25 @@ def train_entailment(
     """
     counts = Counter(label for _, label in pairs["train"])
     if missing := [label for label in LABELS if not counts[label]]:
-        print(f"train {name}: no training pair is labelled {missing}; the checker will hardly ever say so", flush=True)
+        print(
+            f"train {name}: no training pair is labelled {missing}; the checker will hardly ever say so",
+            flush=True,
+        )
     if len(counts) < 2:
-        raise BadInput(f"train {name}: training pairs have labels {dict(counts)}; at least two labels are needed")
+        raise BadInput(
+            f"train {name}: training pairs have labels {dict(counts)}; at least two labels are needed"
+        )
     texts = [text for pair, _ in pairs["train"] for text in (pair.claim, pair.sentence)]
     said = Counter(word for text in texts for word in WORD.findall(text) if word.islower())
     vocabulary = Vocabulary.of(sorted(word for word, count in said.items() if count >= min_count))
     torch.manual_seed(derived_seed(seed, "initial weights"))
     network = DecomposableAttention(len(SHAPES) + len(vocabulary.words), size)
     items = {
-        split: [(encoded(pair, vocabulary), LABELS.index(label)) for pair, label in pairs[split]] for split in pairs
+        split: [(encoded(pair, vocabulary), LABELS.index(label)) for pair, label in pairs[split]]
+        for split in pairs
     }
-    items = {split: [item for item in rows if item[0][0] and item[0][1]] for split, rows in items.items()}
+    items = {
+        split: [item for item in rows if item[0][0] and item[0][1]] for split, rows in items.items()
+    }
     fit_learner(EntailmentLearner, network, items, collate, **training, seed=seed, name=name)
     return TrainedEntailment(network, vocabulary)

@@ -56,20 +56,29 @@ class Suite:
     predictions: tuple[str, ...]  # formulas as written; an item succeeds where all of them hold
     items: tuple[SuiteItem, ...]
     region_names: Mapping[str, str] = field(default_factory=dict)  # for display, by region number
-    meta: Mapping[str, Any] = field(default_factory=dict)  # the file's other ``meta``: reference, author, comment
+    meta: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # the file's other ``meta``: reference, author, comment
 
     def formulas(self) -> tuple[Formula, ...]:
         """The predictions, parsed."""
-        return tuple(parse(text, f"suite {self.name}, prediction {i}") for i, text in enumerate(self.predictions))
+        return tuple(
+            parse(text, f"suite {self.name}, prediction {i}")
+            for i, text in enumerate(self.predictions)
+        )
 
 
-def pair(number: int, conditions: Mapping[str, Sequence[str]], edits: Sequence[Mapping[str, Any]] = ()) -> SuiteItem:
+def pair(
+    number: int, conditions: Mapping[str, Sequence[str]], edits: Sequence[Mapping[str, Any]] = ()
+) -> SuiteItem:
     """An item from region texts by condition name; regions are numbered from 1.
 
     Any run of whitespace (no-break spaces and tabs too) becomes one space, the ends are bare: SyntaxGym's rule.
     """
     made = tuple(
-        Condition(name, tuple(Region(i, " ".join(text.split())) for i, text in enumerate(regions, 1)))
+        Condition(
+            name, tuple(Region(i, " ".join(text.split())) for i, text in enumerate(regions, 1))
+        )
         for name, regions in conditions.items()
     )
     return SuiteItem(number, made, tuple(edits))
@@ -82,8 +91,13 @@ def read_suite(path: Path) -> Suite:
 
 def suite_from_record(record: Any, where: str = "suite") -> Suite:
     """Parse and check one suite; see :func:`read_suite`."""
-    if not isinstance(record, dict) or not {"meta", "region_meta", "predictions", "items"} <= record.keys():
-        raise BadInput(f"{where}: a suite is an object with meta, region_meta, predictions and items; fix it")
+    if (
+        not isinstance(record, dict)
+        or not {"meta", "region_meta", "predictions", "items"} <= record.keys()
+    ):
+        raise BadInput(
+            f"{where}: a suite is an object with meta, region_meta, predictions and items; fix it"
+        )
     meta, items, formulas = field_of(record, "meta", dict, where), [], []
     for item in field_of(record, "items", list, where):
         number = field_of(item, "item_number", int, where)
@@ -92,17 +106,24 @@ def suite_from_record(record: Any, where: str = "suite") -> Suite:
             name = field_of(condition, "condition_name", str, place)
             inside = f"{place}, condition {name}"
             regions = tuple(
-                Region(field_of(region, "region_number", int, inside), field_of(region, "content", str, inside))
+                Region(
+                    field_of(region, "region_number", int, inside),
+                    field_of(region, "content", str, inside),
+                )
                 for region in field_of(condition, "regions", list, inside)
             )
             numbers = [region.number for region in regions]
             if len(set(numbers)) < len(numbers):
-                raise BadInput(f"{inside}: region numbers are {numbers}; give every region a number of its own")
+                raise BadInput(
+                    f"{inside}: region numbers are {numbers}; give every region a number of its own"
+                )
             conditions.append(Condition(name, regions))
         items.append(SuiteItem(number, tuple(conditions)))
     for prediction in field_of(record, "predictions", list, where):
         if typed(prediction, dict, f"{where}, prediction").get("type") != "formula":
-            raise BadInput(f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; fix it")
+            raise BadInput(
+                f"{where}: a prediction has type {prediction.get('type')!r}, allowed is 'formula'; fix it"
+            )
         formulas.append(field_of(prediction, "formula", str, where))
     names = {str(key): value for key, value in field_of(record, "region_meta", dict, where).items()}
     free = {key: value for key, value in meta.items() if key not in ("name", "metric")}
@@ -117,12 +138,18 @@ def checked(suite: Suite) -> Suite:
     """
     place = f"suite {suite.name}"
     if suite.metric not in METRICS:
-        raise BadInput(f"{place}: metric {suite.metric!r} is not one of {list(METRICS)}; choose one")
+        raise BadInput(
+            f"{place}: metric {suite.metric!r} is not one of {list(METRICS)}; choose one"
+        )
     if not suite.items or not suite.predictions:
-        raise BadInput(f"{place}: {len(suite.items)} items, {len(suite.predictions)} predictions; give one of each")
+        raise BadInput(
+            f"{place}: {len(suite.items)} items, {len(suite.predictions)} predictions; give one of each"
+        )
     numbers = [item.number for item in suite.items]
     if len(set(numbers)) < len(numbers):
-        raise BadInput(f"{place}: item numbers repeat; number the items apart, results are kept per number")
+        raise BadInput(
+            f"{place}: item numbers repeat; number the items apart, results are kept per number"
+        )
     wanted = [condition.name for condition in suite.items[0].conditions]
     for item in suite.items:
         names = [condition.name for condition in item.conditions]
@@ -131,11 +158,15 @@ def checked(suite: Suite) -> Suite:
             raise BadInput(f"{place}, item {item.number}: {told}")
     for named in (value for formula in suite.formulas() for value in region_values(formula)):
         if named.condition not in wanted:
-            raise BadInput(f"{place}: a prediction names condition {named.condition!r}, allowed are {wanted}; fix it")
+            raise BadInput(
+                f"{place}: a prediction names condition {named.condition!r}, allowed are {wanted}; fix it"
+            )
         for item in suite.items:
             present = [region.number for region in item.condition(named.condition).regions]
             if named.region is not None and named.region not in present:
-                raise BadInput(f"{place}: a prediction names region {named.region}, item {item.number} has {present}")
+                raise BadInput(
+                    f"{place}: a prediction names region {named.region}, item {item.number} has {present}"
+                )
     return suite
 
 
@@ -143,14 +174,24 @@ def suites_to_corpus(suites: Sequence[Suite], facts: Mapping[str, object] | None
     """Pack suites; ``facts`` gains the number of items of each. Raises BadInput: two suites share a name."""
     names = [suite.name for suite in suites]
     if len(set(names)) < len(names):
-        raise BadInput(f"suites: names repeat in {sorted(names)}; results are kept per name, rename one")
+        raise BadInput(
+            f"suites: names repeat in {sorted(names)}; results are kept per name, rename one"
+        )
     documents = []
     for suite in suites:
         for item in suite.items:
-            regions = [(condition.name, region) for condition in item.conditions for region in condition.regions]
-            sections = tuple(Section(f"{name}:{region.number}", region.content) for name, region in regions)
+            regions = [
+                (condition.name, region)
+                for condition in item.conditions
+                for region in condition.regions
+            ]
+            sections = tuple(
+                Section(f"{name}:{region.number}", region.content) for name, region in regions
+            )
             documents.append(Document(f"{suite.name}/{item.number}", "test", sections, item.edits))
-    heads = np.array([json.dumps(suite_head(suite), sort_keys=True) for suite in suites], dtype=np.str_)
+    heads = np.array(
+        [json.dumps(suite_head(suite), sort_keys=True) for suite in suites], dtype=np.str_
+    )
     counts = {suite.name: len(suite.items) for suite in suites}
     return Corpus(documents, {"suite_heads": heads}, {**(facts or {}), "items": counts})
 
@@ -164,10 +205,14 @@ def suite_head(suite: Suite) -> dict[str, object]:
     }
 
 
-def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Suite]:
+def suites_from_documents(
+    documents: Sequence[Document], truth: Mapping[str, np.ndarray]
+) -> list[Suite]:
     """Inverse of :func:`suites_to_corpus`. Raises BadInput: the corpus holds no suites."""
     if "suite_heads" not in truth:
-        raise BadInput("the texts carry no suite_heads, so they are no suites; name a corpus of suites")
+        raise BadInput(
+            "the texts carry no suite_heads, so they are no suites; name a corpus of suites"
+        )
     items: dict[str, list[SuiteItem]] = {}
     for document in documents:
         name, number = document.id.rsplit("/", 1)
@@ -181,5 +226,11 @@ def suites_from_documents(documents: Sequence[Document], truth: Mapping[str, np.
     for head in map(json.loads, truth["suite_heads"].tolist()):
         name, metric, meta = head["meta"].pop("name"), head["meta"].pop("metric"), head["meta"]
         predictions = tuple(prediction["formula"] for prediction in head["predictions"])
-        suites.append(checked(Suite(name, metric, predictions, tuple(items.get(name, ())), head["region_meta"], meta)))
+        suites.append(
+            checked(
+                Suite(
+                    name, metric, predictions, tuple(items.get(name, ())), head["region_meta"], meta
+                )
+            )
+        )
     return suites

@@ -86,7 +86,9 @@ def parse(text: str, where: str = "formula") -> Formula:
     if not reader.ended:
         raise reader.error("the end or an operator (brackets must match; join comparisons with &)")
     if _kind(formula, where) != "truth":
-        raise BadInput(f"{where}: {text!r} is a number, a prediction is true or false; compare it with <, > or =")
+        raise BadInput(
+            f"{where}: {text!r} is a number, a prediction is true or false; compare it with <, > or ="
+        )
     return formula
 
 
@@ -115,7 +117,9 @@ def _kind(formula: Formula, where: str) -> str:
     wanted = "truth" if formula.symbol in LOGIC else "number"
     for operand in (formula.left, formula.right):
         if _kind(operand, where) != wanted:
-            raise BadInput(f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; fix brackets")
+            raise BadInput(
+                f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; fix brackets"
+            )
     return "number" if formula.symbol in ARITHMETIC else "truth"
 
 
@@ -141,7 +145,9 @@ class _Reader:
         self.start = self.place + len(rest) - len(rest.lstrip())
         match = TOKEN.match(self.text, self.place)
         if match is None:
-            raise self.error("a region such as (2;%original%), a number, a bracket or one of + - < > = & |")
+            raise self.error(
+                "a region such as (2;%original%), a number, a bracket or one of + - < > = & |"
+            )
         self.match, self.place = match, match.end()
         self.symbol, self.ended = match["symbol"] or " ", match["end"] is not None
 
@@ -171,7 +177,9 @@ class _Reader:
         if self.match["region"] is not None:
             number, name = self.match["number"], self.match["name"]
             if not NAME.fullmatch(name):
-                raise self.error(f"a condition name of letters, digits, _ and -, not {name!r}; put _ for blanks")
+                raise self.error(
+                    f"a condition name of letters, digits, _ and -, not {name!r}; put _ for blanks"
+                )
             self.take()
             return RegionValue(None if number == "*" else int(number), name)
         sign = self.taken() if self.symbol in ARITHMETIC else ""
@@ -180,7 +188,11 @@ class _Reader:
             self.take()
             return Number(value)
         if sign or self.symbol not in CLOSING:
-            raise self.error("a number after a sign" if sign else "a region such as (2;%a%), a number or a bracket")
+            raise self.error(
+                "a number after a sign"
+                if sign
+                else "a region such as (2;%a%), a number or a bracket"
+            )
         closing = CLOSING[self.taken()]
         formula = self.formula()
         if self.symbol != closing:

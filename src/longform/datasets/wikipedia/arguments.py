@@ -67,7 +67,9 @@ def names_in(listed: str) -> list[str]:
 
 @cache
 def _hidden() -> tuple[frozenset[str], re.Pattern[str]]:
-    return frozenset(names_in(data()["hidden"])), re.compile(data()["hidden_patterns"].replace(" |", "|"))
+    return frozenset(names_in(data()["hidden"])), re.compile(
+        data()["hidden_patterns"].replace(" |", "|")
+    )
 
 
 @cache

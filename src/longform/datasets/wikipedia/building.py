@@ -20,12 +20,26 @@ from typing import Any
 
 import numpy as np
 
-from longform.datasets.titles import Filters, filtered_corpus, select, settings, shortened, token_counter
-from longform.datasets.wikipedia.dump import MAX_PAGE_BYTES, Shard, most_viewed, parse_page, plan, raw_pages
+from longform.datasets.titles import (
+    Filters,
+    filtered_corpus,
+    select,
+    settings,
+    shortened,
+    token_counter,
+)
+from longform.datasets.wikipedia.dump import (
+    MAX_PAGE_BYTES,
+    Shard,
+    most_viewed,
+    parse_page,
+    plan,
+    raw_pages,
+)
 from longform.datasets.wikipedia.wikitext import GuardedParser
 from longform.documents import Corpus, Document, Section
 from longform.errors import BadInput
-from longform.files.artefacts import whole, write_json
+from longform.files.artefacts import atomic_write, write_json
 from longform.processes import die_with_parent
 from longform.statistics.resampling import split_by_seed
 from longform.text.paragraphs import from_lines
@@ -73,12 +87,18 @@ class Task:
     def done(self) -> bool:
         """Whether the shard's record agrees with what is asked, with the dump's bytes and with the shard's file."""
         record = _ledger(self.record)
-        if not self.file.is_file() or record.get("key") != self.key or record.get("source") != self.source:
+        if (
+            not self.file.is_file()
+            or record.get("key") != self.key
+            or record.get("source") != self.source
+        ):
             return False
         return record.get("sha256") == _digest(self.file)
 
 
-def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, workers: int = 1) -> dict[str, Any]:
+def extract(
+    dump: Path, folder: Path, *, extraction: Extraction | None = None, workers: int = 1
+) -> dict[str, Any]:
     """Read a dump into ``folder``, doing only what is missing there; returns the counts of the whole dump.
 
     Raises BadInput: no dump, no stream in it, or a worker that died (finished shards are kept).
@@ -91,7 +111,10 @@ def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, w
         key = hashlib.blake2b(stamp.encode(), digest_size=16).hexdigest()
         tasks.append(Task(dump, folder / f"shard-{shard.number:05d}.jsonl", shard, asked, key))
     planned = {path.name for task in tasks for path in (task.file, task.record)}
-    for path in (*folder.glob("shard-*"), *folder.glob(".*.partial")):  # of a killed run, or of another plan
+    for path in (
+        *folder.glob("shard-*"),
+        *folder.glob(".*.partial"),
+    ):  # of a killed run, or of another plan
         if path.name not in planned:
             path.unlink()
     missing = [task for task in tasks if not task.done]
@@ -102,14 +125,18 @@ def extract(dump: Path, folder: Path, *, extraction: Extraction | None = None, w
             with ProcessPoolExecutor(count, spawn, initializer=die_with_parent) as pool:
                 _report(dump, len(missing), pool.map(extract_shard, missing))
         except BrokenProcessPool as error:
-            raise BadInput(f"{dump}: a worker died ({error}); run again, finished shards are kept") from error
+            raise BadInput(
+                f"{dump}: a worker died ({error}); run again, finished shards are kept"
+            ) from error
     else:
         _report(dump, len(missing), map(extract_shard, missing))
     records = [_ledger(task.record) for task in tasks]
     return {
         "shards": len(tasks),
         "redone": len(missing),
-        "counts": dict(sorted(sum((Counter(record["counts"]) for record in records), Counter()).items())),
+        "counts": dict(
+            sorted(sum((Counter(record["counts"]) for record in records), Counter()).items())
+        ),
         "wikitext_mb": sum(record["wikitext_bytes"] for record in records) / 1e6,
     }
 
@@ -145,7 +172,7 @@ def extract_shard(task: Task) -> None:
     """Read one shard, write its articles and then its record."""
     counts, size = Counter[str](), 0
     with (
-        whole(task.file) as partial,
+        atomic_write(task.file) as partial,
         partial.open("w", encoding="utf-8", errors="replace") as lines,
         GuardedParser(task.extraction.page_seconds) as parser,
     ):
@@ -179,11 +206,15 @@ class Shards:
         unfinished = [path.name for path in self.files if not path.with_suffix(".json").is_file()]
         if not self.files or unfinished:
             what = f"unfinished {unfinished[:3]}" if unfinished else "no shard-*.jsonl"
-            raise BadInput(f"{folder}: {what}; run the extraction again, it redoes only what is missing")
+            raise BadInput(
+                f"{folder}: {what}; run the extraction again, it redoes only what is missing"
+            )
 
     def __iter__(self) -> Iterator[Document]:
         for record in self.records():
-            sections = tuple(Section(section["title"], section["text"]) for section in record["sections"])
+            sections = tuple(
+                Section(section["title"], section["text"]) for section in record["sections"]
+            )
             yield Document(record["id"], "train", sections)
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -195,7 +226,10 @@ class Shards:
     @property
     def counts(self) -> Counter[str]:
         """Pages by outcome over all shards."""
-        return sum((Counter(_ledger(path.with_suffix(".json"))["counts"]) for path in self.files), Counter())
+        return sum(
+            (Counter(_ledger(path.with_suffix(".json"))["counts"]) for path in self.files),
+            Counter(),
+        )
 
     @property
     def struck(self) -> dict[str, int]:
@@ -211,7 +245,11 @@ class Shards:
         return dict(ranked[:NAMES]) | ({"other names": others} if others else {})
 
 
-SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
+SHARES = {
+    "train": 0.8,
+    "validation": 0.1,
+    "test": 0.1,
+}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
 
 
 def build(
@@ -241,12 +279,16 @@ def build(
     thresholds, asked = settings(Filters, filters or {}), settings(Extraction, extraction or {})
     with ExitStack() as stack:
         if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
-            folder = (scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))) / "shards"
+            folder = (
+                scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            ) / "shards"
             extract(dump_in(raw), folder, extraction=asked, workers=workers)
         shards = Shards(folder)
         read = {"corpus": name, "pages": shards.counts, "struck_sentences": shards.struck}
         selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
-    return filtered_corpus(shortened(selection, short_tokens) if subset else selection, count, raw, read)
+    return filtered_corpus(
+        shortened(selection, short_tokens) if subset else selection, count, raw, read
+    )
 
 
 def dump_in(raw: Path) -> Path:
@@ -256,11 +298,16 @@ def dump_in(raw: Path) -> Path:
     found = sorted(path for path in raw.glob("*.bz2") if "index" not in path.name)
     if len(found) != 1:
         names = [path.name for path in found]
-        raise BadInput(f"{raw}: found dumps {names}, exactly one is needed; name the file, or move the others away")
+        raise BadInput(
+            f"{raw}: found dumps {names}, exactly one is needed; name the file, or move the others away"
+        )
     return found[0]
 
 
-YEARS = {"test": 2017, "validation": 2018}  # massarelli2020 section 5; the later split takes what the former leaves
+YEARS = {
+    "test": 2017,
+    "validation": 2018,
+}  # massarelli2020 section 5; the later split takes what the former leaves
 LEAST = 1000  # views of a month by one kind of access; what has fewer is not counted, so that memory stays bounded
 ROOM = 8  # ranked pages that are looked for in the dump, for every page that is wanted
 _NAMESPACE = re.compile(
@@ -269,7 +316,9 @@ _NAMESPACE = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(r"(?:Lists?|Index|Outline)_of_|Deaths_in_", re.IGNORECASE)
-_LISTING = re.compile(r"\b(?:is|are) (?:an?|the) (?:[\w-]+ ){0,2}lists? of\b")  # "The following is a list of ..."
+_LISTING = re.compile(
+    r"\b(?:is|are) (?:an?|the) (?:[\w-]+ ){0,2}lists? of\b"
+)  # "The following is a list of ..."
 
 
 def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST) -> Corpus:
@@ -302,7 +351,9 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
     for split, row in wanted.items():
         passed, missing, before = Counter[str](), list[str](), len(chosen)
         for rank, one in enumerate(row, 1):
-            found = by_id.get(one.id) or next((by_title[title] for title in one.titles if title in by_title), None)
+            found = by_id.get(one.id) or next(
+                (by_title[title] for title in one.titles if title in by_title), None
+            )
             if _NAMESPACE.match(one.titles[0]):
                 passed["other namespace"] += 1
             elif "Main_Page" in one.titles:
@@ -323,6 +374,13 @@ def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST)
         if len(chosen) - before < pages:
             told = f"{raw}: year {YEARS[split]}: {len(chosen) - before} of {pages} pages for {split} ({made})"
             raise BadInput(f"{told}; take a dump of about that year, or lower pages or least")
-        facts["years"][str(YEARS[split])] = {**made, "last rank": chosen[-1][1], "first not in the dump": missing[:20]}
-    truth = {"rank": np.array([rank for _, rank, _ in chosen]), "views": np.array([views for *_, views in chosen])}
+        facts["years"][str(YEARS[split])] = {
+            **made,
+            "last rank": chosen[-1][1],
+            "first not in the dump": missing[:20],
+        }
+    truth = {
+        "rank": np.array([rank for _, rank, _ in chosen]),
+        "views": np.array([views for *_, views in chosen]),
+    }
     return Corpus([document for document, *_ in chosen], truth, facts)

@@ -46,7 +46,9 @@ _RANGES = {
 }
 
 
-_INSIDE_RANGE = re.compile(r"(?<=[\d½¼¾])\s*(–|-| to | and | or | by |×| x |\bx\b|\+/-|±)\s*(?=[\d.])")
+_INSIDE_RANGE = re.compile(
+    r"(?<=[\d½¼¾])\s*(–|-| to | and | or | by |×| x |\bx\b|\+/-|±)\s*(?=[\d.])"
+)
 
 
 _SECONDARY = {  # units of a value that is said in two: larger, smaller -> smaller ones in a larger one
@@ -61,7 +63,12 @@ _SECONDARY = {  # units of a value that is said in two: larger, smaller -> small
 }
 
 
-_COMPOSITE_OUTPUT = {"ftin": ("ft", "in"), "lboz": ("lb", "oz"), "stlb": ("st", "lb"), "ydft": ("yd", "ft")}
+_COMPOSITE_OUTPUT = {
+    "ftin": ("ft", "in"),
+    "lboz": ("lb", "oz"),
+    "stlb": ("st", "lb"),
+    "ydft": ("yd", "ft"),
+}
 
 
 _JOINTS = {
@@ -95,7 +102,11 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     source, rest = read
     words = [part for part in rest if part and not re.fullmatch(r"-?\d+", part)]
     places = [int(part) for part in rest if re.fullmatch(r"-?\d+", part)]
-    middle = words.pop() if named.get("adj") in ("mid", "pre") and words and unit(words[-1]) is None else ""
+    middle = (
+        words.pop()
+        if named.get("adj") in ("mid", "pre") and words and unit(words[-1]) is None
+        else ""
+    )
     if (
         named.get("adj") in ("mid", "pre")
         and not middle
@@ -115,7 +126,9 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     if named.get("order") == "flip" or show == "flip":
         values, target = outputs[0][0], targets[0]
         first = _named(values, target, named, outputs[0][1])
-        symbols = f"{_values(source, 1)} {_symbol(source.unit)}" if source.shown is None else source.shown
+        symbols = (
+            f"{_values(source, 1)} {_symbol(source.unit)}" if source.shown is None else source.shown
+        )
         second = "; ".join([symbols, *(text for _, text in outputs[1:])])
     if show in ("output only", "out"):
         return second
@@ -160,7 +173,8 @@ def _input(positional: list[str], named: Mapping[str, str]) -> tuple[_Input, lis
             shown = "-".join(f"{value.shown}-{one.singular}" for value, one in names)
         else:
             shown = " ".join(
-                f"{value.shown} {one.symbol if brief else _name(one, value, named)}" for value, one in names
+                f"{value.shown} {one.symbol if brief else _name(one, value, named)}"
+                for value, one in names
             )
         default = {"length": "m", "mass": "kg"}[source.kind]
         inner = replace(smaller, default="lb kg" if source.code == "st" else default)
@@ -173,7 +187,11 @@ def _targets(code: str, source: Unit) -> list[Unit] | None:
     if code in _COMPOSITE_OUTPUT:
         large = unit(_COMPOSITE_OUTPUT[code][0])
         return [replace(large, code=code)] if large and large.kind == source.kind else None
-    known = [unit(code)] if unit(code) else [unit(part) or _composite(part) for part in re.split(r"[ +]+", code)]
+    known = (
+        [unit(code)]
+        if unit(code)
+        else [unit(part) or _composite(part) for part in re.split(r"[ +]+", code)]
+    )
     targets = [one for one in known if one is not None and one.kind == source.kind]
     return targets if targets and len(targets) == len(known) else None
 
@@ -183,7 +201,9 @@ def _composite(code: str) -> Unit | None:
     return replace(large, code=code) if large else None
 
 
-def _output(source: _Input, target: Unit, named: Mapping[str, str], places: int | None) -> tuple[list[str], str]:
+def _output(
+    source: _Input, target: Unit, named: Mapping[str, str], places: int | None
+) -> tuple[list[str], str]:
     """Numbers in a unit, and their text with the unit's symbol (its name where abbreviations are off)."""
     if target.code in _COMPOSITE_OUTPUT:
         return _two_units(source, target, named)
@@ -198,16 +218,22 @@ def _output(source: _Input, target: Unit, named: Mapping[str, str], places: int 
         precisions = [places] * len(outputs)
     if re.fullmatch(r"[1-9]\d?", named.get("sigfig", "")):
         digits = int(named["sigfig"])
-        precisions = [digits - 1 - math.floor(math.log10(abs(output) or 1) + 1e-14) for output in outputs]
+        precisions = [
+            digits - 1 - math.floor(math.log10(abs(output) or 1) + 1e-14) for output in outputs
+        ]
     step = {"5": 5, "10": 10, "25": 25, "50": 50, "0.5": 0.5}.get(named.get("round", ""))
     if step is not None and places is None:
         outputs = [math.floor(output / step + 0.5) * step for output in outputs]
         precisions = [1 if step < 1 else 0] * len(outputs)
-    numbers = [rounded(output, precision) for output, precision in zip(outputs, precisions, strict=True)]
+    numbers = [
+        rounded(output, precision) for output, precision in zip(outputs, precisions, strict=True)
+    ]
     if named.get("comma") == "off":
         numbers = [shown.replace(",", "") for shown in numbers]
     name = _symbol(target)
-    names_wanted = named.get("abbr") in ("off", "none", "in") or (named.get("disp") == "or" and "abbr" not in named)
+    names_wanted = named.get("abbr") in ("off", "none", "in") or (
+        named.get("disp") == "or" and "abbr" not in named
+    )
     if names_wanted and "cvt" not in named and not target.kind.startswith("temperature"):
         last = number(numbers[-1].replace("−", "-"))
         name = _name(target, last, named, several=len(numbers) > 1) if last else name
@@ -250,9 +276,19 @@ def _symbol(one: Unit) -> str:
     return f"×10^{one.multiple} {one.symbol}" if one.multiple else one.symbol
 
 
-def _name(one: Unit, value: Value, named: Mapping[str, str], several: bool = False, adjective: bool = False) -> str:
+def _name(
+    one: Unit,
+    value: Value,
+    named: Mapping[str, str],
+    several: bool = False,
+    adjective: bool = False,
+) -> str:
     """The unit's name as its number asks."""
-    single = adjective or (abs(value.number) == 1 and not several) or ("/" in value.shown and abs(value.number) < 1)
+    single = (
+        adjective
+        or (abs(value.number) == 1 and not several)
+        or ("/" in value.shown and abs(value.number) < 1)
+    )
     name = one.singular if single else one.plural
     if named.get("sp") == "us":
         name = american(name)
@@ -271,14 +307,26 @@ def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
         if len(source.values) > 1 or (values_in_words := spelt(source.values[0])) is None:
             return None
         values = values_in_words.capitalize() if named["spell"][0].isupper() else values_in_words
-    brief = named.get("abbr") in ("on", "in", "mos") or ("cvt" in named and named.get("abbr") not in ("off", "out"))
-    brief = brief or (source.unit.kind.startswith("temperature") and named.get("abbr") != "off")  # never by name
+    brief = named.get("abbr") in ("on", "in", "mos") or (
+        "cvt" in named and named.get("abbr") not in ("off", "out")
+    )
+    brief = brief or (
+        source.unit.kind.startswith("temperature") and named.get("abbr") != "off"
+    )  # never by name
     if named.get("abbr") == "values":
         return values
     adjective = named.get("adj", "")
     if brief:
-        return _joined([value.shown for value in source.values], source.words, 1, _symbol(source.unit))
-    name = _name(source.unit, source.values[-1], named, len(source.values) > 1, adjective in ("on", "mid", "1"))
+        return _joined(
+            [value.shown for value in source.values], source.words, 1, _symbol(source.unit)
+        )
+    name = _name(
+        source.unit,
+        source.values[-1],
+        named,
+        len(source.values) > 1,
+        adjective in ("on", "mid", "1"),
+    )
     if adjective in ("on", "mid"):
         hyphened = name.replace(" ", "-")
         joint = re.sub(r" (to|by|or|and) ", r"-\1-", values)
@@ -290,7 +338,9 @@ def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
 
 def _named(numbers: list[str], target: Unit, named: Mapping[str, str], symbols: str) -> str:
     """An output that stands first: with the unit's name, unless abbreviations are on."""
-    brief = named.get("abbr") in ("on", "in") or "cvt" in named or target.kind.startswith("temperature")
+    brief = (
+        named.get("abbr") in ("on", "in") or "cvt" in named or target.kind.startswith("temperature")
+    )
     if brief or target.code in _COMPOSITE_OUTPUT:
         return symbols
     last = number(numbers[-1].replace("−", "-"))

@@ -19,10 +19,14 @@ from longform.datasets.wikipedia.tags import without_extension_tags
 from longform.errors import BadInput, InputError
 from longform.files.opening import byte_lines, field_of, json_file
 
-MAX_PAGE_BYTES = 4 * 2**20  # twice MediaWiki's own limit of 2 MiB of wikitext ($wgMaxArticleSize), for XML escapes
+MAX_PAGE_BYTES = (
+    4 * 2**20
+)  # twice MediaWiki's own limit of 2 MiB of wikitext ($wgMaxArticleSize), for XML escapes
 READ = 1 << 18  # bytes of bz2 per read
 
-_MAGIC = re.compile(rb"BZh[1-9](?:\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)")  # a block, or an empty stream
+_MAGIC = re.compile(
+    rb"BZh[1-9](?:\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)"
+)  # a block, or an empty stream
 _OPEN, _CLOSE = b"<page>", b"</page>"
 _REDIRECT = re.compile(r"\s*#\s*redirect\s*:?\s*\[\[", re.IGNORECASE)
 _YEAR = re.compile(r"(?:AD )?\d{1,4}(?: (?:BC|BCE|AD|CE))?")
@@ -46,7 +50,9 @@ class Shard:
 def plan(dump: Path, shard_bytes: int) -> list[Shard]:
     """Shards of at least ``shard_bytes`` compressed bytes each; a function of the two arguments alone."""
     if not dump.is_file():
-        raise BadInput(f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published")
+        raise BadInput(
+            f"{dump}: no such file; docs/data_cards/wikipedia.md says where dumps are published"
+        )
     found, offset, tail = set[int](), 0, b""
     with dump.open("rb") as file:
         while chunk := file.read(1 << 24):
@@ -55,7 +61,9 @@ def plan(dump: Path, shard_bytes: int) -> list[Shard]:
             offset, tail = offset + len(chunk), data[-9:]
     starts, size = sorted(found), dump.stat().st_size
     if not starts:
-        raise BadInput(f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256")
+        raise BadInput(
+            f"{dump}: no bz2 stream found in {size} bytes; fetch it again and check its SHA-256"
+        )
     shards: list[Shard] = []
     first = 0
     for last, (_, end) in enumerate(pairwise([*starts, size])):
@@ -101,7 +109,11 @@ class PageScanner:
     def open(self) -> bool:
         """Whether a page, or the tag that begins one, has begun and not ended."""
         tail = bytes(self.buffer[1 - len(_OPEN) :])
-        return self.skipping or _OPEN in self.buffer or any(tail.endswith(_OPEN[:n]) for n in range(1, len(_OPEN)))
+        return (
+            self.skipping
+            or _OPEN in self.buffer
+            or any(tail.endswith(_OPEN[:n]) for n in range(1, len(_OPEN)))
+        )
 
     def flush(self) -> Iterator[str]:
         """Forget a page that will not be finished, and say so."""
@@ -110,7 +122,9 @@ class PageScanner:
         self.buffer, self.skipping = bytearray(), False
 
 
-def raw_pages(dump: Path, shard: Shard, max_page_bytes: int = MAX_PAGE_BYTES) -> Iterator[bytes | str]:
+def raw_pages(
+    dump: Path, shard: Shard, max_page_bytes: int = MAX_PAGE_BYTES
+) -> Iterator[bytes | str]:
     """The XML of each page that begins in the shard, or the reason why it cannot be given, in file order."""
     scanner = PageScanner(max_page_bytes)
     with dump.open("rb") as file:
@@ -192,7 +206,10 @@ def parse_page(xml: bytes) -> Page | str:
 
 def _says_disambiguation(text: str) -> bool:
     """Whether a template says it: one that is commented out or shown as it stands does not."""
-    return bool(_DISAMBIGUATION.search(text) and _DISAMBIGUATION.search(without_extension_tags(text, Holes())))
+    return bool(
+        _DISAMBIGUATION.search(text)
+        and _DISAMBIGUATION.search(without_extension_tags(text, Holes()))
+    )
 
 
 @dataclass(frozen=True)
@@ -210,7 +227,9 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
     months = [(int(match[2]), path) for match, path in listed if match and int(match[1]) == year]
     if sorted(month for month, _ in months) != list(range(1, 13)):
         needed = f"one file for each, pageviews-{year}01-user.bz2 ..."
-        raise BadInput(f"{folder}: months of {year}: {[path.name for _, path in months]}; needed is {needed}")
+        raise BadInput(
+            f"{folder}: months of {year}: {[path.name for _, path in months]}; needed is {needed}"
+        )
     by_title, ids, counts = Counter[str](), dict[str, str](), Counter[str]()
     for _, path in months:
         if path.suffix == ".json":
@@ -219,14 +238,21 @@ def most_viewed(folder: Path, year: int, least: int) -> tuple[list[RankedPage], 
             _count_lines(path, least, by_title, ids, counts)
     views, titles = Counter[str](), dict[str, list[str]]()
     for title, count in by_title.items():
-        key = ids.get(title, f" {title}")  # titles of one id are one page; a title may look like an id
+        key = ids.get(
+            title, f" {title}"
+        )  # titles of one id are one page; a title may look like an id
         views[key] += count
         titles.setdefault(key, []).append(title)
     order = sorted(views, key=lambda key: (-views[key], key))
-    return [RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key]) for key in order], counts
+    return [
+        RankedPage("" if key[0] == " " else key, tuple(sorted(titles[key])), views[key])
+        for key in order
+    ], counts
 
 
-def _count_lines(path: Path, least: int, views: Counter[str], ids: dict[str, str], counts: Counter[str]) -> None:
+def _count_lines(
+    path: Path, least: int, views: Counter[str], ids: dict[str, str], counts: Counter[str]
+) -> None:
     """Lines of Wikimedia's page views are read one by one: wiki, title, id or null, access, views, views by day.
 
     Old files leave the id out. Raises InputError: no line is of the English Wikipedia.

@@ -30,7 +30,9 @@ _OPEN, _CLOSE = "\ue000", "\ue001"  # braces that are shown
 def _commands() -> dict[str, str]:
     """What each command shows: a sign, its own name, or nothing."""
     data = yaml.safe_load(_COMMANDS.read_text(encoding="utf-8"))
-    shown = dict.fromkeys(data["styles"].split(), "") | {word: word for word in data["words"].split()}
+    shown = dict.fromkeys(data["styles"].split(), "") | {
+        word: word for word in data["words"].split()
+    }
     for pair in data["symbols"].split():
         name, _, sign = pair.partition("=")
         shown[name] = sign
@@ -82,7 +84,11 @@ def tex_text(tex: str) -> str | None:
             unknown.append(match[1])
         shown = _commands().get(match[1], "")
         following = match.string[match.end() : match.end() + 1]
-        return f"{shown} " if shown == match[1] and (following.isalnum() or following == "\\") else shown
+        return (
+            f"{shown} "
+            if shown == match[1] and (following.isalnum() or following == "\\")
+            else shown
+        )
 
     text = _COMMAND.sub(symbol, text)
     if unknown or "\\" in text or "{" in text or "}" in text or not text.strip():

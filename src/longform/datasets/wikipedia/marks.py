@@ -10,11 +10,22 @@ from collections.abc import Sequence
 GONE = "\uf080"  # something that shows nothing stood here
 BREAK = "\uf081"  # a new paragraph begins
 LINE = "\uf082"  # a new line in the same paragraph: <br>
-ASIDE, ASIDE_END = "\uf083", "\uf084"  # around text that is cut where it is all of its line: a source
+ASIDE, ASIDE_END = (
+    "\uf083",
+    "\uf084",
+)  # around text that is cut where it is all of its line: a source
 FRACTION = "\uf085"  # a fraction begins: a number before it is a whole number of its own
 _FIRST_LITERAL = 0xF000  # a character of markup that is shown as it stands
 _FIRST_HOLE, _LAST_HOLE = 0xF100, 0xF8FF  # something that shows text, which is not known
-TAGS = ("<math>", "<chem>", "<ce>", "<score>", "<hiero>", "<maplink>", "<phonos>")  # their holes come first
+TAGS = (
+    "<math>",
+    "<chem>",
+    "<ce>",
+    "<score>",
+    "<hiero>",
+    "<maplink>",
+    "<phonos>",
+)  # their holes come first
 
 _LITERALS = {ord(sign): _FIRST_LITERAL + ord(sign) for sign in "{}[]|=<>'*#:;_-~!&"}
 _PLAIN = {mark: sign for sign, mark in _LITERALS.items()} | {

@@ -20,7 +20,17 @@ _NUMBER = re.compile(r"([-−+]?)(\d[\d,]*)?(\.\d*)?(?:e([-+−]?\d+))?", re.IGN
 _FRACTION = re.compile(r"([-−]?)(?:(\d+)\s*[+ -]\s*)?(\d+)\s*(?:/|⁄|//)\s*(\d+)")
 
 
-_VULGAR = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8"}
+_VULGAR = {
+    "½": "1/2",
+    "¼": "1/4",
+    "¾": "3/4",
+    "⅓": "1/3",
+    "⅔": "2/3",
+    "⅛": "1/8",
+    "⅜": "3/8",
+    "⅝": "5/8",
+    "⅞": "7/8",
+}
 # a word of a range -> between input values, between output values; a unit follows each value where "each" is set
 
 
@@ -121,11 +131,18 @@ def number(text: str) -> Value | None:
             return None
         size = int(whole or 0) + int(above) / int(below)
         shown = (f"{int(whole):,}+" if whole else "") + f"{above}/{below}"
-        return Value(-size if sign else size, max(math.log10(int(below)), 1), ("−" if sign else "") + shown)
+        return Value(
+            -size if sign else size, max(math.log10(int(below)), 1), ("−" if sign else "") + shown
+        )
     match = _NUMBER.fullmatch(text)
     if match is None or not (match[2] or (match[3] and len(match[3]) > 1)):
         return None
-    sign, integer, decimals, exponent = match[1], (match[2] or "0").replace(",", ""), match[3] or "", match[4]
+    sign, integer, decimals, exponent = (
+        match[1],
+        (match[2] or "0").replace(",", ""),
+        match[3] or "",
+        match[4],
+    )
     size = float(integer + decimals)
     precision = len(decimals) - 1 if decimals else -(len(integer) - len(integer.rstrip("0")))
     shown = f"{int(integer):,}{decimals}"
@@ -145,7 +162,9 @@ def converted(value: float, source: Unit, target: Unit) -> float:
     return value * source.scale / target.scale
 
 
-def default_precision(value: Value, source: Unit, target: Unit, output: float, composite: bool = False) -> int:
+def default_precision(
+    value: Value, source: Unit, target: Unit, output: float, composite: bool = False
+) -> int:
     """Digits after the point for an output: as precise as the input, at least two significant digits."""
     fudge = 1e-14
     if source.kind == "temperature":

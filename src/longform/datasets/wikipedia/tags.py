@@ -19,12 +19,22 @@ _UNSEEN = _set(
 )
 _SHOWN_AS_IT_STANDS = frozenset(("nowiki", "pre", "syntaxhighlight", "source"))
 _NOT_KNOWN = frozenset(("score", "hiero", "maplink", "phonos"))
-_FORMULAS: dict[str, Callable[[str], str | None]] = {"math": tex_text, "chem": chemistry_text, "ce": chemistry_text}
-_OPAQUE = _SHOWN_AS_IT_STANDS | _NOT_KNOWN | frozenset(_FORMULAS) | {"timeline", "templatedata", "graph", "imagemap"}
+_FORMULAS: dict[str, Callable[[str], str | None]] = {
+    "math": tex_text,
+    "chem": chemistry_text,
+    "ce": chemistry_text,
+}
+_OPAQUE = (
+    _SHOWN_AS_IT_STANDS
+    | _NOT_KNOWN
+    | frozenset(_FORMULAS)
+    | {"timeline", "templatedata", "graph", "imagemap"}
+)
 _EXTENSIONS = _UNSEEN | _OPAQUE
 _NAMES = "|".join(sorted(_EXTENSIONS))
 _TOKEN = re.compile(
-    rf"<!--|</(?P<closed>{_NAMES})\s*>|<(?P<name>{_NAMES})\b(?P<attributes>[^<>]*?)(?P<empty>/?)\s*>", re.IGNORECASE
+    rf"<!--|</(?P<closed>{_NAMES})\s*>|<(?P<name>{_NAMES})\b(?P<attributes>[^<>]*?)(?P<empty>/?)\s*>",
+    re.IGNORECASE,
 )
 
 _HTML = _set(
@@ -38,9 +48,12 @@ _BLOCKS = _set(
 )
 _HTML_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)\b([^<>]*)>")
 _HIDDEN_SPAN = re.compile(
-    r"<(span|div)\b[^<>]*display\s*:\s*none[^<>]*>(?:(?!</?\1\b).)*</\1\s*>", re.IGNORECASE | re.DOTALL
+    r"<(span|div)\b[^<>]*display\s*:\s*none[^<>]*>(?:(?!</?\1\b).)*</\1\s*>",
+    re.IGNORECASE | re.DOTALL,
 )
-_SCRIPT = re.compile(r"<(su[bp])\b[^<>]*(?<!/)>((?:(?!</?su[bp]\b).)*)</\1\s*>", re.IGNORECASE | re.DOTALL)
+_SCRIPT = re.compile(
+    r"<(su[bp])\b[^<>]*(?<!/)>((?:(?!</?su[bp]\b).)*)</\1\s*>", re.IGNORECASE | re.DOTALL
+)
 _POEM = re.compile(r"<poem\b[^<>]*>((?:(?!</?poem\b).)*)</poem\s*>", re.IGNORECASE | re.DOTALL)
 _QUOTATION = re.compile(r"<q\b[^<>]*>((?:(?!</?q\b).)*)</q\s*>", re.IGNORECASE | re.DOTALL)
 _SIMPLE = re.compile(r"[-+−±]?\w+(?:[.,/]\w+)*[-+−]?|[-+−±*′″]+|\([^()]*\)")
@@ -78,13 +91,19 @@ def without_extension_tags(text: str, holes: Holes) -> str:
                 del opened[place:]
                 pieces.append(GONE)
         elif name in _OPAQUE:
-            closing = None if ending in unclosed else re.compile(rf"{ending}\s*>", re.IGNORECASE).search(text, position)
+            closing = (
+                None
+                if ending in unclosed
+                else re.compile(rf"{ending}\s*>", re.IGNORECASE).search(text, position)
+            )
             if closing is None:
                 unclosed.add(ending)
                 continue  # the tag alone is dropped
             inside = text[position : closing.start()]
             before = text[text.rfind("\n", 0, token.start()) + 1 : token.start()]
-            pieces.append(_shown(name, inside, token["attributes"], bool(before.strip(" \t:*#")), holes))
+            pieces.append(
+                _shown(name, inside, token["attributes"], bool(before.strip(" \t:*#")), holes)
+            )
             position = closing.end()
         else:
             opened.append((name, len(pieces)))

@@ -25,7 +25,9 @@ def language_text(arguments: Arguments) -> str | None:
         parts.append(f"IPA: [{arguments['p']}]")
     meaning = arguments.first("lit", "translation", "t", 3 + shift)
     if meaning:
-        parts.append(f"lit. '{literal(meaning) if HOLE.search(meaning) is None and '[' not in meaning else meaning}'")
+        parts.append(
+            f"lit. '{literal(meaning) if HOLE.search(meaning) is None and '[' not in meaning else meaning}'"
+        )
     if arguments["label"].lower() in ("none", "no"):
         return ", ".join(parts)
     return f"{arguments['label'] or language}: {', '.join(parts)}"
@@ -47,7 +49,11 @@ _CHINESE = (
 
 def chinese_text(arguments: Arguments) -> str | None:
     labels = not arguments["labels"] or arguments["labels"] != "no"
-    shown = [(f"{label}: " if labels else "") + arguments[key] for key, label in _CHINESE if arguments[key]]
+    shown = [
+        (f"{label}: " if labels else "") + arguments[key]
+        for key, label in _CHINESE
+        if arguments[key]
+    ]
     if arguments[1] and not shown:
         shown = [("Chinese: " if labels else "") + arguments[1]]
     meaning = arguments.first("l", "lit", "tr")
@@ -77,7 +83,14 @@ def korean(arguments: Arguments) -> str | None:
     return "; ".join(shown) or None
 
 
-_SAID = {"lang": "", "local": "locally ", "pron": "pronounced ", "p": "pronounced ", "also": "also ", "": ""}
+_SAID = {
+    "lang": "",
+    "local": "locally ",
+    "pron": "pronounced ",
+    "p": "pronounced ",
+    "also": "also ",
+    "": "",
+}
 
 
 def english_sounds(arguments: Arguments) -> str | None:

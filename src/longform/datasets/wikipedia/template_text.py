@@ -90,7 +90,10 @@ def _quotation(arguments: Arguments) -> str | None:
     if not text:
         return None
     text = text.replace("\n", LINE) if "poem" in arguments.name else text
-    by = [arguments.first(*keys) for keys in (("author", "sign", "cite", start + 1), ("title",), ("source", start + 2))]
+    by = [
+        arguments.first(*keys)
+        for keys in (("author", "sign", "cite", start + 1), ("title",), ("source", start + 2))
+    ]
     if arguments.name in ("cquote", "centered pull quote", "pull quote"):  # two sizes come first
         by = [arguments.first("author", 4), "", arguments.first("source", 5)]
     credit = ", ".join(part for part in by if part)
@@ -108,7 +111,11 @@ def _interlanguage(arguments: Arguments) -> str | None:
 
 def _script_pair(arguments: Arguments) -> str | None:
     """``{{su|p=2|b=3}}``."""
-    return raised(arguments["p"], "x").replace(GONE, "") + lowered(arguments["b"], ")").replace(GONE, "") or None
+    return (
+        raised(arguments["p"], "x").replace(GONE, "")
+        + lowered(arguments["b"], ")").replace(GONE, "")
+        or None
+    )
 
 
 def _sic(arguments: Arguments) -> str | None:
@@ -135,7 +142,9 @@ def _part(*keys: int | str) -> Renderer:
 
 def _wrapped(before: str, after: str = "") -> Renderer:
     """The first parameter between signs."""
-    return lambda arguments: f"{literal(before)}{arguments[1]}{literal(after)}" if arguments[1] else None
+    return lambda arguments: (
+        f"{literal(before)}{arguments[1]}{literal(after)}" if arguments[1] else None
+    )
 
 
 def _constant(text: str) -> Renderer:
@@ -143,7 +152,10 @@ def _constant(text: str) -> Renderer:
 
 
 def _name_of_person(arguments: Arguments) -> str | None:
-    return " ".join(part for part in (arguments.first("first", 1), arguments.first("last", 2)) if part) or None
+    return (
+        " ".join(part for part in (arguments.first("first", 1), arguments.first("last", 2)) if part)
+        or None
+    )
 
 
 def _verse(arguments: Arguments) -> str | None:
@@ -160,7 +172,15 @@ def _money(symbol: str) -> Renderer:
 
 
 def _music(arguments: Arguments) -> str | None:
-    signs = {"flat": "♭", "b": "♭", "sharp": "♯", "#": "♯", "natural": "♮", "doubleflat": "𝄫", "doublesharp": "𝄪"}
+    signs = {
+        "flat": "♭",
+        "b": "♭",
+        "sharp": "♯",
+        "#": "♯",
+        "natural": "♮",
+        "doubleflat": "𝄫",
+        "doublesharp": "𝄪",
+    }
     return signs.get(arguments[1].lower())
 
 
@@ -189,7 +209,11 @@ def _people(arguments: Arguments, last: str, first: str, whole: str) -> str:
     names = []
     for number in ("", *map(str, range(1, 10))):
         surname, given = arguments.first(last + number), arguments.first(first + number)
-        name = f"{surname}, {given}" if surname and given else surname or arguments.first(whole + number)
+        name = (
+            f"{surname}, {given}"
+            if surname and given
+            else surname or arguments.first(whole + number)
+        )
         if name:
             names.append(name)
     return "; ".join(names)
@@ -197,13 +221,21 @@ def _people(arguments: Arguments, last: str, first: str, whole: str) -> str:
 
 def _citation(arguments: Arguments) -> str | None:
     """A source as Citation Style 1 shows it, without identifiers: who (when). What. Where. Who published it."""
-    authors = _people(arguments, "last", "first", "author") or arguments.first("authors", "vauthors")
+    authors = _people(arguments, "last", "first", "author") or arguments.first(
+        "authors", "vauthors"
+    )
     editors = _people(arguments, "editor-last", "editor-first", "editor")
     who = authors or (f"{editors}, ed." if editors else "")
     when = arguments.first("date", "year")
     title, chapter = arguments["title"], arguments.first("chapter", "contribution")
-    work = arguments.first("journal", "work", "newspaper", "magazine", "website", "encyclopedia", "periodical")
-    title = f'"{title}"' if title and (work or arguments.name not in ("cite book", "citation")) else title
+    work = arguments.first(
+        "journal", "work", "newspaper", "magazine", "website", "encyclopedia", "periodical"
+    )
+    title = (
+        f'"{title}"'
+        if title and (work or arguments.name not in ("cite book", "citation"))
+        else title
+    )
     edition = f" ({arguments['edition']} ed.)" if arguments["edition"] else ""
     volume = arguments["volume"] + (f" ({arguments['issue']})" if arguments["issue"] else "")
     place = ": ".join(part for part in (arguments["location"], arguments["publisher"]) if part)
@@ -264,7 +296,10 @@ def renderers() -> Mapping[str, Renderer]:
         (_wrapped('"', '"'), "double quotes|quote inline|qi|\"'-quote|inline quote"),
         (_wrapped("(", ")"), "parentheses|in parentheses"),
         (_wrapped("{", "}"), "brace|braces|mset"),
-        (lambda arguments: "×10^" + arguments[1].replace("-", "−") if arguments[1] else None, "e|e-notation|10^"),
+        (
+            lambda arguments: "×10^" + arguments[1].replace("-", "−") if arguments[1] else None,
+            "e|e-notation|10^",
+        ),
         (_wrapped("No. "), "no.|number sign|numero"),
         (_wrapped("b. "), "b."),
         (_wrapped("d. "), "d."),
@@ -300,12 +335,21 @@ def renderers() -> Mapping[str, Renderer]:
         (_ship, "ship|ship1"),
         (_ship_class, "sclass|sclass-|sclass2|sclass2-"),
         (_address, "url|url2|official url"),
-        (lambda arguments: arguments.first("name", 2) or "Official website", "official website|official|official site"),
-        (_interlanguage, "ill|interlanguage link|interlanguage link multi|link-interwiki|ill2|illm|red link"),
+        (
+            lambda arguments: arguments.first("name", 2) or "Official website",
+            "official website|official|official site",
+        ),
+        (
+            _interlanguage,
+            "ill|interlanguage link|interlanguage link multi|link-interwiki|ill2|illm|red link",
+        ),
         (_sic, "sic"),
         (_keys, "key press|keypress|key|button"),
         (_name_of_person, "sortname|sort name"),
-        (_verse, "bibleref|bibleref2|bibleverse|bibleverse with invisible space|bibleverse-nb|bible verse"),
+        (
+            _verse,
+            "bibleref|bibleref2|bibleverse|bibleverse with invisible space|bibleverse-nb|bible verse",
+        ),
         (_music, "music"),
         (_section_link, "section link|slink|see section"),
         (_template_link, "tl|tlx|tlc|template link|tld|tnull"),

@@ -34,7 +34,13 @@ def written_date(arguments: Arguments, start: int = 1, american: bool = True) ->
     if not month:
         return year
     number = int(month) if month.isdigit() else 0
-    name = _MONTHS[number - 1] if 1 <= number <= 12 else month if month.capitalize() in _MONTHS else None
+    name = (
+        _MONTHS[number - 1]
+        if 1 <= number <= 12
+        else month
+        if month.capitalize() in _MONTHS
+        else None
+    )
     if name is None:
         return None
     if not day:
@@ -137,21 +143,31 @@ def measured(arguments: Arguments) -> str | None:
         value = grouped(value)
     if arguments["e"]:
         value = (
-            (f"({value})" if error and not error.startswith("(") else value) + "×10^" + arguments["e"].replace("-", "−")
+            (f"({value})" if error and not error.startswith("(") else value)
+            + "×10^"
+            + arguments["e"].replace("-", "−")
         )
     measure = arguments.first("u", "ul")
     measure = _unit_powers(measure)
     per = arguments.first("up", "upl")
     whole = arguments["p"] + value + arguments["s"]
     joint = "" if measure in ("%", "°", "′", "″") else " "
-    return whole + (joint + measure if measure else "") + ("/" + _unit_powers(per) if per else "") + arguments["end"]
+    return (
+        whole
+        + (joint + measure if measure else "")
+        + ("/" + _unit_powers(per) if per else "")
+        + arguments["end"]
+    )
 
 
 def _unit_powers(measure: str) -> str:
     """``m2.s-1`` -> ``m^2⋅s^−1``."""
     if "[" in measure or "<" in measure or HOLE.search(measure):
         return measure
-    parts = [re.sub(r"(?<=[A-Za-zμ])(-?\d)$", r"^\1", part).replace("^-", "^−") for part in measure.split(".")]
+    parts = [
+        re.sub(r"(?<=[A-Za-zμ])(-?\d)$", r"^\1", part).replace("^-", "^−")
+        for part in measure.split(".")
+    ]
     return "⋅".join(parts)
 
 
@@ -160,14 +176,24 @@ def chemical(arguments: Arguments) -> str | None:
     text = ""
     for part in arguments.items():
         charge = re.fullmatch(r"(\d*)([+−-]+)", part)
-        text += raised(part.replace("-", "−"), "x") if charge else lowered(part, text) if part.isdigit() else part
+        text += (
+            raised(part.replace("-", "−"), "x")
+            if charge
+            else lowered(part, text)
+            if part.isdigit()
+            else part
+        )
     return text or None
 
 
 def nuclide(arguments: Arguments) -> str | None:
     words = data()["elements"].split()
     symbols = {name: symbol for symbol, name in zip(words[::2], words[1::2], strict=True)}
-    symbols |= {symbol.lower(): symbol for symbol in words[::2]} | {"aluminum": "Al", "sulphur": "S", "cesium": "Cs"}
+    symbols |= {symbol.lower(): symbol for symbol in words[::2]} | {
+        "aluminum": "Al",
+        "sulphur": "S",
+        "cesium": "Cs",
+    }
     symbol = symbols.get(arguments.first(1, "element").lower())
     mass = arguments.first(2, "mass")
     return f"{mass}{symbol}" if symbol else None
@@ -216,7 +242,9 @@ def coordinates(arguments: Arguments) -> str | None:
             return None
     if len(parts) == 2 and "." in "".join(parts):  # signed decimal degrees
         north, east = (float(part.replace("−", "-")) for part in parts)
-        text = f"{abs(north):g}°{'N' if north >= 0 else 'S'} {abs(east):g}°{'E' if east >= 0 else 'W'}"
+        text = (
+            f"{abs(north):g}°{'N' if north >= 0 else 'S'} {abs(east):g}°{'E' if east >= 0 else 'W'}"
+        )
     return text.strip() or None
 
 

@@ -72,7 +72,9 @@ def _close_braces(count: int, opened: list[list[Any]], pieces: list[str], holes:
         _, braces, start = opened[place]
         used = 3 if count >= 3 and braces >= 3 else 2
         inside = "".join(pieces[start + 1 :])
-        if used == 2 and count == 3 and inside.count("{") > inside.count("}"):  # the first brace is the parameter's own
+        if (
+            used == 2 and count == 3 and inside.count("{") > inside.count("}")
+        ):  # the first brace is the parameter's own
             inside, count = inside + "}", 2
         shown = _default(inside) if used == 3 else render(inside, holes)
         del pieces[start:]
@@ -157,7 +159,9 @@ _OPERATORS: dict[type, Callable[..., float]] = {
 
 def calculated(expression: str) -> float | None:
     """The value of a sum of numbers, or None for anything else."""
-    text = re.sub(r"\b(\d+)\s*(?:div)\b", r"\1/", expression.replace("−", "-")).replace(" mod ", "%")
+    text = re.sub(r"\b(\d+)\s*(?:div)\b", r"\1/", expression.replace("−", "-")).replace(
+        " mod ", "%"
+    )
     if len(text) > 200 or re.search(r"[^\d\s.+*/%()-]|\*\*|//", text):
         return None
     try:
@@ -196,7 +200,14 @@ def _switch(parts: list[str]) -> str:
 
 
 _SILENT = frozenset(
-    ("defaultsort", "displaytitle", "#tag:ref", "#tag:references", "defaultsortkey", "defaultcategorysort")
+    (
+        "defaultsort",
+        "displaytitle",
+        "#tag:ref",
+        "#tag:references",
+        "defaultsortkey",
+        "defaultcategorysort",
+    )
 )
 
 
@@ -220,7 +231,9 @@ def _parser_function(parts: list[str], holes: Holes) -> str | None:
         value = calculated(plain(first))
         return None if value is None else _number(value)
     if function == "formatnum":
-        return grouped(first) if "r" not in [part.lower() for part in rest] else first.replace(",", "")
+        return (
+            grouped(first) if "r" not in [part.lower() for part in rest] else first.replace(",", "")
+        )
     simple: dict[str, Callable[[str], str]] = {
         "lc": str.lower,
         "uc": str.upper,

@@ -41,7 +41,9 @@ from longform.datasets.wikipedia.templates import without_templates
 ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
 PARAGRAPH = "\n"  # between the paragraphs of a section
 
-_HEADING = re.compile(rf"^[ \t{GONE}{BREAK}]*(={{1,6}})([^\n]+?)(?<!=)\1[ \t{GONE}]*$", re.MULTILINE)
+_HEADING = re.compile(
+    rf"^[ \t{GONE}{BREAK}]*(={{1,6}})([^\n]+?)(?<!=)\1[ \t{GONE}]*$", re.MULTILINE
+)
 _UNCLOSED = re.compile(  # a table or template that never ends, and the rows or parameters below it
     rf"^[ \t:{GONE}]*(?:\{{\|.*(?:\n[ \t]*[|!].*)*|\{{\{{.*(?:\n[ \t]*[|!].*)+)", re.MULTILINE
 )
@@ -63,14 +65,22 @@ _SWITCHES = re.compile(
 _VARIANTS = re.compile(r"-\{(?:[a-zA-Z;-]*\|)?([^{}]*)\}-")
 _NO_TEXT = re.compile(rf"(?:[\s*#:;.,{GONE}{TEMPLATE_HOLES}]|{ASIDE}[^{ASIDE_END}]*{ASIDE_END})*")
 _NOTE = re.compile(rf"[{TEMPLATE_HOLES}]")
-_FURNITURE = re.compile(rf"^[{GONE}{TEMPLATE_HOLES}]*[{TEMPLATE_HOLES}]{GONE}(?=\w)")  # {{Box}}'''Name''' is
+_FURNITURE = re.compile(
+    rf"^[{GONE}{TEMPLATE_HOLES}]*[{TEMPLATE_HOLES}]{GONE}(?=\w)"
+)  # {{Box}}'''Name''' is
 _LIST_ITEM = re.compile(rf"[ \t{GONE}]*([*#:;]+)\s*")
-_EMPTY_PAIR = re.compile(rf"[(\[][\s;,:–-]*{GONE}[\s;,:–{GONE}-]*[)\]]|\([\s;,:–{GONE}-]*{GONE}[\s;,:–-]*\)")
+_EMPTY_PAIR = re.compile(
+    rf"[(\[][\s;,:–-]*{GONE}[\s;,:–{GONE}-]*[)\]]|\([\s;,:–{GONE}-]*{GONE}[\s;,:–-]*\)"
+)
 _BAD_OPENING = re.compile(rf"\((?=[\s;,:{GONE}]*{GONE})[\s{GONE}]*(?:[;,:]+[\s{GONE}]*)+")
 _BAD_CLOSING = re.compile(rf"[\s;,:]*(?:[;,:][\s]*{GONE}|{GONE}[\s{GONE}]*[;,:])[\s{GONE}]*\)")
-_BEFORE_STOP = re.compile(rf"[ \t]+{GONE}[ \t{GONE}]*(?=[,.;:](?:\s|$))|{GONE}[ \t{GONE}]+(?=[,.;:](?:\s|$))")
+_BEFORE_STOP = re.compile(
+    rf"[ \t]+{GONE}[ \t{GONE}]*(?=[,.;:](?:\s|$))|{GONE}[ \t{GONE}]+(?=[,.;:](?:\s|$))"
+)
 _SPACE = re.compile(r"[^\S\n]+")
-_UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")  # soft hyphens, zero widths, marks of direction
+_UNSEEN = re.compile(
+    "[\u00ad\u200b\u200e\u200f\u2060\ufeff]"
+)  # soft hyphens, zero widths, marks of direction
 _NO_MARKUP = "{}<>=_'~"  # the tree is to see links and entities alone
 _LEADING = re.compile(r"^[-*#:;|!]+")
 _RESIDUE = re.compile(r"\[\[|\]\]")
@@ -78,9 +88,7 @@ _OPEN_END = re.compile(
     rf"(?:[:,(–=/-]|\b(?:of|is|are|was|were|the|an?|and|or|by|in|at|to|with|from|as|for|about|than))[\s{GONE}]*$"
 )
 _SENTENCE_END = re.compile(rf"[.!?…](?:['\"”’)\]]|{GONE})*[\s{GONE}]*$")
-_BOOT = (
-    "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {}, {})"
-)
+_BOOT = "import sys; sys.path.insert(0, {!r}); from longform.datasets.wikipedia.wikitext import serve; serve({}, {}, {})"
 Sections = list[tuple[str, str]]
 
 
@@ -124,11 +132,18 @@ def marked_sections(wikitext: str, strip: Callable[[str], str]) -> tuple[Section
     for title, start, end in zip(titles, starts, ends, strict=True):
         body = _HEADING.sub(BREAK, text[start:end])
         heading = HOLE.sub("", title.replace(LINE, " ").replace(BREAK, " "))
-        found.append((" ".join(readable([heading], strip)), PARAGRAPH.join(readable(paragraphs(body), strip))))
+        found.append(
+            (
+                " ".join(readable([heading], strip)),
+                PARAGRAPH.join(readable(paragraphs(body), strip)),
+            )
+        )
     return found, holes.names
 
 
-def without_holes(marked: Sections, names: list[str], struck: Counter[str] | None = None) -> Sections:
+def without_holes(
+    marked: Sections, names: list[str], struck: Counter[str] | None = None
+) -> Sections:
     """Sections without the sentences that have a hole; ``struck`` counts them, under the name of their first hole."""
     if HOLE.search("".join(text for _, text in marked)) is None:
         return marked
@@ -195,7 +210,10 @@ def without_quotes(text: str) -> str:
 
 def _without_quotes(line: str) -> str:
     runs = list(_QUOTES.finditer(line))
-    shown = {run.start(): max(0, len(run[0]) - 5) if len(run[0]) > 5 else int(len(run[0]) == 4) for run in runs}
+    shown = {
+        run.start(): max(0, len(run[0]) - 5) if len(run[0]) > 5 else int(len(run[0]) == 4)
+        for run in runs
+    }
     lengths = {run.start(): len(run[0]) - shown[run.start()] for run in runs}
     bold = sum(length in (3, 5) for length in lengths.values())
     italic = sum(length in (2, 5) for length in lengths.values())
@@ -287,7 +305,9 @@ def _without_note_at_end(item: str) -> str:
 
 def readable(parts: list[str], strip: Callable[[str], str]) -> list[str]:
     """Paragraphs without links, entities and marks, those that are empty left out."""
-    text = "\n\n".join(_LEADING.sub(lambda match: literal(match[0]), part) for part in parts if part)
+    text = "\n\n".join(
+        _LEADING.sub(lambda match: literal(match[0]), part) for part in parts if part
+    )
     for sign in _NO_MARKUP:
         text = text.replace(sign, literal(sign))
     return [shown for paragraph in strip(text).split("\n\n") if (shown := tidy(paragraph))]
@@ -316,7 +336,9 @@ class GuardedParser:
     page_seconds: int = 20
     memory: int = 800 * 2**20
     wall_factor: int = 30
-    struck: Counter[str] = field(default_factory=Counter)  # sentences left out of all pages, by what left a hole
+    struck: Counter[str] = field(
+        default_factory=Counter
+    )  # sentences left out of all pages, by what left a hole
     _child: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _pipe: Any = field(default=None, repr=False)  # to the child
 
@@ -339,9 +361,13 @@ class GuardedParser:
     def _ask(self, mode: str, wikitext: str) -> tuple[tuple[Sections, list[str]] | None, str]:
         if self._child is None:
             self._pipe, theirs = Pipe()
-            code = _BOOT.format(str(Path(__file__).parents[3]), theirs.fileno(), self.page_seconds, self.memory)
+            code = _BOOT.format(
+                str(Path(__file__).parents[3]), theirs.fileno(), self.page_seconds, self.memory
+            )
             command, null = [sys.executable, "-c", code], subprocess.DEVNULL
-            self._child = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=null, stdout=null, stderr=null)
+            self._child = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdin=null, stdout=null, stderr=null
+            )
             theirs.close()
         try:
             self._pipe.send_bytes(json.dumps([mode, wikitext]).encode())
@@ -366,7 +392,9 @@ class GuardedParser:
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
-        return "time-out" if stalled or child.returncode == -24 else "parser died"  # 24: SIGXCPU, CPU seconds used up
+        return (
+            "time-out" if stalled or child.returncode == -24 else "parser died"
+        )  # 24: SIGXCPU, CPU seconds used up
 
 
 def serve(pipe: int, page_seconds: int, memory: int) -> None:
@@ -378,10 +406,15 @@ def serve(pipe: int, page_seconds: int, memory: int) -> None:
             mode, wikitext = json.loads(asked)
             used = resource.getrusage(resource.RUSAGE_SELF)
             limit = math.ceil(used.ru_utime + used.ru_stime) + page_seconds
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+            resource.setrlimit(
+                resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1])
+            )
             answer: tuple[tuple[Sections, list[str]] | None, str]
             try:
-                answer = marked_sections(wikitext, _by_tree if mode == "parse" else _by_scanner), "parsed"
+                answer = (
+                    marked_sections(wikitext, _by_tree if mode == "parse" else _by_scanner),
+                    "parsed",
+                )
             except MemoryError:
                 answer = None, "out of memory"
             except Exception as error:

@@ -26,7 +26,9 @@ ROWS = 8  # rows of the batch in calibration
 DECODED = 8  # of these positions, how many are read token by token through the cache
 # Integer mixer "lowbias32" found by Wellons' hash-prospector search; the step between tokens is 2^32 / golden ratio.
 FIRST, SECOND, STEP = 0x7FEB352D, 0x846CA68B - 2**32, 0x9E3779B9 - 2**32
-ROWS_ON_CPU = 1  # rows hashed at once: one row of 50,000 stays in the cache (0.3 ms; 0.4 in fours, measured)
+ROWS_ON_CPU = (
+    1  # rows hashed at once: one row of 50,000 stays in the cache (0.3 ms; 0.4 in fours, measured)
+)
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,22 @@ class Referee:
     def logits(self, context: Tensor, positions: int = 1) -> Tensor:
         """Float64 logits after the last ``positions`` tokens of one context (token,); (positions, vocabulary)."""
         with in_double(self.network):
-            return self.network(input_ids=context[None], use_cache=False, logits_to_keep=positions).logits[0]
+            return self.network(
+                input_ids=context[None], use_cache=False, logits_to_keep=positions
+            ).logits[0]
 
     def decide(self, context: Tensor, seen: Tensor, words: Tensor, rule: Truncation) -> int:
         """The draw that defines the text; what float32 had ``seen`` (vocabulary,) is checked against the margin."""
         exact = self.logits(context)
         self.called, self.largest = self.called + 1, max(self.largest, spread(seen - exact))
-        self.margin = max(self.margin, self.largest * SAFETY / 2)  # seldom: text rougher than the calibration's
+        self.margin = max(
+            self.margin, self.largest * SAFETY / 2
+        )  # seldom: text rougher than the calibration's
         scores = kept(exact / rule.temperature, rule.top_k, 0.0)
         return int((scores + gumbel(words[None], scores.shape[1], torch.float64)).argmax())
 
 
-def certain_draws(
+def exact_sampling(
     logits: Tensor, words: Tensor, rule: Truncation, margin: float, on_device: bool | None = None
 ) -> tuple[Tensor, Tensor]:
     """Gumbel-max draws (draft,) of float32 logits (draft, vocabulary), and which of them no error below the margin changes.
@@ -149,15 +155,22 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
     compared = min(POSITIONS, len(ids))
     exact = referee.logits(ids, compared)
     rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])
-    seen = [network(input_ids=one, use_cache=False, logits_to_keep=compared).logits[0] for one in (ids[None], rows)]
+    seen = [
+        network(input_ids=one, use_cache=False, logits_to_keep=compared).logits[0]
+        for one in (ids[None], rows)
+    ]
     if len(ids) > DECODED:
         output = network(input_ids=rows[:, :-DECODED], use_cache=True, logits_to_keep=1)
         decoded = []
         for place in range(len(ids) - DECODED, len(ids)):
-            output = network(input_ids=rows[:, place : place + 1], past_key_values=output.past_key_values)
+            output = network(
+                input_ids=rows[:, place : place + 1], past_key_values=output.past_key_values
+            )
             decoded.append(output.logits[0, -1])
         seen.append(torch.stack(decoded))
-    referee.margin = SAFETY * max(spread(logits.double() - exact[-len(logits) :]) for logits in seen)
+    referee.margin = SAFETY * max(
+        spread(logits.double() - exact[-len(logits) :]) for logits in seen
+    )
     if not math.isfinite(referee.margin):
         raise BadInput(
             "the model's logits are not all numbers, because its weights hold nan or infinity or are too large for "
@@ -170,8 +183,14 @@ def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
 def in_double(network: torch.nn.Module) -> Iterator[None]:
     """Run a float32 network in float64, one module's weights at a time, so that no second copy of it is needed; the way back is exact."""
     owners = [module for module in network.modules() if module._parameters or module._buffers]
-    hooks = [owner.register_forward_pre_hook(lambda module, _: _cast(module, torch.float64)) for owner in owners]
-    hooks += [owner.register_forward_hook(lambda module, *_: _cast(module, torch.float32)) for owner in owners]
+    hooks = [
+        owner.register_forward_pre_hook(lambda module, _: _cast(module, torch.float64))
+        for owner in owners
+    ]
+    hooks += [
+        owner.register_forward_hook(lambda module, *_: _cast(module, torch.float32))
+        for owner in owners
+    ]
     try:
         yield
     finally:
@@ -187,7 +206,9 @@ def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
             tensor.data = tensor.data.to(dtype)
 
 
-def keys(draft_keys: Sequence[int], position: int | Sequence[int], device: torch.device | str = "cpu") -> Tensor:
+def keys(
+    draft_keys: Sequence[int], position: int | Sequence[int], device: torch.device | str = "cpu"
+) -> Tensor:
     """Two 32-bit words for each draft at a position, one for all or one for each; int32 (draft, 2)."""
     positions = [position] * len(draft_keys) if isinstance(position, int) else position
     words = []
@@ -205,8 +226,12 @@ def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.fl
     for words in position_keys.split(rows):
         bits = _mixed(tokens[None] + words[:, :1])
         bits = _mixed(bits ^ words[:, 1:])
-        tail = bits.to(dtype).abs_().add_(0.5).mul_(2.0**-32)  # of u from 0 or, where bits are negative, from 1
-        waiting = torch.where(bits >= 0, tail.neg().log1p_(), tail.log_()).neg_()  # -log(1 - u), exact at both ends
+        tail = (
+            bits.to(dtype).abs_().add_(0.5).mul_(2.0**-32)
+        )  # of u from 0 or, where bits are negative, from 1
+        waiting = torch.where(
+            bits >= 0, tail.neg().log1p_(), tail.log_()
+        ).neg_()  # -log(1 - u), exact at both ends
         made.append(waiting.log_().neg_())
     return torch.cat(made)
 
