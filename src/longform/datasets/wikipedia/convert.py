@@ -178,7 +178,7 @@ def _input(positional: list[str], named: Mapping[str, str]) -> tuple[_Input, lis
             )
         default = {"length": "m", "mass": "kg"}[source.kind]
         inner = replace(smaller, default="lb kg" if source.code == "st" else default)
-        return _Input((total,), (), inner, shown, smaller.code in ("in", "oz")), rest[2:]
+        return _Input((total,), (), inner, shown, smaller.code == "in"), rest[2:]
     return _Input(tuple(values), tuple(words), source), rest
 
 
@@ -251,8 +251,7 @@ def _two_units(source: _Input, target: Unit, named: Mapping[str, str]) -> tuple[
         total = math.floor(converted(abs(value.number), source.unit, small) + 0.5)
         whole, rest = divmod(total, times)
         pieces = [f"{whole:,} {large.symbol}"] if whole else []
-        pieces += [f"{rest} {small.symbol}"] if rest or not whole else []
-        texts.append(" ".join(pieces))
+        texts.append(" ".join([*pieces, f"{rest} {small.symbol}"]))
     return texts, _joined(texts, source.words, 1, "")
 
 

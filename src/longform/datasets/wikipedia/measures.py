@@ -37,6 +37,8 @@ _VULGAR = {
 _AMERICAN = (("metre", "meter"), ("litre", "liter"))
 
 
+FINER_FROM_WHOLE = ("ft", "lb")  # units of which a whole number of another unit shows more digits
+
 _SMALL = re.findall(
     r"\w+",
     "zero one two three four five six seven eight nine ten "
@@ -165,18 +167,30 @@ def converted(value: float, source: Unit, target: Unit) -> float:
 def default_precision(
     value: Value, source: Unit, target: Unit, output: float, composite: bool = False
 ) -> int:
-    """Digits after the point for an output: as precise as the input, at least two significant digits."""
+    """Digits after the point for an output: as precise as the input, at least two significant digits.
+
+    Args:
+        value: The input.
+        source: Its unit.
+        target: The unit of the output.
+        output: The input's value in that unit, not rounded.
+        composite: The input has inches as its smaller unit, which asks for centimetres of a metre.
+    """
     fudge = 1e-14
-    if source.kind == "temperature":
+    if source.kind == "temperature":  # three significant digits of the kelvins
         kelvin = max(abs((value.number - source.offset) * source.scale), 1e-8)
-        adjust, least = 0.0, 2 - math.floor(math.log10(kelvin) + fudge)
+        least = 2 - math.floor(math.log10(kelvin) + fudge)
+        return max(math.floor(value.precision), least)
+    if value.number == 0 or output == 0:
+        return 0
+    if target.code in FINER_FROM_WHOLE and value.number == math.floor(value.number):
+        adjust = -math.log10(source.scale)
+    elif composite:
+        adjust = math.log10(target.scale) + 2
     else:
-        if value.number == 0 or output == 0:
-            return 0
-        ratio = math.log10(abs(value.number / output))
-        adjust = (math.log10(target.scale) + 2 if composite else ratio) + math.log10(2)
-        least = 1 - math.floor(math.log10(abs(output)) + fudge)
-    return max(math.floor(value.precision + adjust), least)
+        adjust = math.log10(abs(value.number / output))
+    least = 1 - math.floor(math.log10(abs(output)) + fudge)
+    return max(math.floor(value.precision + adjust + math.log10(2)), least)
 
 
 def rounded(value: float, precision: int) -> str:

@@ -353,7 +353,7 @@ def renderers() -> Mapping[str, Renderer]:
         (_music, "music"),
         (_section_link, "section link|slink|see section"),
         (_template_link, "tl|tlx|tlc|template link|tld|tnull"),
-        (lambda arguments: arguments.first(2, 1) or None, "xt|!xt|mxt"),
+        (_part(1), "xt|!xt|mxt"),
         (_spaced, "nbsp|spaces|space"),
         (lambda arguments: arguments[1].upper() or None, "uc|upper"),
         (lambda arguments: arguments[1].lower() or None, "lc|lower"),
