@@ -134,7 +134,7 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
     windows = [row[i - 4 : i + 1] for row in query_rows for i in range(4, len(row))][:NLTK_QUERIES]
     theirs, score_s = timed(lambda: [np.log(model.score(w[-1], w[:-1])) for w in windows], REPEATS)
     fitted, our_fit_from_strings_s = timed(lambda: ready(MentionCritic().fit(real)), REPEATS)
-    mine = np.concatenate(fitted.attribute(queries))[: len(windows)]
+    mine = np.concatenate(fitted.part_values(queries))[: len(windows)]
     _, our_score_s = timed(lambda: fitted.score_tokens(test), REPEATS)
     _, our_fit_s = timed(lambda: ready(MentionCritic(forms=FORMS).fit_tokens(train)), REPEATS)
     tokens, their_rate, our_rate = (

@@ -58,7 +58,7 @@ def latent_ppl(corpus: Corpus) -> float:
     for document in corpus.documents:
         titles = tuple(section.title or "" for section in document.sections)
         chains.append(Chain(document.id, document.split, titles))
-    logs = BigramCritic(delta=1.0).fit(chains).attribute(chains)
+    logs = BigramCritic(delta=1.0).fit(chains).part_values(chains)
     return float(np.exp(-np.mean(np.concatenate(logs))))
 
 

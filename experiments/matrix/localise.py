@@ -184,7 +184,7 @@ def located(
     fitted = panel.critic.fit([unit for unit in units if unit.split == "train"])
     judged = [unit for unit in units if unit.split == "generated"]
     hits, chance = 0, 0.0
-    for unit, parts in zip(judged, fitted.attribute(judged), strict=True):
+    for unit, parts in zip(judged, fitted.part_values(judged), strict=True):
         document, values = damaged[unit.unit_id], by_sentence(parts)
         low, high = struck(document, starts[unit.unit_id.removeprefix("generated/")])
         spans = panel.places(document, values)  # type: ignore[misc]

@@ -90,7 +90,7 @@ def test_probabilities_of_all_chains_of_a_length_sum_to_one_without_an_end_symbo
 def test_attribution_and_transition_counts_agree_with_the_tally():
     critic = BigramCritic(delta=1.0).fit(REAL)
     units = chains("abc", "axb") + chains("a", valid=False) + chains("")
-    parts = critic.attribute(units)
+    parts = critic.part_values(units)
     assert [len(row) for row in parts] == [4, 4, 0, 1]
     assert np.isnan(parts[1]).tolist() == [False, True, True, False]
     np.testing.assert_allclose(

@@ -283,7 +283,7 @@ def test_a_score_that_resampling_biases_is_centred_and_cut_at_its_bound():
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name in SAMPLES if hasattr(SAMPLES[name]()[0], "attribute"))
+    "name", sorted(name for name in SAMPLES if hasattr(SAMPLES[name]()[0], "part_values"))
 )
 def test_parts_sum_to_what_is_scored(name):
     critic, real, worse = SAMPLES[name]()
@@ -293,10 +293,10 @@ def test_parts_sum_to_what_is_scored(name):
     for units in (real, worse):
         statistics = fitted.sufficient_statistics(units)
         whole = sum(statistics.column(column) for column in fitted.attributed)
-        parts = [np.nansum(part) for part in fitted.attribute(units)]
+        parts = [np.nansum(part) for part in fitted.part_values(units)]
         np.testing.assert_allclose(parts, whole, rtol=1e-9, atol=1e-9)
-        singly = [fitted.attribute([unit])[0] for unit in units]
-        for one, together in zip(singly, fitted.attribute(units), strict=True):
+        singly = [fitted.part_values([unit])[0] for unit in units]
+        for one, together in zip(singly, fitted.part_values(units), strict=True):
             np.testing.assert_allclose(one, together, rtol=1e-9, atol=1e-12)
         pooled += [part.ravel() for part in singly]
     values = np.concatenate(pooled)
@@ -306,7 +306,7 @@ def test_parts_sum_to_what_is_scored(name):
 @pytest.mark.parametrize("texts", [["A plain text.", "Another one."], "A plain text."])
 def test_plain_texts_in_place_of_units_or_documents_are_told_apart(texts):
     """Their method ``split`` is no split, so that readers took none of them and said nothing."""
-    for critic, method in ((Perplexity(), "sufficient_statistics"), (Perplexity(), "attribute"), (BigramCritic(), "fit"),
+    for critic, method in ((Perplexity(), "sufficient_statistics"), (Perplexity(), "part_values"), (BigramCritic(), "fit"),
                            (KneserNeyCritic(), "fit"), (RoleTransitions(), "fit"), (MeanValue(), "fit")):  # fmt: skip
         who = f"{type(critic).__name__}.{method}: "
         refuses(

@@ -157,10 +157,12 @@ def test_a_grid_in_blocks_is_scored_as_its_blocks_are_one_by_one():
                 )
             )
     alone = RoleTransitions().fit(pieces)
-    statistics, parts = fitted.sufficient_statistics(units), fitted.attribute(units)
+    statistics, parts = fitted.sufficient_statistics(units), fitted.part_values(units)
     assert statistics.column("excluded").tolist() == [1, 0, 0, 0]
     for row, grid in enumerate(grids):
-        own = alone.attribute([piece for piece in pieces if piece.unit_id.startswith(grid.unit_id)])
+        own = alone.part_values(
+            [piece for piece in pieces if piece.unit_id.startswith(grid.unit_id)]
+        )
         assert statistics.values[row, 0] == pytest.approx(sum(cells.sum() for cells in own))
         assert statistics.values[row, 1] == sum(cells.size for cells in own)
         sums = [cells.sum(axis=1) if cells.size else np.full(4, np.nan) for cells in own]

@@ -439,7 +439,7 @@ def test_perplexities_with_and_without_titles_count_the_tokens_of_the_body(model
     assert critic.score_of(critic.sufficient_statistics([unit])) == pytest.approx(
         np.exp(-body.mean())
     )
-    assert critic.attribute([unit])[0].sum() == pytest.approx(body.sum())
+    assert critic.part_values([unit])[0].sum() == pytest.approx(body.sum())
     (record,) = ratio(train=with_titles, texts=without, seed=0, name="t")
     values = [critic.score_of(statistics) for statistics in all_statistics]
     assert record.value == pytest.approx(values[1] / values[0])

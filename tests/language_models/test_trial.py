@@ -267,7 +267,7 @@ def test_a_text_stands_between_begin_and_end_and_its_first_token_is_scored_only_
     assert tokenizers.start_ids(tokenizer) == before and tokenizers.end_ids(tokenizer) == behind
     assert tokenizers.STARTS["documents"](tokenizer) == before
     assert tokenizers.article_ids(text, tokenizer, False)[: len(row)] == row
-    (bare,) = Perplexity(count_end=False).attribute(units_from_predictions(found))
+    (bare,) = Perplexity(count_end=False).part_values(units_from_predictions(found))
     assert len(bare) == len(before) + 3  # the end is left out, where there is one
 
 

@@ -291,11 +291,11 @@ def _estimate(
 
 def _blame(panel: Panel, fitted: Any, units: Sequence[Any], texts: Mapping[str, Document]) -> Blame:
     """The worst places of generated texts."""
-    if panel.places is None or not hasattr(fitted, "attribute") or not units:
+    if panel.places is None or not hasattr(fitted, "part_values") or not units:
         return {}
     excluded = fitted.sufficient_statistics(units).column("excluded") > 0
     blame: Blame = {}
-    for unit, parts, out in zip(units, fitted.attribute(units), excluded, strict=True):
+    for unit, parts, out in zip(units, fitted.part_values(units), excluded, strict=True):
         rows = by_sentence(parts)
         spans = panel.places(texts[unit.unit_id], rows)
         blame[unit.unit_id] = [] if out else worst_places(fitted.blame * rows, spans)

@@ -275,7 +275,7 @@ class BlockedRoles(
 
     roles: RoleTransitions = field(default_factory=RoleTransitions)
 
-    def fit(self, real: Sequence[BlockedGrid]) -> "BlockedRoles":
+    def fit_units(self, real: Sequence[BlockedGrid]) -> "BlockedRoles":
         """Count the transitions within the blocks of coherent texts. Raises BadInput: no text has a block with nouns."""
         if not any(len(grid.owners) for grid in real):
             raise BadInput(
@@ -292,7 +292,7 @@ class BlockedRoles(
             units, logprob=logprob, cells=counts * float(BLOCK), excluded=counts == 0
         )
 
-    def attribute(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
         """Log-probability of each scored sentence, the sum of its cells; nan in a block without nouns."""
         found = []
         for unit in units:
@@ -306,7 +306,7 @@ class BlockedRoles(
     def _log_probs(self, units: Sequence[BlockedGrid]) -> np.ndarray:
         """Of each cell of all blocks, float64 (BLOCK, columns)."""
         cells = _side_by_side(units)
-        return np.zeros((BLOCK, 0)) if cells.empty else self.roles.attribute([cells])[0]
+        return np.zeros((BLOCK, 0)) if cells.empty else self.roles.part_values([cells])[0]
 
 
 def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:

@@ -30,10 +30,11 @@ Better = Literal["higher", "lower", "reference_matched"]
 Unit_contra = TypeVar("Unit_contra", contravariant=True)
 UNITS = "units that its reader makes from documents; for texts as they are call longform.criticize.criticize"
 # methods of critics that are given units
-OF_UNITS = ("fit", "sufficient_statistics", "attribute", "coherence", "describe", "groups")
-FITTED = {
-    "fitted": True
-}  # metadata of a field that fitting sets: no setting, so no part of a signature
+OF_UNITS = ("sufficient_statistics", "part_values", "coherence", "describe", "groups")
+# metadata of a field that fitting sets, and of one that says how texts are read: what a record's
+# signature leaves out, since the one is no setting and the other belongs to the predictions
+FITTED = {"fitted": True}
+READING = {"reading": True}
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,12 @@ class SumScored(ABC):
                 setattr(cls, name, _refusing_texts(vars(cls)[name]))
 
     def fit(self, real: Sequence[Any]) -> Self:
-        """Itself: nothing is fitted, unless a subclass says otherwise."""
+        """The critic fitted to real units; this one stays as it is."""
         refuse_plain_text(real, f"{type(self).__name__}.fit", UNITS)
+        return self.fit_units(real)
+
+    def fit_units(self, real: Sequence[Any]) -> Self:
+        """Itself: nothing is fitted, unless a subclass says otherwise."""
         return self
 
     def judged(self, units: Sequence[Any]) -> Sequence[Any]:
@@ -214,7 +219,7 @@ class Weighing(Protocol):
 class Attributing(Protocol[Unit_contra]):
     """A critic that says which parts of a unit its score comes from.
 
-    ``attribute`` gives the parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0.
+    ``part_values`` gives the parts of each unit in reading order, float64 of any shape; nan is a part without a number, and counts 0.
     """
 
     parts: ClassVar[
@@ -223,7 +228,7 @@ class Attributing(Protocol[Unit_contra]):
     attributed: tuple[str, ...]  # the columns of the statistics that a unit's parts sum to
     blame: ClassVar[int]  # +1 where a large part is a bad sign, -1 where a small one is
 
-    def attribute(self, units: Sequence[Unit_contra]) -> list[np.ndarray]: ...
+    def part_values(self, units: Sequence[Unit_contra]) -> list[np.ndarray]: ...
 
 
 @runtime_checkable
@@ -351,10 +356,17 @@ class Comparison:
 
 
 def signature(critic: Any) -> str:
-    """Class and settings of a critic, fitted fields (``FITTED``) left out: ``BigramCritic(delta=1.0)``."""
-    settings = [f for f in fields(critic) if not f.metadata.get("fitted")]
-    inside = ",".join(f"{f.name}={getattr(critic, f.name)}" for f in settings)
-    return f"{type(critic).__name__}({inside})"
+    """Class and settings of a critic, as records have it: ``BigramCritic(delta=1.0)``.
+
+    Fields that are ``FITTED`` or ``READING`` are left out. A class that was renamed since records
+    were committed has its old name in ``recorded_as``.
+    """
+    settings = []
+    for field in fields(critic):
+        if not field.metadata.keys() & {"fitted", "reading"}:
+            settings.append(f"{field.name}={getattr(critic, field.name)}")
+    name = vars(type(critic)).get("recorded_as", type(critic).__name__)
+    return f"{name}({','.join(settings)})"
 
 
 def estimate(

@@ -36,7 +36,7 @@ class _MarkovScores(
     begin: str | None
     end: bool
 
-    def attribute(self, units: Sequence[Any]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[Any]) -> list[np.ndarray]:
         """Log probability (nats) of each transition of the judged chains, one array per unit, in reading order.
 
         A transition with an unknown name is nan, an invalid chain is empty; what is left sums to the statistics'
@@ -105,7 +105,7 @@ class BigramCritic(_MarkovScores):
                 f"delta is {self.delta}, allowed is a finite number >= 0; the paper's choices are 0 and 1"
             )
 
-    def fit(self, real: Sequence[Any]) -> Self:
+    def fit_units(self, real: Sequence[Any]) -> Self:
         """Count the transitions of the valid chains. Raises BadInput: no chain is valid, or a chain holds the end symbol."""
         valid = [unit for unit in real if unit.valid]
         if not valid:

@@ -37,11 +37,11 @@ class DerivableShare(
 ):
     """Share of derivable sentences, over all texts; a text without a sentence is excluded."""
 
-    def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
         return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:
-        rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
+        rows = [(part.sum(), len(part), not len(part)) for part in self.part_values(units)]
         return SufficientStatistics.of(units, ("derivable", "sentences", "excluded"), rows)
 
     def describe(self, units: Sequence[DerivedText]) -> Mapping[str, Any]:
@@ -64,7 +64,7 @@ class FollowedShare(
 ):
     """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
 
-    def attribute(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
         return [unit.followed.astype(np.float64) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:

@@ -148,7 +148,7 @@ def test_a_jump_is_blamed_on_its_sentence_and_unusable_paths_are_counted():
     train = [path(z) for z in bridges(200, 12, 4, 1.0, seed=7)]
     critic, jumped = JointBridgeCritic().fit(train), bridges(1, 12, 4, 1.0, seed=8)[0]
     jumped[5] += 8.0
-    parts = critic.attribute([path(jumped), path(np.eye(2))])
+    parts = critic.part_values([path(jumped), path(np.eye(2))])
     assert parts[0].argmax() == 5 and parts[0].sum() == pytest.approx(
         critic.scores(jumped[None])[0], rel=1e-12
     )
@@ -159,7 +159,7 @@ def test_a_jump_is_blamed_on_its_sentence_and_unusable_paths_are_counted():
     assert statistics.column("excluded").tolist() == [1, 1, 0]
     refuses("sigma is 0", JointBridgeCritic().fit, [path(np.ones((6, 2)))])
     refuses("0 of 1 paths", JointBridgeCritic().fit, [path(np.ones((2, 2)))])
-    for call in (JointBridgeCritic().sufficient_statistics, JointBridgeCritic().attribute):
+    for call in (JointBridgeCritic().sufficient_statistics, JointBridgeCritic().part_values):
         refuses("no whitener", call, [path(np.eye(5, 2))])
 
 

@@ -14,7 +14,7 @@ def test_marks_carry_what_the_critic_says_of_their_own_symbols():
     predictions = read_with(RuleResolver(), [document], ["generated"], False, None, keep_text=True)
     (unit,) = attribution.units_from_predictions(predictions)
     critic = attribution.AttributionCritic(threshold=0.0, held_out=tuple(HELD_OUT)).fit(REAL)
-    (log_probs,) = critic.attribute([unit])
+    (log_probs,) = critic.part_values([unit])
     (article,) = critic.describe([unit])["articles"]
     marks = article["marks"]
     assert [mark["log_probability"] for mark in marks] == log_probs.tolist()

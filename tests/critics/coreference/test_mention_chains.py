@@ -94,7 +94,7 @@ class PlainReleasedCritic:
 def test_probabilities_equal_the_plain_dictionary_version_and_an_unseen_symbol_costs_the_floor():
     real, other = drawn_chains("real", 60), drawn_chains("other", 30)
     critic, plain = MentionCritic().fit(real), PlainReleasedCritic(real)
-    for unit, fast in zip(real + other, critic.attribute(real + other), strict=True):
+    for unit, fast in zip(real + other, critic.part_values(real + other), strict=True):
         slow = [math.log(plain.probability(window)) for window in plain.windows(unit)]
         np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-11)
     assert [d for (d,) in critic.fitted_discounts] == pytest.approx(
@@ -181,7 +181,9 @@ def test_kneser_ney_equals_its_definition_on_a_stream_without_entities(order):
     for text in ("a b a a c", "d d d", "c", "a z a"):
         row = ("<s>", *text.split())
         expected = [probability(row[max(0, i - order + 1) : i + 1]) for i in range(1, len(row))]
-        np.testing.assert_allclose(np.exp(critic.attribute([chain(text)])[0]), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            np.exp(critic.part_values([chain(text)])[0]), expected, rtol=1e-12
+        )
 
 
 def test_bad_input_is_named():
@@ -293,7 +295,7 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
     assert 0 < len(rows) <= 6 and all(row["log_probability"] < -3.0 for row in rows)
     for row in rows:
         unit = next(u for u in WRONG if u.unit_id == row["unit_id"])
-        assert CRITIC.attribute([unit])[0][row["position"]] == row["log_probability"]
+        assert CRITIC.part_values([unit])[0][row["position"]] == row["log_probability"]
         assert row["best"] != "." and row["best_log_probability"] > row["log_probability"]
     assert rare_rows(CRITIC, WRONG, generator("test", "15"), rows=6, threshold=-3.0) == rows
 
@@ -301,7 +303,7 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
 def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
     critic = MentionCritic(order=2).fit([Chain("u", "test", tuple("ababaca."))])
     key = next(int(k) for k in critic.orders[1].keys if critic.window(int(k)) == ("a", "."))
-    best = critic.attribute([Chain("v", "test", ("a", "b"))])[0][1]
+    best = critic.part_values([Chain("v", "test", ("a", "b"))])[0][1]
     assert attribution.best_successor(critic, key) == ("b", pytest.approx(best))
 
 
@@ -327,7 +329,7 @@ def test_the_attribution_critic_scores_as_the_released_one_and_lists_the_same_ro
     )
     found = critic.describe(WRONG)
     assert found["gap"] == gap_rows(CRITIC, HELD_OUT, WRONG)
-    rare = np.concatenate(CRITIC.attribute(WRONG)) < critic.threshold
+    rare = np.concatenate(CRITIC.part_values(WRONG)) < critic.threshold
     assert found["rare_share"]["judged"] == {"rare": rare.sum(), "windows": len(rare)}
     assert found["articles"] == []  # chains without their text make no page
     refuses("no chain of split test", ngram_attribution, real=chains_to_predictions(train))

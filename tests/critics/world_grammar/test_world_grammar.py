@@ -226,7 +226,7 @@ def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp
     assert statistics.values.tolist() == [[2, 3, 0], [0, 0, 1]] and critic.score_of(
         statistics
     ) == pytest.approx(2 / 3)
-    assert [part.tolist() for part in critic.attribute(units)] == [[1, 0, 1], []]
+    assert [part.tolist() for part in critic.part_values(units)] == [[1, 0, 1], []]
     assert critic.describe(units) == {"refused": {"a": [1], "b": []}}
     nothing = np.zeros(0, dtype=np.int32)
     assert np.isnan(
@@ -244,7 +244,7 @@ def test_shares_count_sentences_and_words_up_to_where_they_leave_the_grammar(tmp
         critic.sufficient_statistics(units).values.tolist() == [[10 + 3, 10 + 6, 0]]
         and critic.score_of(critic.sufficient_statistics(units)) == 13 / 16
     )
-    assert [part.tolist() for part in critic.attribute(units)] == [[10, 3]]
+    assert [part.tolist() for part in critic.part_values(units)] == [[10, 3]]
     refuses(
         "domain is 'stories', allowed are",
         read,

@@ -57,7 +57,7 @@ class BridgeCritic(BridgeFeatures, _PathCritic):
         assert self.sigma2 is not None
         return [self.sigma2 * factor for factor in SWEEP]
 
-    def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
         return [self._parts(unit) if unit.usable else np.zeros(0) for unit in units]
 
     def _parts(self, unit: LatentPath) -> np.ndarray:
@@ -91,7 +91,7 @@ class JointBridgeCritic(_PathCritic):
         default=None, repr=False, metadata=FITTED
     )  # its inverse Cholesky factor
 
-    def fit(self, real: Sequence[LatentPath]) -> "JointBridgeCritic":
+    def fit_units(self, real: Sequence[LatentPath]) -> "JointBridgeCritic":
         r"""Maximum likelihood: $\hat\Sigma = \sum_s S_s / \sum_s (T_s - 2)$ over usable paths, S the scatter of steps less the chord's."""
         kept = [unit.latents for unit in real if unit.usable]
         if not kept:
@@ -133,7 +133,7 @@ class JointBridgeCritic(_PathCritic):
     def order_scores(self, unit: LatentPath, orders: np.ndarray) -> np.ndarray:
         return self.scores(unit.latents[orders]) if unit.usable else np.full(len(orders), np.nan)
 
-    def attribute(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[LatentPath]) -> list[np.ndarray]:
         """What each sentence adds, (sentences,): half of the step that leads to it and half of the one that leaves it."""
         return [self._parts(unit.latents) if unit.usable else np.zeros(0) for unit in units]
 

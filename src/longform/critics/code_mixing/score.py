@@ -52,7 +52,7 @@ class DirichletCritic(
     alpha: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata=FITTED)
 
-    def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
         alpha = self._alpha()
         fixed = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
         return [
@@ -60,7 +60,7 @@ class DirichletCritic(
             for unit in units
         ]
 
-    def fit(self, real: Sequence[MixtureReading]) -> "DirichletCritic":
+    def fit_units(self, real: Sequence[MixtureReading]) -> "DirichletCritic":
         if not self.own_prior:
             return self
         kept = [unit.posterior for unit in real if unit.valid]
@@ -130,7 +130,7 @@ class LanguageDispersion(
         """Only corners are counted: a dispersion is no answer of yes or no."""
         return self.corners
 
-    def attribute(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
         """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another; sums to the dispersion."""
         return [unit.share * (1 - unit.share) if unit.valid else np.zeros(0) for unit in units]
 

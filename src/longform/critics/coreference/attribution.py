@@ -167,7 +167,7 @@ class AttributionCritic(MentionCritic):
     def _articles(self, units: Sequence[Chain]) -> list[Row]:
         """Texts with what the critic says of each symbol, as ``reporting.papers.deng2022.pages.Mark`` has it."""
         shown = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
-        scored = list(zip(self.attribute(shown) if shown else [], shown, strict=True))
+        scored = list(zip(self.part_values(shown) if shown else [], shown, strict=True))
         scored.sort(
             key=lambda o: (
                 len(o[1].symbols) < MIN_SYMBOLS,

@@ -198,7 +198,7 @@ class _NgramScores(
         names = self.packing.names(key, self.forms)
         return (UNKNOWN_NAME,) * (self.order - len(names)) + names
 
-    def fit(self, real: Sequence[Chain]) -> Self:
+    def fit_units(self, real: Sequence[Chain]) -> Self:
         """Count the windows of the valid chains of ``real``. Raises BadInput: none has a token."""
         blank = replace(self, forms=form_vocabulary([unit for unit in real if unit.valid]))
         return blank.fit_tokens(blank.read(real))
@@ -274,7 +274,7 @@ class _NgramScores(
             )
         return _compiled().scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
-    def attribute(self, units: Sequence[Chain]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[Chain]) -> list[np.ndarray]:
         tokens = self.read(self.judged(units))
         return np.split(self.score_tokens(tokens), np.cumsum(tokens.lengths)[:-1])[: len(units)]
 
@@ -349,9 +349,10 @@ class _RandomMentions(_NgramScores):
 
     symbols: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[Chain]) -> Self:
+    def fit_units(self, real: Sequence[Chain]) -> Self:
         return replace(
-            super().fit(real), symbols=tuple(s for unit in real if unit.valid for s in unit.symbols)
+            super().fit_units(real),
+            symbols=tuple(s for unit in real if unit.valid for s in unit.symbols),
         )
 
     def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:

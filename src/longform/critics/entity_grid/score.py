@@ -43,7 +43,7 @@ class RoleTransitions(
                 f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones"
             )
 
-    def fit(self, real: Sequence[Grid]) -> "RoleTransitions":
+    def fit_units(self, real: Sequence[Grid]) -> "RoleTransitions":
         full = [grid for grid in real if not grid.empty]
         if not full:
             raise BadInput(
@@ -59,7 +59,9 @@ class RoleTransitions(
         )
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        rows = [(float(parts.sum()), parts.size, not parts.size) for parts in self.attribute(units)]
+        rows = [
+            (float(parts.sum()), parts.size, not parts.size) for parts in self.part_values(units)
+        ]
         return SufficientStatistics.of(units, ("logprob", "cells", "excluded"), rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
@@ -68,7 +70,7 @@ class RoleTransitions(
             return np.full(len(orders), np.nan)
         return self._fitted()[self._codes(unit.cells[orders])].mean(axis=(1, 2))
 
-    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
         fitted = self._fitted()
         return [
             np.zeros((0, 0)) if grid.empty else fitted[self._codes(grid.cells[None])[0]]
@@ -174,7 +176,7 @@ class GridRanker(
     name: str = "grid-ranker"  # of the draws
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
-    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """What each kind of transition adds to the value, float64 (features,); empty for an empty grid."""
         weights = self._fitted()
         return [
@@ -182,7 +184,7 @@ class GridRanker(
             for grid in units
         ]
 
-    def fit(self, real: Sequence[Grid]) -> "GridRanker":
+    def fit_units(self, real: Sequence[Grid]) -> "GridRanker":
         """Learn from each real text against its own shuffles. Raises BadInput: no text gives a pair."""
         pairs = []
         for grid in real:
@@ -213,7 +215,8 @@ class GridRanker(
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
         rows = [
-            (float(parts.sum()), parts.size > 0, not parts.size) for parts in self.attribute(units)
+            (float(parts.sum()), parts.size > 0, not parts.size)
+            for parts in self.part_values(units)
         ]
         return SufficientStatistics.of(units, ("value", "texts", "excluded"), rows)
 

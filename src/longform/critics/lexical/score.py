@@ -46,7 +46,7 @@ class AdjacentSimilarity(
         """Whether a unit has two sentences and a noun that the measure knows; another one is set aside, not incoherent."""
         return not unit.empty and len(unit.cells) > 1 and self.unknown(unit) < len(unit.entities)
 
-    def attribute(self, units: Sequence[Grid]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,), nan where undefined; empty where there is none."""
         compared = [self.compares(unit) for unit in units]
         values = iter(self.neighbours(list(compress(units, compared))))
@@ -59,7 +59,7 @@ class AdjacentSimilarity(
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
         """Columns: summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities."""
         rows: list[tuple[float, ...]] = []
-        for unit, parts in zip(units, self.attribute(units), strict=True):
+        for unit, parts in zip(units, self.part_values(units), strict=True):
             mentioned = np.asarray(present(unit).any(axis=1))
             bare = int((~(mentioned[:-1] & mentioned[1:])).sum())
             pairs = int((~np.isnan(parts)).sum())
@@ -131,7 +131,7 @@ class LatentSemantics(AdjacentSimilarity):
                 f"latent semantics: dims is {self.dims}, allowed is from 1; 100 is usual"
             )
 
-    def fit(self, real: Sequence[Grid]) -> "LatentSemantics":
+    def fit_units(self, real: Sequence[Grid]) -> "LatentSemantics":
         words = {
             word: i
             for i, word in enumerate(sorted({entity for unit in real for entity in unit.entities}))

@@ -311,7 +311,7 @@ class InformationSimilarity(WordnetSimilarity):
 
     content: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[Grid]) -> Any:
+    def fit_units(self, real: Sequence[Grid]) -> Any:
         counted: Counter[str] = Counter()
         for unit in real:
             counted.update(

@@ -184,7 +184,7 @@ class Mauve(SumScored, better="higher"):
     centres: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
     shares: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[TextFeature]) -> "Mauve":
+    def fit_units(self, real: Sequence[TextFeature]) -> "Mauve":
         points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
         if len(points) < 2:
             raise BadInput(

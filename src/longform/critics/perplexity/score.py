@@ -37,7 +37,7 @@ class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob
 
     count_end: bool = True
 
-    def attribute(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
         """Log probabilities of the tokens, those of titles 0: nothing is judged by them."""
         parts = []
         for unit in units:

@@ -36,11 +36,11 @@ class DistinctGrams(
 
     n: int = N
 
-    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[TokenText]) -> list[np.ndarray]:
         return [first_grams(unit.tokens, self.n) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        rows = [(part.sum(), 1, 0) for part in self.attribute(units)]
+        rows = [(part.sum(), 1, 0) for part in self.part_values(units)]
         return SufficientStatistics.of(units, ("distinct", "generations", "excluded"), rows)
 
 
@@ -52,11 +52,11 @@ class RepeatedGrams(
 
     n: int = N
 
-    def attribute(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[TokenText]) -> list[np.ndarray]:
         return [1 - first_grams(unit.tokens, self.n) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        rows = [(part.sum(), len(part), not len(part)) for part in self.attribute(units)]
+        rows = [(part.sum(), len(part), not len(part)) for part in self.part_values(units)]
         return SufficientStatistics.of(units, ("repeated", "grams", "excluded"), rows)
 
 

@@ -43,13 +43,13 @@ class TitleAccuracy(
 ):
     """Share of titled sections whose predicted title is the gold one (deng2022 appendix E: 89.48, 72.52, 88.15 %)."""
 
-    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         return [correct_titles(unit) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
         rows = [
             (np.nansum(row), np.sum(~np.isnan(row)), np.isnan(row).all())
-            for row in self.attribute(units)
+            for row in self.part_values(units)
         ]
         return SufficientStatistics.of(units, ("correct", "titled", "excluded"), rows)
 
@@ -142,13 +142,13 @@ class CorrectedTitleCritic(TitleCritic):
         default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
     )
 
-    def fit(self, real: Sequence[TitledArticle]) -> Self:
+    def fit_units(self, real: Sequence[TitledArticle]) -> Self:
         if not self.delta > 0:
             raise BadInput(
                 f"delta is {self.delta}: an impossible transition cannot be corrected; use a delta above 0"
             )
         weights = self._weights()
-        return super().fit(real)._through(weights / weights.sum(axis=1, keepdims=True))
+        return super().fit_units(real)._through(weights / weights.sum(axis=1, keepdims=True))
 
     def redrawn(self, rng: np.random.Generator) -> Self:
         weights = np.maximum(self._weights(), 1e-9)  # a Dirichlet wants them > 0
@@ -173,8 +173,8 @@ class CorrectedTitleCritic(TitleCritic):
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
         return counted(self, units, self.corrected_table())
 
-    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        return TitleCritic.attribute(replace(self, log_transitions=self.corrected_table()), units)
+    def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
+        return TitleCritic.part_values(replace(self, log_transitions=self.corrected_table()), units)
 
     def of_sums(self, sums: Sums) -> Any:
         counts = totals(self, sums)

@@ -70,11 +70,11 @@ class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
         default=None, repr=False, metadata=FITTED
     )  # (titles,) of each among the training sections
 
-    def fit(self, real: Sequence[TitledArticle]) -> Self:
+    def fit_units(self, real: Sequence[TitledArticle]) -> Self:
         symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]
         names, counts = np.unique(np.array(symbols, dtype=np.str_), return_counts=True)
         return replace(
-            super().fit(real),
+            super().fit_units(real),
             share_names=tuple(names.tolist()),
             log_shares=np.log(counts / counts.sum()),
         )
@@ -88,7 +88,7 @@ class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
                 row[:5] = *(part.sum() for part in found[:3]), found.evidence, len(found.prior)
         return SufficientStatistics.of(units, COLUMNS, rows)
 
-    def attribute(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
         every = [self._terms(unit) for unit in units]
         return [
             np.zeros(0) if found is None else getattr(found, self.attributed[0]) for found in every

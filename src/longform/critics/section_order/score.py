@@ -54,9 +54,9 @@ class TitleCritic(BigramCritic):
         default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED
     )
 
-    def fit(self, real: Sequence[Any]) -> Self:
+    def fit_units(self, real: Sequence[Any]) -> Self:
         """Count the gold titles; an article without them is excluded and counted. Raises BadInput: none has them."""
-        return super().fit([unit.gold_chain() for unit in real])
+        return super().fit_units([unit.gold_chain() for unit in real])
 
     def describe(self, units: Sequence[Any]) -> dict[str, Any]:
         """What tables and figures of transitions need: counts, probabilities, and the worst articles."""
@@ -65,7 +65,7 @@ class TitleCritic(BigramCritic):
         counts = sorted(markov_chain.transition_counts(self, units).items())
         scored = [
             pair
-            for pair in zip(chains, self.attribute(chains), strict=True)
+            for pair in zip(chains, self.part_values(chains), strict=True)
             if len(pair[0].symbols) >= 3
         ]
         ranked = sorted(scored, key=lambda pair: (float(np.nanmean(pair[1])), pair[0].unit_id))
@@ -130,9 +130,10 @@ class RandomTitleCritic(TitleCritic):
 
     titles: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[Any]) -> Self:
+    def fit_units(self, real: Sequence[Any]) -> Self:
         return replace(
-            super().fit(real), titles=tuple(t for unit in real for t in unit.gold_chain().symbols)
+            super().fit_units(real),
+            titles=tuple(t for unit in real for t in unit.gold_chain().symbols),
         )
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:

@@ -62,7 +62,7 @@ class LogisticNormalCritic(SumScored, better="reference_matched", parts="topics"
         """The columns that ``score`` adds up."""
         return COLUMNS[:2] if self.full_expectation else COLUMNS[:1]
 
-    def attribute(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
         r"""Per topic logit $\tfrac12 d_i (S d)_i$, its share of the constant, and of the spread where that is scored."""
         mean, precision = self._prior()
         constant = negative_log_density(mean, mean, precision) / len(mean)
@@ -74,7 +74,7 @@ class LogisticNormalCritic(SumScored, better="reference_matched", parts="topics"
             found.append(nats if unit.valid else np.zeros(0))
         return found
 
-    def fit(self, real: Sequence[TopicReading]) -> Self:
+    def fit_units(self, real: Sequence[TopicReading]) -> Self:
         r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$."""
         if not self.own_prior:
             return self
@@ -157,12 +157,12 @@ class RandomTopicCritic(LogisticNormalCritic):
     )  # (training documents, topics - 1)
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
-    def fit(self, real: Sequence[TopicReading]) -> Self:
+    def fit_units(self, real: Sequence[TopicReading]) -> Self:
         kept = [unit for unit in real if unit.valid]
         logits, variances = (
             np.array([getattr(unit, name) for unit in kept]) for name in ("logits", "variances")
         )
-        return replace(super().fit(real), logits=logits, variances=variances)
+        return replace(super().fit_units(real), logits=logits, variances=variances)
 
     def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
         if self.logits is None or self.variances is None:

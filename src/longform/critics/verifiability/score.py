@@ -169,12 +169,12 @@ class SupportedPerGeneration(
     unique: bool = False
     sentences: int = SENTENCES
 
-    def attribute(self, units: Sequence[CheckedText]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[CheckedText]) -> list[np.ndarray]:
         rows = [labels_of(unit, self.sentences, self.unique) for unit in units]
         return [np.array([label == SUPPORTED for label in row], dtype=np.float64) for row in rows]
 
     def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
-        rows = [(part.sum(), 1, 0) for part in self.attribute(units)]
+        rows = [(part.sum(), 1, 0) for part in self.part_values(units)]
         return SufficientStatistics.of(units, ("supported", "generations", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
