@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from longform.criticize.markdown import sections_in
 from longform.criticize.texts import read_texts
+from longform.text.markdown import sections_in
 
 
 @pytest.mark.parametrize(("text", "sections"), [

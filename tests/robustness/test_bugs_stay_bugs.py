@@ -32,7 +32,7 @@ READING = (
     "longform/datasets",
     "synthetic_world",
     "longform/criticize/texts.py",
-    "longform/criticize/markdown.py",
+    "longform/text/markdown.py",
     "longform/text/lexicon.py",
     "longform_lab/study/items.py",
 )

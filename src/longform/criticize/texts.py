@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longform.criticize.markdown import sections_in
 from longform.documents import Document, Section, sections_of
 from longform.errors import InputError
 from longform.files.opening import JSON_LINES, byte_lines, decode_line, parse_json, read_text
+from longform.text.markdown import sections_in
 from longform.text.paragraphs import one_blank_line
 
 MARKDOWN = (".md", ".markdown")

@@ -1,0 +1,259 @@
+"""Markdown as its reader sees it: headings of both kinds, and no front matter, comments, or headings inside code.
+
+The rules are CommonMark 0.31's (sections 4.2 to 4.6), as far as they decide what is a heading and what is prose, with
+GitHub's tables and footnotes.
+"""
+
+import html
+import re
+from collections.abc import Collection, Sequence
+
+from longform.text.headings import Heading, top_sections
+
+LEAD = "(lead)"  # title of what stands before the first heading
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t].*)?")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_CODE = re.compile(r"(?: {4}| {0,3}\t)")
+_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})")
+# what begins no paragraph, so that a line of dashes below it underlines nothing: lists, quotations, tables
+_BLOCK = re.compile(r" {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|>|\|)")
+_KEY = re.compile(r"[\w\"'][^:=]*[:=](?:\s|$)")
+
+_BULLET = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?|$)")
+_QUOTE = re.compile(r"(?: {0,3}> ?)+")
+_DELIMITER_ROW = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_DEFINITION = re.compile(r" {0,3}\[([^\]]+)\]:")  # of a link's address, or of a footnote
+_HTML_BLOCK = re.compile(r" {0,3}</?[A-Za-z][^<>]*>?[ \t]*$")
+
+_HELD = re.compile(
+    "\x00(\\d+)\x00"
+)  # stands for a code span while markup is taken off; no text holds NUL
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_IMAGE = re.compile(r"!\[[^\]]*\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])+)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
+_FOOTNOTE = re.compile(r" ?\[\^[^\]]+\]")
+_SHORTCUT = re.compile(r"(?<![\w\\])\[([^\[\]]+)\](?!\()")
+_ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]+)>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_EMPHASIS = re.compile(r"(?<![\w*\\])(\*{1,3}|_{1,3})(?=[^\s*_])(.+?)(?<=[^\s])\1(?![\w*])")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def sections_in(text: str) -> list[tuple[str | None, str]]:
+    """(title, text) of each heading's section, and of the lead before them.
+
+    The only first-level heading, where it comes first, is the text's own title and begins no section.
+    """
+    lines = _seen_lines(text)
+    headings = _headings(lines)
+    start = 0
+    if headings and _is_own_title(headings, lines):
+        start = headings[0].after
+        headings = headings[1:]
+    if not headings:
+        return [(None, "\n".join(lines[start:]))]
+    sections: list[tuple[str | None, str]] = []
+    lead = "\n".join(lines[start : headings[0].first])
+    if lead.strip():
+        sections.append((LEAD, lead))
+    stops = [heading.first for heading in headings[1:]] + [len(lines)]
+    for heading, stop in zip(headings, stops, strict=True):
+        sections.append((heading.title, "\n".join(lines[heading.after : stop])))
+    return sections
+
+
+def prose_sections(text: str) -> list[tuple[str, str]]:
+    """Title and prose of each section of the highest level, one paragraph a line; see :func:`top_sections`."""
+    lines = _seen_lines(text)
+    labels = {found[1].casefold() for line in lines if (found := _DEFINITION.match(line))}
+    sections = []
+    for title, body in top_sections(lines, _headings(lines)):
+        sections.append((_plain(title, labels), "\n".join(prose(body, labels))))
+    return sections
+
+
+def prose(lines: Sequence[str], labels: Collection[str] = ()) -> list[str]:
+    """The paragraphs of some lines, on one line each and without markup.
+
+    A list item is a paragraph. Left out are headings, code, tables, images, HTML, rules, footnotes and addresses of links.
+
+    Args:
+        lines: lines of a text.
+        labels: what its links are called by, case-folded, so that ``[label]`` is one.
+    """
+    paragraphs: list[list[str]] = [[]]
+    for line in _prose_lines(lines):
+        bullet = _BULLET.match(line)
+        if bullet or not line.strip():
+            paragraphs.append([])
+        if line.strip():
+            paragraphs[-1].append(line[bullet.end() if bullet else 0 :].strip())
+    return [plain for piece in paragraphs if (plain := _plain(" ".join(piece), labels))]
+
+
+def _prose_lines(lines: Sequence[str]) -> list[str]:
+    """The lines with a blank one in place of each that is no prose; signs of quotations are taken off."""
+    left_out = {
+        number for heading in _headings(lines) for number in range(heading.first, heading.after)
+    }
+    left_out |= {number for number, in_code in enumerate(_in_code(lines)) if in_code}
+    left_out |= _table_lines(lines)
+    found: list[str] = []
+    in_list = False
+    for number, line in enumerate(lines):
+        unquoted = _QUOTE.sub("", line, count=1) if _QUOTE.match(line) else line
+        if _BULLET.match(unquoted):
+            in_list = True
+        elif unquoted.strip() and unquoted[0] not in " \t":
+            in_list = False
+        after_blank = not found or not found[-1].strip()
+        indented_code = _CODE.match(unquoted) and after_blank and not in_list
+        markup = (
+            _RULE.fullmatch(unquoted) or _DEFINITION.match(unquoted) or _HTML_BLOCK.match(unquoted)
+        )
+        if number in left_out or indented_code or (markup and unquoted.strip()):
+            unquoted = ""
+        found.append(unquoted)
+    return found
+
+
+def _table_lines(lines: Sequence[str]) -> set[int]:
+    """Numbers of the lines of tables: a row of names, one of dashes, and rows up to a blank line."""
+    inside: set[int] = set()
+    for number in range(1, len(lines)):
+        names = lines[number - 1]
+        if "|" in names and "|" in lines[number] and _DELIMITER_ROW.fullmatch(lines[number]):
+            stop = number + 1
+            while stop < len(lines) and lines[stop].strip():
+                stop += 1
+            inside.update(range(number - 1, stop))
+    return inside
+
+
+def _plain(text: str, labels: Collection[str]) -> str:
+    """A paragraph's words without inline markup; a code span's own characters stay as they are."""
+    spans: list[str] = []
+
+    def hold(span: re.Match[str]) -> str:
+        spans.append(span[2].strip())
+        return f"\x00{len(spans) - 1}\x00"
+
+    marked = _without_markup(_CODE_SPAN.sub(hold, text), labels)
+    return " ".join(_HELD.sub(lambda found: spans[int(found[1])], marked).split())
+
+
+def _without_markup(text: str, labels: Collection[str]) -> str:
+    def shown(link: re.Match[str]) -> str:
+        return link[1] if _HELD.sub("", link[1]).casefold() in labels else link[0]
+
+    text = _IMAGE.sub("", text)
+    text = _LINK.sub(r"\1", text)
+    text = _FOOTNOTE.sub("", text)
+    text = _SHORTCUT.sub(shown, text)
+    text = _ADDRESS.sub(r"\1", text)
+    text = _TAG.sub("", text)
+    for _ in range(2):  # strong words inside emphasised ones
+        text = _EMPHASIS.sub(r"\2", text)
+    return html.unescape(_ESCAPE.sub(r"\1", text))
+
+
+def _is_own_title(headings: Sequence[Heading], lines: Sequence[str]) -> bool:
+    """Whether the first heading has nothing before it, and is the only one of the first level."""
+    before = lines[: headings[0].first]
+    tops = [heading for heading in headings if heading.level == 1]
+    return tops == [headings[0]] and not any(line.strip() for line in before)
+
+
+def _seen_lines(text: str) -> list[str]:
+    """The lines that a reader sees: without front matter, and without comments outside code."""
+    lines = text.split("\n")
+    lines = lines[_front_matter(lines) :]
+    runs: list[tuple[bool, list[str]]] = []
+    for line, in_code in zip(lines, _in_code(lines), strict=True):
+        if not runs or runs[-1][0] != in_code:
+            runs.append((in_code, []))
+        runs[-1][1].append(line)
+    seen: list[str] = []
+    for in_code, run in runs:
+        seen += run if in_code else _without_comments("\n".join(run)).split("\n")
+    return seen
+
+
+def _without_comments(text: str) -> str:
+    """The text without what stands between ``<!--`` and ``-->``; a comment that is never closed is text.
+
+    Of the blanks on both sides of a comment those before it stay.
+    """
+    pieces, place = [], 0
+    while (start := text.find("<!--", place)) >= 0 and (stop := text.find("-->", start)) >= 0:
+        pieces.append(text[place:start])
+        place = stop + len("-->")
+        if text[:start].endswith((" ", "\t")):
+            while text[place : place + 1] in (" ", "\t"):
+                place += 1
+    return "".join([*pieces, text[place:]])
+
+
+def _front_matter(lines: Sequence[str]) -> int:
+    """Number of lines of the settings that stand before a text, between two lines of ``---`` (YAML) or ``+++`` (TOML)."""
+    mark = lines[0].rstrip()
+    if mark not in ("---", "+++"):
+        return 0
+    closing = (mark, "...") if mark == "---" else (mark,)
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() in closing:
+            return number + 1 if number == 1 or any(map(_KEY.match, lines[1:number])) else 0
+    return 0
+
+
+def _in_code(lines: Sequence[str]) -> list[bool]:
+    """Whether each line is in a fenced block of code, its fences included; an open block ends with the text."""
+    inside: list[bool] = []
+    fence = ""
+    for line in lines:
+        found = _FENCE.fullmatch(line)
+        if fence:
+            inside.append(True)
+            if found and found[1].startswith(fence) and not found[2].strip():
+                fence = ""
+        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            inside.append(True)
+            fence = found[1]
+        else:
+            inside.append(False)
+    return inside
+
+
+def _headings(lines: Sequence[str]) -> list[Heading]:
+    """Headings of both kinds: behind ``#`` signs, and above a line of ``=`` or ``-``."""
+    headings: list[Heading] = []
+    paragraph: int | None = None  # the first line of the paragraph that is going on
+    in_block = False  # in a list, a quotation or a table, whose lines are underlined by nothing
+    for number, (line, in_code) in enumerate(zip(lines, _in_code(lines), strict=True)):
+        atx, underline = _ATX.fullmatch(line), _UNDERLINE.fullmatch(line)
+        if in_code or not line.strip():
+            paragraph, in_block = None, False
+        elif atx:
+            headings.append(Heading(len(atx[1]), _bare_title(line), number, number + 1))
+            paragraph, in_block = None, False
+        elif underline and paragraph is not None:
+            title = " ".join(part.strip() for part in lines[paragraph:number])
+            headings.append(
+                Heading(1 if underline[1][0] == "=" else 2, title, paragraph, number + 1)
+            )
+            paragraph = None
+        elif underline or _RULE.fullmatch(line):
+            paragraph, in_block = None, False
+        elif _BLOCK.match(line):
+            paragraph, in_block = None, True
+        elif paragraph is None and not in_block and not _CODE.match(line):
+            paragraph = number
+    return headings
+
+
+def _bare_title(line: str) -> str:
+    """A heading's words without the signs in front of them and those that close it, which stand behind a blank."""
+    words = line.strip().lstrip("#").strip()
+    open_end = words.rstrip("#")
+    return open_end.rstrip() if not open_end or open_end[-1].isspace() else words

@@ -1,0 +1,255 @@
+"""Proposals: sections of reStructuredText and Markdown as prose, years, titles by their counts, splits by year."""
+
+import pytest
+
+from longform.datasets import proposals
+from longform.text import markdown, restructured_text
+from tests.refusals import refuses
+
+PROPOSAL = """\
+PEP: 9999
+Title: Louder Prints
+Created: 01-Apr-2025
+
+========
+Abstract
+========
+
+Printing is `too quiet <https://a.example/x>`__, says :pep:`20`; ``print("*a*")`` whispers [1]_.
+It should *always* be **loud**, see `the list`_ and :class:`~io.Speaker`.
+
+Examples
+--------
+
+Compare::
+
+    print("a")
+
+        deeper
+
+- first item
+  goes on
+- second item
+
+  with a paragraph
+
+term
+    its definition
+
+.. note:: Mind the ears.
+   They are sensitive.
+
+.. code-block:: python
+   :emphasize-lines: 1
+
+   print("B")
+
+>>> print("c")
+c
+
+=====  =====
+loud   quiet
+=====  =====
+yes    no
+=====  =====
+
++---+
+| a |
++---+
+
+No underline
+--
+
+.. [1] A footnote.
+.. _the list: https://b.example
+.. A comment
+   of two lines.
+
+========
+Copyright
+========
+
+Public domain.
+"""
+
+
+def test_sections_of_restructured_text_are_prose():
+    assert restructured_text.sections_in(PROPOSAL) == [
+        (
+            "Abstract",
+            'Printing is too quiet, says PEP 20; print("*a*") whispers. It should always be loud, see '
+            "the list and Speaker.\n"
+            "Compare:\nfirst item goes on\nsecond item\nwith a paragraph\nterm\nits definition\n"
+            "Mind the ears. They are sensitive.\nNo underline --",
+        ),
+        ("Copyright", "Public domain."),
+    ]
+
+
+@pytest.mark.parametrize(("paragraph", "plain"), [
+    ("a_b and snake_case_name, not a reference_.", "a_b and snake_case_name, not a reference."),
+    ("2 * 3 * 4 and \\*escaped\\*", "2 * 3 * 4 and *escaped*"),
+    ("`C++ <x>`_ or `role`", "C++ or role"),
+    (":rfc:`822#section-3` beats :ref:`this one <label>` and :c:func:`!PyX`", "RFC 822 beats this one and PyX"),
+    ("``a`` and ``b_``", "a and b_"),
+    ("|name| stays", "name stays"),
+])  # fmt: skip
+def test_inline_markup_of_restructured_text_leaves_words(paragraph, plain):
+    assert restructured_text.prose([paragraph]) == [plain]
+
+
+@pytest.mark.parametrize(("lines", "prose"), [
+    (["Said ::", "", "> quoted", "> code", "", "After."], ["Said", "After."]),
+    (["Text", "    quoted text"], ["Text", "quoted text"]),
+    (["| a line", "| another"], ["a line", "another"]),
+    ([":Author: A. Person", ":Version: 2"], ["A. Person", "2"]),
+    (["1. one", "2. two", "", "(a) three"], ["one", "two", "three"]),
+    (["before", "", "----", "", "after"], ["before", "after"]),
+    ([".. image:: a.png", "", ".. warning::", "   :class: x", "", "   Hot."], ["Hot."]),
+    (["::", "", "  code only"], []),
+])  # fmt: skip
+def test_blocks_of_restructured_text_without_code(lines, prose):
+    assert restructured_text.prose(lines) == prose
+
+
+def test_headings_need_a_line_as_long_as_short_titles_and_levels_follow_styles():
+    text = "AB\n=\n\nAbcdef\n====\nx\n\nSub\n~~~\n\nnot a\ntitle\n-----\n\nNext\n====\n"
+    found = restructured_text.headings(text.split("\n"))
+    assert [(heading.level, heading.title) for heading in found] == [
+        (1, "Abcdef"),
+        (2, "Sub"),
+        (1, "Next"),
+    ]
+
+
+MARKDOWN = """\
+- Feature Name: loud
+- Start Date: 2014-05-06
+
+# Summary
+[summary]: #summary
+
+Be **very** loud, see [the _list_](https://a.example/b_(c)) or [summary]; `a[0]` and array[1] stay [as is].[^1]
+<kbd>x</kbd> &amp; y \\*z\\*
+
+> Quoted *text*
+> goes on.
+
+1. one
+   more
+2. [ ] two
+
+```rust
+fn a() {}
+```
+
+    indented code
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+![picture](a.png)
+<!-- a comment -->
+[^1]: A footnote.
+
+## Details
+Deeper.
+
+# Drawbacks
+Noise.
+"""
+
+
+def test_sections_of_markdown_are_prose():
+    assert markdown.prose_sections(MARKDOWN) == [
+        (
+            "Summary",
+            "Be very loud, see the list or summary; a[0] and array[1] stay [as is]. x & y *z*\n"
+            "Quoted text goes on.\none more\ntwo\nDeeper.",
+        ),
+        ("Drawbacks", "Noise."),
+    ]
+
+
+def test_a_heading_alone_on_its_level_is_the_documents_title():
+    assert markdown.prose_sections("lead\n# My RFC\n## A\nx\n## B\ny\n### C\nz") == [
+        ("A", "x"),
+        ("B", "y\nz"),
+    ]
+    assert markdown.prose_sections("no heading") == []
+
+
+@pytest.mark.parametrize(("header", "year"), [
+    ("PEP: 1\nCreated: 01-Apr-2025\n", 2025), ("---\neip: 1\ncreated: 2019-04-13\n---\n", 2019),
+    ("- Start Date: (2016/08/04)\n", 2016), ("- Start Date: (fill me in, YYYY-MM-DD)\n", 0), ("# Created\n2020", 0),
+])  # fmt: skip
+def test_the_year_stands_behind_created_or_start_date(header, year):
+    assert proposals.year(header) == year
+
+
+def written(folder, texts):
+    """Files of one line a section, each ``title: words`` under its heading; the year is the key's second part."""
+    folder.mkdir(exist_ok=True)
+    for (name, year), sections in texts.items():
+        body = "".join(f"# {title}\n\n{text}\n\n" for title, text in sections)
+        (folder / f"{name}.md").write_text(f"---\ncreated: {year}-01-01\n---\n{body}")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Ten documents before 2025 and two after; one has a title of its own, and all a copyright."""
+    common = [("Motivations", "Why it is so."), ("Designs", "How it is done.")]
+    texts = {(f"eip-{n}", 2010 + n): [*common, ("Copyright", "None.")] for n in range(10)}
+    texts["eip-3", 2013] = [("Motivations", "Why it is so."), ("My Own", "Mine."), *common[1:]]
+    texts |= {(f"eip-{n}", 2025): common for n in (20, 21)}
+    texts["eip-30", 2015] = []
+    written(tmp_path / "raw", texts)
+    return tmp_path / "raw"
+
+
+FILTERS = {"min_sections": 2, "min_tokens": 1, "min_title_count": 2}
+SHARES = {"train": 0.6, "validation": 0.2, "test": 0.2}
+
+
+def built(folder, **settings):
+    given = {"name": "p", "seed": 1, "raw": folder, "filters": FILTERS, "shares": SHARES}
+    return proposals.build(**given, **settings)
+
+
+def test_a_rare_title_costs_its_document_or_its_section(folder):
+    whole, alone = built(folder), built(folder, rare="section")
+    assert whole.facts["dropped"] == {"infrequent title": 1}
+    assert "eip-3" not in {document.id for document in whole.documents}
+    (kept,) = [document for document in alone.documents if document.id == "eip-3"]
+    assert [section.title for section in kept.sections] == ["motivation", "design"]
+    assert alone.facts["rare_sections"] == 1 and alone.facts["dropped"] == {}
+
+
+def test_boilerplate_is_deleted_and_counted_unless_the_entry_keeps_it(folder):
+    corpus = built(folder, rare="section")
+    assert corpus.facts["removed_sections"] == {"copyright": 9}
+    kept = built(folder, rare="section", boilerplate=[])
+    assert kept.facts["table_11"]["section_types"] == 3
+
+
+def test_recent_documents_are_test_documents_and_can_be_read_apart(folder):
+    corpus = built(folder, rare="section", recent=2025)
+    splits = {document.id: document.split for document in corpus.documents}
+    years = dict(zip(splits, corpus.truth["year"].tolist(), strict=True))
+    assert {splits[name] for name in ("eip-20", "eip-21")} == {"test"} and years["eip-20"] == 2025
+    assert list(splits.values()).count("train") == 6
+    before = built(folder, rare="section", recent=2025, part="before")
+    since = built(folder, rare="section", recent=2025, part="since")
+    assert {d.id: d.split for d in (*before.documents, *since.documents)} == splits
+    assert since.truth["year"].tolist() == [2025, 2025]
+    assert since.truth["section_tokens_lengths"].tolist() == [2, 2]
+    assert since.facts["dropped"] == {"not since 2025": 10}
+
+
+def test_files_without_sections_are_counted_and_settings_that_cannot_be_are_refused(folder):
+    assert built(folder).facts["files"] == {"document": 12, "no sections": 1}
+    refuses("no file matches 'pep-\\*'", built, folder, files="pep-*")
+    refuses("rare is 'title'", built, folder, rare="title")
+    refuses("part is 'since' and recent is None", built, folder, part="since")
+    refuses("part is 'new'", built, folder, part="new", recent=2020)
