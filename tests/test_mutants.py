@@ -1,6 +1,8 @@
 """The command that changes the program to see whether a test notices: which changes, which tests, what it prints."""
 
 import json
+import sys
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +10,7 @@ from tests.mutants import trial
 from tests.mutants.__main__ import FIELDS, Verdict, drawn, equivalents, report
 from tests.mutants.calls import MOST_SECONDS, read_calls
 from tests.mutants.mutations import file_mutations
-from tests.mutants.recorder import function_name
+from tests.mutants.recorder import Recorder, function_name
 
 PROGRAM = '''"""A module."""
 LIMIT = 5
@@ -147,3 +149,48 @@ def test_only_chosen_tests_run_in_the_chosen_order(tmp_path):
     items = [Item(name) for name in "abcd"]
     trial.Chosen(["d", "b"], tmp_path / "failed").pytest_collection_modifyitems(items)
     assert [item.nodeid for item in items] == ["d", "b"]
+
+
+def test_what_one_test_calls_for_all_others_is_tried_with_the_modules_tests(changes, tmp_path):
+    rows = [
+        {"test": "a.py::first", "phase": "call", "called": "share.py:share"},
+        {"test": "b.py::later", "phase": "call", "called": "share.py:Table.close"},
+        {"test": "a.py::first", "seconds": 0.1},
+        {"test": "b.py::later", "seconds": 0.1},
+    ]
+    file = tmp_path / "calls.jsonl"
+    (change,) = (one for one in changes if one.kind == "swapped arguments")
+
+    def tests(more, changed=change):
+        file.write_text("\n".join(map(json.dumps, [*rows, *more])))
+        return read_calls(file).of(changed)
+
+    at_import = {"test": "a.py::first", "phase": "import", "called": "share.py:share"}
+    assert tests([]) == ["a.py::first"]
+    assert tests([at_import]) == tests([], replace(change, once=True))
+    assert tests([at_import]) == ["a.py::first", "b.py::later"]
+
+
+def test_a_function_that_keeps_its_result_is_marked_and_its_inner_ones_too():
+    program = "@functools.cache\ndef a():\n    def b():\n        return 1\n    return 2\n\ndef c():\n    return 3\n"
+    made = {change.function: change.once for change in file_mutations(program.encode(), "a.py")}
+    assert made == {"a": True, "a.b": True, "c": False}
+
+
+def test_calls_while_our_module_is_imported_are_told_from_a_tests_own(tmp_path):
+    folder = tmp_path / "src" / "longform"
+    folder.mkdir(parents=True)
+    (folder / "module.py").write_text("def pairs():\n    return 1\n\nONE = pairs()\n")
+    code = compile((folder / "module.py").read_text(), str(folder / "module.py"), "exec")
+    recorder = Recorder(str(tmp_path / "calls"), "a.py::test", "call")
+    outer = sys.gettrace()
+    try:
+        sys.settrace(recorder)
+        names = {}
+        exec(code, names)
+        names["pairs"]()
+    finally:
+        sys.settrace(outer)
+    lines = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    phases = [line["phase"] for line in lines if line["called"] == "longform/module.py:pairs"]
+    assert phases == ["import", "call"]

@@ -21,18 +21,23 @@ class Calls:
         tests: that call a function, by ``path:name``.
         by_file: the tests of each test file.
         breadth: how many functions a test calls.
+        at_import: functions that modules call while they are imported.
     """
 
     seconds: dict[str, float]
     tests: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     by_file: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     breadth: Counter[str] = field(default_factory=Counter)
+    at_import: set[str] = field(default_factory=set)
 
     def of(self, mutation: Mutation) -> list[str]:
         """The tests to run for one mutation, in their order."""
-        callers = self.tests.get(f"{mutation.path}:{mutation.function}", set())
+        function = f"{mutation.path}:{mutation.function}"
+        callers = self.tests.get(function, set())
         if not callers:
             callers = self._of_module(mutation)
+        elif mutation.once or function in self.at_import:  # one test calls it for all that follow
+            callers = callers | self._of_module(mutation)
         chosen = set(callers)
         for file in {_file(test) for test in callers}:
             chosen |= {test for test in self.by_file[file] if self.seconds[test] < CHEAP}
@@ -72,6 +77,9 @@ def read_calls(path: Path) -> Calls:
         calls.by_file[_file(test)].add(test)
     for line in lines:
         if "called" not in line:
+            continue
+        if line["phase"] == "import":
+            calls.at_import.add(line["called"])
             continue
         tests = {line["test"]}
         if "setup" in line["phase"]:

@@ -52,6 +52,7 @@ class Mutation:
     start: int
     end: int
     code: str
+    once: bool = False  # the function keeps its first result: other tests of a process get that
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -86,6 +87,12 @@ def digest(node: ast.AST) -> str:
     return hashlib.sha256(ast.dump(code).encode()).hexdigest()[:12]
 
 
+def _keeps_its_result(node: ast.AST) -> bool:
+    """Whether ``functools.cache`` or its kin decorates a function."""
+    decorators = getattr(node, "decorator_list", [])
+    return any("cache" in ast.unparse(decorator) for decorator in decorators)
+
+
 def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
@@ -114,18 +121,19 @@ class _Search:
         self.line_starts = [0]
         for line in source.splitlines(keepends=True):
             self.line_starts.append(self.line_starts[-1] + len(line))
-        self.function, self.digest = "", ""
+        self.function, self.digest, self.once = "", "", False
 
     # statements
 
     def block(self, statements: list[ast.stmt], name: str, owner: ast.AST) -> None:
         """The statements of a module, class or function of this qualified name."""
-        outside = self.function, self.digest
+        outside = self.function, self.digest, self.once
         self.function = name
         self.digest = digest(owner) if name else ""
+        self.once = self.once or _keeps_its_result(owner)
         for statement in statements:
             self.statement(statement)
-        self.function, self.digest = outside
+        self.function, self.digest, self.once = outside
 
     def statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -267,4 +275,5 @@ class _Search:
         if before == after:
             return
         place = (self.path, self.function, self.digest, line)
-        self.changes.append(Mutation(*place, kind, before, after, start, end, code))
+        change = Mutation(*place, kind, before, after, start, end, code, self.once)
+        self.changes.append(change)

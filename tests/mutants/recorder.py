@@ -2,7 +2,9 @@
 
 ``MUTANTS_CALLS`` names the file, one JSON object a line. Processes that a test starts write to it
 too: ``site/sitecustomize.py`` starts the recorder in them, and pytest's own variable of the
-environment tells them the test. What a fixture calls is written under the phase ``setup``.
+environment tells them the test. What a fixture calls is written under the phase ``setup``, what a
+module calls while it is imported under the phase ``import``: whichever test is the first imports it
+for all that follow.
 """
 
 import atexit
@@ -28,16 +30,20 @@ class Recorder:
         self.file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.test, self.phase = test, phase
         self.seen: set[int] = set()
+        self.seen_at_import: set[int] = set()
 
     def __call__(self, frame: Any, event: str, _: Any) -> None:
         code = frame.f_code
         if id(code) in self.seen:
             return
-        self.seen.add(id(code))
-        _, ours, module = code.co_filename.rpartition(SOURCES)
-        if ours and module.startswith(PACKAGES):
+        module = module_of(frame)
+        phase, seen = self.phase, self.seen
+        if module and imported_by(frame):  # the test itself may still call it
+            phase, seen = "import", self.seen_at_import
+        if module and id(code) not in seen:
             called = f"{module}:{function_name(code.co_qualname)}"
-            self.write({"test": self.test, "phase": self.phase, "called": called})
+            self.write({"test": self.test, "phase": phase, "called": called})
+        seen.add(id(code))
 
     def write(self, line: dict[str, Any]) -> None:
         os.write(self.file, (json.dumps(line) + "\n").encode())
@@ -49,6 +55,20 @@ class Recorder:
     def start(self) -> None:
         threading.settrace(self)
         sys.settrace(self)
+
+
+def module_of(frame: Any) -> str:
+    """The path of one of our modules below ``src``; empty for any other code."""
+    _, ours, module = frame.f_code.co_filename.rpartition(SOURCES)
+    return module if ours and module.startswith(PACKAGES) else ""
+
+
+def imported_by(frame: Any) -> bool:
+    """Whether a call comes from the import of one of our modules."""
+    while frame := frame.f_back:
+        if frame.f_code.co_name == "<module>" and module_of(frame):
+            return True
+    return False
 
 
 def function_name(qualified: str) -> str:
