@@ -32,7 +32,7 @@ from longform.critics.bbscore.bridge import (
     units_from_predictions,
 )
 from longform.files.artefacts import read_predictions
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.permutations import block_orders, local_orders
 
 BLOCKS, WINDOWS_SHUFFLED, COPIES, ROUNDS = (1, 2, 5, 10), (1, 2, 3), 20, 3

@@ -24,8 +24,8 @@ from longform.critics.coreference.person_mentions import FEMALE, FIRST_NAMES, MA
 from longform.critics.coreference.rules import NearestResolver, RuleResolver
 from longform.datasets.coreference import GapItem, read_brackets, read_gap
 from longform.errors import BadInput
-from longform.statistics.critic import estimate
-from longform.statistics.resampling import generator
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
 
 THEY = {"they", "them", "their", "theirs", "themselves"}
 SPEECH = {

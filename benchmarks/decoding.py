@@ -21,7 +21,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from longform.decoding.beam_search import Beam, Delayed, delayed
 from longform.decoding.sampling import Sampled, SentenceEnds
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 BEAMS, DELAY, TOP_K = 6, 1, 100  # massarelli2020, Table 3
 RESULT = Path(__file__).parent / "measured" / "decoding.json"

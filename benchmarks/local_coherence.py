@@ -20,8 +20,8 @@ from longform.critics.entity_grid.score import GridRanker, RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import MEASURES, Lesk
 from longform.evaluation.order_discrimination import order_measurements
-from longform.statistics.critic import unit_scores
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
+from longform.statistics.scoring import unit_scores
 from longform.text.entity_grids import (
     Grid,
     folder_lexicon,

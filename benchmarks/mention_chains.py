@@ -18,7 +18,7 @@ import numpy as np
 from longform.critics.coreference import score
 from longform.critics.coreference.score import NOBODY, KneserNeyCritic, MentionCritic, TokenStream
 from longform.documents import Chain
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 FORMS = tuple(
     sorted(

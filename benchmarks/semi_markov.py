@@ -27,7 +27,7 @@ from torch_struct.semirings import LogSemiring
 
 from longform.hsmm.compiled import Workspace
 from longform.hsmm.gradient import LogPartition
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 TOKENS, DURATIONS, ROWS = (
     375,

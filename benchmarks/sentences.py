@@ -29,7 +29,7 @@ import numpy as np
 
 from longform.errors import BadInput
 from longform.files.opening import read_text
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.sentences import sentence_texts
 
 OURS = "longform"

@@ -32,7 +32,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from longform.critics.surprisal.read import Encoder, condition_bits
 from longform.datasets.test_suites.items import Suite, pair
 from longform.language_models.log_probs import open_reader
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 END = "<|endoftext|>"
 VOCABULARY, WIDTH, LAYERS = 16_000, 512, 6

@@ -32,7 +32,9 @@ from longform.datasets.fever import LABELS as FEVER_LABELS
 from longform.datasets.fever import plain
 from longform.files.opening import records
 from longform.language_models.sentence_features import open_encoder, packaged_folder
-from longform.statistics.resampling import bootstrap, generator, percentile_interval
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.random_streams import generator
+from longform.statistics.resampling import bootstrap
 
 SHARES = {"train": 0.7, "validation": 0.1, "test": 0.2}
 SCHEDULE = {

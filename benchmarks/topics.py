@@ -50,7 +50,7 @@ from longform.critics.topics.model import (
 )
 from longform.critics.topics.train import RELEASED_SEED, expectation, maximise, seeded_model
 from longform.documents import Document, Section
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 
 def simulated(

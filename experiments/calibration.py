@@ -19,8 +19,10 @@ import numpy as np
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.verifiability.score import SupportedPerGeneration
 from longform.evaluation.human_study import mixed_effects
-from longform.statistics.critic import SufficientStatistics, clustered, compare, estimate
-from longform.statistics.resampling import generator
+from longform.statistics.comparisons import compare
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 
 LEVEL = 0.05
 UNITS, SCORED = 40, (1, 10, 20)  # of a side; of the first side

@@ -36,7 +36,7 @@ from longform.datasets import text_files, wikisection
 from longform.documents import Document, Section
 from longform.errors import BadInput
 from longform.files.artefacts import read_json, write_json
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.sentences import sentences
 
 SENTENCES = 16  # of each text

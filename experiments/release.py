@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from longform.errors import BadInput
+from longform.files.arrays import EPOCH
 from longform.files.artefacts import UNREADABLE, atomic_write
-from longform.statistics.resampling import EPOCH
 from longform_lab.real_files import digest
 
 PARTS = ("LICENSE", "params.yaml", "dvc.lock", "data/generations", "data/models", "data/scores")

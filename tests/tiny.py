@@ -7,7 +7,7 @@ from transformers import BertConfig, BertForSequenceClassification, GPT2Config, 
 
 from longform.documents import Document, Section
 from longform.language_models import tokenizers
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 WORDS = [
     "the",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from longform.critics.surprisal.score import SuiteAccuracy, units_from_predictions
 from longform.files.artefacts import read_documents, read_predictions
-from longform.statistics.resampling import wilson
+from longform.statistics.intervals import wilson
 
 DIALOGUE, STORY = "D_context", "N_context"
 

@@ -38,7 +38,10 @@ from longform.language_models import checkpoints
 from longform.language_models.log_probs import open_reader
 from longform.language_models.sentence_features import open_encoder, packaged_folder
 from longform.results import rounded
-from longform.statistics.resampling import bootstrap, generator, percentile_interval, sign_flip_test
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.random_streams import generator
+from longform.statistics.resampling import bootstrap
+from longform.statistics.sign_flips import sign_flip_test
 
 REASONS = {
     "cohesion": (1, 2, 3),

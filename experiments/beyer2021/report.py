@@ -14,7 +14,8 @@ from longform.datasets.test_suites.prediction_formulas import Binary, RegionValu
 from longform.errors import BadInput
 from longform.files.artefacts import read_corpus
 from longform.results import Results
-from longform.statistics.resampling import NORMAL_95, generator
+from longform.statistics.intervals import NORMAL_95
+from longform.statistics.random_streams import generator
 from longform.tables import Cell, Figure, Files, Table, csv_text, json_lines
 from longform_lab.reporting.estimates import select
 from longform_lab.reporting.pivot import COLOURS, Given, errors, panels

@@ -36,7 +36,8 @@ from longform.hsmm.em import (
 )
 from longform.hsmm.model import SemiMarkovLM
 from longform.hsmm.train import held_out
-from longform.statistics.resampling import generator, perplexity
+from longform.statistics.arithmetic import perplexity
+from longform.statistics.random_streams import generator
 from synthetic_world.hsmm_language import SyntheticLanguage, language
 
 LANGUAGE = {"num_states": 64, "subsequences": 2500, "min_length": 4, "max_length": 11, "steps": 50}

@@ -27,8 +27,8 @@ from longform.critics.section_order.score import (
     units_from_predictions,
 )
 from longform.documents import Chain, Corpus, Predictions, chains_to_predictions
-from longform.statistics.critic import estimate
-from longform.statistics.resampling import generator
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
 from synthetic_world import corpora as planted
 
 DOMAINS = ("wiki", "pubmed", "arxiv")

@@ -31,8 +31,9 @@ from longform.datasets.text_files import parallel
 from longform.decoding import translations
 from longform.documents import Corpus, Document
 from longform.language_models import translation
-from longform.statistics.critic import compare, estimate
-from longform.statistics.resampling import generator
+from longform.statistics.comparisons import compare
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
 
 SEED = 1234  # authors' code
 KINDS = ("autoregressive", "non_autoregressive")

@@ -29,7 +29,7 @@ from longform.hsmm.model import build_ngrams
 from longform.language_models.causal_lm import CausalLanguageModel, collate
 from longform.language_models.lightning import fit_learner
 from longform.results import rounded
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 INPUTS: tuple[str, ...] = ()
 OUTPUTS = (REPORT,)

@@ -32,9 +32,9 @@ from longform.language_models.causal_lm import from_scratch
 from longform.language_models.checkpoints import SavedModel, load_tokenizer
 from longform.language_models.tokenizers import document_rows
 from longform.results import Record, Results, read_results, write_results
-from longform.statistics.critic import estimate
+from longform.statistics.estimates import estimate
 from longform.statistics.markov_chain import chains_from_predictions, true_markov
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform_lab.scale import parameters
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results

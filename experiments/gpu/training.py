@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parameters_to_vector
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from longform.statistics.resampling import derived_seed, generator
+from longform.statistics.random_streams import derived_seed, generator
 
 IGNORED = -100  # torch's label for "no loss here"
 ROUND = 32  # rows are padded to a multiple: a graph for each width that occurs

@@ -35,8 +35,9 @@ from longform.evaluation.order_discrimination import (
 )
 from longform.files.artefacts import write_json
 from longform.results import rounded
-from longform.statistics.critic import SufficientStatistics, estimate
-from longform.statistics.resampling import generator
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.text.permutations import PermutedDocument, permuted_documents
 
 TASK = "supplied"

@@ -48,7 +48,7 @@ from longform.files.artefacts import write_json
 from longform.files.opening import field_of, json_file, rows, typed
 from longform.language_models.sentence_features import split_sentences
 from longform.results import rounded
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 RATERS = (1, 2, 3)
 CRITERIA = {"CH": "coherence", "EG": "engagement", "CX": "complexity"}

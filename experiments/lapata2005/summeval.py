@@ -54,8 +54,8 @@ from longform.evaluation.human_ratings import stepwise
 from longform.files.artefacts import write_json
 from longform.language_models import checkpoints, sentence_features
 from longform.results import rounded
-from longform.statistics.critic import unit_scores
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
+from longform.statistics.scoring import unit_scores
 from longform.text import entity_grids
 from longform.text.entity_grids import grids_from_predictions
 

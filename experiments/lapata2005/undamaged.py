@@ -17,7 +17,7 @@ import numpy as np
 from longform.evaluation.agreement import clustered_interval, correlate
 from longform.files.artefacts import read_corpus
 from longform.results import read_results
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 SCORERS = ("grid_transitions", "latent_semantics")
 

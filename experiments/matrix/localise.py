@@ -29,7 +29,8 @@ from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.documents import Corpus, Document, chains_from_predictions
 from longform.errors import BadInput
-from longform.statistics.resampling import generator, wilson
+from longform.statistics.intervals import wilson
+from longform.statistics.random_streams import generator
 from longform.text.sentences import sentences
 from synthetic_world.corpora import build
 from synthetic_world.planted_topics import read as read_topics

@@ -17,7 +17,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
 from longform.datasets.wikisection import build
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.permutations import block_orders, distinct_orders, local_orders
 from longform.text.sentences import full_stop_sentences
 

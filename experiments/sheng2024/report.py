@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from longform.results import ANY, Record, Results
-from longform.statistics.resampling import NORMAL_95
+from longform.statistics.intervals import NORMAL_95
 from longform.tables import Cell, Figure, Table, cell, exact
 from longform_lab.reporting.estimates import select
 from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, panels, training_notes

@@ -15,7 +15,7 @@ from typing import Any
 from longform.documents import Document
 from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import read_documents, read_yaml
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
 

@@ -25,17 +25,13 @@ from longform.files.artefacts import (
     write_json,
 )
 from longform.results import Record, Results, read_results, write_results
-from longform.statistics.critic import (
-    Describing,
-    Grouping,
-    SufficientStatistics,
-    clustered,
-    compare,
-    estimate,
-    signature,
-    unit_scores,
-)
-from longform.statistics.resampling import generator
+from longform.statistics.comparisons import compare
+from longform.statistics.estimates import estimate
+from longform.statistics.protocols import Describing, Grouping
+from longform.statistics.random_streams import generator
+from longform.statistics.scoring import unit_scores
+from longform.statistics.signatures import signature
+from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.text.permutations import ShuffleTask, permuted_documents, written
 from longform_lab.calls import arguments, call, function, module
 from longform_lab.code_names import source_of

@@ -1,6 +1,6 @@
 """Which stages an edit makes stale: ``python -m longform_lab.stale`` prints a line for each module.
 
-``python -m longform_lab.stale statistics/critic.py`` prints each definition of that module with the number of
+``python -m longform_lab.stale statistics/estimates.py`` prints each definition of that module with the number of
 stages that run it, and their names. Counted are stages that run the code; what stands behind them in
 ``dvc.yaml`` runs again only where their results change.
 """
@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "module",
         nargs="?",
-        help="a file below src/longform, or of another package, such as statistics/critic.py; default: all",
+        help="a file below src/longform, or of another package, such as statistics/estimates.py; default: all",
     )
     chosen = parser.parse_args(arguments)
     gc.disable()  # as in longform_lab.code

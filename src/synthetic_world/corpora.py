@@ -12,7 +12,7 @@ from functools import partial
 from longform.datasets.titles import piece_count
 from longform.documents import Corpus, Document, Section
 from longform.errors import BadInput
-from longform.statistics.resampling import derived_seed, generator
+from longform.statistics.random_streams import derived_seed, generator
 from synthetic_world.articles import write
 from synthetic_world.corpus import Counts, article_corpus, indices, split_of, to_document
 from synthetic_world.corruptions import CORRUPTIONS, SOUND, corrupt

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from longform.files.artefacts import read_yaml
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 T = TypeVar("T")
 BLOCK = 512

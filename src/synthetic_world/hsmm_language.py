@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from longform.documents import SPLITS, Corpus, Document, Section
 from longform.errors import BadInput
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 DELIMITER = "<space>"
 LETTERS = string.ascii_letters  # 52 letters (deng2022 appendix D; released generator)

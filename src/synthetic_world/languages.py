@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from longform.documents import Corpus, Document, Section, ragged
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 from synthetic_world.corpus import split_of
 from synthetic_world.draws import Draws, lists, stream, table
 from synthetic_world.lexicon import TABLE_SIZE, vocabulary

@@ -15,7 +15,7 @@ import numpy as np
 
 from longform.documents import Document, Predictions, chains_from_predictions, grouped, ragged
 from longform.errors import BadInput
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from synthetic_world.domains import domain as planted_domain
 
 VERDICTS = ("incoherent", "coherent")

@@ -12,6 +12,7 @@ import pytest
 
 from longform.documents import Predictions
 from longform.errors import BadInput
+from longform.files.arrays import save_arrays
 from longform.files.artefacts import (
     atomic_write,
     read_arrays,
@@ -23,7 +24,6 @@ from longform.files.artefacts import (
     write_json,
 )
 from longform.processes import first_process
-from longform.statistics.resampling import save_arrays
 from longform.text.rendering import pack, unpack
 from longform_lab import scratch
 from longform_lab.experiment import Experiment

@@ -9,9 +9,9 @@ from longform.critics.topics import score as topics
 from longform.datasets import text_files
 from longform.documents import Chain
 from longform.evaluation import order_discrimination
-from longform.statistics import markov_chain, resampling
-from longform.statistics.critic import SufficientStatistics
-from longform.statistics.resampling import derived_seed, generator
+from longform.statistics import markov_chain, splits
+from longform.statistics.random_streams import derived_seed, generator
+from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform_lab.study import items
 from synthetic_world import simulated_annotators
 
@@ -50,7 +50,7 @@ def named(monkeypatch):
 
 def test_splits_are_drawn_by_seed_and_unit(named):
     shares = {"train": 0.5, "test": 0.5}
-    opened = named(resampling, lambda: resampling.split_by_seed(["u", "v"], shares, 3))
+    opened = named(splits, lambda: splits.split_by_seed(["u", "v"], shares, 3))
     assert opened == [(3, "split", "u"), (3, "split", "v")]
 
 

@@ -100,7 +100,7 @@ PRINTED = [
     ("critics.mauve.read:MAX_TOKENS", 1024, "published program"),
     ("critics.neural_ranker.train:KERNEL", 5, "Moon et al. 2019"),
     (
-        "statistics.resampling:SHARES",
+        "statistics.splits:SHARES",
         {"train": 0.7, "validation": 0.1, "test": 0.2},
         "Arnold et al. 2019, section 3",
     ),

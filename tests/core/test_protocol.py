@@ -19,25 +19,19 @@ from longform.critics.repetition import score as repetition
 from longform.critics.section_order import read as section_order
 from longform.documents import of_splits
 from longform.statistics import resampling
-from longform.statistics.critic import (
-    Attributing,
-    Critic,
-    SufficientStatistics,
-    SumScored,
-    compare,
-    estimate,
-    resampled_scores,
-    signature,
-)
+from longform.statistics.arithmetic import logsumexp, perplexity
+from longform.statistics.comparisons import compare
+from longform.statistics.estimates import estimate
+from longform.statistics.intervals import percentile_interval
 from longform.statistics.markov_chain import BigramCritic
-from longform.statistics.resampling import (
-    generator,
-    logsumexp,
-    percentile_interval,
-    perplexity,
-    resampled_rows,
-    sign_flip_test,
-)
+from longform.statistics.protocols import Attributing, Critic
+from longform.statistics.random_streams import generator
+from longform.statistics.resampling import resampled_rows
+from longform.statistics.scoring import resampled_scores
+from longform.statistics.sign_flips import sign_flip_test
+from longform.statistics.signatures import signature
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 from longform.text.entity_grids import found_grids
 from tests.refusals import refuses
 
@@ -256,7 +250,7 @@ def test_every_critic_conforms(name):
 
 def test_draws_do_not_depend_on_how_many_are_made_at_a_time(monkeypatch):
     whole = np.concatenate(list(resampled_rows(7, generator("blocks"), 50)))
-    monkeypatch.setattr(resampling, "PLACES", 20)
+    monkeypatch.setattr(resampling, "NUMBERS_AT_ONCE", 20)
     assert len(list(resampled_rows(7, generator("blocks"), 50))) == 25
     assert np.array_equal(np.concatenate(list(resampled_rows(7, generator("blocks"), 50))), whole)
     rng = generator("blocks")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longform.results import Record
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.statistics.trainings import student_arm, two_level_interval, two_level_p
 from tests.refusals import refuses
 

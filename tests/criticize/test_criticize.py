@@ -21,8 +21,8 @@ from longform.critics.entity_grid.score import RoleTransitions
 from longform.critics.perplexity import read as token_predictions
 from longform.documents import Document, Section
 from longform.errors import BadInput
-from longform.statistics.critic import compare
-from longform.statistics.resampling import generator
+from longform.statistics.comparisons import compare
+from longform.statistics.random_streams import generator
 from longform.text.entity_grids import found_grids
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentence_texts

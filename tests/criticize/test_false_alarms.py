@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from longform.documents import Document, Section
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.sentences import sentence_texts
 
 ROOT = Path(__file__).parents[2]

@@ -16,8 +16,9 @@ from longform.criticize.splits import combined_p, halves, one_row_per_source
 from longform.criticize.texts import Texts
 from longform.critics.entity_grid.score import RoleTransitions
 from longform.documents import Document, Section
-from longform.statistics.critic import SufficientStatistics, SumScored
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 from longform.text.entity_grids import Grid
 from longform.text.sentences import sentence_texts
 from tests.refusals import refuses

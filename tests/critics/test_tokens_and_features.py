@@ -28,8 +28,8 @@ from longform.language_models.tokenizers import (
     in_titles,
     stream_blocks,
 )
-from longform.statistics.critic import estimate
-from longform.statistics.resampling import generator
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
 from longform.text.permutations import shuffled_orders
 from longform.text.rendering import TokenText, texts_to_predictions
 from tests.refusals import refuses

@@ -12,7 +12,7 @@ import pytest
 
 from longform.datasets import scientific, wikisection
 from longform.datasets.text_files import gcdc, hanna, parallel, summeval
-from longform.statistics.resampling import split_by_seed
+from longform.statistics.splits import split_by_seed
 from tests.refusals import refuses
 
 SHARES = {"train": 0.5, "validation": 0.25, "test": 0.25}

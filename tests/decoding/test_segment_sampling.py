@@ -4,7 +4,7 @@ import pytest
 
 from longform.decoding.segment_sampling import generate
 from longform.hsmm.model import SemiMarkovLM
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from tests.language_models.hsmm.semi_markov_cases import random_case
 from tests.refusals import refuses
 

@@ -30,7 +30,7 @@ from longform.decoding.sampling import (
     sample,
 )
 from longform.decoding.strategies import KINDS, decode, is_random, settings_of
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from tests.oracles import delayed_rounds
 from tests.refusals import refuses
 

@@ -6,7 +6,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from longform.decoding.sampling import SentenceEnds
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 TOKENS, DEPTH = 5, 5
 PROMPT = [1, 3, 0]

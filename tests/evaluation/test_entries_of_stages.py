@@ -8,7 +8,7 @@ from longform.critics.bbscore.bridge import LatentPath, diffusion
 from longform.documents import Predictions, ragged
 from longform.evaluation import grids, sentence_paths
 from longform.evaluation.order_discrimination import order_discrimination
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.entity_grids import grids_to_predictions
 from longform.text.permutations import ShuffleTask
 from tests.critics.grid_cases import grid

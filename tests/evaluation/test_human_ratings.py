@@ -17,8 +17,9 @@ from longform.evaluation.human_study import (
     units_from_predictions,
 )
 from longform.results import Results
-from longform.statistics.critic import estimate
-from longform.statistics.resampling import generator, wilson
+from longform.statistics.estimates import estimate
+from longform.statistics.intervals import wilson
+from longform.statistics.random_streams import generator
 from longform_lab.study.__main__ import COLUMNS
 from synthetic_world.domains import domain
 from synthetic_world.simulated_annotators import (

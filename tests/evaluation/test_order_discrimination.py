@@ -19,8 +19,10 @@ from longform.evaluation.order_discrimination import (
     order_measurements,
 )
 from longform.evaluation.sentence_paths import JUDGES, length_confound
-from longform.statistics.critic import SufficientStatistics, resampled_scores
-from longform.statistics.resampling import generator, sign_flip_test
+from longform.statistics.random_streams import generator
+from longform.statistics.scoring import resampled_scores
+from longform.statistics.sign_flips import sign_flip_test
+from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.text.entity_grids import grid_from_mentions
 from longform.text.permutations import ShuffleTask, permuted_documents
 from tests.oracles.bridge_loops import bridges, loop_score

@@ -13,7 +13,7 @@ from longform.documents import Chain
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.statistics.markov_chain import BigramCritic
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from tests.refusals import refuses
 
 

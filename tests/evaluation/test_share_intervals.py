@@ -15,8 +15,10 @@ from longform.evaluation.human_vs_machine import ClassAccuracy, MeanValue
 from longform.evaluation.measurements import Measurement, paired_difference
 from longform.evaluation.order_discrimination import Area, PairAccuracy
 from longform.evaluation.verified_texts import SentenceMean
-from longform.statistics.critic import SufficientStatistics, estimate, is_share
-from longform.statistics.resampling import generator
+from longform.statistics.estimates import estimate
+from longform.statistics.protocols import is_share
+from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics
 from synthetic_world.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare
 
 UNITS = 30

@@ -17,7 +17,7 @@ from longform.datasets.test_suites.native import winograd
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.datasets.test_suites.sources import read_schemas
 from longform.language_models.log_probs import open_reader
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 PLOTTED = {  # sums of bits, mean over 273 items, GPT2-small; the full suite keeps the source's capital articles
     "full": {"(*;%target%)": 113.331, "(*;%distractor%)": 113.849},

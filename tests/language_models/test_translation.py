@@ -20,7 +20,7 @@ from longform.language_models.translation import (
     fit,
     fit_subwords,
 )
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from tests.oracles import whole_translations
 from tests.refusals import refuses
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from longform.results import Record, Results
-from longform.statistics.resampling import generator, wilson
+from longform.statistics.intervals import wilson
+from longform.statistics.random_streams import generator
 from longform_lab.reporting.claims import judge
 from longform_lab.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
 from longform_lab.reporting.verdicts import claims_markdown, write_claims

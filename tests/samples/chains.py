@@ -8,7 +8,7 @@ from longform.critics.coreference.attribution import AttributionCritic
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.documents import Chain
 from longform.statistics.markov_chain import BigramCritic, MarkovCritic
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 TITLES = ("abstract", "history", "geography", "people")
 

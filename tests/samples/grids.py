@@ -11,7 +11,7 @@ from longform.critics.entity_grid.score import GridRanker, RoleTransitions
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
 from longform.critics.neural_ranker.score import GivenScore, ScoredText
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.entity_grids import grid_from_mentions
 from longform.text.lexicon import Taxonomy, read_lmf
 from tests.critics.lexical.tiny_wordnet import write_lmf

@@ -11,7 +11,7 @@ from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.critics.topics.score import LogisticNormalCritic, RandomTopicCritic, TopicReading
 from longform.datasets.test_suites.prediction_formulas import parse
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from tests.oracles.bridge_loops import bridges
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from longform.critics.section_order import classifier_errors, posterior, score
 from longform.critics.section_order.score import TitledArticle
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 TITLES = ("abstract", "career", "history", "people")
 CHAIN = np.array([[0.9, 0.0, 0.1, 0.0, 0.0],  # begin, then each title; to each title, then the end

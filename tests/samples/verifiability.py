@@ -8,7 +8,7 @@ from longform.critics.verifiability.reliability import CheckerAccuracy
 from longform.critics.verifiability.score import LABELS, CheckedGeneration, CheckedText
 from longform.evaluation.human_study import CoherentShare, Judged
 from longform.evaluation.verified_texts import GenerationMean, SentenceMean
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.rendering import TokenText
 from synthetic_world.world_grammar.score import REFUSED, DerivableShare, DerivedText, FollowedShare
 

@@ -16,7 +16,7 @@ from longform.documents import Document
 from longform.errors import BadInput
 from longform.files.artefacts import read_documents, read_json
 from longform.results import Record
-from longform.statistics.resampling import wilson
+from longform.statistics.intervals import wilson
 from longform.tables import Cell, Figure, Table, exact
 from longform_lab.reporting.estimates import folder_of, of_records
 from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, errors, panels

@@ -10,8 +10,8 @@ from experiments.deng2022.report.pages import section_page
 from experiments.deng2022.report.sections import LATENT, generated_folder, texts_in
 from longform.errors import BadInput
 from longform.results import Record
+from longform.statistics.intervals import wilson
 from longform.statistics.markov_chain import BEGIN, END, FAILURE_PROBABILITY
-from longform.statistics.resampling import wilson
 from longform.tables import Cell, Figure, Files, Table
 from longform_lab.reporting.pivot import SYSTEM, Given, beside
 

@@ -22,15 +22,12 @@ from longform.criticize.splits import Halves, combined_p, halves, middle, one_ro
 from longform.criticize.texts import read_texts
 from longform.documents import Document
 from longform.errors import BadInput
-from longform.statistics.critic import (
-    Comparison,
-    Estimate,
-    SufficientStatistics,
-    bootstrap_scores,
-    compare,
-    signature,
-)
-from longform.statistics.resampling import generator, percentile_interval
+from longform.statistics.comparisons import Comparison, compare
+from longform.statistics.estimates import Estimate, bootstrap_scores
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.random_streams import generator
+from longform.statistics.signatures import signature
+from longform.statistics.sufficient_statistics import SufficientStatistics
 
 RESAMPLES = 1000  # a halving
 PERMUTATIONS = 2000  # a halving

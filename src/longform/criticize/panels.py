@@ -30,8 +30,9 @@ from longform.critics.topics.score import LogisticNormalCritic
 from longform.critics.topics.score import units_from_predictions as topic_units
 from longform.documents import Chain, Document, Predictions, Unit, chains_from_predictions
 from longform.errors import BadInput
-from longform.statistics.critic import SufficientStatistics, SumScored
 from longform.statistics.markov_chain import BigramCritic
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 from longform.text.entity_grids import ABSENT, Grid, found_grids
 from longform.text.nouns import NounRules
 from longform.text.sentences import SECTION_BREAK, sentences

@@ -22,7 +22,8 @@ from longform.criticize.texts import Texts, shortened
 from longform.documents import Document
 from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, read_json, write_json
-from longform.statistics.critic import Comparison, Estimate
+from longform.statistics.comparisons import Comparison
+from longform.statistics.estimates import Estimate
 from longform.tables import Cell, Figure, short
 from longform.text.languages import looks_english
 from longform.text.sentences import sentences

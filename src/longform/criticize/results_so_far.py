@@ -13,7 +13,9 @@ from longform import __version__
 from longform.criticize.panels import Options, Panel
 from longform.criticize.report import MAKER, Judged
 from longform.documents import Document
-from longform.statistics.critic import Comparison, Estimate, signature
+from longform.statistics.comparisons import Comparison
+from longform.statistics.estimates import Estimate
+from longform.statistics.signatures import signature
 
 CODE = ("*.py", "*.yaml", "*.txt")  # of the package, beside the settings, that a result depends on
 

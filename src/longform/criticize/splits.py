@@ -9,7 +9,7 @@ import numpy as np
 
 from longform.documents import Document, grouped
 from longform.errors import BadInput
-from longform.statistics.critic import SufficientStatistics
+from longform.statistics.sufficient_statistics import SufficientStatistics
 
 SPLITS = 5  # ours: halvings of the real texts, odd so that the median p-value is one of them
 

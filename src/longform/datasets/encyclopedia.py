@@ -20,7 +20,8 @@ from longform.datasets.fever import LABELS, MOST_TOKENS, plain
 from longform.documents import Corpus, Document, Section
 from longform.errors import InputError
 from longform.files.opening import records
-from longform.statistics.resampling import SHARES, generator, split_by_seed
+from longform.statistics.random_streams import generator
+from longform.statistics.splits import SHARES, split_by_seed
 from longform.text.paragraphs import single_spaced
 from longform.text.sentences import SPLITTERS
 

@@ -22,7 +22,7 @@ import numpy as np
 from longform.documents import Corpus, Document, Section
 from longform.errors import InputError, short_repr
 from longform.files.opening import existing_file, field_of, json_lines_in, records, typed
-from longform.statistics.resampling import split_by_seed
+from longform.statistics.splits import split_by_seed
 
 LABELS = {"SUPPORTS": "supported", "REFUTES": "refuted", "NOT ENOUGH INFO": "not_enough_info"}
 MOST_TOKENS = 50  # massarelli2020 section 3: longer sentences count as not enough information

@@ -26,7 +26,7 @@ from longform.datasets.titles import (
 from longform.documents import Corpus, Document, Section
 from longform.errors import BadInput, InputError
 from longform.files.opening import read_text
-from longform.statistics.resampling import SHARES, split_by_seed
+from longform.statistics.splits import SHARES, split_by_seed
 from longform.text import markdown, restructured_text
 
 BOILERPLATE = ("copyright",)  # says the same in every document

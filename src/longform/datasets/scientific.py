@@ -12,7 +12,7 @@ from longform.datasets.titles import Filters, filtered_corpus, select, settings,
 from longform.documents import SPLITS, Corpus, Document, Section
 from longform.errors import InputError
 from longform.files.opening import PACKINGS, DamagedFile, byte_lines, decode_line, parse_json
-from longform.statistics.resampling import SHARES, split_by_seed
+from longform.statistics.splits import SHARES, split_by_seed
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
 SPLIT_NAMES = {

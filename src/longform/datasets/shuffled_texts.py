@@ -18,7 +18,7 @@ from longform.datasets import text_files
 from longform.documents import Corpus, Document, Section
 from longform.errors import BadInput
 from longform.files.artefacts import read_documents
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.permutations import ORIGINAL, TASKS, distinct_orders, numbered, shuffled_orders
 from longform.text.sentences import SPLITTERS, joined
 

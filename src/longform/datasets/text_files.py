@@ -24,7 +24,8 @@ from longform.files.opening import (
     texts,
     typed,
 )
-from longform.statistics.resampling import SHARES, generator, split_by_seed
+from longform.statistics.random_streams import generator
+from longform.statistics.splits import SHARES, split_by_seed
 
 
 def build(*, raw: Path) -> Corpus:

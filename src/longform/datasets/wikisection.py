@@ -16,7 +16,7 @@ import numpy as np
 from longform.documents import SPLITS, Corpus, Document, Section
 from longform.errors import InputError
 from longform.files.opening import json_file, text_lines
-from longform.statistics.resampling import SHARES, split_by_seed
+from longform.statistics.splits import SHARES, split_by_seed
 from longform.text.sentences import SPLITTERS
 
 MARKER = re.compile(

@@ -19,7 +19,7 @@ from longform.files.artefacts import append_lines, read_lines
 from longform.language_models import capacity
 from longform.language_models.tokenizers import encode, end_of_writing, padded, start_ids
 from longform.language_models.trial import open_language_model
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.rendering import render
 from longform.text.sentences import SPLITTERS
 

@@ -17,7 +17,7 @@ from numba import njit
 from torch import Tensor
 
 from longform.errors import BadInput
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 SAFETY = 8.0  # ours: margin over the largest difference measured in calibration
 ARITHMETIC = 2e-5  # float32 rounding of scores below 64 (4e-6 a step, five steps)

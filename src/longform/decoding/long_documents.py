@@ -29,7 +29,7 @@ from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.language_models.schedule import predict
 from longform.language_models.tokenizers import STARTS, encode, end_of_writing, start_ids
 from longform.language_models.trial import try_language_model
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 from longform.text.rendering import parse, render
 
 REFILL = 8  # ours: new drafts begin when one row in so many is free; joining them copies the cache

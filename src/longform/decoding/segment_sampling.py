@@ -5,7 +5,7 @@ from pathlib import Path
 from longform.documents import Corpus, Document, Section
 from longform.errors import BadInput
 from longform.hsmm.model import SemiMarkovLM
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 
 def generate(*, model: Path, name: str, seed: int, documents: int, segments: int) -> Corpus:

@@ -22,7 +22,7 @@ from longform.language_models.translation import (
     TrainedTranslator,
     sides_of,
 )
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
 ROOM = 10

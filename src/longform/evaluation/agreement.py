@@ -13,13 +13,10 @@ import numpy as np
 from scipy import stats
 
 from longform.errors import BadInput
-from longform.statistics.resampling import (
-    occurrences,
-    percentile_interval,
-    ratio,
-    resampled_rows,
-    sign_flip_test,
-)
+from longform.statistics.arithmetic import ratio
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.resampling import occurrences, resampled_rows
+from longform.statistics.sign_flips import sign_flip_test
 
 KINDS = ("pearson", "spearman")
 LEVEL = 0.95

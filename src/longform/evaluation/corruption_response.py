@@ -8,8 +8,11 @@ import numpy as np
 
 from longform.errors import BadInput
 from longform.results import Record
-from longform.statistics.critic import Critic, compare, estimate, is_share, resampled_difference
-from longform.statistics.resampling import generator, percentile_interval, share_difference_interval
+from longform.statistics.comparisons import compare, resampled_difference
+from longform.statistics.estimates import estimate
+from longform.statistics.intervals import percentile_interval, share_difference_interval
+from longform.statistics.protocols import Critic, is_share
+from longform.statistics.random_streams import generator
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
 SOUND = "sound"

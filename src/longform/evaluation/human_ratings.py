@@ -16,7 +16,8 @@ from longform.errors import BadInput
 from longform.evaluation import agreement
 from longform.evaluation.agreement import clustered_interval, correlate
 from longform.results import Record
-from longform.statistics.resampling import generator, percentile_interval
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.random_streams import generator
 
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
 FITTED_SHARE = 2 / 3  # of the clusters

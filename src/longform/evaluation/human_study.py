@@ -21,8 +21,9 @@ import numpy as np
 from longform.documents import Predictions, grouped
 from longform.errors import BadInput
 from longform.evaluation.agreement import cohen_kappa, krippendorff_alpha
-from longform.statistics.critic import SufficientStatistics, SumScored
-from longform.statistics.resampling import NORMAL_95, wilson
+from longform.statistics.intervals import NORMAL_95, wilson
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
 COHERENT, _ = VERDICTS = ("coherent", "incoherent")  # deng2022 Figure 15

@@ -22,9 +22,14 @@ from longform.evaluation.order_discrimination import (
     preference_statistics,
 )
 from longform.results import Record
-from longform.statistics import critic as core
-from longform.statistics.critic import FITTED, Better, PairLearner, SufficientStatistics, SumScored
-from longform.statistics.resampling import generator, percentile_interval
+from longform.statistics.comparisons import compare
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.protocols import Better, PairLearner
+from longform.statistics.random_streams import generator
+from longform.statistics.scoring import unit_scores
+from longform.statistics.signatures import FITTED, signature
+from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
+from longform.statistics.sum_scored import SumScored
 
 CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
 HUMAN = "human"
@@ -94,12 +99,12 @@ def text_classification(
             guess = model.predict(np.where(np.isfinite(seen), seen, filling)[None])[0]
             row[:] = guess == kind, 1.0, commonest == kind, 0.0
     each = SufficientStatistics.of(evaluate, ("right", "texts", "majority", "excluded"), rows)
-    statistics = core.clustered(each, [document(unit) for unit in evaluate])
+    statistics = clustered(each, [document(unit) for unit in evaluate])
     metric, baseline = ClassAccuracy(classifier), statistics.values.copy()
     baseline[:, 0] = statistics.column("majority")
     names = ("text classification", classifier, *fields.values())
     other = SufficientStatistics(statistics.unit_ids, statistics.columns, baseline)
-    tested = core.compare(metric, statistics, other, generator(*names, "permutation"))
+    tested = compare(metric, statistics, other, generator(*names, "permutation"))
     fields |= {"p_value": tested.p_value, "paired": True}
     fields["reference"] = (
         statistics.total("majority") / texts if (texts := statistics.total("texts")) else None
@@ -183,12 +188,12 @@ def source_measurements(
                 for pair in told
             ]
             judge = judge.fit_pairs([(one, two) for one, two in rows if len(one) and len(two)])
-        values = [core.unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
+        values = [unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
         statistics = preference_statistics(documents, list(np.stack(values, axis=1)), judge.better)
         lost = statistics.column("excluded") > 0
         columns = dict(zip(("wins", "ties", "pairs"), statistics.values.T, strict=False))
         columns |= {side: np.where(lost, 0.0, own) for side, own in zip(SIDES, values, strict=True)}
-        metric = PairAccuracy(core.signature(judge), f"human against {source}")
+        metric = PairAccuracy(signature(judge), f"human against {source}")
         lengths = {
             side: float(np.mean([length(pair[i]) for pair in pairs]))
             for i, side in enumerate(SIDES)

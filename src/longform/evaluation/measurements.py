@@ -9,9 +9,14 @@ import numpy as np
 
 from longform.errors import BadInput
 from longform.results import Record
-from longform.statistics import critic
-from longform.statistics.critic import FITTED, Better, SufficientStatistics
-from longform.statistics.resampling import generator, percentile_interval, share_difference_interval
+from longform.statistics.comparisons import compare, resampled_difference
+from longform.statistics.estimates import estimate
+from longform.statistics.intervals import percentile_interval, share_difference_interval
+from longform.statistics.protocols import Better, is_share
+from longform.statistics.random_streams import generator
+from longform.statistics.scoring import weighted_scores
+from longform.statistics.signatures import FITTED, signature
+from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.trainings import two_level_interval, two_level_p
 
 BOUNDS = {
@@ -67,14 +72,14 @@ class Measurement:
         return [self.metrics[head].score_of(part) for head, part in self._parts(statistics)]
 
     def is_share(self) -> bool:
-        return all(critic.is_share(metric) for metric in self.metrics.values())
+        return all(is_share(metric) for metric in self.metrics.values())
 
     def score_of(self, statistics: SufficientStatistics) -> float:
         return sum(self.scores(statistics)) / len(self.metrics)
 
     def weighted_scores(self, statistics: SufficientStatistics, counts: np.ndarray) -> np.ndarray:
         each = [
-            critic.weighted_scores(self.metrics[head], part, counts)
+            weighted_scores(self.metrics[head], part, counts)
             for head, part in self._parts(statistics)
         ]
         return np.mean(each, axis=0)
@@ -94,7 +99,7 @@ class Measurement:
         shared = {"better": self.better, **self.fields}
         each = []
         for head, metric in self.metrics.items():
-            fields = {"signature": critic.signature(metric), **shared, **self.own.get(head, {})}
+            fields = {"signature": signature(metric), **shared, **self.own.get(head, {})}
             fields["details"] = {
                 **self.fields.get("details", {}),
                 **self.own.get(head, {}).get("details", {}),
@@ -155,7 +160,7 @@ def measured(
     scoring: Any, statistics: SufficientStatistics, names: Sequence[object], **fields: Any
 ) -> Record:
     """A record of what ``scoring`` makes of sufficient statistics, with its 95 % bootstrap interval; ``names`` name the resamples."""
-    found = critic.estimate(scoring, statistics, generator(*names, "bootstrap"))
+    found = estimate(scoring, statistics, generator(*names, "bootstrap"))
     return Record(**{"critic": "", "better": scoring.better, **asdict(found), **fields})
 
 
@@ -171,10 +176,8 @@ def paired_difference(high: Measurement, low: Measurement, *names: object, **fie
         raise BadInput(
             f"{fields}: a difference of scores of different documents or columns; give both the same"
         )
-    tested = critic.compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
-    draws = critic.resampled_difference(
-        (high, first), (low, second), generator(*names, "bootstrap")
-    )
+    tested = compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
+    draws = resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
     excluded = int(first.total("excluded"))
     units = len(first.unit_ids) - excluded
     ends = percentile_interval(draws)

@@ -15,17 +15,15 @@ import numpy as np
 from longform.errors import BadInput
 from longform.evaluation.measurements import PERMUTATIONS, Measurement, paired_difference, under
 from longform.results import Record
-from longform.statistics.critic import (
-    Better,
-    PairLearner,
-    SufficientStatistics,
-    Sums,
-    SumScored,
-    compare,
-    signature,
-    unit_scores,
-)
-from longform.statistics.resampling import generator, ratio, sign_flip_test
+from longform.statistics.arithmetic import ratio
+from longform.statistics.comparisons import compare
+from longform.statistics.protocols import Better, PairLearner
+from longform.statistics.random_streams import generator
+from longform.statistics.scoring import unit_scores
+from longform.statistics.sign_flips import sign_flip_test
+from longform.statistics.signatures import signature
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 from longform.text.permutations import PermutedDocument, ShuffleTask
 
 ORDER = "order discrimination"

@@ -11,7 +11,7 @@ from typing import Any
 from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_predictions
 from longform.documents import Predictions, grouped
 from longform.results import Record
-from longform.statistics.resampling import wilson
+from longform.statistics.intervals import wilson
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")

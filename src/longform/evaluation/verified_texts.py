@@ -26,8 +26,11 @@ from longform.critics.verifiability.score import SupportedPerVerified as PerVeri
 from longform.documents import Predictions, grouped
 from longform.evaluation.agreement import value_of
 from longform.results import Record
-from longform.statistics.critic import Critic, SufficientStatistics, SumScored, clustered, estimate
-from longform.statistics.resampling import generator
+from longform.statistics.estimates import estimate
+from longform.statistics.protocols import Critic
+from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
+from longform.statistics.sum_scored import SumScored
 
 Units = Sequence[CheckedGeneration]
 YES_OR_NO = ("linked", "conflict", "named", "cut", "found")  # columns of sentences that are 0 or 1

@@ -20,9 +20,9 @@ import yaml
 
 from longform.documents import Corpus, Document, Predictions
 from longform.errors import ArtefactError, InputError
+from longform.files.arrays import save_arrays
 from longform.files.opening import json_file, read_text, records
 from longform.files.yaml_dialect import YamlReader
-from longform.statistics.resampling import save_arrays
 
 DEEPEST = 100  # levels of a YAML file; thousands would exhaust the C parser's stack
 _UNPAIRED = re.compile("[\ud800-\udfff]")

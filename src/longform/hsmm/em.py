@@ -29,7 +29,8 @@ from longform.files.artefacts import read_json
 from longform.hsmm import compiled, on_device
 from longform.hsmm.compiled import MASS_FLOOR, ROWS_PER_SLICE, Expectation
 from longform.hsmm.model import NgramTable, SemiMarkovLM, build_ngrams
-from longform.statistics.resampling import generator, perplexity
+from longform.statistics.arithmetic import perplexity
+from longform.statistics.random_streams import generator
 
 SPELLING = 3  # ours: tokens of the n-grams that spell what training text has not; with 1 such text's price doubles
 UNEVENNESS = (

@@ -25,7 +25,8 @@ from longform.errors import BadInput
 from longform.hsmm import compiled, on_device
 from longform.hsmm.compiled import renumbered
 from longform.hsmm.model import RESERVED_ROWS, NgramTable, SemiMarkovLM
-from longform.statistics.resampling import derived_seed, generator, perplexity
+from longform.statistics.arithmetic import perplexity
+from longform.statistics.random_streams import derived_seed, generator
 
 
 class LogPartition(torch.autograd.Function):

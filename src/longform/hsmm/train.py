@@ -27,7 +27,7 @@ from longform.hsmm.gradient import (
 )
 from longform.hsmm.model import SemiMarkovLM, build_ngrams
 from longform.language_models.device import chosen_device
-from longform.statistics.resampling import perplexity
+from longform.statistics.arithmetic import perplexity
 
 FLOORS = (
     1e-2,

@@ -29,7 +29,7 @@ from transformers.utils import logging
 
 from longform.errors import BadInput
 from longform.language_models.device import placed
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
 logging.set_verbosity_error()

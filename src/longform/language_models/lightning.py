@@ -33,7 +33,7 @@ from longform.language_models.schedule import (
     linear_schedule,
 )
 from longform.language_models.tracking import mirrors
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 __all__ = ["Learner", "Progress", "Schedule", "adamw", "fit_learner", "fit_module", "numbers"]
 

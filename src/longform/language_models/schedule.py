@@ -22,7 +22,7 @@ from torch.utils.data import DataLoader, Sampler
 from longform.errors import BadInput
 from longform.language_models.device import chosen_device, set_products, trainer_devices
 from longform.processes import processes
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed", "bf16-true", "16-true", "64-true")
 

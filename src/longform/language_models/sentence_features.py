@@ -19,10 +19,10 @@ from transformers import AutoModel
 
 from longform.documents import Document
 from longform.errors import BadInput
+from longform.files.arrays import save_arrays
 from longform.language_models import capacity
 from longform.language_models.checkpoints import load_reader, load_tokenizer
 from longform.language_models.tokenizers import masked
-from longform.statistics.resampling import save_arrays
 from longform.text.sentences import SPLITTERS
 
 CACHE = "features.npz"

@@ -21,7 +21,7 @@ from longform.documents import Document
 from longform.errors import BadInput
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import padded
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 CONTROL = ["<pad>", "<s>", "</s>", "<unk>"]
 PAD, BEGIN, END, UNKNOWN = range(4)  # their numbers

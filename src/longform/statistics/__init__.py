@@ -1,1 +1,1 @@
-"""Sufficient statistics, intervals, tests and chains."""
+"""Sufficient statistics, intervals, tests, resampling and random streams; one question a module."""

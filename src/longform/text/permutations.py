@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from longform.errors import BadInput
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)

@@ -16,8 +16,9 @@ from longform.errors import BadInput
 from longform.evaluation.human_study import CoherentShare, judged_items, organisations
 from longform.extras import told
 from longform.results import Record, Results
-from longform.statistics.critic import compare, estimate
-from longform.statistics.resampling import generator
+from longform.statistics.comparisons import compare
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
 from longform.tables import Cell, Table
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import Expected

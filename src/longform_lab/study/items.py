@@ -15,7 +15,7 @@ from longform.documents import Document
 from longform.errors import BadInput
 from longform.files.artefacts import read_documents, read_yaml
 from longform.files.opening import field_of, json_file, records, rows, text_lines, texts, typed
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 TEXTS = read_yaml(Path(__file__).with_name("texts.yaml"))  # what annotators are told
 SHOWN = {

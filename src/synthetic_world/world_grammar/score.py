@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from longform.documents import Predictions, Unit, cut_texts
-from longform.statistics.critic import SufficientStatistics, SumScored
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 
 REFUSED = -1  # in place of a frame
 LISTED = 5  # texts whose refused sentences a record lists

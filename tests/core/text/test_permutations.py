@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text import permutations
 from tests.refusals import refuses
 

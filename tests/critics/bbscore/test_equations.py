@@ -23,7 +23,7 @@ from longform.evaluation.sentence_paths import JUDGES
 from longform.language_models import sentence_features
 from longform.language_models.lightning import Schedule
 from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
-from longform.statistics.critic import OrderScorer, PairLearner
+from longform.statistics.protocols import OrderScorer, PairLearner
 from longform.text.permutations import ShuffleTask
 from synthetic_world.corpora import build
 from tests.oracles.bridge_loops import bridges, loop_score

@@ -10,8 +10,8 @@ from scipy.stats import dirichlet
 from longform.critics.code_mixing import score as critics
 from longform.critics.code_mixing.read import LanguageModel, assign, fit, read, words_of
 from longform.documents import Document, Predictions, Section
-from longform.statistics.critic import estimate
-from longform.statistics.resampling import generator
+from longform.statistics.estimates import estimate
+from longform.statistics.random_streams import generator
 from tests.refusals import refuses
 
 ALPHA = np.array([0.4, 0.7, 1.5])

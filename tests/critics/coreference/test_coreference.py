@@ -30,7 +30,7 @@ from longform.critics.coreference.rules import FcorefResolver, NearestResolver, 
 from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, person_chains
 from longform.datasets.titles import is_film
 from longform.documents import Document, Section, chains_from_predictions, grouped
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from synthetic_world.corpora import build
 from tests.refusals import refuses
 

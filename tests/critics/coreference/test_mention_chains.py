@@ -19,7 +19,7 @@ from longform.critics.coreference.score import (
     RandomMentionCritic,
 )
 from longform.documents import Chain, Document, Section, chains_to_predictions
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from tests.refusals import refuses
 
 

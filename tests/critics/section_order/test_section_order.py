@@ -34,9 +34,10 @@ from longform.documents import (
     chains_to_predictions,
     with_cut_texts,
 )
-from longform.statistics.critic import estimate
+from longform.statistics.arithmetic import perplexity
+from longform.statistics.estimates import estimate
 from longform.statistics.markov_chain import BEGIN, END, BigramCritic
-from longform.statistics.resampling import generator, perplexity
+from longform.statistics.random_streams import generator
 from tests.refusals import refuses
 
 

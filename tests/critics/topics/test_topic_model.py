@@ -19,7 +19,7 @@ from longform.critics.topics import model as models
 from longform.critics.topics import train as ctm
 from longform.critics.topics.score import LogisticNormalCritic, TopicReading
 from longform.documents import Document, Section
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from tests.refusals import refuses
 
 # rounds until the bound stands still in float64

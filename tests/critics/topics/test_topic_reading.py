@@ -15,8 +15,8 @@ from longform.critics.topics.model import TopicModel, TopicSettings
 from longform.critics.topics.read import read
 from longform.critics.topics.train import fit
 from longform.documents import Document, Predictions, Section
-from longform.statistics.critic import compare
-from longform.statistics.resampling import generator
+from longform.statistics.comparisons import compare
+from longform.statistics.random_streams import generator
 from synthetic_world.corpora import build
 from synthetic_world.planted_topics import read as read_planted
 from synthetic_world.planted_topics import synthetic_words

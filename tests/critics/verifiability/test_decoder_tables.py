@@ -12,8 +12,8 @@ from longform.critics.verifiability import reliability
 from longform.critics.verifiability import score as measures
 from longform.evaluation.verified_texts import MEASURES, correlations, decoder_records
 from longform.results import Results
-from longform.statistics.critic import clustered
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import clustered
 from longform.text.rendering import TokenText
 from tests.refusals import refuses
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from longform.documents import Document, Section, with_cut_texts
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from synthetic_world import lexicon
 from synthetic_world.articles import write
 from synthetic_world.corpus import to_document

@@ -12,7 +12,9 @@ import pytest
 from scipy import stats
 
 from longform.datasets.test_suites.items import suites_from_documents
-from longform.statistics.resampling import bootstrap, generator, percentile_interval
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.random_streams import generator
+from longform.statistics.resampling import bootstrap
 from synthetic_world import grammar, reports, stories
 from synthetic_world import planted_suites as planted
 from synthetic_world.articles import write

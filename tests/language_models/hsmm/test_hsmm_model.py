@@ -16,7 +16,7 @@ from semi_markov_cases import (
 from experiments.deng2022.latent_reading import emitted_owners, latent_reading
 from longform.hsmm import model
 from longform.hsmm.model import SemiMarkovLM, build_ngrams
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from synthetic_world.hsmm_language import language
 from tests.refusals import refuses
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from longform.documents import Predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, Better
-from longform.statistics.resampling import derived_seed, generator
+from longform.statistics.protocols import Better
+from longform.statistics.random_streams import derived_seed, generator
+from longform.statistics.signatures import FITTED
 
 SLOPE = 0.01  # of the leaky ReLU of networks over features, BBScore release
 Layers = tuple[tuple[np.ndarray, np.ndarray], ...]  # weights and biases

@@ -16,8 +16,10 @@ from longform.critics.bbscore.bridge import (
 )
 from longform.critics.bbscore.bridge import units_from_predictions as units_from_predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, SumScored
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 
 COMMON_STEPS = (
     100  # sheng2024 section 5.5 resamples paths to a common length it does not give; ours

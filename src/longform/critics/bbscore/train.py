@@ -16,7 +16,7 @@ from longform.documents import Document
 from longform.errors import BadInput
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
 from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 EPS = 1e-6  # BBScore release and Time Control
 

@@ -16,7 +16,7 @@ import tomotopy
 from longform.documents import SPLITS, Document, Predictions, of_splits
 from longform.errors import BadInput
 from longform.files.artefacts import load_fitted, save_fitted
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)

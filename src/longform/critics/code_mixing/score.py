@@ -13,8 +13,10 @@ from scipy.special import digamma, gammaln, polygamma
 
 from longform.documents import Predictions, Unit
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored
-from longform.statistics.resampling import ratio
+from longform.statistics.arithmetic import ratio
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 
 CORNER = 0.9  # a mix with this share of one language or more lies in a corner of Figure 7's simplex (ours)
 

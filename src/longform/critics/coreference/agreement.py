@@ -15,8 +15,10 @@ from scipy.optimize import linear_sum_assignment
 from longform.critics.coreference.score import person_chains
 from longform.documents import Predictions, Unit, grouped
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored, sums_of
-from longform.statistics.resampling import ratio
+from longform.statistics.arithmetic import ratio
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums, sums_of
+from longform.statistics.sum_scored import SumScored
 
 Cluster = frozenset[Hashable]
 Parts = tuple[

@@ -20,8 +20,8 @@ from longform.critics.coreference.score import (
 )
 from longform.documents import Chain, Predictions, chains_from_predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
+from longform.statistics.signatures import FITTED
 
 NgramCritic = MentionCritic | KneserNeyCritic
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram

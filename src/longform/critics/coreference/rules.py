@@ -24,7 +24,7 @@ from longform.critics.coreference.person_mentions import (
 )
 from longform.documents import Document, Predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, signature
+from longform.statistics.signatures import FITTED, signature
 
 
 @dataclass

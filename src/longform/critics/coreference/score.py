@@ -16,9 +16,11 @@ import numpy as np
 
 from longform.documents import Chain, Predictions, chains_from_predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored
+from longform.statistics.arithmetic import perplexity
 from longform.statistics.markov_chain import COLUMNS, drawn_at_random
-from longform.statistics.resampling import perplexity
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 from longform.text.rendering import unpack
 
 ORDER = 5  # deng2022 section 5

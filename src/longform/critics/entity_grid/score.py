@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, SumScored
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 from longform.text.entity_grids import ABSENT, ROLES, Grid, grids_from_predictions
 from longform.text.permutations import SHUFFLES, shuffled_orders
 

@@ -15,8 +15,10 @@ from scipy.sparse import csr_array
 from sklearn.utils.extmath import randomized_svd
 
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, SumScored
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 from longform.text.entity_grids import ABSENT, Grid, grids_from_predictions
 
 units_from_predictions = grids_from_predictions

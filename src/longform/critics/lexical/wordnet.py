@@ -21,7 +21,7 @@ from longform.critics.lexical.score import AdjacentSimilarity, present
 from longform.critics.lexical.score import units_from_predictions as units_from_predictions
 from longform.documents import Predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED
+from longform.statistics.signatures import FITTED
 from longform.text.entity_grids import Grid
 from longform.text.lexicon import (
     HORIZONTAL,

@@ -16,8 +16,10 @@ from sklearn.preprocessing import normalize
 
 from longform.documents import Predictions, Unit
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored, sums_of
-from longform.statistics.resampling import percentile_interval
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums, sums_of
+from longform.statistics.sum_scored import SumScored
 from longform.statistics.trainings import two_level_interval
 
 SEEDS = (25, 26, 27, 28, 29)  # 25 is the published program's default; at least five show the spread

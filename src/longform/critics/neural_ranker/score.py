@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from longform.documents import Predictions, Unit
-from longform.statistics.critic import SufficientStatistics, SumScored
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from longform.language_models.sentence_features import (
     open_encoder,
     split_sentences,
 )
-from longform.statistics.resampling import derived_seed, generator
+from longform.statistics.random_streams import derived_seed, generator
 from longform.text.permutations import TASKS, shuffled_orders
 
 KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones

@@ -9,14 +9,13 @@ import numpy as np
 from longform.documents import Predictions, Unit
 from longform.errors import BadInput
 from longform.results import Record
-from longform.statistics.critic import (
-    SufficientStatistics,
-    Sums,
-    SumScored,
-    resampled_difference,
-    signature,
-)
-from longform.statistics.resampling import generator, percentile_interval, perplexity
+from longform.statistics.arithmetic import perplexity
+from longform.statistics.comparisons import resampled_difference
+from longform.statistics.intervals import percentile_interval
+from longform.statistics.random_streams import generator
+from longform.statistics.signatures import signature
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 
 
 @dataclass(frozen=True)

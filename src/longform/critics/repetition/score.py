@@ -11,8 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from longform.documents import Document, Predictions, in_splits
-from longform.statistics.critic import SufficientStatistics, Sums, SumScored
-from longform.statistics.resampling import ratio
+from longform.statistics.arithmetic import ratio
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 from longform.text.rendering import TokenText, texts_to_predictions
 
 N = 4  # massarelli2020, section 5

@@ -16,9 +16,11 @@ from longform.critics.section_order.score import (
 from longform.critics.section_order.score import units_from_predictions as units_from_predictions
 from longform.documents import Predictions
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored
+from longform.statistics.arithmetic import perplexity, ratio
 from longform.statistics.markov_chain import END, UNKNOWN
-from longform.statistics.resampling import perplexity, ratio
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 
 PSEUDO_SECTIONS = 1.0  # ours: weight of the shared error profile in each title's row, in sections
 RELIABLE = 0.07  # ours: share of misread sections up to which a corrected value can be relied on, as measured

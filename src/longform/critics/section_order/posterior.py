@@ -16,9 +16,10 @@ from longform.critics.section_order.score import (
     with_validated_delta,
 )
 from longform.critics.section_order.score import units_from_predictions as units_from_predictions
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums
+from longform.statistics.arithmetic import logsumexp, perplexity, ratio
 from longform.statistics.markov_chain import END
-from longform.statistics.resampling import logsumexp, perplexity, ratio
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 
 COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown", "excluded")
 

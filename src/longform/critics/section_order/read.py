@@ -26,7 +26,7 @@ from longform.errors import BadInput
 from longform.language_models import checkpoints
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import masked, section_ids
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 SYNTHETIC = ("section_transitions", "section_symbol_names")  # the known chain of synthetic text
 

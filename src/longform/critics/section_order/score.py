@@ -15,9 +15,10 @@ import numpy as np
 from longform.documents import Chain, Predictions, cut_texts
 from longform.errors import BadInput
 from longform.statistics import markov_chain
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums
+from longform.statistics.arithmetic import perplexity
 from longform.statistics.markov_chain import END, BigramCritic
-from longform.statistics.resampling import perplexity
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 
 WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 and Table 13
 

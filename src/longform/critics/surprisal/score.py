@@ -12,7 +12,9 @@ from longform.datasets.test_suites import prediction_formulas
 from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue
 from longform.documents import Predictions, Unit, grouped
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, SumScored
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import SumScored
 
 COLUMNS = ("items", "correct", "gained", "lost")
 

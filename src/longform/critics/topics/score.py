@@ -14,8 +14,11 @@ import numpy as np
 from longform.critics.topics.model import inverse
 from longform.documents import Predictions, Unit
 from longform.errors import BadInput
-from longform.statistics.critic import FITTED, SufficientStatistics, Sums, SumScored
-from longform.statistics.resampling import generator, ratio
+from longform.statistics.arithmetic import ratio
+from longform.statistics.random_streams import generator
+from longform.statistics.signatures import FITTED
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 from longform.text.rendering import unpack
 
 EXCERPT = 600  # characters of an outlier that are kept (ours)

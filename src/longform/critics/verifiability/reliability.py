@@ -27,8 +27,12 @@ from longform.documents import grouped
 from longform.errors import InputError
 from longform.files.opening import rows as table_rows
 from longform.results import Record
-from longform.statistics.critic import SufficientStatistics, Sums, SumScored, clustered, estimate
-from longform.statistics.resampling import generator, percentile_interval, ratio, share_interval
+from longform.statistics.arithmetic import ratio
+from longform.statistics.estimates import estimate
+from longform.statistics.intervals import percentile_interval, share_interval
+from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums, clustered
+from longform.statistics.sum_scored import SumScored
 
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6

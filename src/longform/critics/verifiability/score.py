@@ -8,8 +8,9 @@ import numpy as np
 
 from longform.documents import Predictions, Unit, ragged
 from longform.errors import BadInput
-from longform.statistics.critic import SufficientStatistics, Sums, SumScored
-from longform.statistics.resampling import ratio
+from longform.statistics.arithmetic import ratio
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 from longform.text.rendering import TokenText, texts_to_predictions
 
 LABELS = SUPPORTED, REFUTED, NEI = ("supported", "refuted", "not_enough_info")

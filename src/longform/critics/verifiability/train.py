@@ -34,7 +34,7 @@ from longform.language_models import capacity
 from longform.language_models.checkpoints import load_config, load_model, load_tokenizer
 from longform.language_models.device import placed
 from longform.language_models.lightning import Learner, fit_learner
-from longform.statistics.resampling import derived_seed
+from longform.statistics.random_streams import derived_seed
 
 TRAINED, BROUGHT = "entailment.safetensors", "entailment"  # file or folder of a checker's folder
 SHAPES = ("<nothing>", "<number>", "<name>", "<word>", "<title>")

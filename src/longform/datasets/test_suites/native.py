@@ -23,7 +23,7 @@ from longform.datasets.test_suites.items import (
 from longform.documents import Corpus, grouped
 from longform.errors import BadInput
 from longform.files.opening import text_lines
-from longform.statistics.resampling import generator
+from longform.statistics.random_streams import generator
 from longform.text.permutations import connective_replaced, context_shuffled, rementioned, shuffled
 from longform.text.sentences import sentence_texts
 

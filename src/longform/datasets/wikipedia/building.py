@@ -41,7 +41,7 @@ from longform.documents import Corpus, Document, Section
 from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, write_json
 from longform.processes import die_with_parent
-from longform.statistics.resampling import split_by_seed
+from longform.statistics.splits import split_by_seed
 from longform.text.paragraphs import from_lines
 
 REPORT_EVERY = 10.0  # seconds between lines of progress

@@ -1,0 +1,172 @@
+"""Do two sets of units score differently? A permutation test, and resampled differences."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from longform.errors import InputError
+from longform.statistics.permutations import exchanged, swapped, swapped_and_exchanged
+from longform.statistics.protocols import Metric
+from longform.statistics.resampling import resampled_rows
+from longform.statistics.scoring import resampled_scores
+from longform.statistics.signatures import signature
+from longform.statistics.sufficient_statistics import SufficientStatistics
+
+TIE = 1e-12  # share of the largest score within which two differences are equal
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Difference of two scores with its p-value.
+
+    Attributes:
+        difference: the first score minus the second.
+        p_value: two-sided, of equal scores.
+        paired: whether both sides held the same units, which were swapped one by one.
+        permutations: how many were drawn.
+    """
+
+    difference: float
+    p_value: float
+    paired: bool
+    permutations: int
+
+
+def compare(
+    critic: Metric,
+    first: SufficientStatistics,
+    second: SufficientStatistics,
+    rng: np.random.Generator,
+    permutations: int = 2000,
+    matched: bool = False,
+) -> Comparison:
+    r"""Permutation test of equal scores.
+
+    The test is paired (swaps within a unit) where both sides hold the same unit ids. Otherwise it
+    exchanges units freely, but only those that could be scored: a score of few units is noisier
+    than one of many, and where one side lost more of them, exchanging the lost ones too would take
+    the noise for a difference.
+
+    The p-value is $(1 + \#\{|d^*| \ge |d|\}) / (1 + \text{permutations})$ (Phipson and Smyth 2010),
+    never zero. A permuted difference that is nan counts as large; one within ``TIE`` of the largest
+    score counts as equal to the observed one, in any unit of scores.
+
+    Args:
+        critic: what scores.
+        first, second: a row for each unit of a side.
+        rng: source of the permutations.
+        permutations: how many there are.
+        matched: whether units with an id that both sides have are swapped with each other, and only
+            the other units are exchanged freely: two versions of one text are not two independent
+            texts.
+
+    Raises InputError: a side has no rows.
+    """
+    if not first.unit_ids or not second.unit_ids:
+        raise InputError(
+            f"{signature(critic)}: comparison with zero units on a side; "
+            "check the split and the reader"
+        )
+    # 1. Pair the units where both sides hold the same ones; else leave out those without a score.
+    second = _in_order_of(first, second)
+    paired = first.unit_ids == second.unit_ids
+    if not paired:
+        first = _scored_units(first)
+        second = _scored_units(second)
+    # 2. The observed difference.
+    first_score = critic.score_of(first)
+    second_score = critic.score_of(second)
+    observed = first_score - second_score
+    # 3. The scores of both sides after each permutation.
+    pooled = first + second
+    first_blocks, second_blocks = [], []
+    for order in _orders(first, second, paired, matched, rng, permutations):
+        first_rows, second_rows = np.split(order, [len(first.unit_ids)], axis=1)
+        first_blocks.append(resampled_scores(critic, pooled, first_rows))
+        second_blocks.append(resampled_scores(critic, pooled, second_rows))
+    first_permuted = np.concatenate(first_blocks)
+    second_permuted = np.concatenate(second_blocks)
+    # 4. How many permuted differences are as large. Sums that cancel leave a score near zero, so
+    #    rounding is measured by the scores' typical size.
+    typical = _typical_size(np.concatenate([first_permuted, second_permuted]))
+    threshold = abs(observed) - TIE * max(abs(first_score), abs(second_score), typical)
+    if math.isfinite(observed):
+        smaller = np.abs(_difference(first_permuted, second_permuted)) < threshold
+        as_large = int(np.sum(~smaller))
+    else:
+        as_large = permutations
+    return Comparison(observed, (1 + as_large) / (1 + permutations), paired, permutations)
+
+
+def _in_order_of(first: SufficientStatistics, second: SufficientStatistics) -> SufficientStatistics:
+    """The second side's units in the first's order where both hold the same, each once."""
+    same_units = sorted(first.unit_ids) == sorted(second.unit_ids)
+    if not same_units or len(set(first.unit_ids)) < len(first.unit_ids):
+        return second
+    row_of_unit = {name: row for row, name in enumerate(second.unit_ids)}
+    rows = [row_of_unit[name] for name in first.unit_ids]
+    return second.take(np.array(rows))
+
+
+def _scored_units(side: SufficientStatistics) -> SufficientStatistics:
+    """The units that could be scored."""
+    if "excluded" not in side.columns:
+        return side
+    return side.take(np.flatnonzero(side.column("excluded") == 0))
+
+
+def _orders(
+    first: SufficientStatistics,
+    second: SufficientStatistics,
+    paired: bool,
+    matched: bool,
+    rng: np.random.Generator,
+    permutations: int,
+) -> Iterator[np.ndarray]:
+    """Orders of the pooled units that are as likely as the observed one if both sides are alike."""
+    if paired:
+        return swapped(len(first.unit_ids), rng, permutations)
+    if matched:
+        return swapped_and_exchanged(first.unit_ids, second.unit_ids, rng, permutations)
+    return exchanged(len(first.unit_ids) + len(second.unit_ids), rng, permutations)
+
+
+def _typical_size(scores: np.ndarray) -> float:
+    """The median size of the finite scores; 0 where there is none."""
+    sizes = np.abs(scores)
+    finite = sizes[np.isfinite(sizes)]
+    if not len(finite):
+        return 0.0
+    return float(np.median(finite))
+
+
+def _difference(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """First minus second; nan, without a warning, of two infinite scores."""
+    with np.errstate(invalid="ignore"):
+        return first - second
+
+
+def resampled_difference(
+    high: tuple[Metric, SufficientStatistics],
+    low: tuple[Metric, SufficientStatistics],
+    rng: np.random.Generator,
+    resamples: int = 1000,
+) -> np.ndarray:
+    """Differences of two metrics of the same units, on the same resamples of these units.
+
+    Args:
+        high: a metric and its statistics.
+        low: another and its own, of the same units in the same order.
+        rng: source of the resamples.
+        resamples: how many there are.
+
+    Returns:
+        The first metric's score minus the second's, float64 (resamples,).
+    """
+    units = len(high[1].unit_ids)
+    blocks = []
+    for index in resampled_rows(units, rng, resamples):
+        blocks.append(_difference(resampled_scores(*high, index), resampled_scores(*low, index)))
+    return np.concatenate(blocks)
