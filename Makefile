@@ -1,5 +1,8 @@
 # Two commands: `make repro` runs the default study end to end, `make test` runs the tests. Both set everything up.
-PYTHON ?= python3.11
+# The first of these that runs, is 3.11 to 3.13 and can make an environment: a name on PATH may be a shim that does not run, and
+# Debian keeps ensurepip in a package of its own (python3-venv).
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
@@ -75,6 +78,7 @@ lock: $(VENV)/ready ## exact versions with hashes, for this Python and platform
 	python .ci/lock.py
 
 $(VENV)/ready: requirements.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "longform needs Python 3.11, 3.12 or 3.13 with venv: install it (Debian and Ubuntu: apt install python3 python3-venv), or name one: make $(or $(MAKECMDGOALS),repro) PYTHON=/path/to/python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -211,15 +212,16 @@ def test_the_lock_has_every_requirement_at_its_version_with_a_hash_and_no_packag
 TRIED = re.findall(r"Python :: (\d\.\d+)$", "\n".join(PROJECT["classifiers"]), re.M)
 MAKEFILE = read("Makefile")
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.M))
-MADE_WITH = re.search(r"^PYTHON \?= python([\d.]+)$", MAKEFILE, re.M)[1]  # by ``make setup``
+# by ``make setup``, the first that runs
+TRIED_FIRST = re.search(r"^PYTHON \?= .* for p in ((?:python\S* ?)+)python3;", MAKEFILE, re.M)[1]
+MADE_WITH = TRIED_FIRST.split()[0].removeprefix("python")
 
 
 def test_the_workflow_runs_what_exists_on_the_versions_that_the_package_names():
     jobs = yaml.safe_load(read(".github/workflows/ci.yml"))["jobs"]
     steps = [step for job in jobs.values() for step in job["steps"]]
-    assert MADE_WITH in TRIED and jobs["everything"]["env"] == {
-        "PYTHON": "python${{ matrix.python-version }}"
-    }
+    assert TRIED_FIRST.split() == [f"python{version}" for version in TRIED]
+    assert jobs["everything"]["env"] == {"PYTHON": "python${{ matrix.python-version }}"}
     for job in jobs.values():
         assert job["strategy"]["matrix"]["python-version"] == TRIED
         setup = next(s["with"] for s in job["steps"] if "setup-python" in s.get("uses", ""))
@@ -350,3 +352,41 @@ def test_ctrl_c_is_one_sentence_and_code_130_while_modules_load(tmp_path, module
         and said.startswith("longform: stopped")
         and "Traceback" not in done.stderr
     )
+
+
+def environment_commands(folder, *names):
+    """What ``make setup`` would run where these names alone stand for Python, each a script of one line."""
+    for tool in ("sh", "env", "nproc", "touch", "test"):
+        (folder / tool).symlink_to(shutil.which(tool))
+    for name, line in names:
+        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (folder / name).chmod(0o755)
+    command = [shutil.which("make"), "setup", f"VENV={folder / 'venv'}"]
+    dry_run = [*command, "-n"] if names and names[-1][1] != BROKEN else command
+    environment = {"PATH": str(folder), "HOME": str(folder)}
+    return subprocess.run(dry_run, cwd=ROOT, capture_output=True, text=True, env=environment)
+
+
+REAL = f'exec "{sys.executable}" "$@"'
+BROKEN = 'echo "python: command not found" >&2; exit 127'  # what a shim of pyenv says
+
+
+@pytest.mark.parametrize(
+    "names, chosen",
+    [
+        ([("python3.12", REAL)], "python3.12"),
+        ([("python3", REAL)], "python3"),
+        ([("python3.11", BROKEN), ("python3.13", REAL)], "python3.13"),
+    ],
+)
+def test_make_takes_any_python_that_runs(names, chosen, tmp_path):
+    done = environment_commands(tmp_path, *names)
+    assert f"\n{chosen} -m venv " in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("names", [[], [("python3.11", BROKEN)]])
+def test_make_says_what_to_install_where_no_python_is(names, tmp_path):
+    done = environment_commands(tmp_path, *names)
+    assert done.returncode == 2
+    assert "longform needs Python 3.11, 3.12 or 3.13" in done.stderr
+    assert "apt install python3 python3-venv" in done.stderr
