@@ -11,14 +11,13 @@ from dvc.repo import Repo
 
 from longform_lab.calls import function
 from longform_lab.code import code_file, read_entry_points, source_tree
-from longform_lab.code_names import Request, dataset_code, source_of
+from longform_lab.code_names import Request, source_of
 from longform_lab.criticism import READING
 from longform_lab.experiment import Experiment
 from longform_lab.scale import parameters
 from longform_lab.scoring import KINDS
 from longform_lab.source_code import AT_IMPORT, Closure, SourceTree
 from longform_lab.stale import closures
-from longform_lab.texts import FROM_FILES, SLOTS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
@@ -178,13 +177,6 @@ def tracked_bytes() -> int:
 def entries(experiment: Experiment) -> Iterator[Entry]:
     """Every call that the parameters ask for: the function, its settings, and what the stage gives it."""
     params = experiment.params
-    for listed, given in (("corpora", set()), (FROM_FILES, {"raw"})):
-        for name, entry in params[listed].items():
-            module, _, wanted = entry["dataset"].removesuffix(".py").partition(".")
-            more = {"name", "seed", "scratch"} | given
-            yield _entry(
-                f"{listed}.{name}", dataset_code(module), wanted or "build", entry, SLOTS, more
-            )
     for name, entry in params["models"].items():
         if "code" in entry:
             code, _, wanted = entry["code"].partition(".")

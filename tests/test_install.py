@@ -178,6 +178,7 @@ def test_every_package_that_the_source_imports_is_declared():
         "yaml": "PyYAML",
         "faiss": "faiss-cpu",
         "spacy": "fastcoref",
+        "pydantic_core": "pydantic",
     }
     declared = ranges("") | ranges("study") | ranges("real") | ranges("resolver")
     for path in (ROOT / "src").rglob("*.py"):

@@ -196,7 +196,7 @@ def weights_of(chosen: Sizes) -> int:
 def corpus_settings(chosen: Sizes) -> dict[str, Any]:
     """Settings of the scale's synthetic language."""
     entry = parameters(SCALE, ROOT)["params.yaml"]["corpora"]["synthetic"]
-    settings = {key: value for key, value in entry.items() if key not in ("study", "dataset")}
+    settings = {key: value for key, value in entry.items() if key not in ("study", "kind")}
     return {**settings, **chosen.corpus}
 
 

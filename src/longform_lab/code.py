@@ -16,7 +16,9 @@ from typing import Any
 import yaml
 
 from longform.files.yaml_dialect import YamlReader
-from longform_lab.code_names import Request, dataset_code, requested, source_of
+from longform.settings import KIND, Settings
+from longform_lab.code_names import Request, requested, source_of
+from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 from longform_lab.source_code import AT_IMPORT, EVERYTHING, SourceTree
 
 # longform.documents and what imports NumPy would triple the time of this stage
@@ -77,10 +79,9 @@ def entry_points(
         start = [(f"{PIPELINE}.__main__", EVERYTHING), (f"{PIPELINE}.{module}", words[0])]
         points.setdefault(code_file(words), [*start]).extend(requests)
 
-    for name in ("corpora", "corpora_from_files"):
+    for name, registry in (("corpora", DATASETS), ("corpora_from_files", FILE_DATASETS)):
         for corpus, entry in _mappings(params.get(name)):
-            build = requested(dataset_code(str(entry.get("dataset"))), "build")
-            add("texts", ["corpus", corpus], [build])
+            add("texts", ["corpus", corpus], list(_of_kind(registry, entry)))
     add("texts", ["tokenizer"], [requested("language_models/tokenizers", "fit")])
     add("texts", ["complete"], [requested("decoding/completions", "generate")])
     add("texts", ["decode"], [requested("decoding/continuations", "generate")])
@@ -104,6 +105,13 @@ def entry_points(
         for subject, entry in _mappings(subjects):
             add("reports", ["report", paper, subject], [*derived, *_of_report(entry)])
     return points
+
+
+def _of_kind(registry: Mapping[str, type[Settings]], entry: Mapping[str, Any]) -> Iterator[Request]:
+    """The class of settings that an entry chooses; none where its kind is wrong."""
+    settings = registry.get(str(entry.get(KIND)))
+    if settings is not None:
+        yield settings.__module__, settings.__name__
 
 
 def _mappings(entries: Any) -> Iterator[tuple[str, dict[str, Any]]]:

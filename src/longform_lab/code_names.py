@@ -25,11 +25,6 @@ def place_of(name: str) -> str:
     return "src/" * (not name.startswith("experiments.")) + name.replace(".", "/")
 
 
-def dataset_code(dataset: str) -> str:
-    """Where a corpus's maker lies: a module of ``datasets/``, or one of another package."""
-    return dataset if dataset.partition("/")[0] in PACKAGES else f"datasets/{dataset}"
-
-
 def requested(code: str, default: str) -> Request:
     """The module and the function that a setting names: ``critics/topics/read.read_gold``.
 

@@ -11,7 +11,8 @@ from typing import Any
 from longform.errors import ArtefactError
 from longform.files.artefacts import read_json, write_json
 from longform.processes import first_process
-from longform_lab.code_names import dotted
+from longform.settings import Settings
+from longform_lab.code_names import Request, dotted
 from longform_lab.experiment import Experiment
 from longform_lab.source_code import EVERYTHING, SourceTree
 
@@ -21,7 +22,7 @@ SOURCES = Path(__file__).parents[1]
 
 @contextmanager
 def resumable(
-    experiment: Experiment, name: str, settings: Mapping[str, Any], *inputs: Path
+    experiment: Experiment, name: str, settings: Settings | Mapping[str, Any], *inputs: Path
 ) -> Iterator[Path]:
     """A work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
 
@@ -33,10 +34,12 @@ def resumable(
         scratch.mkdir(parents=True, exist_ok=True)
         yield scratch
         return
-    own, code = (
-        json.loads(json.dumps(_without_hardware(settings))),
-        _code(str(settings.get("code", ""))),
-    )
+    if isinstance(settings, Settings):
+        start = (type(settings).__module__, type(settings).__name__)
+        settings = settings.given()
+    else:
+        start = (dotted(str(settings.get("code", ""))), EVERYTHING)
+    own, code = json.loads(json.dumps(_without_hardware(settings))), _code(start)
     stamp = {
         "settings": own,
         "seed": experiment.seed,
@@ -79,8 +82,8 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _code(code: str) -> str:
-    """One hash over the code of a module and all that it uses; comments and docstrings are none."""
+def _code(start: Request) -> str:
+    """One hash over the code that begins somewhere, and all that it uses; comments and docstrings are none."""
     tree = SourceTree(SOURCES)
-    hashes = tree.hashes(tree.closure([(dotted(code), EVERYTHING)]))
+    hashes = tree.hashes(tree.closure([start]))
     return hashlib.blake2b(json.dumps(hashes).encode(), digest_size=16).hexdigest()

@@ -11,6 +11,8 @@ Python decides at run time alone is covered as follows:
   of a subprocess, stands for what it imports.
 - A name that the module does not bind stands for the whole module, and so does a module that is
   passed on as a value.
+- A registry, a name annotated ``dict[str, type[...]]``, stands for none of its entries: who asks for
+  the closure of a stage names the class that the parameters choose.
 - A definition under a decorator of the package's own counts as run at import: it may be registered.
 - A module that mentions ``__file__`` reads the data files of its folder that it names.
 """
@@ -24,7 +26,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from longform_lab.code_names import PACKAGES, Request
-from longform_lab.statements import IMPORT, NAMED, Statement, acts, decorators, digest, statements
+from longform_lab.statements import (
+    IMPORT,
+    NAMED,
+    Statement,
+    acts,
+    decorators,
+    digest,
+    is_registry,
+    statements,
+)
 
 AT_IMPORT = ""  # in place of a name: what runs when the module is imported
 EVERYTHING = "*"  # in place of a name: the whole module
@@ -43,8 +54,8 @@ class Definition:
     names: list[str]  # that it binds
     digest: str  # of its syntax tree
     requests: frozenset[Request]  # names of its own module and of others that it uses
-    texts: frozenset[str]  # its literals
-    runs_at_import: bool
+    texts: frozenset[str] = frozenset()  # its literals
+    runs_at_import: bool = False
 
 
 @dataclass
@@ -172,6 +183,10 @@ class SourceTree:
         own_names |= module.imported.keys()
         for statement in defining:
             registered = decorators(statement.node) & own_names
+            if is_registry(statement.node):  # whoever asks for the closure names the entry
+                empty = Definition(statement.node.lineno, sorted(statement.bound), "", frozenset())
+                module.definitions.append(empty)
+                continue
             definition = Definition(
                 line=statement.node.lineno,
                 names=sorted(statement.bound),

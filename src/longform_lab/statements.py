@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 DIGEST_BYTES = 12
+DESCRIBING = "parameter"  # longform.settings.parameter, the field of settings
+WORDS = ("about", "unit", "source")  # of its arguments, what is said to readers
 NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 IMPORT = ast.Import | ast.ImportFrom
@@ -71,6 +73,8 @@ class Statement:
             return
         if kind in NOTED:
             self._note(node)
+        if kind is ast.Call and type(node.func) is ast.Name and node.func.id == DESCRIBING:
+            node = _without_words(node)
         self._pieces.append(kind.__name__)
         values = node.__dict__
         for name in kind._fields:
@@ -205,6 +209,19 @@ def decorators(node: ast.stmt) -> set[str]:
         if isinstance(root, ast.Name):
             names.add(root.id)
     return names
+
+
+def _without_words(node: ast.Call) -> ast.Call:
+    """The call that makes a field of settings, without what describes the field: a docstring in all but place."""
+    keywords = [keyword for keyword in node.keywords if keyword.arg not in WORDS]
+    return ast.Call(func=node.func, args=node.args[1:], keywords=keywords)
+
+
+def is_registry(node: ast.stmt) -> bool:
+    """Whether a statement is a registry: a name annotated ``dict[str, type[...]]``, whose entries parameters choose."""
+    return isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith(
+        "dict[str, type["
+    )
 
 
 def is_docstring(node: ast.AST) -> bool:

@@ -1,21 +1,22 @@
 """Stages that make texts and the models that write them: corpora, tokenizers, language models, generations."""
 
-import inspect
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from longform.errors import BadInput, did_you_mean
+from longform.documents import Corpus
+from longform.errors import BadInput, ConfigError, did_you_mean
 from longform.files.artefacts import atomic_write, read_documents, write_corpus
 from longform.processes import first_process, side_by_side
+from longform.settings import KIND, parse_kind
 from longform_lab.calls import call, function
-from longform_lab.code_names import dataset_code
 from longform_lab.experiment import Experiment, System
 from longform_lab.scratch import resumable
+from longform_lab.settings.corpora import MadeCorpus, ReadCorpus
+from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 
-SLOTS = ("study", "dataset", "source")
 POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
 FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
 
@@ -40,26 +41,39 @@ def _made(
 def corpus(experiment: Experiment, name: str) -> None:
     """Raw files or a seeded world -> ``data/corpora/<study>/<name>``.
 
-    A dataset that takes ``beside`` reads one more file below ``data/``; a scale that uses it adds it to the stage's deps in dvc.yaml.
+    Raises:
+        ConfigError: no such entry, or one with a wrong setting.
     """
-    listed = FROM_FILES if name in experiment.params.get(FROM_FILES, {}) else "corpora"
-    entry, place = experiment.settings(listed, name), f"{listed}.{name}"
-    module, _, wanted = str(entry.get("dataset")).removesuffix(".py").partition(".")
-    code, wanted = dataset_code(module), wanted or "build"
-    build = function(place, code, wanted)
-    parameters, named = inspect.signature(build).parameters, "source" in entry
-    reads = "raw" in parameters
-    if not reads == named == (listed == FROM_FILES):
-        told = f"{place} has {'a' if named else 'no'} source and {code} reads {'files' if reads else 'none'}"
-        allowed = f"a dataset that reads files in {FROM_FILES}, with its source below data/, and one made from the seed in corpora"
-        raise BadInput(f"{told}; allowed are {allowed}; fix params.yaml")
-    raw = {"raw": experiment.data / str(entry["source"])} if named else {}
-    settings = {key: value for key, value in entry.items() if key not in SLOTS}
-    if named and "beside" in parameters and settings.get("beside"):
-        raw["beside"] = experiment.data / str(settings.pop("beside"))
-    with _made(experiment, place, code, wanted, settings, *raw.values(), name=name, **raw) as made:
-        count = write_corpus(experiment.data / "corpora" / str(entry["study"]) / name, made)
-    print(f"corpus {name}: {count} documents")
+    if name in experiment.params.get(FROM_FILES, {}):
+        _corpus_from_files(experiment, name)
+        return
+    entry, place = experiment.settings("corpora", name), f"corpora.{name}"
+    placed, dataset = parse_kind(DATASETS, MadeCorpus, entry, place)
+    with resumable(experiment, place, dataset) as scratch:
+        made = dataset.build(name=name, seed=experiment.seed, scratch=scratch)
+        _keep_corpus(experiment, placed.study, name, made)
+
+
+def _corpus_from_files(experiment: Experiment, name: str) -> None:
+    entry, place = experiment.settings(FROM_FILES, name), f"{FROM_FILES}.{name}"
+    placed, dataset = parse_kind(FILE_DATASETS, ReadCorpus, entry, place)
+    if placed.beside and not dataset.reads_beside:
+        raise ConfigError(
+            f"{place} has 'beside', and {entry[KIND]} reads one file; fix params.yaml"
+        )
+    raw = experiment.data / placed.source
+    beside = experiment.data / placed.beside if placed.beside else None
+    inputs = [raw] if beside is None else [raw, beside]
+    with resumable(experiment, place, dataset, *inputs) as scratch:
+        made = dataset.load(raw, name=name, seed=experiment.seed, scratch=scratch, beside=beside)
+        _keep_corpus(experiment, placed.study, name, made)
+
+
+def _keep_corpus(experiment: Experiment, study: str, name: str, corpus: Corpus) -> None:
+    """Write a corpus, in the first process alone."""
+    if first_process():
+        count = write_corpus(experiment.data / "corpora" / study / name, corpus)
+        print(f"corpus {name}: {count} documents")
 
 
 def tokenizer(experiment: Experiment, study: str) -> None:

@@ -193,3 +193,75 @@ def test_modules_set_apart_and_unknown_ones_are_left_out(package):
 
 def test_an_unknown_name_stands_for_its_whole_module(package):
     assert set(hashes(package, "made_at_run_time")) >= {"longform/shapes.py", "longform/rates.py"}
+
+
+SETTINGS = '''"""Settings."""
+
+from longform.fields import parameter
+
+
+class Walk:
+    steps: int = parameter("How many steps.", 3, unit="steps", source="section 4", ge=1)
+
+    def build(self):
+        from longform.rates import fast
+
+        return fast(self.steps)
+
+
+class Rest:
+    def build(self):
+        from longform.rates import slow
+
+        return slow()
+
+
+REGISTRY: dict[str, type[object]] = {"walk": Walk, "rest": Rest}
+CHOSEN = REGISTRY
+'''
+
+
+@pytest.fixture
+def registry(package):
+    """A registry of two classes of settings, and what asks for entries of it."""
+    (package / "settings.py").write_text(SETTINGS)
+    (package / "fields.py").write_text("def parameter(about, default=None, **notes): ...\n")
+    (package / "model.py").write_text(
+        "from longform.settings import REGISTRY\n\n\ndef fit(kind):\n    return REGISTRY[kind]()\n"
+    )
+    return package
+
+
+def test_a_registry_stands_for_the_entry_that_is_asked_for_alone(registry):
+    tree = SourceTree(registry.parent)
+    stage = ("longform.model", "fit")
+    assert "longform/rates.py" not in tree.hashes(tree.closure([stage]))
+    walk = tree.closure([stage, ("longform.settings", "Walk")])
+    rates = tree.module("longform.rates")
+    assert {rates.definitions[place].names[0] for place in walk["longform.rates"]} == {
+        "SPEED",
+        "fast",
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_changed"),
+    [
+        ('"How many steps."', '"Steps of a walk."', False),
+        ('"section 4"', '"section 5"', False),
+        ('unit="steps"', 'unit="metres"', False),
+        ('"rest": Rest', '"rest": Rest, "nap": Rest', False),
+        ("3, unit", "4, unit", True),
+        ("ge=1", "ge=2", True),
+        ("fast(self.steps)", "fast(1)", True),
+    ],
+)
+def test_words_about_a_setting_are_no_code_and_its_default_is(registry, old, new, is_changed):
+    def stage() -> dict[str, str]:
+        tree = SourceTree(registry.parent)
+        return tree.hashes(tree.closure([("longform.model", "fit"), ("longform.settings", "Walk")]))
+
+    before, path = stage(), registry / "settings.py"
+    assert path.read_text().count(old) == 1
+    path.write_text(path.read_text().replace(old, new))
+    assert (stage() != before) == is_changed

@@ -10,7 +10,7 @@ import yaml
 from longform_lab import code, stale
 
 PARAMS = {
-    "corpora": {"wiki": {"dataset": "pages.build"}},
+    "corpora": {"wiki": {"kind": "world_texts"}},
     "models": {"gpt2": {}, "floor": {"code": "language_models/floor.count"}},
     "articles": {
         "models": ["gpt2"],
@@ -25,12 +25,27 @@ PARAMS = {
         },
     },
 }
+WORLD = """class WorldTexts:
+    def build(self):
+        from longform.datasets.pages import build
+
+        return build()
+
+
+class ShortArticles:
+    def build(self):
+        return 1
+
+
+DATASETS: dict[str, type[object]] = {"world_texts": WorldTexts, "short_articles": ShortArticles}
+"""
 FILES = {
     "longform_lab/__main__.py": "from longform_lab.stages import main\n\nif __name__ == '__main__':\n    main()\n",
     "longform_lab/texts.py": "def corpus(): ...\ndef language_model(): ...\ndef generate(): ...\n",
     "longform_lab/criticism.py": "def train(): ...\ndef read(): ...\n",
     "longform_lab/scoring.py": "def score(): ...\ndef curve(): ...\n",
     "longform_lab/stages.py": "import os\n\n\ndef main(): ...\n",
+    "synthetic_world/settings.py": WORLD,
     "longform/datasets/pages.py": "def build():\n    return 1\n",
     "longform/language_models/causal_lm.py": "def fit(): ...\n",
     "longform/language_models/floor.py": "def count(): ...\n",

@@ -288,12 +288,12 @@ def test_a_dump_without_pages_and_articles_without_a_field_are_one_sentence(tmp_
 
 
 BROKEN = {  # place, what is read, its name in the message, the good files, and what breaks one of them
-    "GCDC without a column": ("articles", "text_files.gcdc", {}, stand_ins.gcdc()["enron/enron_train.csv"], "enron_train.csv", ",labelA", ""),
-    "SummEval without marks": ("articles", "text_files.summeval", {}, stand_ins.summaries()["M0_annotations.jsonl"], "M0_annotations.jsonl", '"expert_annotations"', '"experts"'),
-    "Story Cloze without a column": ("probes", "test_suites/native.py", {"sources": {"stories": "cloze.tsv"}}, stand_ins.suites()["cloze_test.tsv"], "cloze.tsv", "AnswerRightEnding", "Answer"),
-    "a schema without candidates": ("probes", "test_suites/native.py", {"sources": {"schemas": "wsc.jsonl"}}, stand_ins.schemas(), "wsc.jsonl", '"candidates"', '"names"'),
-    "a use of three columns": ("probes", "test_suites/native.py", {"sources": {"connectives": "uses.tsv"}}, stand_ins.connectives(), "uses.tsv", "\tconcession\t", "\t"),
-    "statements that are no list": ("probes", "test_suites/native.py", {"sources": {"statements": "nli.jsonl"}}, stand_ins.suites()["dialogue_nli.jsonl"], "nli.jsonl", "[", "{"),
+    "GCDC without a column": ("articles", "gcdc", {}, stand_ins.gcdc()["enron/enron_train.csv"], "enron_train.csv", ",labelA", ""),
+    "SummEval without marks": ("articles", "summeval", {}, stand_ins.summaries()["M0_annotations.jsonl"], "M0_annotations.jsonl", '"expert_annotations"', '"experts"'),
+    "Story Cloze without a column": ("probes", "native_suites", {"sources": {"stories": "cloze.tsv"}}, stand_ins.suites()["cloze_test.tsv"], "cloze.tsv", "AnswerRightEnding", "Answer"),
+    "a schema without candidates": ("probes", "native_suites", {"sources": {"schemas": "wsc.jsonl"}}, stand_ins.schemas(), "wsc.jsonl", '"candidates"', '"names"'),
+    "a use of three columns": ("probes", "native_suites", {"sources": {"connectives": "uses.tsv"}}, stand_ins.connectives(), "uses.tsv", "\tconcession\t", "\t"),
+    "statements that are no list": ("probes", "native_suites", {"sources": {"statements": "nli.jsonl"}}, stand_ins.suites()["dialogue_nli.jsonl"], "nli.jsonl", "[", "{"),
 }  # fmt: skip
 
 
@@ -305,12 +305,12 @@ def contents(folder):
 def test_a_broken_file_of_a_user_is_one_sentence_that_names_it_and_what_is_finished_stays(
     case, tmp_path, capfd
 ):
-    study, dataset, settings, good, name, old, new = BROKEN[case]
+    study, kind, settings, good, name, old, new = BROKEN[case]
     entries = {}
     for entry, content in (("whole", good), ("broken", good.replace(old, new, 1))):
         (tmp_path / "data" / "raw" / entry).mkdir(parents=True)
         (tmp_path / "data" / "raw" / entry / name).write_text(content, encoding="utf-8")
-        entries[entry] = {"study": study, "dataset": dataset, "source": f"raw/{entry}", **settings}
+        entries[entry] = {"study": study, "kind": kind, "source": f"raw/{entry}", **settings}
     (tmp_path / "params.yaml").write_text(
         yaml.safe_dump({"seed": 1, "corpora_from_files": entries})
     )

@@ -1,0 +1,22 @@
+"""What an entry of ``corpora`` or ``corpora_from_files`` says beside its kind's own settings."""
+
+from longform.settings import Settings, parameter
+
+STUDY = "The study that the corpus belongs to: its folder below ``data/corpora``."
+
+
+class MadeCorpus(Settings):
+    """An entry of ``corpora``, made from the seed."""
+
+    study: str = parameter(STUDY)
+
+
+class ReadCorpus(Settings):
+    """An entry of ``corpora_from_files``, read from a file or folder."""
+
+    study: str = parameter(STUDY)
+    source: str = parameter("The file or folder below ``data/`` that is read.")
+    beside: str | None = parameter(
+        "One more file below ``data/``; a scale that names one adds it to the stage's deps in dvc.yaml.",
+        None,
+    )
