@@ -21,7 +21,7 @@ from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import MEASURES, Lesk
 from longform.evaluation.order_discrimination import order_measurements
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import unit_scores
+from longform.statistics.sum_scored import unit_scores
 from longform.text.entity_grids import (
     Grid,
     folder_lexicon,

@@ -1,4 +1,7 @@
-"""What the repository's parts are and which of them depend on which: ``python -m tests.shape`` prints the figures of its budget."""
+"""What the repository's parts are and which of them depend on which.
+
+``python -m tests.shape`` prints the figures of the budget, the density of each room among them.
+"""
 
 import ast
 import subprocess
@@ -18,6 +21,7 @@ from longform_lab.scale import parameters
 from longform_lab.scoring import KINDS
 from longform_lab.source_code import AT_IMPORT, Closure, SourceTree
 from longform_lab.stale import closures
+from tests import density
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
@@ -235,8 +239,18 @@ def _entry(
     return place, code, function(place, code, name), own, given
 
 
+def rooms() -> list[Path]:
+    """The packages, their folders, and the folder of each critic."""
+    folders = []
+    for package in PACKAGES:
+        folders.append(SOURCES / package)
+        folders += sorted(path.parent for path in (SOURCES / package).glob("*/__init__.py"))
+    return folders + [SOURCES / path for path in critics() if path.parts[0] == "longform"]
+
+
 def main() -> None:
-    """Print the figures, and how many stages an edit in each critic's folder makes stale."""
+    """Print the density of each room, the figures, and the stages that an edit makes stale."""
+    print(*density.table(rooms(), SOURCES), sep="\n")
     for name, figure in figures().items():
         print(f"{figure:6} {name}")
     for folder in critics():

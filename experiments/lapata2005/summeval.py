@@ -55,7 +55,7 @@ from longform.files.artefacts import write_json
 from longform.language_models import checkpoints, sentence_features
 from longform.results import rounded
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import unit_scores
+from longform.statistics.sum_scored import unit_scores
 from longform.text import entity_grids
 from longform.text.entity_grids import grids_from_predictions
 

@@ -29,7 +29,7 @@ from longform.statistics.comparisons import compare
 from longform.statistics.estimates import estimate
 from longform.statistics.protocols import Describing, Grouping
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import unit_scores
+from longform.statistics.sum_scored import unit_scores
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.text.permutations import ShuffleTask, permuted_documents, written

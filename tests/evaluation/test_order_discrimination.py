@@ -20,7 +20,7 @@ from longform.evaluation.order_discrimination import (
 )
 from longform.evaluation.sentence_paths import JUDGES, length_confound
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import resampled_scores
+from longform.statistics.resampling import resampled_scores
 from longform.statistics.sign_flips import sign_flip_test
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.text.entity_grids import grid_from_mentions

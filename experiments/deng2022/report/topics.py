@@ -15,7 +15,6 @@ from longform.tables import Cell, Figure, Listing, Table, exact, interval, short
 from longform_lab.reporting.estimates import folder_of, select
 from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, errors
 from longform_lab.reporting.printed import INCOMPARABLE
-from synthetic_world.languages import language_of
 
 NLL = {"critic": "topics", "metric": "nll"}
 COLUMNS = {
@@ -217,6 +216,9 @@ def figure_latent_over_word(given: Given) -> Figure:
 
 def table_10(given: Given) -> Listing:
     """The most probable words of each language of the mixture, and which synthetic language they belong to."""
+    # Here, so that no other table of the paper depends on the synthetic languages.
+    from synthetic_world.languages import language_of
+
     record = given.select(MIXTURES["Latent NLL (nats per sentence)"], system="data").one()
     rows = []
     for words in record.details["top_words"]:

@@ -26,7 +26,7 @@ from longform.statistics.comparisons import compare
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.protocols import Better, PairLearner
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import unit_scores
+from longform.statistics.sum_scored import unit_scores
 from longform.statistics.signatures import FITTED, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import SumScored

@@ -14,7 +14,7 @@ from longform.statistics.estimates import estimate
 from longform.statistics.intervals import percentile_interval, share_difference_interval
 from longform.statistics.protocols import Better, is_share
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import weighted_scores
+from longform.statistics.resampling import weighted_scores
 from longform.statistics.signatures import FITTED, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.trainings import two_level_interval, two_level_p

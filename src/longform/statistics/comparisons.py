@@ -1,16 +1,14 @@
 """Do two sets of units score differently? A permutation test, and resampled differences."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from longform.errors import InputError
-from longform.statistics.permutations import exchanged, swapped, swapped_and_exchanged
 from longform.statistics.protocols import Metric
-from longform.statistics.resampling import resampled_rows
-from longform.statistics.scoring import resampled_scores
+from longform.statistics.resampling import blocks, resampled_rows, resampled_scores
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
 
@@ -125,12 +123,67 @@ def _orders(
     rng: np.random.Generator,
     permutations: int,
 ) -> Iterator[np.ndarray]:
-    """Orders of the pooled units that are as likely as the observed one if both sides are alike."""
+    """Orders of the pooled units that are as likely as the observed one if both sides are alike.
+
+    The units of both sides stand one after another, first side first. The first places of an order
+    are the first side after the permutation, the others the second.
+
+    Yields:
+        Rows of the pooled units, int (orders of the block, units of both sides).
+    """
     if paired:
-        return swapped(len(first.unit_ids), rng, permutations)
+        return _swapped(len(first.unit_ids), rng, permutations)
     if matched:
-        return swapped_and_exchanged(first.unit_ids, second.unit_ids, rng, permutations)
-    return exchanged(len(first.unit_ids) + len(second.unit_ids), rng, permutations)
+        return _swapped_and_exchanged(first.unit_ids, second.unit_ids, rng, permutations)
+    return _exchanged(len(first.unit_ids) + len(second.unit_ids), rng, permutations)
+
+
+def _swapped(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
+    """Orders after swaps within pairs, each pair swapped with probability one half.
+
+    Args:
+        pairs: units of a side; unit i of one side is paired with unit i of the other.
+    """
+    rows = np.arange(pairs)
+    for count in blocks(draws, 2 * pairs):
+        offset = rng.integers(0, 2, (count, pairs)) * pairs
+        yield np.concatenate([rows + offset, rows + (pairs - offset)], axis=1)
+
+
+def _exchanged(units: int, rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
+    """Random orders of all pooled units.
+
+    Args:
+        units: of both sides together.
+    """
+    for count in blocks(draws, units):
+        yield np.array([rng.permutation(units) for _ in range(count)])
+
+
+def _swapped_and_exchanged(
+    first: Sequence[str], second: Sequence[str], rng: np.random.Generator, draws: int
+) -> Iterator[np.ndarray]:
+    """Orders in which two versions of one text are swapped and all other units are exchanged.
+
+    Args:
+        first, second: unit ids of a side; an id on both sides names two versions.
+    """
+    # 1. Rows of the versions of one text, and rows of the units on one side only.
+    row_of_second = {name: len(first) + row for row, name in enumerate(second)}
+    left_rows = [row for row, name in enumerate(first) if name in row_of_second]
+    right_rows = [row_of_second[first[row]] for row in left_rows]
+    left = np.array(left_rows, dtype=np.int64)
+    right = np.array(right_rows, dtype=np.int64)
+    units = np.arange(len(first) + len(second))
+    unmatched = np.setdiff1d(units, np.concatenate([left, right]))
+    # 2. Swap the former, permute the latter.
+    for count in blocks(draws, len(units)):
+        rows = np.tile(units, (count, 1))
+        swap = rng.integers(0, 2, (count, len(left))) > 0
+        rows[:, left] = np.where(swap, right, left)
+        rows[:, right] = np.where(swap, left, right)
+        rows[:, unmatched] = rng.permuted(np.tile(unmatched, (count, 1)), axis=1)
+        yield rows
 
 
 def _typical_size(scores: np.ndarray) -> float:

@@ -41,7 +41,7 @@ class Critic(Protocol[Unit_contra]):
 class Weighing(Protocol):
     """A critic that scores many resamples at once in another way than by sums.
 
-    See :func:`longform.statistics.scoring.weighted_scores`.
+    See :func:`longform.statistics.resampling.weighted_scores`.
     """
 
     def weighted_scores(
@@ -53,8 +53,8 @@ class Weighing(Protocol):
 class Attributing(Protocol[Unit_contra]):
     """A critic that says which parts of a unit its score comes from.
 
-    ``part_values`` gives the parts of each unit in reading order, float64 of any shape; nan is a part
-    without a number, and counts 0.
+    ``part_values`` gives the parts of each unit in reading order, float64 of any shape; nan is a
+    part without a number, and counts 0.
 
     Attributes:
         parts: what one part is: transitions, mentions, topics, sentences, cells, tokens, claims ...

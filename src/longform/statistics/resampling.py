@@ -1,8 +1,16 @@
-"""Resampling rows with replacement, in blocks that bound the memory."""
+"""Resamples of units, and the score of each: rows drawn with replacement, in bounded blocks.
+
+A resample is a count per unit. A score that is a function of its columns' sums is then one product
+of counts and statistics for thousands of resamples; any other is computed resample by resample.
+"""
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
+
+from longform.statistics.protocols import Metric, Weighing
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.statistics.sum_scored import SumScored
 
 NUMBERS_AT_ONCE = 1 << 20  # drawn in one block
 
@@ -78,3 +86,46 @@ def bootstrap(
         for index in block:
             values.append(statistic(index))
     return np.array(values)
+
+
+def resampled_scores(
+    critic: Metric, statistics: SufficientStatistics, index: np.ndarray
+) -> np.ndarray:
+    """Scores of resamples, each a list of rows of the statistics.
+
+    Args:
+        index: rows that each resample consists of, repeats allowed, int (resamples, rows drawn).
+
+    Returns:
+        float64 (resamples,).
+    """
+    counts = occurrences(index, len(statistics.unit_ids))
+    return weighted_scores(critic, statistics, counts)
+
+
+def weighted_scores(
+    critic: Metric, statistics: SufficientStatistics, counts: np.ndarray
+) -> np.ndarray:
+    """Scores of resamples, each of which takes every unit a number of times.
+
+    Args:
+        counts: how often each resample takes each unit, float64 (resamples, units).
+
+    Returns:
+        float64 (resamples,).
+    """
+    if isinstance(critic, Weighing):
+        return critic.weighted_scores(statistics, counts)
+    # The sums of all resamples are one product; 0 times an infinite value would be no number.
+    if isinstance(critic, SumScored) and np.isfinite(statistics.values).all():
+        return critic.of_sums(Sums(statistics.columns, counts @ statistics.values))
+    # Any other score sees the rows of each resample, without names: copying them takes long.
+    units = np.arange(len(statistics.unit_ids))
+    scores = []
+    for times in counts.astype(np.int64):
+        rows = np.repeat(units, times)
+        resample = SufficientStatistics(
+            ("",) * len(rows), statistics.columns, statistics.values[rows]
+        )
+        scores.append(critic.score_of(resample))
+    return np.array(scores)

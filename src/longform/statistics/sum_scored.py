@@ -1,13 +1,16 @@
-"""Metrics whose score is a function of their columns' sums: many resamples are one array."""
+"""Metrics whose score is a function of their columns' sums: many scores are one array."""
 
 import functools
+import math
 from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from longform.documents import refuse_plain_text
 from longform.statistics.arithmetic import ratio
-from longform.statistics.protocols import Better
+from longform.statistics.protocols import Better, TextScorer
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums, sums_of
 
 METHODS_OF_UNITS = (
@@ -89,3 +92,26 @@ def _refusing_texts(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, units, *arguments, **options)
 
     return checked
+
+
+def unit_scores(critic: Any, units: Sequence[Any]) -> np.ndarray:
+    """A fitted critic's score of each unit by itself.
+
+    Args:
+        critic: any :class:`Critic`, or a :class:`TextScorer`.
+        units: what its reader makes of texts.
+
+    Returns:
+        float64 (units,), nan where the critic excludes the unit or has no score of it.
+    """
+    if isinstance(critic, TextScorer):
+        return np.asarray(critic.coherence(units), dtype=np.float64)
+    statistics = critic.sufficient_statistics(units)
+    excluded = statistics.excluded()
+    if isinstance(critic, SumScored):
+        scores = critic.of_sums(Sums(statistics.columns, statistics.values))
+        return np.where(excluded, math.nan, scores)
+    scores = np.full(len(units), math.nan)
+    for row in np.flatnonzero(~excluded):
+        scores[row] = critic.score_of(statistics.take(np.array([row])))
+    return scores

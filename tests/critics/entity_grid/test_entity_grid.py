@@ -14,7 +14,7 @@ from experiments.lapata2005.published_grids import parse_grid, read_grids
 from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures
 from longform.evaluation.order_discrimination import PairAccuracy
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import unit_scores
+from longform.statistics.sum_scored import unit_scores
 from longform.text.entity_grids import Grid
 from longform.text.permutations import permuted_documents
 from tests.critics.grid_cases import grid

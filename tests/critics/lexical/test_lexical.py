@@ -21,7 +21,7 @@ from longform.critics.lexical.score import (
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik, wordnet
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.statistics.random_streams import generator
-from longform.statistics.scoring import unit_scores
+from longform.statistics.sum_scored import unit_scores
 from longform.text.entity_grids import grids_from_predictions, grids_to_predictions, read
 from longform.text.lexicon import Taxonomy, read_lmf, read_wordnet
 from longform.text.permutations import ShuffleTask

@@ -1,0 +1,177 @@
+"""How dense Python source is, whatever its formatting, and the budget that finished rooms keep.
+
+Counts are taken from syntax trees; a docstring is no statement. ``python -m tests.shape`` prints a
+line for each folder of the packages.
+"""
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# Names that say nothing of the thing they name.
+WEAK_NAMES = frozenset(
+    """
+    found told kept given drawn held asked said there whole place places own ones least most meant
+    wanted listed known judged counted read written
+    """.split()
+)
+LINE_LENGTH = 100  # characters
+SHORT_FUNCTION = 15  # statements; a longer function says its steps in comments
+
+
+@dataclass(frozen=True)
+class Density:
+    """Measures of the modules below a folder.
+
+    Attributes:
+        statements: how many there are.
+        nodes_mean, nodes_median: expression nodes in a statement, its body left out.
+        comprehensions, nested: of 100 statements; nested ones hold another or loop twice.
+        weak_names: of 100 assignments to a name, those to one of ``WEAK_NAMES``.
+        long_lines: lines over ``LINE_LENGTH``.
+        unexplained: functions over ``SHORT_FUNCTION`` statements without a comment.
+        unformatted: places where the formatter is switched off.
+    """
+
+    statements: int
+    nodes_mean: float
+    nodes_median: int
+    comprehensions: float
+    nested: float
+    weak_names: float
+    long_lines: int
+    unexplained: tuple[str, ...]
+    unformatted: int
+
+
+# What a finished room may have at most; ``python -m tests.shape`` names what exceeds it.
+BUDGET = {
+    "nodes_mean": 7.2,
+    "nodes_median": 6,
+    "comprehensions": 4.0,
+    "nested": 0.2,
+    "weak_names": 0.3,
+    "long_lines": 0,
+    "unformatted": 0,
+}
+
+
+def measure(folder: Path) -> Density:
+    """Density of all modules below a folder."""
+    nodes: list[int] = []
+    comprehensions = nested = assignments = weak = long_lines = unformatted = 0
+    unexplained: list[str] = []
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        comments = comment_lines(text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and not _is_docstring(node):
+                nodes.append(expression_nodes(node))
+            if isinstance(node, COMPREHENSIONS):
+                comprehensions += 1
+                nested += is_nested(node)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                assignments += 1
+                weak += node.id in WEAK_NAMES
+            if isinstance(node, FUNCTIONS) and lacks_steps(node, comments):
+                unexplained.append(f"{path.name}:{node.name}")
+        for line in text.splitlines():
+            long_lines += len(line) > LINE_LENGTH
+            unformatted += "# fmt: " in line
+    nodes.sort()
+    per_hundred = 100 / max(len(nodes), 1)
+    return Density(
+        statements=len(nodes),
+        nodes_mean=fmean(nodes) if nodes else 0.0,
+        nodes_median=nodes[len(nodes) // 2] if nodes else 0,
+        comprehensions=comprehensions * per_hundred,
+        nested=nested * per_hundred,
+        weak_names=100 * weak / max(assignments, 1),
+        long_lines=long_lines,
+        unexplained=tuple(unexplained),
+        unformatted=unformatted,
+    )
+
+
+def over_budget(density: Density) -> dict[str, float]:
+    """The measures that exceed the budget, by name."""
+    excess = {}
+    for name, limit in BUDGET.items():
+        value = getattr(density, name)
+        if value > limit:
+            excess[name] = value
+    if density.unexplained:
+        excess["unexplained"] = len(density.unexplained)
+    return excess
+
+
+def expression_nodes(statement: ast.stmt) -> int:
+    """Expression nodes of a statement without those of the statements in its body."""
+    count = 0
+    for node in _without_inner_statements(statement):
+        count += isinstance(node, ast.expr | ast.comprehension | ast.keyword)
+    return count
+
+
+def _without_inner_statements(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes below a statement; statements in its body and what is below these are left out."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if not isinstance(child, ast.stmt):
+                yield child
+                waiting.append(child)
+
+
+def is_nested(comprehension: ast.AST) -> bool:
+    """Whether a comprehension loops twice or holds another one."""
+    if len(comprehension.generators) > 1:  # type: ignore[attr-defined]
+        return True
+    inner = (node for node in ast.walk(comprehension) if node is not comprehension)
+    return any(isinstance(node, COMPREHENSIONS) for node in inner)
+
+
+def lacks_steps(function: ast.AST, comments: Sequence[int]) -> bool:
+    """Whether a function is long and has no comment line of its own."""
+    statements = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
+    length = sum(not _is_docstring(node) for node in statements) - 1
+    if length <= SHORT_FUNCTION:
+        return False
+    lines = range(function.lineno, function.end_lineno + 1)  # type: ignore[attr-defined]
+    return not any(line in lines for line in comments)
+
+
+def comment_lines(text: str) -> list[int]:
+    """Numbers of the lines that hold nothing but a comment."""
+    numbers = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and not token.line[: token.start[1]].strip():
+            numbers.append(token.start[0])
+    return numbers
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def table(folders: Sequence[Path], root: Path) -> Iterator[str]:
+    """A line for each folder, with the measures and what exceeds the budget."""
+    yield (
+        f"{'folder':38}{'statements':>11}{'nodes':>7}{'median':>7}{'compr.':>8}{'nested':>7}"
+        f"{'weak':>6}{'long':>6}{'steps':>6}{'fmt':>5}  over budget"
+    )
+    for folder in folders:
+        row = measure(folder)
+        excess = ", ".join(over_budget(row)) or "-"
+        yield (
+            f"{folder.relative_to(root).as_posix():38}{row.statements:11}{row.nodes_mean:7.2f}"
+            f"{row.nodes_median:7}{row.comprehensions:8.2f}{row.nested:7.2f}{row.weak_names:6.2f}"
+            f"{row.long_lines:6}{len(row.unexplained):6}{row.unformatted:5}  {excess}"
+        )

@@ -1,0 +1,49 @@
+"""Rooms that were written to be read stay so: their density is within the budget."""
+
+import pytest
+
+from tests import density
+from tests.shape import SOURCES
+
+FINISHED = ("longform/statistics",)
+
+PLANTED = '''
+"""A docstring is no statement."""
+
+
+def pairs(rows):
+    found = [[cell for cell in row] for row in rows]
+    total = sum(len(row) for row in found)
+    if total > 1:
+        total = 1
+    return total
+'''
+
+
+@pytest.mark.parametrize("folder", FINISHED)
+def test_a_finished_room_keeps_the_budget_of_density(folder):
+    measured = density.measure(SOURCES / folder)
+    assert measured.statements > 20
+    assert density.over_budget(measured) == {}
+
+
+def test_density_counts_nodes_loops_names_and_long_lines(tmp_path):
+    (tmp_path / "planted.py").write_text(PLANTED + "x = 1  # " + "-" * 100 + "\n")
+    measured = density.measure(tmp_path)
+    # By hand: def 0, found 10, total 10, if 3, total 2, return 1, x 2.
+    assert measured.statements == 7
+    assert measured.nodes_mean == pytest.approx((0 + 10 + 10 + 3 + 2 + 1 + 2) / 7)
+    assert measured.nodes_median == 2
+    assert measured.comprehensions == pytest.approx(100 * 3 / 7)
+    assert measured.nested == pytest.approx(100 / 7)
+    # Seven names are assigned (found, cell, row, total, row, total, x), one of them weak.
+    assert measured.weak_names == pytest.approx(100 / 7)
+    assert measured.long_lines == 1
+
+
+def test_a_long_function_without_comments_lacks_steps(tmp_path):
+    body = "".join(f"    x{i} = {i}\n" for i in range(16))
+    (tmp_path / "long.py").write_text(
+        f"def bare():\n{body}\n\ndef told():\n    # 1. Start.\n{body}"
+    )
+    assert density.measure(tmp_path).unexplained == ("long.py:bare",)
