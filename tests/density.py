@@ -16,10 +16,32 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Names that say nothing of the thing they name.
 WEAK_NAMES = frozenset(
-    """
-    found told kept given drawn held asked said there whole place places own ones least most meant
-    wanted listed known judged counted read written
-    """.split()
+    [
+        "found",
+        "told",
+        "kept",
+        "given",
+        "drawn",
+        "held",
+        "asked",
+        "said",
+        "there",
+        "whole",
+        "place",
+        "places",
+        "own",
+        "ones",
+        "least",
+        "most",
+        "meant",
+        "wanted",
+        "listed",
+        "known",
+        "judged",
+        "counted",
+        "read",
+        "written",
+    ]
 )
 LINE_LENGTH = 100  # characters
 SHORT_FUNCTION = 15  # statements; a longer function says its steps in comments

@@ -148,15 +148,20 @@ def lines(pattern: str) -> int:
 def behind_a_cell_of_table_2() -> set[str]:
     """Modules with code that runs between the scores of a system and the cell that shows its Latent PPL.
 
-    Records that the paper's other tables derive are none of it.
+    The cell is a metric: the questions that the same stage asks of a critic (corruptions, orders,
+    ratings) are no part of it, nor are records that the paper's other tables derive.
     """
-    report = [
-        start
-        for start in starts()["report/deng2022/sections.json"]
-        if start[1] not in ("derived", AT_IMPORT)
-    ]
-    codes = code_of(["score", "articles", "section_order"]), tree().closure(report)
-    return {module for code in codes for module, places in code.items() if places}
+    metric = {("longform_lab.scoring", "_asked"), ("longform_lab.scoring", "_measured")}
+    score = metric | set(starts()[code_file(["score", "articles", "section_order"])])
+    score.remove(("longform_lab.scoring", "score"))
+    report = set()
+    for start in starts()["report/deng2022/sections.json"]:
+        if start[1] not in ("derived", AT_IMPORT):
+            report.add(start)
+    modules = set()
+    for code in (tree().closure(score), tree().closure(report)):
+        modules |= {module for module, places in code.items() if places}
+    return modules
 
 
 def figures() -> dict[str, int]:

@@ -29,9 +29,9 @@ from longform.statistics.comparisons import compare
 from longform.statistics.estimates import estimate
 from longform.statistics.protocols import Describing, Grouping
 from longform.statistics.random_streams import generator
-from longform.statistics.sum_scored import unit_scores
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
+from longform.statistics.sum_scored import unit_scores
 from longform.text.permutations import ShuffleTask, permuted_documents, written
 from longform_lab.calls import arguments, call, function, module
 from longform_lab.code_names import source_of

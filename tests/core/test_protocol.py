@@ -26,8 +26,7 @@ from longform.statistics.intervals import percentile_interval
 from longform.statistics.markov_chain import BigramCritic
 from longform.statistics.protocols import Attributing, Critic
 from longform.statistics.random_streams import generator
-from longform.statistics.resampling import resampled_rows
-from longform.statistics.resampling import resampled_scores
+from longform.statistics.resampling import resampled_rows, resampled_scores
 from longform.statistics.sign_flips import sign_flip_test
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics

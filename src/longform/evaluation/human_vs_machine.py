@@ -26,10 +26,9 @@ from longform.statistics.comparisons import compare
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.protocols import Better, PairLearner
 from longform.statistics.random_streams import generator
-from longform.statistics.sum_scored import unit_scores
 from longform.statistics.signatures import FITTED, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
-from longform.statistics.sum_scored import SumScored
+from longform.statistics.sum_scored import SumScored, unit_scores
 
 CLASSIFIERS = ("linear", "three_layer")  # logistic; a perceptron of two hidden layers
 HUMAN = "human"

@@ -19,11 +19,10 @@ from longform.statistics.arithmetic import ratio
 from longform.statistics.comparisons import compare
 from longform.statistics.protocols import Better, PairLearner
 from longform.statistics.random_streams import generator
-from longform.statistics.sum_scored import unit_scores
 from longform.statistics.sign_flips import sign_flip_test
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
-from longform.statistics.sum_scored import SumScored
+from longform.statistics.sum_scored import SumScored, unit_scores
 from longform.text.permutations import PermutedDocument, ShuffleTask
 
 ORDER = "order discrimination"

@@ -21,9 +21,9 @@ from longform.evaluation.agreement import value_of, weighted_values
 from longform.evaluation.measurements import Measurement, paired_difference, under
 from longform.results import Record
 from longform.statistics.protocols import Better
-from longform.statistics.sum_scored import unit_scores
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.statistics.sum_scored import unit_scores
 from longform.text.permutations import ShuffleTask
 
 LEARNERS = {

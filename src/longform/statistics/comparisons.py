@@ -219,7 +219,9 @@ def resampled_difference(
         The first metric's score minus the second's, float64 (resamples,).
     """
     units = len(high[1].unit_ids)
-    blocks = []
+    differences = []
     for index in resampled_rows(units, rng, resamples):
-        blocks.append(_difference(resampled_scores(*high, index), resampled_scores(*low, index)))
-    return np.concatenate(blocks)
+        high_scores = resampled_scores(*high, index)
+        low_scores = resampled_scores(*low, index)
+        differences.append(_difference(high_scores, low_scores))
+    return np.concatenate(differences)

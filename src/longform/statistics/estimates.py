@@ -14,8 +14,7 @@ from longform.statistics.protocols import (
     Reseeded,
     is_share,
 )
-from longform.statistics.resampling import resampled_rows
-from longform.statistics.resampling import resampled_scores
+from longform.statistics.resampling import resampled_rows, resampled_scores
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.trainings import two_level_interval
