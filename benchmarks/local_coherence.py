@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from longform.critics.entity_grid.score import GridRanker, RoleTransitions
+from longform.critics.entity_grid.score import EntityGrid, GridRanker
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import MEASURES, Lesk
 from longform.evaluation.order_discrimination import order_measurements
@@ -97,7 +97,7 @@ def measure_lines(lexicon: Lexicon, grids: list[Grid]) -> dict[str, float]:
 
 def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> dict[str, float]:
     """Grids, the models without a word net, and a shuffle task of twenty orders a document."""
-    transitions = RoleTransitions(history=2)
+    transitions = EntityGrid(history=2)
     fitted, task = {"grid": transitions.fit(grids)}, [ShuffleTask()]
     return {
         "grids from mentions": seconds(

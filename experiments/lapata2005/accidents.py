@@ -21,8 +21,8 @@ import numpy as np
 
 from experiments.lapata2005.published_grids import ORIGINAL, read_grids
 from longform.critics.entity_grid.score import (
+    EntityGrid,
     GridRanker,
-    RoleTransitions,
     TransitionFeatures,
     rank_weights,
 )
@@ -49,9 +49,9 @@ def supplied(unit_id: str) -> tuple[str, str]:
     return document, "" if int(number) == ORIGINAL else TASK
 
 
-def learn_transitions(training: Sequence[PermutedDocument], history: int = 1) -> RoleTransitions:
+def learn_transitions(training: Sequence[PermutedDocument], history: int = 1) -> EntityGrid:
     """The generative model, fitted on originals alone."""
-    return RoleTransitions(history=history).fit([document.original for document in training])
+    return EntityGrid(history=history).fit([document.original for document in training])
 
 
 def learn_ranking(

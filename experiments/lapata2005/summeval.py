@@ -32,7 +32,7 @@ from longform.critics.bbscore.score import units_from_predictions as paths
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
 from longform.critics.coreference.score import units_from_predictions as chains
-from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures
+from longform.critics.entity_grid.score import EntityGrid, GridRanker, TransitionFeatures
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import wordnet as related_words
 from longform.critics.neural_ranker import train as coherence_ranker
@@ -70,8 +70,8 @@ CONTROLS = ("number of sentences (a control)", "number of words (a control)")
 TASKS = [("block", 1)]  # references have three or four sentences: no other shuffle differs
 SCHEDULE = {"learning_rate": 1.0e-3, "batch": 16, "epochs": 10, "validations": 5}  # ours
 SCORERS: Mapping[str, Any] = {
-    "role transitions, history 1": RoleTransitions(history=1),
-    "role transitions, history 2": RoleTransitions(history=2),
+    "role transitions, history 1": EntityGrid(history=1),
+    "role transitions, history 2": EntityGrid(history=2),
     "ranking grid, length 2": GridRanker(TransitionFeatures((2,))),
     "overlap": Overlap(),
     "LSA": LatentSemantics(),

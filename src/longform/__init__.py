@@ -1,3 +1,31 @@
 """longform: does long generated text hang together? Five papers' critics over one set of generations."""
 
-__version__ = "0.1.0"
+from typing import TYPE_CHECKING, Any
+
+from longform.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from longform.critics.base import TextCritic
+
+__all__ = ["__version__", "critics", "load"]
+
+
+def load(name: "str | Path", **settings: Any) -> "TextCritic":
+    """A critic by its name in ``longform critics``, with its settings, or a fitted one from its file.
+
+    See :func:`longform.critics.catalogue.load`.
+    """
+    from longform.critics.catalogue import load as load_critic
+
+    return load_critic(name, **settings)
+
+
+def __getattr__(name: str) -> Any:
+    """The room of critics, imported when it is first used."""
+    if name == "critics":
+        import importlib
+
+        return importlib.import_module("longform.critics")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""``longform criticize REAL GENERATED``: a person's own texts under every critic that applies."""
+"""``longform criticize REAL GENERATED``: a person's own texts under every critic that applies; ``longform critics`` lists them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # into SystemExit(1)
     with Interrupt() as interrupt:
         given = _parsed(arguments)
+        if given.command == "critics":
+            from longform.critics.catalogue import listing
+
+            print(listing())
+            return 0
         from longform.criticize import criticize  # seconds, and everything that is needed below
 
         interrupt.ends_at_once = False
@@ -81,7 +86,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="longform", description="Does long generated text hang together?"
     )
     parser.add_argument("--version", action="version", version=__version__)
-    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    verbs.add_parser("critics", help="list all critics: what each asks, needs and costs")
     verb = verbs.add_parser(
         "criticize", help="compare generated with real texts under every critic that applies"
     )

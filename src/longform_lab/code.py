@@ -27,9 +27,14 @@ SOURCE = Path("src")
 EXPERIMENTS = Path("experiments")
 PIPELINE = "longform_lab"
 APART = (
+    # they say when a stage runs, not what it makes
     f"{PIPELINE}.code",
     f"{PIPELINE}.source_code",
-)  # they say when a stage runs, not what it makes
+    # of a critic's face on a person's own texts; stages give it units
+    "longform.critics.saving",
+    "longform.critics.scores",
+    "longform.datasets.own_texts",
+)
 PUBLISHED = (
     "hub",
     "package",

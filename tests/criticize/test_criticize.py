@@ -16,9 +16,9 @@ from longform.criticize import criticize, judging, panels, report
 from longform.criticize.judging import ComparedTexts, judge, worst_places
 from longform.criticize.panels import Options
 from longform.criticize.report import _half, check, marks, page
-from longform.criticize.texts import halves, read_texts
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import EntityGrid
 from longform.critics.perplexity import read as token_predictions
+from longform.datasets.own_texts import halves, read_texts
 from longform.documents import Document, Section
 from longform.errors import BadInput
 from longform.statistics.comparisons import compare
@@ -276,7 +276,7 @@ def test_real_texts_cut_in_half_are_no_worse_under_the_entity_grid(world):
         Document(f"{i}", "test", (Section(None, text),)) for i, text in enumerate([*real, *cut])
     ]
     whole = found_grids(documents, NounRules(None).mentions)
-    critic = RoleTransitions().fit(whole[:20])
+    critic = EntityGrid().fit(whole[:20])
     assert (
         compare(
             critic,

@@ -13,8 +13,8 @@ from longform.criticize.judging import ComparedTexts, judge
 from longform.criticize.lengths import equal_lengths, length
 from longform.criticize.panels import Options
 from longform.criticize.splits import combined_p, halves, one_row_per_source
-from longform.criticize.texts import Texts
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import EntityGrid
+from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics
@@ -157,7 +157,7 @@ def test_a_grid_in_blocks_is_scored_as_its_blocks_are_one_by_one():
                     cells[:, used],
                 )
             )
-    alone = RoleTransitions().fit(pieces)
+    alone = EntityGrid().fit(pieces)
     statistics, parts = fitted.sufficient_statistics(units), fitted.part_values(units)
     assert statistics.column("excluded").tolist() == [1, 0, 0, 0]
     for row, grid in enumerate(grids):

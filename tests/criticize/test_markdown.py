@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from longform.criticize.texts import read_texts
+from longform.datasets.own_texts import read_texts
 from longform.text.markdown import sections_in
 
 

@@ -31,7 +31,6 @@ BOUNDARIES = {
 READING = (
     "longform/datasets",
     "synthetic_world",
-    "longform/criticize/texts.py",
     "longform/text/markdown.py",
     "longform/text/lexicon.py",
     "longform_lab/study/items.py",

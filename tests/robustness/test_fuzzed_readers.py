@@ -14,8 +14,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from longform.criticize.texts import read_texts
 from longform.datasets import coreference, scientific, shuffled_texts, text_files, wikisection
+from longform.datasets.own_texts import read_texts
 from longform.datasets.test_suites import items, native, sources
 from longform.datasets.wikipedia import dump
 from longform.documents import Corpus, Document, Predictions, Section

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from longform.critics.entity_grid.score import GridRanker, RoleTransitions
+from longform.critics.entity_grid.score import EntityGrid, GridRanker
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
 from longform.critics.neural_ranker.score import GivenScore, ScoredText
@@ -65,7 +65,7 @@ def related(measure):
 
 
 SAMPLES = {
-    "RoleTransitions": judged(RoleTransitions()),
+    "EntityGrid": judged(EntityGrid()),
     "GridRanker": judged(GridRanker()),
     "Overlap": judged(Overlap()),
     "LatentSemantics": judged(LatentSemantics(dims=8)),

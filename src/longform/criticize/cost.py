@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longform.criticize.panels import Panel
-from longform.criticize.texts import Texts
+from longform.datasets.own_texts import Texts
 
 COPIES_PACE = 200_000  # words a second in which near copies are looked for and lengths counted
 

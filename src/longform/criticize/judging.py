@@ -19,7 +19,7 @@ from longform.criticize.panels import Panel, panels
 from longform.criticize.report import Blame, Criticism, Judged
 from longform.criticize.results_so_far import ResultsSoFar
 from longform.criticize.splits import Halves, combined_p, halves, middle, one_row_per_source
-from longform.criticize.texts import read_texts
+from longform.datasets.own_texts import read_texts
 from longform.documents import Document
 from longform.errors import BadInput
 from longform.statistics.comparisons import Comparison, compare

@@ -21,7 +21,7 @@ from longform.criticize.splits import SPLITS
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import KneserNeyCritic
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import EntityGrid
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_predictions as token_units
@@ -274,7 +274,7 @@ class BlockedRoles(
     articles the mean log-probability of a cell correlates 0.96 with the number of sentences.
     """
 
-    roles: RoleTransitions = field(default_factory=RoleTransitions)
+    roles: EntityGrid = field(default_factory=EntityGrid)
 
     def fit_units(self, real: Sequence[BlockedGrid]) -> "BlockedRoles":
         """Count the transitions within the blocks of coherent texts. Raises BadInput: no text has a block with nouns."""

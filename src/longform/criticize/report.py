@@ -18,7 +18,7 @@ from typing import Any
 from longform import __version__
 from longform.criticize.lengths import MEASURES
 from longform.criticize.panels import Panel, section_starts
-from longform.criticize.texts import Texts, shortened
+from longform.datasets.own_texts import Texts, shortened
 from longform.documents import Document
 from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, read_json, write_json

@@ -1,1 +1,25 @@
-"""Critics: fitted on real units, NumPy only."""
+"""Critics of text, each a class with ``fit``, ``score``, ``compare`` and ``attribute``.
+
+``from longform.critics import EntityGrid`` imports that critic alone; ``longform critics`` on the
+command line lists them all.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longform.critics.entity_grid.score import EntityGrid, GridRanker
+
+__all__ = ["EntityGrid", "GridRanker"]
+
+
+def __getattr__(name: str) -> Any:
+    """A critic's class, imported when it is first used: some bring torch along."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from longform.critics.catalogue import CLASSES
+
+    return CLASSES[name].load_class()
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from longform.critics.entity_grid.score import RoleTransitions, ranking, units_from_predictions
+from longform.critics.entity_grid.score import EntityGrid, ranking, units_from_predictions
 from longform.documents import Predictions
 from longform.errors import BadInput
 from longform.evaluation.human_vs_machine import human_vs_machine, sides_of
@@ -11,7 +11,7 @@ from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_disc
 from longform.results import Record
 from longform.text.permutations import ShuffleTask
 
-MODELS: Mapping[str, Callable[..., Any]] = {"transitions": RoleTransitions, "ranking": ranking}
+MODELS: Mapping[str, Callable[..., Any]] = {"transitions": EntityGrid, "ranking": ranking}
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

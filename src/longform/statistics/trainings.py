@@ -18,7 +18,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special
 
 from longform.errors import InputError
 
@@ -41,6 +40,8 @@ def student_arm(values: Sequence[float], level: float = LEVEL) -> float:
         raise InputError(
             f"a mean over trainings: {count} trainings, at least two are needed for their spread"
         )
+    from scipy import special  # here, since a critic of plain texts should start in half a second
+
     quantile = float(special.stdtrit(count - 1, (1 + level) / 2))
     deviation = float(np.std(values, ddof=1))
     return quantile * deviation / math.sqrt(count)
@@ -89,6 +90,8 @@ def two_level_p(documents: Interval, values: Sequence[float], reference: float) 
 
     Raises InputError: fewer than two values.
     """
+    from scipy import special
+
     low, high = documents
     mean = float(np.mean(values))
     distance = abs(mean - reference)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from longform.documents import Document, Predictions, Unit, ragged, refuse_plain_text
-from longform.errors import BadInput
+from longform.errors import BadInput, ConfigError
 from longform.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentence_texts, spacy_pipeline
@@ -170,6 +170,17 @@ def found_grids(
         mentions = [(i, noun, role) for i, row in enumerate(found) for noun, role in row]
         grids.append(grid_from_mentions(document.id, document.split, len(found), mentions))
     return grids
+
+
+def grids_of_texts(documents: Sequence[Document], lexicon: Path | None = None) -> list[Grid]:
+    """Grids by the rules for nouns, helped by the word net of a folder where one is given.
+
+    Raises ConfigError: the folder holds no word net.
+    """
+    words = None if lexicon is None else folder_lexicon(lexicon)
+    if lexicon is not None and words is None:
+        raise ConfigError(f"{lexicon}: no word net (lexicon.xml, or WordNet's data.noun) in it")
+    return found_grids(documents, NounRules(words).mentions)
 
 
 NOUNS = ("NOUN", "PROPN")

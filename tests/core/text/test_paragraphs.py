@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longform.criticize.panels import section_starts
-from longform.criticize.texts import read_texts
+from longform.datasets.own_texts import read_texts
 from longform.datasets.titles import Filters, piece_count, select
 from longform.decoding.continuations import prefix_of
 from longform.documents import Document, Section

@@ -11,7 +11,7 @@ import pytest
 from experiments.lapata2005 import accidents
 from experiments.lapata2005.accidents import TASK, cross_validated, learn_transitions, learn_tuned
 from experiments.lapata2005.published_grids import parse_grid, read_grids
-from longform.critics.entity_grid.score import GridRanker, RoleTransitions, TransitionFeatures
+from longform.critics.entity_grid.score import EntityGrid, GridRanker, TransitionFeatures
 from longform.evaluation.order_discrimination import PairAccuracy
 from longform.statistics.random_streams import generator
 from longform.statistics.sum_scored import unit_scores
@@ -21,7 +21,7 @@ from tests.critics.grid_cases import grid
 from tests.refusals import refuses
 
 PLAIN = TransitionFeatures(lengths=(2,), salience=0)
-FITTED = RoleTransitions(history=1).fit([grid("SS--", "O---")])
+FITTED = EntityGrid(history=1).fit([grid("SS--", "O---")])
 FIXTURE = {  # by hand: counts + kinds x lower order, over counts + kinds
     "unigram": [0.2, 0.128571, 0.057143, 0.414286, 0.2],
     "S": [0.35, 0.064286, 0.028571, 0.457143, 0.1],
@@ -67,7 +67,7 @@ def naive_witten_bell(columns: list[str], history: tuple[str, ...], symbol: str)
 def test_any_history_equals_the_recursion_over_strings(history):
     rng = generator("witten-bell", history)
     columns = ["".join(rng.choice(list("SOX-"), 5, p=[0.2, 0.2, 0.1, 0.5])) for _ in range(6)]
-    critic = RoleTransitions(history=history).fit([grid(*columns)])
+    critic = EntityGrid(history=history).fit([grid(*columns)])
     for column in ("SO-XS", "-----", "XOXOX"):
         padded = ("<", *column, ">")
         shares = [
@@ -90,7 +90,7 @@ def test_orders_score_as_reordered_grids_and_have_their_features():
 
 
 def test_empty_grids_and_texts_without_a_pair_are_counted_and_never_scored():
-    critic = RoleTransitions().fit([grid("SS--"), grid(unit="none")])
+    critic = EntityGrid().fit([grid("SS--"), grid(unit="none")])
     np.testing.assert_array_equal(critic.log_probs, FITTED.fit([grid("SS--")]).log_probs)
     statistics = critic.sufficient_statistics([grid("SS--", unit="a"), grid(unit="none")])
     assert statistics.column("excluded").tolist() == [0, 1]
@@ -147,11 +147,11 @@ def runs(count: int, name: str) -> list[Grid]:
 
 
 def test_bad_input_is_named(tmp_path):
-    refuses("0 with entities", RoleTransitions().fit, [grid(unit="none")])
-    refuses("history is 9", RoleTransitions, history=9)
+    refuses("0 with entities", EntityGrid().fit, [grid(unit="none")])
+    refuses("history is 9", EntityGrid, history=9)
     refuses("no pair", GridRanker().fit, [grid(unit="none")])
     refuses("lengths", TransitionFeatures, lengths=())
-    for critic in (RoleTransitions(), GridRanker()):
+    for critic in (EntityGrid(), GridRanker()):
         refuses("call fit", critic.sufficient_statistics, [grid("SS")])
     refuses("0 originals", families, [grid("S-", unit="d/2")])
     refuses("folds", cross_validated, learn_transitions, families(documents(2)), task=TASK, folds=5)

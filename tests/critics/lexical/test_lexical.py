@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from longform.critics.entity_grid.score import RoleTransitions
+from longform.critics.entity_grid.score import EntityGrid
 from longform.critics.lexical import score as lexical
 from longform.critics.lexical import wordnet as nets
 from longform.critics.lexical.score import (
@@ -118,7 +118,7 @@ def test_planted_reports_stand_above_their_shuffles(tmp_path):
         [grid for grid in grids_from_predictions(reports) if grid.split == split]
         for split in ("train", "test")
     )
-    (found,) = order_discrimination({"grid": RoleTransitions()}, test, [ShuffleTask()], train=train)
+    (found,) = order_discrimination({"grid": EntityGrid()}, test, [ShuffleTask()], train=train)
     assert found.details["above_mean"] >= 0.95 and found.value > 0.9
     scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
     scorers |= {

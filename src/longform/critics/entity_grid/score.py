@@ -1,114 +1,161 @@
-"""Entity grids: role transitions as a generative model of coherent text, and their frequencies as features of a ranking machine."""
+"""Entity grids: role transitions as a model of coherent text, and their frequencies as features of a ranking machine.
+
+Sources: Lapata and Barzilay 2005, section 3.1; Barzilay and Lapata 2008, sections 3 and 4.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from itertools import product
+from pathlib import Path
 
 import numpy as np
-from sklearn.svm import LinearSVC
 
-from longform.errors import BadInput
+from longform.critics.base import Spans, TextCritic
+from longform.documents import Document
+from longform.errors import ConfigError, InputError
 from longform.statistics.random_streams import generator
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics
-from longform.statistics.sum_scored import SumScored
-from longform.text.entity_grids import ABSENT, ROLES, Grid, grids_from_predictions
+from longform.text.entity_grids import (
+    ABSENT,
+    ROLES,
+    Grid,
+    grids_from_predictions,
+    grids_of_texts,
+)
 from longform.text.permutations import SHUFFLES, shuffled_orders
+from longform.text.sentences import sentences
 
 units_from_predictions = grids_from_predictions
 SYMBOLS = 5  # predicted: S, O, X, -, end; in contexts the fifth is the start symbol instead
 EDGE = 4
 MAX_HISTORY = 6
+LONGEST_TRANSITION = 6
+MACHINE_ITERATIONS = 20_000
 
 
 @dataclass(frozen=True)
-class RoleTransitions(
-    SumScored, better="higher", divided=("logprob", "cells"), parts="cells", blame=-1
+class EntityGrid(
+    TextCritic,
+    better="higher",
+    divided=("logprob", "cells"),
+    parts="cells",
+    blame=-1,
+    needs="a sentence with a noun",
+    recorded_as="RoleTransitions",
 ):
-    r"""Role-transition model with Witten-Bell smoothing in its interpolated form.
+    r"""Mean log-probability of the role of each entity in each sentence, given its roles before.
 
-    $P(r|h) = \frac{c(hr) + N_{1+}(h\cdot) P(r|h')}{c(h) + N_{1+}(h\cdot)}$, $h'$ being $h$ without its oldest symbol;
-    below the unigram stands the uniform distribution over the five predictable symbols (Witten and Bell 1991, as in
-    Chen and Goodman 1999, eq. 16; the paper names the method only).
+    The model is an n-gram model over roles with Witten-Bell smoothing in its interpolated form,
+    $P(r|h) = \frac{c(hr) + N_{1+}(h\cdot) P(r|h')}{c(h) + N_{1+}(h\cdot)}$, $h'$ being $h$ without
+    its oldest symbol; below the unigram stands the uniform distribution over the five predictable
+    symbols (Witten and Bell 1991, as in Chen and Goodman 1999, eq. 16; the paper names the method
+    only).
     """
 
-    history: int = (
-        1  # how many earlier sentences a role depends on; the paper tunes it on development texts
-    )
+    # how many earlier sentences a role depends on; the paper tunes it on development texts
+    history: int = 1
+    # a folder with a word net, which tells nouns from verbs; without one, endings do
+    lexicon: Path | None = field(default=None, kw_only=True, metadata=READING)
     # float64 (5,) * history + (5,), the context's oldest symbol first
     log_probs: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
     def __post_init__(self) -> None:
         if not 0 <= self.history <= MAX_HISTORY:
-            raise BadInput(
+            raise ConfigError(
                 f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones"
             )
 
-    def fit_units(self, real: Sequence[Grid]) -> "RoleTransitions":
-        full = [grid for grid in real if not grid.empty]
-        if not full:
-            raise BadInput(
-                f"role transitions: got {len(real)} grids, 0 with entities; give texts with nouns"
+    def read_texts(self, documents: Sequence[Document]) -> list[Grid]:
+        return grids_of_texts(documents, self.lexicon)
+
+    def spans(self, document: Document, unit: Grid, values: np.ndarray) -> Spans:
+        """Those of the sentences, which are the rows of the grid."""
+        return sentences(document.text)[: len(values)]
+
+    def fit_units(self, real: Sequence[Grid]) -> "EntityGrid":
+        """Count the roles that follow each history in coherent texts."""
+        grids = [grid for grid in real if not grid.empty]
+        if not grids:
+            raise InputError(
+                f"entity grid: got {len(real)} texts, 0 with entities; give texts with nouns"
             )
+        contexts = (SYMBOLS,) * self.history
         counts = np.zeros(SYMBOLS ** (self.history + 1))
-        for grid in full:
-            counts += np.bincount(
-                self._codes(grid.cells[None], end=True).ravel(), minlength=len(counts)
-            )
-        return replace(
-            self, log_probs=np.log(witten_bell(counts.reshape((SYMBOLS,) * (self.history + 1))))
-        )
+        for grid in grids:
+            codes = self._codes(grid.cells[None], end=True)
+            counts += np.bincount(codes.ravel(), minlength=len(counts))
+        probabilities = witten_bell(counts.reshape((*contexts, SYMBOLS)))
+        return replace(self, log_probs=np.log(probabilities))
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        rows = [
-            (float(parts.sum()), parts.size, not parts.size) for parts in self.part_values(units)
-        ]
+        rows = []
+        for log_probs in self.part_values(units):
+            rows.append((float(log_probs.sum()), log_probs.size, not log_probs.size))
         return SufficientStatistics.of(units, ("logprob", "cells", "excluded"), rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Coherence of a text under each of ``orders`` (orders, sentences); nan for an empty grid."""
         if unit.empty:
             return np.full(len(orders), np.nan)
-        return self._fitted()[self._codes(unit.cells[orders])].mean(axis=(1, 2))
+        codes = self._codes(unit.cells[orders])
+        return self._fitted()[codes].mean(axis=(1, 2))
 
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        fitted = self._fitted()
-        return [
-            np.zeros((0, 0)) if grid.empty else fitted[self._codes(grid.cells[None])[0]]
-            for grid in units
-        ]
+        """Log-probability of each cell, float64 (sentences, entities); (0, 0) for an empty grid."""
+        log_probs = self._fitted()
+        cells = []
+        for grid in units:
+            if grid.empty:
+                cells.append(np.zeros((0, 0)))
+                continue
+            codes = self._codes(grid.cells[None])
+            cells.append(log_probs[codes[0]])
+        return cells
 
     def _fitted(self) -> np.ndarray:
         if not self.log_probs.size:
-            raise BadInput(
-                "role transitions have no probabilities yet; call fit(coherent grids), use what it returns"
+            raise InputError(
+                "entity grid: not fitted yet; call fit(coherent texts) and use the critic it returns"
             )
         return self.log_probs.ravel()
 
     def _codes(self, cells: np.ndarray, end: bool = False) -> np.ndarray:
         """Index of (history, symbol) for every cell: int64 (texts, sentences [+ 1], entities)."""
+        before_and_after = (self.history, int(end))
         padded = np.pad(
-            cells.astype(np.int64), ((0, 0), (self.history, int(end)), (0, 0)), constant_values=EDGE
+            cells.astype(np.int64), ((0, 0), before_and_after, (0, 0)), constant_values=EDGE
         )
-        return _windows(padded, self.history + 1, SYMBOLS)
+        return window_codes(padded, self.history + 1, SYMBOLS)
 
 
-def _windows(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
-    """Number of each run of ``length`` sentences' cells, the first the highest digit: int64 (texts, runs, entities)."""
-    runs = [cells[:, back : cells.shape[1] - length + 1 + back] for back in range(length)]
-    return reduce(
-        lambda codes, own: codes * symbols + own, runs, np.zeros(runs[0].shape, dtype=np.int64)
-    )
+def window_codes(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
+    """A number for each run of ``length`` sentences' cells, the first cell its highest digit.
+
+    Args:
+        cells: int (texts, sentences, entities), each below ``symbols``.
+
+    Returns:
+        int64 (texts, sentences - length + 1, entities).
+    """
+    runs = cells.shape[1] - length + 1
+    codes = np.zeros((cells.shape[0], runs, cells.shape[2]), dtype=np.int64)
+    for offset in range(length):
+        codes = codes * symbols + cells[:, offset : offset + runs]
+    return codes
 
 
 def witten_bell(counts: np.ndarray) -> np.ndarray:
     """Smoothed probabilities from counts of (context..., symbol); both (5,) * (history + 1)."""
-    lower = np.full(SYMBOLS, 1 / SYMBOLS) if counts.ndim == 1 else witten_bell(counts.sum(axis=0))
+    # the distribution of the shorter context, at last the uniform one
+    uniform = np.full(SYMBOLS, 1 / SYMBOLS)
+    lower = uniform if counts.ndim == 1 else witten_bell(counts.sum(axis=0))
+    # each context's counts, and as much weight for the shorter context as it has kinds of followers
     kinds = (counts > 0).sum(axis=-1, keepdims=True)
     weight = counts.sum(axis=-1, keepdims=True) + kinds
-    smoothed = (counts + kinds * lower) / np.where(weight > 0, weight, 1)
-    smoothed = np.where(weight > 0, smoothed, np.broadcast_to(lower, counts.shape))
+    met = weight > 0
+    smoothed = (counts + kinds * lower) / np.where(met, weight, 1)
+    smoothed = np.where(met, smoothed, np.broadcast_to(lower, counts.shape))
+    # a context that begins with two start symbols says no more than one with a single start symbol
     if counts.ndim > 2:
         smoothed[EDGE, EDGE] = lower[EDGE]
     return smoothed
@@ -116,136 +163,186 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TransitionFeatures:
-    """What the ranking grid sees of a text."""
+    """What the ranking grid sees of a text: how frequent each transition of roles is."""
 
-    lengths: tuple[int, ...] = (
-        2,
-        3,
-    )  # of transitions; the papers tune up to 3 for ordering and 2 for summaries
-    salience: int = (
-        2  # entities with so many mentions are salient; 0 makes one class of all entities
-    )
+    # of transitions; the papers tune up to 3 for ordering and 2 for summaries
+    lengths: tuple[int, ...] = (2, 3)
+    # entities with so many mentions are salient; 0 makes one class of all entities
+    salience: int = 2
 
     def __post_init__(self) -> None:
-        if not self.lengths or min(self.lengths) < 1 or max(self.lengths) > 6:
-            raise BadInput(
-                f"transition lengths are {self.lengths}, allowed are 1..6; the papers use 2 and 3"
+        if not self.lengths or min(self.lengths) < 1 or max(self.lengths) > LONGEST_TRANSITION:
+            raise ConfigError(
+                f"transition lengths are {self.lengths}, allowed are 1..{LONGEST_TRANSITION}; "
+                "the papers use 2 and 3"
             )
 
     @property
     def size(self) -> int:
-        return (2 if self.salience else 1) * sum(len(ROLES) ** length for length in self.lengths)
+        """Number of features."""
+        classes = 2 if self.salience else 1
+        return classes * sum(len(ROLES) ** length for length in self.lengths)
+
+    def names(self) -> list[str]:
+        """Each feature's transition, ``salient S-`` or ``other OX-``, in the order of the features."""
+        classes = ("salient ", "other ") if self.salience else ("",)
+        names: list[str] = []
+        for prefix in classes:
+            for length in self.lengths:
+                transitions = [""]
+                for _ in range(length):
+                    transitions = [before + role for before in transitions for role in ROLES]
+                names.extend(prefix + transition for transition in transitions)
+        return names
 
     def of_orders(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Features of a text under each order: float64 (orders, size)."""
         salient = (unit.cells != ABSENT).sum(axis=0) >= self.salience
-        classes = (
-            [salient, ~salient] if self.salience else [np.ones(len(unit.entities), dtype=bool)]
-        )
+        everything = np.ones(len(unit.entities), dtype=bool)
+        classes = [salient, ~salient] if self.salience else [everything]
         blocks = []
-        for chosen, length in product(classes, self.lengths):
-            cells, kinds = unit.cells[:, chosen][orders], len(ROLES) ** length
-            block = np.zeros((len(orders), kinds))
-            if cells.shape[1] >= length and cells.shape[2]:
-                codes = (
-                    _windows(cells, length, len(ROLES))
-                    + np.arange(len(orders))[:, None, None] * kinds
-                )
-                counts = np.bincount(codes.ravel(), minlength=block.size).reshape(block.shape)
-                block = counts / (codes.shape[1] * codes.shape[2])
-            blocks.append(block)
+        for columns in classes:
+            cells = unit.cells[:, columns][orders]
+            for length in self.lengths:
+                blocks.append(transition_shares(cells, length))
         return np.concatenate(blocks, axis=1)
 
     def of_texts(self, units: Sequence[Grid]) -> np.ndarray:
         """Features of texts as they stand: float64 (texts, size)."""
-        rows = [self.of_orders(unit, np.arange(len(unit.cells))[None]) for unit in units]
-        return np.concatenate(rows) if rows else np.zeros((0, self.size))
+        rows = [np.zeros((0, self.size))]
+        for unit in units:
+            own_order = np.arange(len(unit.cells))[None]
+            rows.append(self.of_orders(unit, own_order))
+        return np.concatenate(rows)
+
+
+def transition_shares(cells: np.ndarray, length: int) -> np.ndarray:
+    """Share of each transition among all runs of ``length`` sentences; zeros where there is none.
+
+    Args:
+        cells: roles, int (orders, sentences, entities).
+
+    Returns:
+        float64 (orders, roles ** length).
+    """
+    orders, sentences_, entities = cells.shape
+    kinds = len(ROLES) ** length
+    if sentences_ < length or not entities:
+        return np.zeros((orders, kinds))
+    # number the transitions of each order apart from those of the others, and count them at once
+    codes = window_codes(cells, length, len(ROLES))
+    first_of_order = np.arange(orders)[:, None, None] * kinds
+    counts = np.bincount((codes + first_of_order).ravel(), minlength=orders * kinds)
+    return counts.reshape(orders, kinds) / (codes.shape[1] * codes.shape[2])
 
 
 @dataclass(frozen=True)
 class GridRanker(
-    SumScored, better="higher", divided=("value", "texts"), parts="kinds of transition", blame=-1
+    TextCritic,
+    better="higher",
+    divided=("value", "texts"),
+    parts="kinds of transition",
+    blame=-1,
+    needs="a sentence with a noun",
 ):
-    """Linear ranking machine over transition frequencies; ``fit`` shuffles real texts whole, ``fit_pairs`` is told what to rank.
+    """Linear ranking machine over transition frequencies.
 
-    A text's value is the product of its features and ``weights``, float64 (features,).
+    A text's value is the product of its features and ``weights``, float64 (features,). ``fit``
+    learns to tell real texts from their own shuffles; ``fit_pairs`` is given what to rank.
     """
 
     features: TransitionFeatures = TransitionFeatures()
-    # C of the machine; 0 takes SVM-light's default, one over the mean squared norm of the differences
+    # C of the machine; 0 takes SVM-light's default, one over the mean squared norm of differences
     penalty: float = 0.0
     shuffles: int = SHUFFLES  # per real text, that ``fit`` draws; at most 20 as in the papers
     name: str = "grid-ranker"  # of the draws
+    lexicon: Path | None = field(default=None, kw_only=True, metadata=READING)
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
+
+    def read_texts(self, documents: Sequence[Document]) -> list[Grid]:
+        return grids_of_texts(documents, self.lexicon)
+
+    def part_names(self, values: np.ndarray) -> Sequence[str]:
+        return self.features.names()
 
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """What each kind of transition adds to the value, float64 (features,); empty for an empty grid."""
         weights = self._fitted()
-        return [
-            np.zeros(0) if grid.empty else self.features.of_texts([grid])[0] * weights
-            for grid in units
-        ]
+        values = []
+        for grid in units:
+            if grid.empty:
+                values.append(np.zeros(0))
+            else:
+                values.append(self.features.of_texts([grid])[0] * weights)
+        return values
 
     def fit_units(self, real: Sequence[Grid]) -> "GridRanker":
-        """Learn from each real text against its own shuffles. Raises BadInput: no text gives a pair."""
+        """Learn from each real text against its own shuffles. Raises InputError: no text gives a pair."""
         pairs = []
         for grid in real:
-            rng, own = generator(self.name, grid.unit_id), np.arange(len(grid.cells))[None]
+            own_order = np.arange(len(grid.cells))[None]
+            rng = generator(self.name, grid.unit_id)
             orders = shuffled_orders("block", 1, grid.sentence_keys, self.shuffles, rng)
-            pairs.append((self.order_features(grid, own), self.order_features(grid, orders)))
+            better = self.order_features(grid, own_order)
+            worse = self.order_features(grid, orders)
+            pairs.append((better, worse))
         return self.fit_pairs(pairs)
 
     def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":
         """Learn from (better, worse) feature rows, one pair of arrays per document; one row may face many."""
-        pairs = list(pairs)
         rows = [better - worse for better, worse in pairs]
-        differences = np.concatenate(rows) if rows else np.zeros((0, self.features.size))
-        if not len(differences) or not differences.any():
-            raise BadInput(
-                f"grid ranker: {len(pairs)} texts gave no pair that differs; give longer texts with nouns"
+        differences = np.concatenate([np.zeros((0, self.features.size)), *rows])
+        if not differences.any():
+            raise InputError(
+                f"grid ranker: {len(rows)} texts gave no pair that differs; give longer texts with nouns"
             )
-        penalty = self.penalty or 1 / float(np.mean(np.sum(differences**2, axis=1)))
+        squared_norms = np.sum(differences**2, axis=1)
+        penalty = self.penalty or 1 / float(np.mean(squared_norms))
         return replace(self, weights=rank_weights(differences, penalty))
 
     def order_features(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
         """Features of a text under each order, (orders, features); no rows for an empty grid."""
-        return (
-            np.zeros((0, self.features.size))
-            if unit.empty
-            else self.features.of_orders(unit, orders)
-        )
+        if unit.empty:
+            return np.zeros((0, self.features.size))
+        return self.features.of_orders(unit, orders)
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        rows = [
-            (float(parts.sum()), parts.size > 0, not parts.size)
-            for parts in self.part_values(units)
-        ]
+        rows = []
+        for values in self.part_values(units):
+            rows.append((float(values.sum()), values.size > 0, not values.size))
         return SufficientStatistics.of(units, ("value", "texts", "excluded"), rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        return (
-            np.full(len(orders), np.nan)
-            if unit.empty
-            else self.features.of_orders(unit, orders) @ self._fitted()
-        )
+        """Value of a text under each of ``orders`` (orders, sentences); nan for an empty grid."""
+        if unit.empty:
+            return np.full(len(orders), np.nan)
+        return self.features.of_orders(unit, orders) @ self._fitted()
 
     def _fitted(self) -> np.ndarray:
         if not self.weights.size:
-            raise BadInput(
-                "grid ranker has no weights yet; call fit(real grids) and use what it returns"
+            raise InputError(
+                "grid ranker: not fitted yet; call fit(real texts) and use the critic it returns"
             )
         return self.weights
 
 
 def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
     """Weights of a linear ranking machine: the hinge loss on differences (better minus worse), no intercept."""
-    signs = np.where(np.arange(len(differences)) % 2 == 0, 1.0, -1.0)
+    from sklearn.svm import LinearSVC  # half a second, which the other critic here does not need
+
+    # a classifier wants two classes: every second difference is turned round
     if len(differences) == 1:
-        differences, signs = np.repeat(differences, 2, axis=0), np.array([1.0, -1.0])
+        differences = np.repeat(differences, 2, axis=0)
+    signs = np.where(np.arange(len(differences)) % 2 == 0, 1.0, -1.0)
     machine = LinearSVC(
-        C=penalty, loss="hinge", fit_intercept=False, max_iter=20000, random_state=0
+        C=penalty,
+        loss="hinge",
+        fit_intercept=False,
+        max_iter=MACHINE_ITERATIONS,
+        random_state=0,
     )
-    return machine.fit(differences * signs[:, None], signs).coef_[0]
+    machine.fit(differences * signs[:, None], signs)
+    return machine.coef_[0]
 
 
 def ranking(*, lengths: Sequence[int] = (2, 3), salience: int = 2) -> GridRanker:

@@ -70,7 +70,7 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     documents: dict[str, Document] = {}
     aside, bare = [], 0
     for place, found in records:
-        if isinstance(found, Document) and not any(character.isalpha() for character in found.text):
+        if isinstance(found, Document) and not _has_word(found):
             found = "no word in it"
         elif isinstance(found, Document) and found.id in documents:
             found = f"the id {found.id!r} was met before"
@@ -87,6 +87,57 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
         where = given if isinstance(given, Path | str) else "texts"
         raise InputError(f"{where}: no text to read ({told}); give at least one text")
     return Texts(tuple(documents.values()), tuple(aside))
+
+
+def documents_from(texts: Any, who: str) -> list[Document]:
+    """Documents from whatever a person has: texts, documents or records in any iterable, or a Path.
+
+    Plain texts are named by their place, ``text-1`` and on; empty ones stay, so that places agree.
+
+    Args:
+        texts: texts (str), documents, records with ``text`` or ``sections`` as in a ``.jsonl`` file (a
+            Hugging Face data set gives such records), or a Path as for :func:`read_texts`.
+        who: asks for them, for the message.
+
+    Raises:
+        InputError: a single text, something else than texts, none at all, or none with a word in it.
+    """
+    if isinstance(texts, str):
+        raise InputError(
+            f"{who}: got one text, {shortened(texts)!r}; give a list of texts, or a Path of a file or folder"
+        )
+    if isinstance(texts, Path):
+        return list(read_texts(texts).documents)
+    if isinstance(texts, Mapping | Document) or not isinstance(texts, Iterable):
+        raise InputError(
+            f"{who}: got {type(texts).__name__}; give a list of texts or documents, or a Path"
+        )
+    documents = [_document_from(item, number, who) for number, item in enumerate(texts, 1)]
+    if not documents:
+        raise InputError(f"{who}: got no texts; give at least one")
+    if not any(_has_word(document) for document in documents):
+        raise InputError(f"{who}: {len(documents)} texts without a word in any; give texts")
+    return documents
+
+
+def _document_from(item: Any, number: int, who: str) -> Document:
+    """The document of one text, record or document. Raises InputError: it is none of these."""
+    if isinstance(item, Document):
+        return item
+    if isinstance(item, str):
+        return _document(f"text-{number}", [(None, item)])
+    document: Document | str
+    if isinstance(item, Mapping):
+        document = _record(dict(item), number)
+    else:
+        document = f"{type(item).__name__}, not a text"
+    if isinstance(document, str):
+        raise InputError(f"{who}: text {number}: {document}")
+    return document
+
+
+def _has_word(document: Document) -> bool:
+    return any(character.isalpha() for character in document.text)
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Document | str]]:

@@ -1,0 +1,95 @@
+"""Every critic that works on plain texts, by name: what it asks, what it needs and what it costs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longform.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from longform.critics.base import TextCritic
+
+FAST = "1,000 texts of 300 words in under 10 s on one core"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One critic."""
+
+    class_name: str
+    load_class: "Callable[[], type[TextCritic]]"  # imports the critic's module
+    asks: str  # the question, as a person would put it
+    source: str  # paper and section
+    needs: str = "nothing but texts"
+    costs: str = FAST
+
+
+def _entity_grid() -> "type[TextCritic]":
+    from longform.critics.entity_grid.score import EntityGrid
+
+    return EntityGrid
+
+
+def _grid_ranker() -> "type[TextCritic]":
+    from longform.critics.entity_grid.score import GridRanker
+
+    return GridRanker
+
+
+CATALOGUE: Mapping[str, Entry] = {
+    "entity_grid": Entry(
+        "EntityGrid",
+        _entity_grid,
+        "Do entities move between subject, object and other places as in real text?",
+        "lapata2005 section 3.1",
+    ),
+    "grid_ranker": Entry(
+        "GridRanker",
+        _grid_ranker,
+        "Are a text's transitions of roles those of real texts or of their shuffles?",
+        "lapata2005 section 4; Barzilay and Lapata 2008",
+    ),
+}
+CLASSES: Mapping[str, Entry] = {entry.class_name: entry for entry in CATALOGUE.values()}
+
+
+def load(name: str | Path, **settings: Any) -> "TextCritic":
+    """A critic by name with its settings, or a fitted one from the file that its ``save`` wrote.
+
+    Args:
+        name: a key of :data:`CATALOGUE`, or a Path (or a text that ends in ``.npz``).
+        settings: of the critic's class, where it is loaded by name.
+
+    Raises:
+        ConfigError: no critic has this name, or it has no such setting.
+        ArtefactError: no such file, or no critic in it.
+    """
+    if isinstance(name, Path) or name.endswith(".npz"):
+        from longform.critics.saving import load_critic
+
+        return load_critic(Path(name))
+    if name not in CATALOGUE:
+        raise ConfigError(
+            f"no critic is called {name!r}{did_you_mean(name, CATALOGUE)}; "
+            "`longform critics` lists them all"
+        )
+    kind = CATALOGUE[name].load_class()
+    known = [field.name for field in fields(kind) if not field.metadata.get("fitted")]  # type: ignore[arg-type]
+    for setting in settings:
+        if setting not in known:
+            raise ConfigError(
+                f"critic {name} has no setting {setting!r}{did_you_mean(setting, known)}; "
+                f"allowed are {known}"
+            )
+    return kind(**settings)
+
+
+def listing() -> str:
+    """All critics, a paragraph each, for the command line."""
+    paragraphs = []
+    for name, entry in CATALOGUE.items():
+        lines = [f"{name}  ({entry.class_name}; {entry.source})", f"    asks   {entry.asks}"]
+        lines += [f"    needs  {entry.needs}", f"    costs  {entry.costs}"]
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)

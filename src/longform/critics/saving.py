@@ -1,0 +1,147 @@
+"""A critic as plain data: for the file that keeps a fitted one, and for the checksum in its signature.
+
+Numbers, texts, arrays, tuples, mappings, and dataclasses and named tuples of this package are
+written as a tree of JSON with arrays beside it. Nothing is pickled, and reading runs no code that
+the file brings along.
+"""
+
+import hashlib
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from longform.errors import ArtefactError, ConfigError
+
+RECORD = "critic"  # entry of the file that holds the tree
+PACKAGE = "longform."  # classes of other packages are not loaded
+DIGITS = 8  # of a checksum that a signature shows
+Arrays = dict[str, np.ndarray]
+
+
+def encode(value: Any, arrays: Arrays) -> Any:
+    """A value as JSON; its arrays go into ``arrays`` and leave their names behind.
+
+    Raises ConfigError: it holds something that is no plain data, such as an open network.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, np.generic):
+        return encode(value.item(), arrays)
+    if isinstance(value, Path):
+        return {"path": value.as_posix()}
+    if isinstance(value, np.ndarray):
+        name = f"array_{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, Mapping):
+        pairs = [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]
+        return {"mapping": pairs}
+    if is_dataclass(value) and not isinstance(value, type):
+        own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        return _encoded_class(value, own, arrays)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _encoded_class(value, value._asdict(), arrays)
+    if isinstance(value, tuple | list):
+        return {"tuple": [encode(item, arrays) for item in value]}
+    raise ConfigError(
+        f"{type(value).__name__} is no plain data and cannot be saved; "
+        "give the critic the folder of its model instead of the open model"
+    )
+
+
+def _encoded_class(value: Any, own: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """The class's name, and its fields."""
+    kind = type(value)
+    encoded = {name: encode(item, arrays) for name, item in own.items()}
+    return {"class": f"{kind.__module__}:{kind.__qualname__}", "fields": encoded}
+
+
+def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Inverse of :func:`encode`. Raises ArtefactError: not what it writes."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    kind = next(iter(value)) if isinstance(value, dict) and value else None
+    if kind == "float":
+        return float.fromhex(value["float"])
+    if kind == "path":
+        return Path(value["path"])
+    if kind == "array" and value["array"] in arrays:
+        return arrays[value["array"]]
+    if kind == "mapping":
+        return {decode(key, arrays): decode(item, arrays) for key, item in value["mapping"]}
+    if kind == "tuple":
+        return tuple(decode(item, arrays) for item in value["tuple"])
+    if kind == "class":
+        own = {name: decode(item, arrays) for name, item in value["fields"].items()}
+        return _class_named(value["class"])(**own)
+    raise ArtefactError("a saved critic holds an entry that no critic writes; save it again")
+
+
+def _class_named(name: str) -> Any:
+    """A dataclass or named tuple of this package. Raises ArtefactError: anything else."""
+    module, _, attribute = name.partition(":")
+    found = None
+    if module.startswith(PACKAGE) and "." not in attribute:
+        try:
+            found = getattr(importlib.import_module(module), attribute, None)
+        except ModuleNotFoundError as error:
+            if not str(error.name).startswith(PACKAGE):
+                raise
+    if isinstance(found, type) and (is_dataclass(found) or hasattr(found, "_fields")):
+        return found
+    raise ArtefactError(
+        f"a saved critic names {name}, which this version does not have; "
+        "load it with the version of longform that saved it"
+    )
+
+
+def checksum(value: Any) -> str:
+    """Eight hexadecimal digits that change with any number, text or setting of a value."""
+    arrays: Arrays = {}
+    tree = encode(value, arrays)
+    digest = hashlib.sha256(json.dumps(tree, sort_keys=True).encode())
+    for name, array in arrays.items():
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:DIGITS]
+
+
+def save_critic(path: Path, critic: Any, version: str) -> None:
+    """Write a critic, fitted or not, to one npz file without pickled objects."""
+    from longform.files.artefacts import write_arrays
+
+    arrays: Arrays = {}
+    tree = encode(critic, arrays)
+    record = {"critic": tree, "checksum": checksum(critic), "version": version}
+    arrays[RECORD] = np.frombuffer(json.dumps(record).encode(), dtype=np.uint8)
+    write_arrays(path, arrays)
+
+
+def load_critic(path: Path) -> Any:
+    """Read a critic that :func:`save_critic` wrote.
+
+    Raises ArtefactError: no such file, none of a critic, or damaged: its checksum is another.
+    """
+    from longform.files.artefacts import read_arrays
+
+    arrays = read_arrays(path)
+    if RECORD not in arrays:
+        raise ArtefactError(f"{path}: holds no critic; save one with critic.save(path)")
+    try:
+        record = json.loads(arrays[RECORD].tobytes())
+    except ValueError as error:
+        raise ArtefactError(f"{path}: the critic's record is damaged; save it again") from error
+    critic = decode(record["critic"], arrays)
+    if checksum(critic) != record["checksum"]:
+        raise ArtefactError(
+            f"{path}: its checksum is {checksum(critic)}, not {record['checksum']} as it was saved "
+            f"by longform {record['version']}; fetch the file again, or use that version"
+        )
+    return critic
