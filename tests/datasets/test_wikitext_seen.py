@@ -59,6 +59,8 @@ MARKUP = {
     "[[Media:a.ogg|listen]]": "listen",
     "many [[town]]s, [[Foo (bar)|]] and [[a|b]]c": "many towns, Foo and bc",
     "[http://x.y label] and http://x.y/a_b?c=d": "label and http://x.y/a_b?c=d",
+    "[[w:Rob|R[obert] F[ills&#93;]], [[a|b [c] d]] and [x]": "R[obert] F[ills], b [c] d and [x]",
+    "see [http://x.y l[1] m] and [http://a.b Nasty [[Link]]]": "see l[1 m] and Nasty Link",
     "first\n|x| is the absolute value": "first |x| is the absolute value",
     "|x| is the absolute value": "|x| is the absolute value",
     "''[[The Herald]]'''s editor": "The Herald's editor",

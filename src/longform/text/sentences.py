@@ -35,6 +35,7 @@ BEFORE_LOWER_CASE, STATES, WEEKDAYS, MONTHS = map(
 CAPTIONS, LETTERED, EXCLAMATIVE, SPEECH_VERBS = map(
     _listed, ("captions", "lettered", "exclamative", "speech_verbs")
 )
+HONORIFICS = _listed("honorifics")
 ABBREVIATIONS = TITLES | BEFORE_NUMBERS | EITHER | BEFORE_LOWER_CASE | STATES | WEEKDAYS
 
 _CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
@@ -219,6 +220,9 @@ def _full_stop_ends(
         and (caseless or not after[:1].islower())
         and following not in "-–—"
     )
+    # "at 6 p.m. Mr. Smith left" and "for Acme Inc. Mr. Smith left" are two, "At 5 a.m. Mr. Smith left" is one
+    if after.lower() in HONORIFICS and after[:1].isupper():
+        starts = not (alone or _one_phrase(text[start:position]))
     if folded in EITHER or acronym:
         return starts
     if word.istitle() and folded in STATES and _last_visible(text, start, last_word.start()) == ",":
@@ -235,6 +239,13 @@ def _full_stop_ends(
         pronounced = bool(set(folded) & set("aeiouy")) or not word.isascii()
         return len(word) > 2 and word.isalpha() and folded not in ABBREVIATIONS and pronounced
     return True
+
+
+def _one_phrase(opening: str) -> bool:
+    """Whether the words that open a sentence are a preposition and what belongs to it: "In the U.S"."""
+    words = opening.split()
+    short = len(words) <= 6 and "," not in opening
+    return short and CLOSED.get(words[0].lower()) == "preposition"
 
 
 def full_stop_sentences(text: str) -> list[str]:

@@ -18,6 +18,11 @@ CASES = {  # "|" marks the place between two sentences, where the text itself ha
     "acronym inside": "The U.S. Census Bureau counted them.|There were 324.",
     "acronym at the end": "He moved to the U.S.|The move was hard.",
     "times": "It opens at 9 a.m. on Monday.|It closes at 5 p.m.|The rest is quiet.",
+    "honorifics": (
+        "At 5 a.m. Mr. Smith went to the bank.|He left the bank at 6 P.M.|Mr. Smith then went home.|"
+        "He worked for Acme Inc.|Mrs. Jones did not.|He came to the U.S.|Dr. Bell stayed.|"
+        "In the U.S. Mr. Smith was known.|He met Bo Bell Jr.|Ms. Bell came too.|Sr. Dr. Ray left."
+    ),
     "decimals": "It covers 3.5 square miles.|Of it 0.2% is water.|Version 2.0.1 came later.",
     "year": "He was born in 1902.|He died in 1950.",
     "list number": "1. The first item.|2. The second item.",

@@ -56,8 +56,10 @@ _COLON_LINK = re.compile(r"\[\[\s*:\s*")
 _PIPE_TRICK = re.compile(r"\[\[([^\[\]|\n]+)\|\s*\]\]")
 _QUOTES = re.compile(r"'{2,}")
 _LINK_BRACKETS = re.compile(r"\[\[|\]\]")
-_PIPED = re.compile(r"\[\[(?:[^\[\]|]*\|)*([^\[\]|]*)\]\]")
-_OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\[\]]*)\]")
+_PIPED = re.compile(  # single brackets may stand in the text, not in the target
+    r"\[\[(?:[^\[\]|]*\|)?(?:(?:[^\[\]|]|\[(?!\[)|\](?!\]))*\|)*((?:[^\[\]|]|\[(?!\[)|\](?!\]))*)\]\]"
+)
+_OUTSIDE = re.compile(r"\[(?:https?:|ftp:|mailto:|//)[^\s\]]*\s*([^\]]*)\]")
 _SWITCHES = re.compile(
     r"__(?:NOTOC|FORCETOC|TOC|NOEDITSECTION|NEWSECTIONLINK|NONEWSECTIONLINK|NOGALLERY|HIDDENCAT|EXPECTUNUSEDCATEGORY|INDEX|NOINDEX"
     r"|STATICREDIRECT|NOTITLECONVERT|NOTC|NOCONTENTCONVERT|NOCC|DISAMBIG|NOGLOBAL|START|END|EXPECTUNUSEDTEMPLATE)__"
