@@ -8,12 +8,13 @@ together from the text of its stages instead of being parsed again for each.
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 from dvc.dependency import ParamsDependency
+from dvc.lock import LockError
 from dvc.repo import Repo, lock_repo
 from dvc.repo.reproduce import collect_stages, get_active_graph, plan_repro
 from dvc.rwlock import rwlock
@@ -110,13 +111,22 @@ class Pipeline:
 
 
 @contextmanager
-def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
+def opened(
+    folder: Path, targets: Sequence[str], busy: Callable[[], None] | None = None
+) -> Iterator[Pipeline]:
     """The pipeline with DVC's lock held: one run per repository, and no other ``dvc`` in the middle of a stage of it.
 
-    Raises DvcException: another ``dvc`` is at work, or a file of the pipeline is wrong.
+    Args:
+        folder: The repository.
+        targets: Stages or files, as for ``dvc repro``.
+        busy: Called each time that another process holds the lock, before the next try; without it
+            there is one try.
+
+    Raises:
+        DvcException: Another ``dvc`` is at work, or a file of the pipeline is wrong.
     """
     repo = Repo(str(folder))
-    with closing(repo), lock_repo(repo), repo.scm_context():
+    with closing(repo), _locked(repo, busy), repo.scm_context():
         readers = (
             Path(repo.tmp_dir) / "rwlock"
         )  # DVC writes it in place; where a kill has cut it, it blocks every dvc
@@ -129,6 +139,21 @@ def opened(folder: Path, targets: Sequence[str]) -> Iterator[Pipeline]:
         with rwlock(repo.tmp_dir, repo.fs, "longform_lab.repro", [], outs, False):
             pass  # raises if a `dvc repro` that has let go of the repository for its command reads or writes one of them
         yield pipeline
+
+
+@contextmanager
+def _locked(repo: Repo, busy: Callable[[], None] | None) -> Iterator[None]:
+    """DVC's lock of a repository, which the system takes from a process that dies."""
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(lock_repo(repo))
+                break
+            except LockError:
+                if busy is None:
+                    raise
+            busy()
+        yield
 
 
 def _remember(dependencies: Iterable[Any]) -> None:

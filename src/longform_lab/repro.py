@@ -30,7 +30,8 @@ with told("study"):
 
     from longform_lab.dvc_stages import Pipeline, opened
 
-POLL = 1.0  # seconds between looks for workers that have newly joined
+POLL = 1.0  # seconds between looks for workers that have newly joined, and for a lock that is free
+REMINDER = 60.0  # seconds after which a wait for the lock is said again
 
 
 class Run:
@@ -190,6 +191,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _waiting(say: Callable[[str], None]) -> Callable[[], None]:
+    """Waits for another process that holds the lock, and says so, the first time and now and then."""
+    said = -REMINDER
+
+    def wait() -> None:
+        nonlocal said
+        if time.monotonic() - said >= REMINDER:
+            said = time.monotonic()
+            say("another run, or dvc, is at work in this folder; waiting for its end")
+        time.sleep(POLL)
+
+    return wait
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Bring the targets up to date: 1 if a stage failed; what DVC or the scheduler refuses is one sentence and 2."""
     parser = argparse.ArgumentParser(prog="python -m longform_lab.repro", description=__doc__)
@@ -232,7 +247,8 @@ def main(arguments: list[str] | None = None) -> int:
             chosen.gpu_patience,
             say,
         )
-        with closing(workers), opened(Path("."), chosen.targets or ["dvc.yaml"]) as pipeline:
+        targets, busy = chosen.targets or ["dvc.yaml"], _waiting(say)
+        with closing(workers), opened(Path("."), targets, busy) as pipeline:
             counts = Run(pipeline, workers, say).all()
     except (DvcException, BadInput, OSError) as error:
         print(f"longform: {error}", file=sys.stderr)

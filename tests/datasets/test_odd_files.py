@@ -159,6 +159,7 @@ def test_a_token_with_a_unicode_line_break_keeps_its_row(tmp_path):
 
 @pytest.mark.parametrize(("content", "sentence"), [
     (CONLL.replace("Ann x (1)", "Ann x (1"), r"a\.conll:2: a mention of chain 1 is never closed"),
+    (CONLL.replace("Ann x (1)", "Ann x (1[1/2])"), r"a\.conll:2: .* a mention in several parts"),
     (CONLL.replace("slept x -", "slept x (2"), r"a\.conll:8: a mention of chain 2 is never closed"),
     (CONLL.replace("She x (1)", "She x 1)"), r"a\.conll:7: .*not open"), (CONLL.replace("ran x -", "ran"), r"a\.conll:3: 4 columns"),
 ])  # fmt: skip

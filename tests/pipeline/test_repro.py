@@ -9,11 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import yaml
 from distributed import LocalCluster
+from dvc.lock import LockError
 from dvc.repo import Repo
 from dvc.utils.serialize import dumps_yaml, load_yaml
 from repro_project import (
@@ -29,7 +32,8 @@ from repro_project import (
 )
 
 from longform.files.artefacts import write_json
-from longform_lab.dvc_stages import LockText
+from longform_lab import repro
+from longform_lab.dvc_stages import LockText, opened
 from longform_lab.repro import main
 from longform_lab.workers import Workers
 
@@ -167,6 +171,28 @@ def test_new_stages_take_their_place_in_the_order_of_the_plan_whichever_ends_fir
             lock.put(name, record)
         whole = {"schema": "2.0", "stages": {name: copy.deepcopy(record) for name in "abc"}}
         assert (tmp_path / "dvc.lock").read_text() == dumps_yaml(whole)
+
+
+def test_a_run_waits_for_another_run_in_its_folder_and_says_so_once(project, monkeypatch):
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    said = []
+    wait = repro._waiting(said.append)
+    with ExitStack() as other:
+        other.enter_context(opened(Path("."), ["dvc.yaml"]))
+        with pytest.raises(LockError):
+            other.enter_context(opened(Path("."), ["dvc.yaml"]))
+        tries = []
+
+        def busy():
+            wait()
+            tries.append(1)
+            if len(tries) == 2:
+                other.close()
+
+        with opened(Path("."), ["dvc.yaml"], busy) as pipeline:
+            assert len(pipeline.stages) == 7
+    assert len(tries) == 2
+    assert said == ["another run, or dvc, is at work in this folder; waiting for its end"]
 
 
 def test_a_stage_that_another_dvc_is_writing_is_left_alone_and_a_record_cut_by_a_kill_blocks_nothing(

@@ -92,6 +92,9 @@ def _gap_label(row: Mapping[str, str], name: str, where: str) -> bool:
     return label == "TRUE"
 
 
+_PART_OF_MENTION = re.compile(r"\[\d+/\d+\]")  # of CorefUD: "e5[1/2]"
+
+
 class _Brackets:
     """Coreference brackets of one document, opened and closed token by token."""
 
@@ -110,6 +113,11 @@ class _Brackets:
                     f"{where}: coreference mark {part!r:.40} is none of (3, 3) and (3); fix the file"
                 )
             chain = found[2]
+            if _PART_OF_MENTION.search(chain):
+                raise InputError(
+                    f"{where}: {part!r:.40} is a part of a mention in several parts, which is not read; "
+                    "leave it out or join its parts"
+                )
             if found[1]:
                 self._opened.setdefault(chain, []).append((place, where))
             if found[3]:
