@@ -24,7 +24,8 @@ from longform_lab.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
 from longform_lab.scale import SAME
 
 ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
-SHOWN_ROWS, SHOWN_FILES = 40, 12
+SHOWN_ROWS, SHOWN_FILES = 20, 12
+OPTIONAL_ENDS = re.compile(r"</(?:td|th|tr|li|thead|tbody)>")  # HTML ends these by itself
 PICTURE, LINK, STRONG = r"!\[[^\]]*\]\(([^)]+)\)", r"\[([^\]]+)\]\(([^)\s]+)\)", r"\*\*(.+?)\*\*"
 CLAIM = rf"- (.+?)(?: \(([^()]*)\))? \*\*({'|'.join(VERDICTS)})\*\*(?:; (.*))?"  # as Judged.sentence writes it
 
@@ -128,7 +129,8 @@ def page(root: Path) -> str:
     templates.filters.update(url=url, inline=_inline)
     templates.globals.update(verdicts=VERDICTS, shown_rows=SHOWN_ROWS, shown_files=SHOWN_FILES)
     runbooks = {path.parent.name: path for path in root.glob("experiments/*/README.md")}
-    return templates.get_template("gallery.html").render(runs=runs, runbooks=runbooks)
+    text = templates.get_template("gallery.html").render(runs=runs, runbooks=runbooks)
+    return OPTIONAL_ENDS.sub("", text)
 
 
 def _run(root: Path, home: Path, scale: str) -> Run:
