@@ -78,10 +78,16 @@ class System:
 
 
 class Experiment:
-    """The parameters of a run; ``home``: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``."""
+    """The parameters of a run.
 
-    def __init__(self, home: Path = Path()) -> None:
+    Args:
+        home: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``.
+        only: the folder of the one system of a model that is made now, such as ``gpt2-with_titles-seed_1``; None for all.
+    """
+
+    def __init__(self, home: Path = Path(), only: str | None = None) -> None:
         self.home = home
+        self.only = only
 
     @cached_property
     def params(self) -> Mapping[str, Any]:
@@ -175,7 +181,10 @@ class Experiment:
         )
 
     def of_model(self, study: str, corpus: str, model: str) -> dict[str, System]:
-        """The systems of one model by their folders. Raises BadInput: the study does not train that model on that corpus."""
+        """The systems of one model by their folders, or the one that ``only`` names.
+
+        Raises BadInput: the study does not train that model on that corpus, or it has no system of that name.
+        """
         chosen = {
             system.folder: system for system in self.systems(study, corpus) if system.model == model
         }
@@ -184,7 +193,13 @@ class Experiment:
             raise BadInput(
                 f"params.yaml: {study} trains no model {model!r} on {corpus!r}{did_you_mean(model, known)}"
             )
-        return chosen
+        if self.only is None:
+            return chosen
+        if self.only not in chosen:
+            raise BadInput(
+                f"{model} on {corpus} has no system {self.only!r}{did_you_mean(self.only, chosen)}; allowed are {list(chosen)}"
+            )
+        return {self.only: chosen[self.only]}
 
     def corpora_of(self, study: str, critic: str) -> list[str]:
         """The corpora that a critic judges."""

@@ -2,20 +2,22 @@
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from longform.errors import ArtefactError
-from longform.files.artefacts import read_json, write_json
+from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.processes import first_process
 from longform.settings import Settings
 from longform_lab.code_names import Request, dotted
 from longform_lab.experiment import Experiment
 from longform_lab.source_code import EVERYTHING, SourceTree
 
+FINISHED = "finished"  # what one system of a stage made, beside its marker
 HARDWARE = ("threads", "workers")  # settings that say how a stage runs, not what comes out
 SOURCES = Path(__file__).parents[1]
 
@@ -27,7 +29,8 @@ def resumable(
     """A work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
 
     That is its settings, hardware apart, the seed, its inputs, and the code that it runs. It lies outside DVC's outputs, the
-    words of its name are folders. Of several processes only the first empties and removes it.
+    words of its name are folders. Of several processes only the first empties and removes it. Where a stage makes several
+    things, what one of them made may be kept here until all are there: see :func:`keep_finished`.
     """
     scratch = experiment.home / "scratch" / Path(*name.split())
     if not first_process():
@@ -51,7 +54,41 @@ def resumable(
         shutil.rmtree(scratch, ignore_errors=True)
         write_json(marker, stamp)
     yield scratch
-    shutil.rmtree(scratch)
+    if not (scratch / FINISHED).exists():
+        shutil.rmtree(scratch)
+        return
+    for path in scratch.iterdir():
+        if path.name not in (FINISHED, marker.name):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def keep_finished(scratch: Path, result: Path) -> None:
+    """Keep what a work made in its scratch folder, so that a kill of its stage, whose outputs DVC removes, does not cost it."""
+    with atomic_write(scratch / FINISHED) as partial:
+        shutil.copytree(result, partial, copy_function=link_or_copy)
+
+
+def bring_back(scratch: Path, result: Path) -> bool:
+    """Put what a work had made before its stage was killed where it belongs; False where there is nothing."""
+    if not (scratch / FINISHED).is_dir():
+        return False
+    with atomic_write(result) as partial:
+        shutil.copytree(scratch / FINISHED, partial, copy_function=link_or_copy)
+    return True
+
+
+def forget_finished(experiment: Experiment, names: Iterable[str]) -> None:
+    """Remove what works kept, by their names, when all that their stage makes is there."""
+    for name in names:
+        shutil.rmtree(experiment.home / "scratch" / Path(*name.split()), ignore_errors=True)
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """The same file under another name where both lie on one disk: checkpoints have hundreds of megabytes."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _is_begun(marker: Path, stamp: Mapping[str, Any]) -> bool:

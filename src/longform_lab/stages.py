@@ -51,6 +51,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--home", type=Path, default=Path(), help="folder with params.yaml and data/"
     )
+    parser.add_argument(
+        "--only",
+        help="of language_model and generate: one system (gpt2-with_titles-seed_1), which the whole stage finds finished then",
+    )
     chosen = parser.parse_args(arguments)
     keep_freed_memory()
     track()
@@ -59,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if len(chosen.names) != len(wanted):
             raise BadInput(f"{chosen.stage} takes {' '.join(wanted).upper()}, got {chosen.names}")
-        run(Experiment(chosen.home), *chosen.names)
+        run(Experiment(chosen.home, chosen.only), *chosen.names)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

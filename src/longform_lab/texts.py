@@ -13,7 +13,7 @@ from longform.processes import first_process, side_by_side
 from longform.settings import KIND, parse_kind
 from longform_lab.calls import call, function
 from longform_lab.experiment import Experiment, System
-from longform_lab.scratch import resumable
+from longform_lab.scratch import bring_back, forget_finished, keep_finished, resumable
 from longform_lab.settings.corpora import MadeCorpus, ReadCorpus
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 
@@ -36,6 +36,35 @@ def _made(
         given = {"seed": experiment.seed, "scratch": scratch, **given}
         made = call(place, function(place, code, wanted), settings, **given)
         yield made if first_process() else None
+
+
+@contextmanager
+def _one_of_several(
+    experiment: Experiment,
+    place: str,
+    code: str,
+    wanted: str,
+    settings: Mapping[str, Any],
+    result: Path,
+    *inputs: Path,
+    **given: Any,
+) -> Iterator[Any]:
+    """Like :func:`_made` where a stage makes several things: what a killed run of it had finished is brought back.
+
+    Yields what was made, for the block to write to ``result``; None where it was brought back, and but in the first process.
+    """
+    with resumable(experiment, place, {**settings, "code": code}, *inputs) as scratch:
+        if bring_back(scratch, result):
+            print(f"{place}: was finished before", flush=True)
+            yield None
+            return
+        given = {"seed": experiment.seed, "scratch": scratch, **given}
+        made = call(place, function(place, code, wanted), settings, **given)
+        if not first_process():
+            yield None
+            return
+        yield made
+        keep_finished(scratch, result)
 
 
 def corpus(experiment: Experiment, name: str) -> None:
@@ -132,11 +161,17 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
         given |= {"documents": experiment.documents(real), "seed": experiment.training_seed(system)}
         place = f"language_model {study} {corpus} {system.folder}"
         read = (experiment.data / real.texts, *filter(None, (base, bases)))
-        with _made(experiment, place, code, wanted, settings, *read, **given) as trained:
+        result = experiment.data / system.checkpoint
+        with _one_of_several(
+            experiment, place, code, wanted, settings, result, *read, **given
+        ) as trained:
             if trained is not None:
-                _save(trained, experiment.data / system.checkpoint)
+                _save(trained, result)
 
-    side_by_side(train, experiment.of_model(study, corpus, model))
+    systems = experiment.of_model(study, corpus, model)
+    side_by_side(train, systems)
+    if experiment.only is None:
+        forget_finished(experiment, [f"language_model {study} {corpus} {name}" for name in systems])
 
 
 def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
@@ -160,11 +195,17 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
         }
         given |= {"prefixes": experiment.documents(real), "packing": packing}
         inputs = (checkpoint, experiment.data / real.texts)
-        with _made(experiment, place, code, "generate", settings, *inputs, **given) as made:
+        result = experiment.data / system.texts
+        with _one_of_several(
+            experiment, place, code, "generate", settings, result, *inputs, **given
+        ) as made:
             if made is not None:
-                print(f"{place}: {write_corpus(experiment.data / system.texts, made)} documents")
+                print(f"{place}: {write_corpus(result, made)} documents")
 
-    side_by_side(write, experiment.of_model(study, corpus, model))
+    systems = experiment.of_model(study, corpus, model)
+    side_by_side(write, systems)
+    if experiment.only is None:
+        forget_finished(experiment, [f"generate {study} {corpus} {name}" for name in systems])
 
 
 def _save(model: Any, place: Path) -> None:

@@ -55,6 +55,22 @@ def base(tmp_path_factory):
     return bpe_folder(tmp_path_factory.mktemp("bpe"))
 
 
+def test_the_first_validation_documents_choose_the_weights(base, tmp_path, monkeypatch):
+    given = {}
+
+    def record(kind, network, items, *rest, **named):
+        given.update(items)
+        return lightning.Progress("tiny", 1)
+
+    monkeypatch.setattr(causal_lm, "fit_learner", record)
+    rows = {}
+    for number in (None, 2):
+        fit(base, tmp_path, packing="documents", context=256, validation_documents=number)
+        rows[number] = [list(row) for row in given["validation"]]
+        assert len(given["train"]) == 6
+    assert len(rows[None]) == 3 and rows[2] == rows[None][:2]
+
+
 def validation_losses(scratch):
     with (scratch / "log" / "metrics.csv").open() as lines:
         return [

@@ -301,6 +301,60 @@ class Scientific(FileDataset):
         )
 
 
+class Proposals(FileDataset):
+    """Proposals to change a language or a protocol in reStructuredText or Markdown: PEPs, EIPs, Rust RFCs."""
+
+    files: str = parameter("A glob of the files in the folder.", "*")
+    filters: TitleFilters | None = parameter(
+        "Which documents are kept; the paper's for WIKI by default.", None
+    )
+    rare: Literal["article", "section"] = parameter(
+        "What is left out where a title is infrequent: the article, or the section alone.",
+        "article",
+        source="deng2022 section 4; the section alone is ours",
+    )
+    boilerplate: list[str] = parameter(
+        "Normalised titles of sections that say the same in every document; they are deleted.",
+        ["copyright"],
+        source="ours",
+    )
+    tokenizer: str | None = parameter(
+        "A ``tokenizer.json`` in the folder; without one, pieces before merging are counted.", None
+    )
+    shares: SplitShares = parameter(
+        SHARES,
+        {"train": 0.7, "validation": 0.1, "test": 0.2},
+        source="Arnold et al. 2019, section 3",
+    )
+    recent: int | None = parameter(
+        "Documents of this year and later are all in split test.", None, unit="year", source="ours"
+    )
+    part: Literal["all", "before", "since"] = parameter(
+        "``before`` and ``since`` keep the documents before that year, or from it on.",
+        "all",
+        source="ours",
+    )
+
+    def load(
+        self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
+    ) -> "Corpus":
+        from longform.datasets.proposals import build
+
+        return build(
+            name=name,
+            seed=seed,
+            raw=raw,
+            files=self.files,
+            filters=plain(self.filters),
+            rare=self.rare,
+            boilerplate=self.boilerplate,
+            tokenizer=self.tokenizer,
+            shares=self.shares,
+            recent=self.recent,
+            part=self.part,
+        )
+
+
 class WikiSection(FileDataset):
     """Articles of WikiSection (Arnold et al. 2019), cities or diseases."""
 
@@ -568,6 +622,7 @@ REGISTRY: dict[str, type[FileDataset]] = {
     "wikipedia": Wikipedia,
     "most_visited": MostVisited,
     "scientific": Scientific,
+    "proposals": Proposals,
     "wikisection": WikiSection,
     "encyclopedia_pages": EncyclopediaPages,
     "encyclopedia_read": EncyclopediaRead,

@@ -62,12 +62,15 @@ def fit(
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
     bases: Path | None = None,
+    validation_documents: int | None = None,
 ) -> SavedModel:
     """Train on the documents of split train, keeping the weights of the best loss on split validation.
 
     Args:
         shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
         bases: pretrained networks, of which the one with the shape is finetuned; None trains the shape from scratch.
+        validation_documents: how many documents of split validation choose the weights, the first ones; None for all. A large
+            split, which other critics need, would make each validation long.
     """
     if shape is None and not has_model(base):
         raise BadInput(
@@ -88,6 +91,7 @@ def fit(
         network.float()
     )  # some published checkpoints are halves, in which small updates vanish
     texts = {split: [d for d in documents if d.split == split] for split in ("train", "validation")}
+    texts["validation"] = texts["validation"][:validation_documents]
     items = {split: pack(chosen, tokenizer, titles, context) for split, chosen in texts.items()}
     names: dict[str, Any] = {"seed": seed, "name": name, "scratch": scratch}
     told = fit_learner(CausalLanguageModel, network, items, collate, schedule, **names)
