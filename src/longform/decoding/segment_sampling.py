@@ -3,21 +3,28 @@
 from pathlib import Path
 
 from longform.documents import Corpus, Document, Section
-from longform.errors import BadInput
-from longform.hsmm.model import SemiMarkovLM
-from longform.statistics.random_streams import generator
+from longform.errors import ConfigError
+from longform.hsmm import HSMM
 
 
 def generate(*, model: Path, name: str, seed: int, documents: int, segments: int) -> Corpus:
-    """Sample ``documents`` texts; a text depends on (model, seed, stage name, index) alone."""
+    """Sample texts; a text depends on the model, the seed, the stage's name and its number alone.
+
+    Args:
+        model: folder that the training stage wrote.
+        name, seed: name the draw.
+        documents: how many texts.
+        segments: segments of each.
+
+    Raises ConfigError: fewer than one document or segment.
+    """
     if documents < 1 or segments < 1:
-        raise BadInput(
+        raise ConfigError(
             f"generate {name}: documents={documents}, segments={segments}; both must be at least one"
         )
-    fitted = SemiMarkovLM.load(model)
-    drawn = fitted.draw(segments, [generator(seed, name, index) for index in range(documents)])
-    texts = [" ".join(fitted.tokens_of(rows)) for _, rows in drawn]
-    made = [
-        Document(f"{name}-{i}", "generated", (Section(None, text),)) for i, text in enumerate(texts)
-    ]
-    return Corpus(made, facts={"documents": documents, "segments": segments})
+    samples = HSMM.load(model).sample(documents, segments, seed=seed, stream=name)
+    texts = []
+    for number, sample in enumerate(samples):
+        text = " ".join(sample.tokens.tolist())
+        texts.append(Document(f"{name}-{number}", "generated", (Section(None, text),)))
+    return Corpus(texts, facts={"documents": documents, "segments": segments})

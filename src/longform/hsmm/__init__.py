@@ -1,1 +1,5 @@
-"""The hidden semi-Markov language model of deng2022 section 3: exact likelihood, EM, gradient fit, sampling."""
+"""A hidden semi-Markov model with an exact likelihood: fit, log_prob, posterior and sample."""
+
+from longform.hsmm.estimator import HSMM, Posterior, Sample
+
+__all__ = ["HSMM", "Posterior", "Sample"]

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from numba import njit
 
-from longform.errors import ArtefactError, BadInput
+from longform.errors import ArtefactError, ConfigError, InputError
 from longform.files.artefacts import read_json
 from longform.hsmm import compiled, on_device
 from longform.hsmm.compiled import MASS_FLOOR, ROWS_PER_SLICE, Expectation
@@ -218,10 +218,10 @@ def fit_em(
         start: a model to start from, or a :class:`Fit` to resume exactly where it stopped; by default a random one.
         keeper: told of each block of an E-step and of each iteration; what it saves there can be resumed from.
 
-    Raises BadInput: no sequences, or a start of another shape.
+    Raises InputError: no sequences. Raises ConfigError: a start of another shape.
     """
     if not len(sequences):
-        raise BadInput(
+        raise InputError(
             "semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split"
         )
     if start is None:
@@ -234,7 +234,7 @@ def fit_em(
     shape, wanted = (fit.model.num_states, fit.model.max_duration), (states, max_duration)
     if shape != wanted:
         told = f"semi-Markov fit: the start has (num_states, max_duration) = {shape}, allowed is {wanted}"
-        raise BadInput(f"{told}; start from a checkpoint of that shape or from none")
+        raise ConfigError(f"{told}; start from a checkpoint of that shape or from none")
     encoded = [fit.model.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
     while not plan.ended(fit.history, num_states):
         number, model = len(fit.history), fit.model

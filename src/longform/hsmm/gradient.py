@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from longform.errors import BadInput
+from longform.errors import ConfigError, InputError
 from longform.hsmm import compiled, on_device
 from longform.hsmm.compiled import renumbered
 from longform.hsmm.model import RESERVED_ROWS, NgramTable, SemiMarkovLM
@@ -160,10 +160,10 @@ def fit_gradient(
 
     Batches hold neighbouring lengths and come in random order. ``device`` is "cpu" for the compiled scan, or one of torch.
 
-    Raises BadInput: no sequences.
+    Raises InputError: no sequences.
     """
     if not len(sequences):
-        raise BadInput(
+        raise InputError(
             "semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split"
         )
     indices = [ngrams.index(ngrams.encode(s, f"sequence {i}")) for i, s in enumerate(sequences)]
@@ -232,7 +232,7 @@ def against_torch_struct(
         printed, where torch-struct is not installed: no fit needs it.
 
     Raises:
-        BadInput: the two differ by more than ``TOLERANCE``.
+        ConfigError: the two differ by more than ``TOLERANCE``.
     """
     if find_spec("torch_struct") is None:
         advice = "pip install torch-struct to have it compared"
@@ -271,7 +271,7 @@ def against_torch_struct(
         told = f"our scan gives {ours[0]:.6f} nats over {tokens} tokens, torch-struct gives {theirs[0]:.6f}"
         apart = f"{value_gap:.2g} nats and {gradient_gap:.2g} expected transitions a token, allowed is {TOLERANCE:g}"
         advice = "run the tests of hsmm and compare the installed versions with requirements.txt"
-        raise BadInput(f"semi-Markov fit: {told}; they differ by {apart}; {advice}")
+        raise ConfigError(f"semi-Markov fit: {told}; they differ by {apart}; {advice}")
     facts: dict[str, Any] = {
         "nats_ours": round(ours[0], 6),
         "nats_torch_struct": round(theirs[0], 6),

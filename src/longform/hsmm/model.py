@@ -22,7 +22,7 @@ from numba import njit
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from longform.errors import BadInput
+from longform.errors import ArtefactError, ConfigError, InputError
 from longform.hsmm.compiled import ROWS_PER_BLOCK, Tables, Workspace, blocks_of, log_partitions
 
 FORMAT = "longform semi-Markov 2"
@@ -47,7 +47,7 @@ class SemiMarkovLM:
         ):
             got = f"transitions {self.transitions.shape} and joint {self.joint.shape} do not fit {self.ngrams.rows} n-grams"
             allowed = "allowed (C, C) and (n-grams, C)"
-            raise BadInput(
+            raise InputError(
                 f"semi-Markov tables: {got}, {allowed}; rebuild them with one num_states"
             )
 
@@ -141,7 +141,7 @@ class SemiMarkovLM:
 
     @classmethod
     def load(cls, folder: Path) -> "SemiMarkovLM":
-        """Read what :meth:`save` wrote. Raises BadInput: no such model, another format, or arrays of another shape."""
+        """Read what :meth:`save` wrote. Raises ArtefactError: no such model, another format, or arrays of another shape."""
         where = f"checkpoint {folder.name}"
         try:
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -149,11 +149,11 @@ class SemiMarkovLM:
         except (OSError, ValueError, SafetensorError) as error:
             allowed = "a folder with config.json and model.safetensors written by SemiMarkovLM.save"
             got = type(error).__name__
-            raise BadInput(
+            raise ArtefactError(
                 f"{where}: got {got}, allowed is {allowed}; train the model first"
             ) from error
         if not isinstance(config, dict) or config.get("format") != FORMAT:
-            raise BadInput(
+            raise ArtefactError(
                 f"{where}: format is not {FORMAT!r}; point to a semi-Markov model or retrain"
             )
         states, rows = config["num_states"], len(arrays["keys"])
@@ -164,7 +164,7 @@ class SemiMarkovLM:
         }
         for name, shape in shapes.items():
             if arrays[name].shape != shape:
-                raise BadInput(
+                raise ArtefactError(
                     f"{where}: {name} is {arrays[name].shape}, allowed {shape}; retrain it"
                 )
         ngrams = NgramTable(
@@ -212,15 +212,15 @@ class NgramTable:
         return {token: i for i, token in enumerate(self.tokens)}
 
     def encode(self, sequence: Sequence[str], where: str = "sequence") -> np.ndarray:
-        """Token ids of a sequence, (T,) int64. Raises BadInput: it is empty, or holds a token that the table does not know."""
+        """Token ids of a sequence, (T,) int64. Raises InputError: it is empty, or holds a token that the table does not know."""
         if not len(sequence):
-            raise BadInput(
+            raise InputError(
                 f"{where}: got no tokens, allowed is one or more; drop the empty document"
             )
         place = self._places
         if unknown := [token for token in sequence if token not in place]:
             known = f"one of the {len(place)} of this table"
-            raise BadInput(f"{where}: token {unknown[0]!r} is not {known}; refit or drop it")
+            raise InputError(f"{where}: token {unknown[0]!r} is not {known}; refit or drop it")
         return np.array([place[token] for token in sequence], dtype=np.int64)
 
     def index(self, ids: np.ndarray) -> np.ndarray:
@@ -254,16 +254,16 @@ def build_ngrams(
     ``max_ngrams`` rows per length count deng2022's two reserved ones, so ``max_ngrams - 2`` n-grams are kept; ties are
     broken lexicographically (released code).
 
-    Raises BadInput: no sequences, or n-grams that do not fit a 64-bit key.
+    Raises InputError: no sequences. Raises ConfigError: n-grams that do not fit a 64-bit key.
     """
     if not len(sequences):
-        raise BadInput(
+        raise InputError(
             "n-grams: got a corpus of 0 sequences, allowed is one or more; check the split"
         )
     tokens = tuple(sorted({token for sequence in sequences for token in sequence}))
     if len(tokens) ** max_duration > 2**64:
         power = f"{len(tokens)} token types to the power {max_duration}"
-        raise BadInput(f"n-grams: {power} exceed a 64-bit key; lower max_duration")
+        raise ConfigError(f"n-grams: {power} exceed a 64-bit key; lower max_duration")
     place = {token: i for i, token in enumerate(tokens)}
     encoded = [
         np.array([place[token] for token in sequence], dtype=np.uint64) for sequence in sequences

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from longform.documents import Document
-from longform.errors import ArtefactError, BadInput
+from longform.errors import ArtefactError, ConfigError, InputError
 from longform.files.artefacts import atomic_write
 from longform.hsmm.compiled import Expectation
 from longform.hsmm.em import Compute, Fit, Keeper, Plan, fit_em
@@ -61,17 +61,18 @@ def fit(
         em: fields of :class:`Plan`, and ``restarts``, of which the one of best validation likelihood is kept.
         gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
 
-    Raises BadInput: no texts, both or neither of ``em`` and ``gradient``, or torch-struct disagrees.
+    Raises InputError: no texts. Raises ConfigError: both or neither of ``em`` and ``gradient``, or
+    torch-struct disagrees.
     """
     texts = {
         s: [d.text.split() for d in documents if d.split == s] for s in ("train", "validation")
     }
     if not texts["train"] or not texts["validation"]:
         got = f"{len(texts['train'])} train and {len(texts['validation'])} validation texts"
-        raise BadInput(f"train {name}: got {got}; both are needed")
+        raise InputError(f"train {name}: got {got}; both are needed")
     if (em is None) == (gradient is None):
         got = "none" if em is None else "both"
-        raise BadInput(f"train {name}: give exactly one of em and gradient; the entry has {got}")
+        raise ConfigError(f"train {name}: give exactly one of em and gradient; the entry has {got}")
     compute, sizes = (
         Compute(str(chosen_device()), threads),
         {"max_duration": max_duration, "max_ngrams": max_ngrams},

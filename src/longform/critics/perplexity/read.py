@@ -8,7 +8,7 @@ import numpy as np
 
 from longform.documents import Document, Predictions, in_splits, ragged
 from longform.errors import BadInput
-from longform.hsmm.model import SemiMarkovLM
+from longform.hsmm import HSMM
 from longform.language_models import capacity
 from longform.language_models.log_probs import open_reader
 from longform.language_models.tokenizers import (
@@ -107,7 +107,7 @@ def read_segments(
     """A text's log-likelihood (sum over segmentations and states) stands at its last token, zero before it."""
     chosen = in_splits(documents, splits)
     texts = [document.text.split() for document in chosen]
-    totals = SemiMarkovLM.load(reader).log_likelihood(texts)
+    totals = HSMM.load(reader).log_prob(texts)
     rows = [
         [0.0] * (len(text) - 1) + [total] if text else []
         for text, total in zip(texts, totals, strict=True)
