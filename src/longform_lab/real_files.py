@@ -2,7 +2,9 @@
 
 ``python -m longform_lab.real_files SCALE [FOLDER]`` first checks that the extras are there. The list is ``data.yaml`` beside the
 scale's overrides, or beside those of the scale that it extends; a file of another content than its SHA-256 says is refused.
-An entry with ``hub`` and ``revision`` becomes a pointer to that model; with ``shards: true`` a dump of Wikipedia is parsed once, by all
+An entry with ``hub`` and ``revision``, or with ``package`` and ``file``, becomes a pointer to that model. One with ``repository`` and
+``commit`` is the folder ``under`` of that commit, from an archive of it that lies in the local folder or is fetched; ``tree`` is the hash of
+its files. With ``shards: true`` a dump of Wikipedia is parsed once, by all
 cores, into a folder of articles that every corpus of it reads, and a killed run redoes only the shards that are missing. The hub is
 asked first whether it has the commit of every model of the scale, which would else be found missing after hours.
 """
@@ -10,6 +12,7 @@ asked first whether it has the commit of every model of the scale, which would e
 import argparse
 import gzip
 import hashlib
+import lzma
 import os
 import shutil
 import sys
@@ -35,12 +38,23 @@ SMALL = (
     "cities_small.txt",
     40,
 )  # the first lines of the former, for the scale `real_small`
+POINTERS = ("hub", "revision", "package", "file")  # what names a published model
+ARCHIVES = (".tar.gz", ".tgz", ".tar.xz")
+UNPACKING = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
 def digest(file: Path) -> str:
     """SHA-256 of a file."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def tree_digest(folder: Path) -> str:
+    """SHA-256 over the names and contents of all files of a folder, in the order of their names."""
+    whole = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        whole.update(f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n".encode())
+    return whole.hexdigest()
 
 
 def listed(scale: str, root: Path) -> dict[str, Any]:
@@ -92,12 +106,11 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
         target = raw / entry["to"]
         if target.exists():
             continue
-        if "hub" in entry:
-            from longform.language_models.checkpoints import (
-                published,  # torch takes seconds to load
-            )
+        if "hub" in entry or "package" in entry:
+            # torch takes seconds to load
+            from longform.language_models.checkpoints import published
 
-            pointer = published(hub=entry["hub"], revision=entry.get("revision"))
+            pointer = published(**{key: entry[key] for key in POINTERS if key in entry})
             with atomic_write(target) as partial:
                 partial.mkdir()
                 pointer.save(partial)
@@ -106,6 +119,9 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
         source = _found(entry, folder)
         if source is None and "url" in entry:
             source = fetch(entry["url"], entry["sha256"], raw / entry["name"])
+        if source is None and "commit" in entry:
+            archive = f"{entry['repository']}/archive/{entry['commit']}.tar.gz"
+            source = fetch(archive, None, raw / f"{target.name}-{entry['commit'][:8]}.tar.gz")
         if source is None:
             missing.append(f"{entry['name']} ({entry['by_hand']})")
             continue
@@ -127,7 +143,12 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
             os.replace(partial, target)
         else:
             with atomic_write(target) as partial:
-                _copied(source, partial)
+                _copied(source, partial, entry.get("under", ""))
+                if "tree" in entry and tree_digest(partial) != entry["tree"]:
+                    told = f"its files below {entry['under']} are not those of commit {entry['commit'][:8]}"
+                    raise BadInput(
+                        f"{source}: {told}; fetch it again, other files give other numbers"
+                    )
         made.append(target)
     if missing:
         lacking = f"{len(missing)} of {len(listed)} are not in {raw}: {'; '.join(missing)}"
@@ -150,15 +171,20 @@ class _Download(pooch.HTTPDownloader):
             raise
 
 
-def fetch(url: str, sha256: str, target: Path, *, retries: int = 4, seconds: float = 60.0) -> Path:
+def fetch(
+    url: str, sha256: str | None, target: Path, *, retries: int = 4, seconds: float = 60.0
+) -> Path:
     """The file, fetched if it is not there with the right hash; a cut or wrong download leaves nothing behind.
+
+    Without a hash whoever calls compares the content: hosts pack an archive of a commit anew, into other bytes.
 
     A cut, a busy server or a wrong hash is followed by further tries, ``retries`` at most, after 1, 2, 3 ... seconds; a try counts
     as cut after so many ``seconds`` without a byte.
 
     Raises BadInput: a wrong hash, a refusal of the server, or too many cuts.
     """
-    registry, urls = {target.name: f"sha256:{sha256}"}, {target.name: url}
+    registry: dict[str, str | None] = {target.name: sha256 and f"sha256:{sha256}"}
+    urls = {target.name: url}
     files = pooch.create(
         target.parent, base_url="", registry=registry, urls=urls, retry_if_failed=retries
     )
@@ -185,14 +211,17 @@ def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
     return next(iter(found), None)
 
 
-def _copied(source: Path, target: Path) -> None:
-    """A folder, the plain files of an archive, an opened gzip file, or a file as it is. Raises InputError: one outside the target, or a packed file that is cut off."""
+def _copied(source: Path, target: Path, under: str = "") -> None:
+    """A folder, the plain files of an archive (those below a folder of it), an opened gzip file, or a file as it is.
+
+    Raises InputError: a file outside the target, or a packed file that is cut off.
+    """
     if source.is_dir():
         shutil.copytree(source, target, copy_function=_linked)
-    elif source.name.endswith((".tar.gz", ".tgz")):
+    elif source.name.endswith(ARCHIVES):
         try:
-            _unpack_archive(source, target)
-        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            _unpack_archive(source, target, under)
+        except UNPACKING as error:
             raise InputError(
                 f"{source}: cut off or no archive ({_brief(error)}); fetch it again"
             ) from error
@@ -213,18 +242,29 @@ def _brief(error: Exception) -> str:
     return " ".join(str(error).split())[:160]
 
 
-def _unpack_archive(source: Path, target: Path) -> None:
-    with tarfile.open(
-        source
-    ) as archive:  # ``extractall`` has its safe filter from Python 3.11.4 on alone
+def _unpack_archive(source: Path, target: Path, under: str) -> None:
+    with tarfile.open(source) as archive:  # ``extractall`` is safe from Python 3.11.4 on alone
         for member in filter(tarfile.TarInfo.isfile, archive):
-            place = (target / member.name).resolve()
+            name = _below(member.name, under)
+            if name is None:
+                continue
+            place = (target / name).resolve()
             if not place.is_relative_to(target.resolve()):
                 told = f"{member.name!r} would lie outside {target}"
                 raise InputError(f"{archive.name!r}: {told}; take the archive from its publisher")
             place.parent.mkdir(parents=True, exist_ok=True)
             with archive.extractfile(member) as packed, place.open("wb") as opened:  # type: ignore[union-attr]
                 shutil.copyfileobj(packed, opened)
+
+
+def _below(name: str, under: str) -> str | None:
+    """A member's name below a folder, which stands first in an archive or behind the name of its repository and commit."""
+    if not under:
+        return name
+    for start in (name, name.partition("/")[2]):
+        if start.startswith(f"{under}/"):
+            return start.removeprefix(f"{under}/")
+    return None
 
 
 def _linked(source: str | Path, target: str | Path) -> None:

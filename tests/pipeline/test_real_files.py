@@ -20,6 +20,7 @@ from longform.datasets import scientific
 from longform.datasets.wikipedia import building
 from longform.errors import BadInput
 from longform.files.artefacts import read_json
+from longform.language_models.checkpoints import source
 from longform_lab import real_files
 from longform_lab.real_files import check_revisions, fetch, place
 from longform_lab.stages import main
@@ -342,3 +343,57 @@ def test_a_packed_file_that_is_cut_off_is_one_sentence(tmp_path, name, content):
         tmp_path,
     )
     assert not (tmp_path / "raw" / "out").exists()
+
+
+def packed_commit(path, root, contents):
+    """An archive of a commit: its files below ``root``, and one that is not asked for."""
+    path.parent.mkdir()
+    with tarfile.open(path, "w:xz") as archive:
+        for name, content in {**contents, "README": b"beside"}.items():
+            member = tarfile.TarInfo(f"{root}{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+
+
+# printf 'one' | sha256sum; printf 'two' | sha256sum
+ONE = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+TWO = "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
+TREE = hashlib.sha256(f"a.txt\0{ONE}\nb/c.txt\0{TWO}\n".encode()).hexdigest()
+COMMIT = {
+    "to": "docs",
+    "name": "kept.tar.xz",
+    "repository": "https://h.example/r",
+    "commit": "0" * 40,
+    "under": "text",
+    "tree": TREE,
+}
+
+
+@pytest.mark.parametrize("root", ["", "r-0000/"], ids=["by hand", "as hosts pack it"])
+def test_a_folder_of_a_commit_comes_from_an_archive_and_is_known_by_its_files(tmp_path, root):
+    contents = {"text/a.txt": b"one", "text/b/c.txt": b"two"}
+    packed_commit(tmp_path / "data" / "kept.tar.xz", root, contents)
+    assert place([COMMIT], tmp_path / "raw", tmp_path / "data") == [tmp_path / "raw" / "docs"]
+    files = {str(f.relative_to(tmp_path / "raw")) for f in (tmp_path / "raw").rglob("*.txt")}
+    assert files == {"docs/a.txt", "docs/b/c.txt"}
+
+
+def test_a_folder_of_another_commit_is_refused(tmp_path):
+    packed_commit(tmp_path / "data" / "kept.tar.xz", "", {"text/a.txt": b"one"})
+    refuses("not those of commit 00000000", place, [COMMIT], tmp_path / "raw", tmp_path / "data")
+    assert not (tmp_path / "raw" / "docs").exists()
+
+
+def test_an_encoder_of_a_package_becomes_a_pointer_to_its_folder(tmp_path, monkeypatch):
+    package = tmp_path / "tiny_encoder"
+    (package / "model").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "model" / "model.safetensors").write_bytes(b"")
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = {"to": "minilm", "package": "tiny_encoder", "file": "model/model.safetensors"}
+    place([entry], tmp_path / "raw", None)
+    named = source(tmp_path / "raw" / "minilm")
+    assert named == {
+        "pretrained_model_name_or_path": str(package / "model"),
+        "local_files_only": True,
+    }

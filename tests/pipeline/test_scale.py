@@ -252,8 +252,9 @@ def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_an
         {"gpt2", "gpt2_tokenizer.json"} if name in PAPERS else set()
     )
     for entry in listed:
-        ways = [key for key in ("url", "by_hand", "hub") if key in entry]
+        ways = [key for key in ("url", "by_hand", "hub", "commit", "package") if key in entry]
         assert entry["terms"] and len(ways) == 1 and ("sha256" in entry or ways != ["url"])
+        assert ways != ["commit"] or {"repository", "under", "tree"} <= entry.keys()
     hubs = [entry for entry in [*listed, *params["models"].values()] if "hub" in entry]
     assert all(
         re.fullmatch("[0-9a-f]{40}", entry["revision"]) and entry["hub"] in HUB for entry in hubs

@@ -72,8 +72,8 @@ def published(
     package: str | None = None,
     file: str | None = None,
 ) -> Pointer:
-    """Point to a ``hub`` model (``owner/model``, or a folder of this machine) at a commit, or to the GGUF ``file`` of an
-    installed ``package``; nothing is fetched or trained here.
+    """Point to a ``hub`` model (``owner/model``, or a folder of this machine) at a commit, or to the GGUF or safetensors
+    ``file`` of an installed ``package``; nothing is fetched or trained here.
 
     Raises BadInput: both or neither, no such revision, or a package that is not installed or lacks the file.
     """
@@ -113,11 +113,8 @@ def source(folder: Path) -> dict[str, Any]:
     named = json.loads(pointer.read_text(encoding="utf-8"))
     if "package" in named:
         file = carried(named["package"], named["file"])
-        return {
-            "pretrained_model_name_or_path": str(file.parent),
-            "gguf_file": file.name,
-            "local_files_only": True,
-        }
+        inside = {"pretrained_model_name_or_path": str(file.parent), "local_files_only": True}
+        return {**inside, "gguf_file": file.name} if file.suffix == ".gguf" else inside
     if not named.get("revision"):
         raise BadInput(
             f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that a run can be repeated"
