@@ -421,3 +421,11 @@ def test_nobody_expects_an_end_of_an_article_that_was_cut(tmp_path):
     assert {unit.unit_id: unit.verdicts["a"] for unit in units} == {"whole": False, "cut": True}
     assert not any(unit.verdicts["a"] for unit in units_from_predictions(read(**given, truth={})))
     assert STRICT_RULE.coherent(("one",), cut=True) and not STRICT_RULE.coherent((), cut=True)
+
+
+def test_an_item_with_one_answer_says_whether_it_is_a_check():
+    row = {"annotator": "a", "question": "coherent", "answer": "yes", "gold": "no", "source": "s"}
+    rows = [{**row, "item": "x", "check": True}, {**row, "item": "y", "check": False}]
+    found = to_predictions(rows, {"y": "validation"})
+    assert found.arrays["check"].tolist() == [True, False]
+    assert (found.unit_ids, found.splits) == (("x", "y"), ("test", "validation"))

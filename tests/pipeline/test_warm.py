@@ -188,3 +188,15 @@ def test_the_heavy_libraries_start_no_thread_before_the_fork():
                            env={**os.environ, "PYTHONPATH": "src", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
                                 "OPENBLAS_NUM_THREADS": "1"})  # fmt: skip
     assert found.stdout.strip() == "1", found.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_stage_holds_no_pipe_of_the_process_that_forked_it(warm, project):
+    code = "import os; print([os.readlink(f'/proc/self/fd/{fd}') for fd in (0, 1, 2)])\n"
+    code += "print(sum('pipe:' in os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd')"
+    code += " if os.path.lexists(f'/proc/self/fd/{fd}') and int(fd) > 2))\n"
+    (project / "src" / "longform_lab" / "__main__.py").write_text(code)
+    status, said = run(warm, project, "open")
+    files, pipes = said.splitlines()
+    assert status == 0 and eval(files) == ["/dev/null", *2 * [str(project / "open.log")]]
+    assert int(pipes) == 0

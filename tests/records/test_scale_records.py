@@ -147,3 +147,12 @@ def test_full_records_of_a_scale_come_back_from_history(repository, tmp_path, mo
     assert restore.main(["s", "--commit", "0" * 40, "--out", str(tmp_path / "other")]) == 2
     said = capsys.readouterr().err
     assert "is there already" in said and "has no full records" in said and "--unshallow" in said
+
+
+def test_names_of_other_scripts_stay_readable_in_a_packed_file(tmp_path):
+    record = {"critic": "c", "metric": "ngram_attribution", "details": {"rare": [["Málaga", "村"]]}}
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / "a.json").write_text(json.dumps([record]), encoding="utf-8")
+    packed = tmp_path / "records.csv.gz"
+    write_scale_records(tmp_path / "scores", packed)
+    assert '[[""Málaga"",""村""]]' in gzip.decompress(packed.read_bytes()).decode()

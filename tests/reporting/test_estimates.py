@@ -1,0 +1,50 @@
+"""Numbers with intervals: signs, logarithms, and verdicts at the edge of a margin."""
+
+import math
+
+import pytest
+
+from longform_lab.reporting.estimates import Estimate
+from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, UNDECIDED, decide
+
+
+@pytest.mark.parametrize(
+    ("given", "ends"),
+    [((-3.0, -4.0, -1.0), (3.0, 1.0, 4.0)), ((1.0, -2.0, 3.0), (1.0, 0.0, 3.0)),
+     ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0)), ((-2.0, None, None), (2.0, None, None))],
+)  # fmt: skip
+def test_an_absolute_value_reflects_its_interval_or_begins_at_zero(given, ends):
+    found = Estimate(*given, units=50).absolute()
+    assert (found.value, found.low, found.high, found.units) == (*ends, 50)
+
+
+def test_logarithms_and_back_keep_value_ends_and_missing_ends():
+    found = Estimate(2.0, 1.0, 4.0).log()
+    assert (found.value, found.low, found.high) == (math.log(2), 0.0, math.log(4))
+    back = found.exp()
+    assert (back.value, back.low, back.high) == pytest.approx((2.0, 1.0, 4.0))
+    alone = Estimate(2.0).log()
+    assert (alone.low, alone.high, alone.known) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("form", "ends", "verdict"),
+    [("contains", (-0.5, 0.5), HOLDS), ("contains", (-0.6, 0.4), UNDECIDED),
+     ("contains", (-0.4, 0.6), UNDECIDED), ("contains", (0.6, 0.9), CONTRADICTED),
+     ("contains", (-0.9, -0.6), CONTRADICTED), ("order", (0.6, 0.9), HOLDS),
+     ("order", (0.4, 0.9), UNDECIDED), ("order", (0.1, 0.4), CONTRADICTED),
+     ("order", (0.5, 0.9), UNDECIDED), ("order", (0.1, 0.5), UNDECIDED),
+     ("differ", (0.1, 0.2), HOLDS), ("differ", (-0.2, -0.1), HOLDS),
+     ("differ", (-0.1, 0.2), UNDECIDED), ("differ", (0.0, 0.2), UNDECIDED)],
+)  # fmt: skip
+def test_a_verdict_needs_the_whole_interval_on_its_side_of_the_margin(form, ends, verdict):
+    found = Estimate(sum(ends) / 2, *ends, units=100)
+    assert decide(form, found, 0.5) == verdict
+
+
+def test_a_higher_level_or_more_comparisons_stretch_the_interval():
+    found = Estimate(1.0, 0.2, 1.8, units=100)
+    assert decide("order", found, 0.0) == HOLDS
+    assert decide("order", found, 0.0, level=0.99) == UNDECIDED  # 1 - 0.8 * 2.576 / 1.96 < 0
+    assert decide("order", found, 0.0, comparisons=5) == UNDECIDED  # the same quantile, 2.576
+    assert decide("order", found, 0.0, level=0.9) == HOLDS
