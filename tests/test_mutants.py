@@ -75,6 +75,11 @@ def test_each_kind_of_change_is_made_once(changes):
     )  # wording, as are sentences of errors and what is printed
 
 
+def test_false_is_changed_to_true_and_not_to_none_which_is_false_as_well():
+    (change,) = file_mutations(b"def known():\n    return False\n", "a.py")
+    assert change.after == "return True"
+
+
 def test_a_change_is_applied_where_it_was_found(changes):
     (change,) = (one for one in changes if one.after == "LIMIT = 6")
     assert change.apply(PROGRAM.encode()).decode() == PROGRAM.replace("LIMIT = 5", "LIMIT = 6")

@@ -62,6 +62,9 @@ DATES = {
     "{{as of|2009|bare=yes}}": "2009",
     "{{reign|1200|1210}} {{floruit|1200|1210}} {{reign}}": "r. 1200–1210 fl. 1200–1210 r.",
     "{{circa}} {{circa|900}}": "c. c. 900",
+    "{{start date|1999|Foo|3}}": "",
+    "{{start date|1999|13|3}}": "",
+    "{{start date|1999|12|x}}": "",
 }
 
 
@@ -233,6 +236,10 @@ CONVERSIONS = {
     "5.00|km|mi": "5.00 kilometres (3.11 mi)",
     "100|km|mi|round=5": "100 kilometres (60 mi)",
     "100|km|mi|round=25": "100 kilometres (50 mi)",
+    "123|km|mi|round=10": "123 kilometres (80 mi)",
+    "223|km|mi|round=50": "223 kilometres (150 mi)",
+    "5|km|mi|round=0.5": "5 kilometres (3.0 mi)",
+    "5|mi|km|disp=unheard": None,
     "100|km|mi|sigfig=1": "100 kilometres (60 mi)",
     "2 1/2|in|cm": "2+1/2 inches (6.4 cm)",
     "½|mi|km": "1/2 mile (0.80 km)",

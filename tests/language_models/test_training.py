@@ -6,11 +6,13 @@ import math
 import struct
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 import wandb
 from pytorch_lightning import loggers
+from pytorch_lightning.loggers.logger import DummyLogger
 from tiny import bpe_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 from wandb.proto.wandb_internal_pb2 import Record
@@ -415,6 +417,34 @@ def test_a_tracker_that_does_not_start_costs_its_mirror_and_no_training(
     monkeypatch.setattr(loggers, "WandbLogger", Silent)
     assert tracking.wandb_run("row", tmp_path, []) == []
     assert "not mirrored" in capsys.readouterr().out
+
+
+class EndedRuns(DummyLogger):
+    """A tracker that writes down with which status each run ended."""
+
+    def __init__(self, ends):
+        super().__init__()
+        self.ends = ends
+
+    @property
+    def experiment(self):
+        return SimpleNamespace(finish=lambda exit_code: self.ends.append(exit_code))
+
+
+def test_a_tracked_run_ends_as_its_training_did(base, tmp_path, monkeypatch):
+    ends = []
+    monkeypatch.setattr(lightning, "mirrors", [lambda *_: [EndedRuns(ends)]])
+    short = {**PLAN, "epochs": 1, "validations": 1}
+    made = fit(base, tmp_path / "whole", schedule={**short, "precision": "64-true"})
+    assert next(made.network.parameters()).dtype == torch.float64
+
+    def broken(*_):
+        raise ArithmeticError("broken on purpose")
+
+    monkeypatch.setattr(lightning.BestCheckpoint, "on_validation_end", broken)
+    with pytest.raises(ArithmeticError):
+        fit(base, tmp_path / "broken", schedule=short)
+    assert ends == [0, 1]
 
 
 def farthest(one, two):

@@ -35,7 +35,7 @@ LOOKS = {
     "markersize",
 }
 LOOKS |= {"minor", "zorder"}
-GUARDS = {"encoding", "strict", "help", "repr"}
+GUARDS = {"encoding", "strict", "help", "repr", "verbosity", "verbose"}
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,13 @@ def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
+def _is_none_or_false(node: ast.AST | None) -> bool:
+    """Whether None in its place would hardly differ; ``False`` is changed to ``True`` instead."""
+    if node is None:
+        return True
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
+
+
 def _is_text(node: ast.AST) -> bool:
     if isinstance(node, ast.JoinedStr):
         return True
@@ -145,7 +152,7 @@ class _Search:
             return
         if isinstance(node, ast.If | ast.While):
             self.change(node.test, f"not ({self.text(node.test)})", "negated condition")
-        if isinstance(node, ast.Return) and node.value is not None:
+        if isinstance(node, ast.Return) and not _is_none_or_false(node.value):
             self.change(node, "return None", "returned value")
         if isinstance(node, ast.Break | ast.Continue):
             other = "continue" if isinstance(node, ast.Break) else "break"

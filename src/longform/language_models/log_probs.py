@@ -104,7 +104,7 @@ def common_prefix(first: tuple[int, ...], second: tuple[int, ...]) -> int:
     return int(differ[0]) if len(differ) else length
 
 
-def batches(trees: Sequence[Tree], budget: int, equal: bool = False) -> Iterator[list[Tree]]:
+def batches(trees: Sequence[Tree], budget: int, equal: bool) -> Iterator[list[Tree]]:
     """Trees of similar size together, at most ``budget`` padded tokens a batch; plain rows apart from branched ones.
 
     ``equal``: only trees of one size, for networks whose reading of a row depends on the batch's longest.
