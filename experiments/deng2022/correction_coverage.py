@@ -22,7 +22,7 @@ from sklearn.naive_bayes import MultinomialNB
 from longform.critics.section_order.classifier_errors import corrected
 from longform.critics.section_order.score import (
     GoldTitleCritic,
-    TitleCritic,
+    SectionOrder,
     TitledArticle,
     units_from_predictions,
 )
@@ -82,7 +82,7 @@ def world(domain: str, seed: int, words: int) -> dict[str, float]:
         resamples=500,
     )
     plain, gold = (
-        kind(delta=critic.delta).fit(by_split["train"]) for kind in (TitleCritic, GoldTitleCritic)
+        kind(delta=critic.delta).fit(by_split["train"]) for kind in (SectionOrder, GoldTitleCritic)
     )
     return {
         "domain": domain, "seed": seed, "words": words, "error": errors(by_split["test"]),

@@ -39,7 +39,7 @@ from longform.critics.neural_ranker import train as coherence_ranker
 from longform.critics.neural_ranker import train as order_scores
 from longform.critics.perplexity import read as token_log_probs
 from longform.critics.repetition import score as word_tokens
-from longform.critics.repetition.score import DistinctGrams, RepeatedGrams
+from longform.critics.repetition.score import DistinctGrams, Repetition
 from longform.critics.repetition.score import units_from_predictions as words
 from longform.datasets.text_files import summeval as build
 from longform.documents import Corpus, Document, Section
@@ -135,7 +135,7 @@ def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
     tokens = words(word_tokens.read(documents=corpus.documents, splits=splits))
     return {
         "persons, 5-grams of mentions (a perplexity)": unit_scores(persons, units),
-        "repeated 4-grams (lower is better)": unit_scores(RepeatedGrams(), tokens),
+        "repeated 4-grams (lower is better)": unit_scores(Repetition(), tokens),
         "distinct 4-grams": unit_scores(DistinctGrams(), tokens),
     }
 

@@ -22,12 +22,17 @@ import numpy as np
 
 from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.lengths import Excerpt
-from longform.criticize.panels import Options, Panel, completion, panels, section_starts
+from longform.criticize.panels import Options, Panel, completion, panels
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_predictions as paths_from_predictions
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import MentionCritic
-from longform.documents import Corpus, Document, chains_from_predictions
+from longform.documents import (
+    Corpus,
+    Document,
+    chains_from_predictions,
+    section_starts,
+)
 from longform.errors import BadInput
 from longform.statistics.intervals import wilson
 from longform.statistics.random_streams import generator
@@ -188,7 +193,7 @@ def located(
     for unit, parts in zip(judged, fitted.part_values(judged), strict=True):
         document, values = damaged[unit.unit_id], by_sentence(parts)
         low, high = struck(document, starts[unit.unit_id.removeprefix("generated/")])
-        spans = panel.places(document, values)  # type: ignore[misc]
+        spans = panel.places(document, unit, values)  # type: ignore[misc]
         assert len(spans) == len(values), (
             f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
         )

@@ -9,6 +9,7 @@ import numpy as np
 from longform.errors import BadInput, InputError, short_repr
 
 SPLITS = ("train", "validation", "test", "generated")
+SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Document:
     @property
     def text(self) -> str:
         """Section texts joined by one blank line, titles left out."""
-        return "\n\n".join(section.text for section in self.sections)
+        return SECTION_BREAK.join(section.text for section in self.sections)
 
     def to_record(self) -> dict[str, Any]:
         """The JSON form of ``data/corpora`` and ``data/generations``."""
@@ -80,6 +81,16 @@ class Document:
             )
         made = sections_of(record["sections"], f"{where} (document {record['id']!r})")
         return cls(record["id"], split, made, tuple(edits))
+
+
+def section_starts(document: Document) -> list[int]:
+    """Where each section's text starts in ``document.text``."""
+    starts = []
+    start = 0
+    for section in document.sections:
+        starts.append(start)
+        start += len(section.text) + len(SECTION_BREAK)
+    return starts
 
 
 def sections_of(value: Any, where: str) -> tuple[Section, ...]:

@@ -13,6 +13,7 @@ from longform.criticize.judging import ComparedTexts, judge
 from longform.criticize.lengths import equal_lengths, length
 from longform.criticize.panels import Options
 from longform.criticize.splits import combined_p, halves, one_row_per_source
+from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.entity_grid.score import EntityGrid
 from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
@@ -142,8 +143,8 @@ def test_a_grid_in_blocks_is_scored_as_its_blocks_are_one_by_one():
         cells = rng.choice([0, 1, 2, 3, 3, 3, 3], (rows, 6)).astype(np.uint8)
         grids.append(Grid(f"g{i}", "test", tuple("abcdef"), cells))
     grids[3].cells[:4] = 3  # a block without nouns
-    units = [panels.blocked(grid) for grid in grids]
-    fitted = panels.BlockedRoles().fit(units)
+    units = [in_blocks(grid) for grid in grids]
+    fitted = BlockedEntityGrid().fit(units)
     pieces = []
     for grid in grids:
         for first in range(0, len(grid.cells) - 3, 4):

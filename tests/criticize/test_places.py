@@ -6,7 +6,7 @@ import pytest
 from longform.criticize import panels
 from longform.criticize.lengths import Excerpt
 from longform.criticize.panels import Options
-from longform.documents import Document, Section
+from longform.documents import Document, Section, section_starts
 
 FIRST = "  Ann Reed met Bob at the old mill. He saw her dog there."
 SECOND = "The dog ran home. Ann Reed called the dog. She saw it run home again."
@@ -23,7 +23,7 @@ def panel():
 
 
 def shown(panel, parts):
-    return [TEXT[start:end] for start, end in panel.places(DOCUMENT, np.zeros(parts))]
+    return [TEXT[start:end] for start, end in panel.places(DOCUMENT, None, np.zeros(parts))]
 
 
 def test_parts_of_grids_are_sentences_and_pairs_begin_at_the_second(panel):
@@ -45,16 +45,15 @@ def test_parts_of_the_order_of_sections_are_their_beginnings_and_the_end(panel):
 
 def test_a_section_begins_after_those_before_it_and_their_breaks():
     three = Document("d", "test", tuple(Section(None, text) for text in ("abc", "de", "f")))
-    starts = panels.section_starts(three)
+    starts = section_starts(three)
     assert starts == [0, 5, 9] and [three.text[start] for start in starts] == ["a", "d", "f"]
 
 
 def test_persons_stand_where_they_are_mentioned_whatever_blanks_open_the_text(panel):
     persons = panel["persons"]
     (chain,) = persons.read([DOCUMENT])
-    parts = [
-        TEXT[start:end] for start, end in persons.places(DOCUMENT, np.zeros(len(chain.symbols)))
-    ]
+    spans = persons.places(DOCUMENT, chain, np.zeros(len(chain.symbols)))
+    parts = [TEXT[start:end] for start, end in spans]
     of_stops = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol == "."]
     of_names = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol != "."]
     assert of_stops == SENTENCES

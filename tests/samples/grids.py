@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.entity_grid.score import EntityGrid, GridRanker
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
@@ -54,6 +55,11 @@ def given_scores():
     return GivenScore(), real, [replace(unit, value=-unit.value) for unit in real]
 
 
+def blocks():
+    sides = [[in_blocks(grid) for grid in side] for side in (grids(), disordered(grids()))]
+    return BlockedEntityGrid(), *sides
+
+
 @cache
 def taxonomy():
     with TemporaryDirectory() as folder:
@@ -66,6 +72,7 @@ def related(measure):
 
 SAMPLES = {
     "EntityGrid": judged(EntityGrid()),
+    "BlockedEntityGrid": blocks,
     "GridRanker": judged(GridRanker()),
     "Overlap": judged(Overlap()),
     "LatentSemantics": judged(LatentSemantics(dims=8)),

@@ -76,7 +76,7 @@ def read(critic):
     )
 
 
-PAIRS = {score: ("TitleCritic", "GoldTitleCritic", "RandomTitleCritic"),
+PAIRS = {score: ("SectionOrder", "GoldTitleCritic", "RandomTitleCritic"),
          posterior: ("ExpectedTitleCritic", "LikelihoodTerm", "EntropyTerm", "ChainEntropy")}  # fmt: skip
 SAMPLES = {
     name: partial(pair, getattr(module, name)())

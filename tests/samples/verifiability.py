@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from longform.critics.repetition.score import DistinctGrams, GramProportion, RepeatedGrams
+from longform.critics.repetition.score import DistinctGrams, GramProportion, Repetition
 from longform.critics.verifiability import score
 from longform.critics.verifiability.reliability import CheckerAccuracy
 from longform.critics.verifiability.score import LABELS, CheckedGeneration, CheckedText
@@ -92,7 +92,7 @@ SAMPLES = {
     ),
     "SupportedPerVerified": lambda: (score.SupportedPerVerified(), checked(), checked(shift=1)),
     "DistinctGrams": lambda: (DistinctGrams(), texts(), texts(words=2)),
-    "RepeatedGrams": lambda: (RepeatedGrams(), texts(), texts(words=2)),
+    "Repetition": lambda: (Repetition(), texts(), texts(words=2)),
     "GramProportion": lambda: (GramProportion(), texts(), texts(words=2)),
     "SentenceMean": lambda: (SentenceMean("words"), generations(), generations(worse=True)),
     "GenerationMean": lambda: (GenerationMean("tfidf"), generations(), generations(worse=True)),

@@ -294,7 +294,7 @@ def _blame(panel: Panel, fitted: Any, units: Sequence[Any], texts: Mapping[str, 
     blame: Blame = {}
     for unit, parts, out in zip(units, fitted.part_values(units), excluded, strict=True):
         rows = by_sentence(parts)
-        spans = panel.places(texts[unit.unit_id], rows)
+        spans = panel.places(texts[unit.unit_id], unit, rows)
         blame[unit.unit_id] = [] if out else worst_places(fitted.blame * rows, spans)
     return blame
 

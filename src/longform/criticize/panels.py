@@ -2,12 +2,10 @@
 
 import importlib.util
 import io
-import re
 import tempfile
-from bisect import bisect
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -21,21 +19,25 @@ from longform.criticize.splits import SPLITS
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import KneserNeyCritic
-from longform.critics.entity_grid.score import EntityGrid
+from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_predictions as token_units
-from longform.critics.repetition import score as repetition
+from longform.critics.repetition.score import Repetition
+from longform.critics.section_order.score import SectionOrder
 from longform.critics.topics.score import LogisticNormalCritic
 from longform.critics.topics.score import units_from_predictions as topic_units
-from longform.documents import Chain, Document, Predictions, Unit, chains_from_predictions
-from longform.errors import BadInput
-from longform.statistics.markov_chain import BigramCritic
-from longform.statistics.sufficient_statistics import SufficientStatistics
-from longform.statistics.sum_scored import SumScored
-from longform.text.entity_grids import ABSENT, Grid, found_grids
+from longform.documents import (
+    Chain,
+    Document,
+    Predictions,
+    chains_from_predictions,
+    section_starts,
+)
+from longform.errors import BadInput, InputError
+from longform.text.entity_grids import found_grids
 from longform.text.nouns import NounRules
-from longform.text.sentences import SECTION_BREAK, sentences
+from longform.text.sentences import sentences
 
 Spans = list[tuple[int, int]]
 
@@ -53,9 +55,9 @@ class Panel:
         [Sequence[Excerpt]], list[Any]
     ]  # texts -> units; raises BadInput where the critic does not apply
     critic: Any  # to be fitted to real units
-    # (document, parts) -> character spans of the parts in ``document.text``, grid cells by row; parts of one span count
-    # together; None: parts are not places in the text
-    places: Callable[[Document, np.ndarray], Spans] | None = None
+    # (document, unit, values) -> character spans of the parts in ``document.text``, grid cells by
+    # row; parts of one span count together; None: parts are not places in the text
+    places: Callable[[Document, Any, np.ndarray], Spans] | None = None
     unknown: str = (
         ""  # what the statistics' column of that name counts, where such parts are not scored
     )
@@ -81,13 +83,6 @@ class Panel:
         return 1 if self.learns == "nothing" else self.splits
 
 
-def section_starts(document: Document) -> list[int]:
-    """Where each section starts in ``document.text``."""
-    return np.cumsum(
-        [0, *(len(section.text) + len(SECTION_BREAK) for section in document.sections[:-1])]
-    ).tolist()
-
-
 def splits_of(documents: Sequence[Document]) -> list[str]:
     """The splits that there are, for readers that want them named."""
     return sorted({document.split for document in documents})
@@ -103,7 +98,6 @@ ENCODER_PACE = (
     2_800  # of MiniLM, 150 sentences a second (docs/real_text.md), before a head is trained
 )
 SENTENCES_KEPT = 1 << 15  # of which nouns are remembered
-BLOCK = 4  # ours: sentences of a block
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
 
@@ -172,41 +166,41 @@ def _nouns(
 ) -> Panel:
     """A panel over entity grids, whose parts are sentences from number ``first`` on."""
 
-    def places(document: Document, parts: np.ndarray) -> Spans:
+    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
         return sentences(document.text)[first : first + parts.size]
 
     return Panel(name, question, read, critic, places, needs=needs, learns=learns)
 
 
 def _sections() -> Panel:
+    critic = SectionOrder()
+
     def read(documents: Sequence[Excerpt]) -> list[Any]:
-        whole = {d.id for d in documents if all(s.title for s in d.sections)}
+        # 1. Most real texts must have two titled sections, and one generated text.
+        titled = {d.id for d in documents if all(section.title for section in d.sections)}
         real = [d for d in documents if d.split != "generated"]
-        known = sum(d.id in whole and (len(d.sections) > 1 or not d.ends) for d in real)
-        if known < TITLED * len(real):
-            raise BadInput(
-                f"{known} of {len(real)} real texts have two or more sections, all with titles"
+        judgeable = 0
+        for document in real:
+            judgeable += document.id in titled and (len(document.sections) > 1 or not document.ends)
+        if judgeable < TITLED * len(real):
+            raise InputError(
+                f"{judgeable} of {len(real)} real texts have two or more sections, all with titles"
             )
-        if not any(
-            len(d.sections) > 1 and d.id in whole for d in documents if d.split == "generated"
-        ):
-            raise BadInput("no generated text has two or more sections, all with titles")
-        units = []
-        for d in documents:
-            titles = tuple(section.title or "" for section in d.sections) if d.id in whole else ()
-            units.append(Chain(d.id, d.split, titles, valid=d.id in whole, cut=not d.ends))
-        return units
+        generated = [d for d in documents if d.split == "generated" and d.id in titled]
+        if not any(len(document.sections) > 1 for document in generated):
+            raise InputError("no generated text has two or more sections, all with titles")
+        # 2. They are judged by their own titles.
+        return critic.read_texts(documents)
 
-    def places(document: Document, parts: np.ndarray) -> Spans:
-        spans = zip(section_starts(document), document.sections, strict=True)
-        titles = [(start, start + min(60, len(section.text))) for start, section in spans]
-        return [*titles, (max(0, len(document.text) - 30), len(document.text))][: parts.size]
-
-    question = "Do sections follow one another as in real text?"
-    unknown = "transitions to or from a title that the fitted real texts do not have"
-    needs = "titles for all its sections"
     return Panel(
-        "section order", question, read, BigramCritic(), places, unknown, needs, measure="sections"
+        "section order",
+        "Do sections follow one another as in real text?",
+        read,
+        critic,
+        critic.spans,
+        unknown="transitions to or from a title that the fitted real texts do not have",
+        needs=critic.needs,
+        measure="sections",
     )
 
 
@@ -230,7 +224,7 @@ def _persons() -> Panel:
                     f"{peopled} of {len(own)} {side} texts mention a person twice; {least} must"
                 )
 
-    def places(document: Document, parts: np.ndarray) -> Spans:
+    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
         text = document.text
         offset = len(text) - len(text.lstrip())
         after = dict(sentences(text))
@@ -245,104 +239,23 @@ def _persons() -> Panel:
     return Panel("persons", question, read, KneserNeyCritic(), places, check=check)
 
 
-@dataclass(frozen=True)
-class BlockedGrid(Unit):
-    """A text's grid in consecutive whole blocks of ``BLOCK`` sentences, each with the columns that it mentions alone."""
-
-    blocks: int
-    cells: (
-        np.ndarray
-    )  # uint8 (BLOCK, columns), the blocks side by side: each column is read by itself
-    owners: np.ndarray  # int64 (columns,), the block of each
-
-
-def blocked(grid: Grid) -> BlockedGrid:
-    """Its blocks; sentences that are left over belong to none."""
-    count = len(grid.cells) // BLOCK
-    cells = grid.cells[: count * BLOCK].reshape(count, BLOCK, len(grid.entities))
-    owners, columns = np.nonzero((cells != ABSENT).any(axis=1))
-    return BlockedGrid(grid.unit_id, grid.split, count, cells[owners, :, columns].T, owners)
-
-
-@dataclass(frozen=True)
-class BlockedRoles(
-    SumScored, better="higher", divided=("logprob", "cells"), parts="sentences", blame=-1
-):
-    """Role transitions over blocks of ``BLOCK`` sentences, so that long texts are no other texts; what is left over is not scored.
-
-    The more sentences a text has, the more cells of its grid are empty, and an empty cell is the most probable one: on real
-    articles the mean log-probability of a cell correlates 0.96 with the number of sentences.
-    """
-
-    roles: EntityGrid = field(default_factory=EntityGrid)
-
-    def fit_units(self, real: Sequence[BlockedGrid]) -> "BlockedRoles":
-        """Count the transitions within the blocks of coherent texts. Raises BadInput: no text has a block with nouns."""
-        if not any(len(grid.owners) for grid in real):
-            raise BadInput(
-                f"none of the {len(real)} real texts that teach it has {BLOCK} sentences with nouns"
-            )
-        return replace(self, roles=self.roles.fit([_side_by_side(real)]))
-
-    def sufficient_statistics(self, units: Sequence[BlockedGrid]) -> SufficientStatistics:
-        """Columns logprob, cells and excluded (no block with nouns), a row per text."""
-        counts = np.array([len(unit.owners) for unit in units], dtype=np.int64)
-        own = np.repeat(np.arange(len(units)), counts)
-        logprob = np.bincount(own, self._log_probs(units).sum(axis=0), len(units))
-        return SufficientStatistics.of_columns(
-            units, logprob=logprob, cells=counts * float(BLOCK), excluded=counts == 0
-        )
-
-    def part_values(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
-        """Log-probability of each scored sentence, the sum of its cells; nan in a block without nouns."""
-        found = []
-        for unit in units:
-            log_probs = self._log_probs([unit])
-            rows = np.full((unit.blocks, BLOCK), np.nan)
-            rows[unit.owners] = 0.0
-            np.add.at(rows, unit.owners, log_probs.T)
-            found.append(rows.ravel())
-        return found
-
-    def _log_probs(self, units: Sequence[BlockedGrid]) -> np.ndarray:
-        """Of each cell of all blocks, float64 (BLOCK, columns)."""
-        cells = _side_by_side(units)
-        return np.zeros((BLOCK, 0)) if cells.empty else self.roles.part_values([cells])[0]
-
-
-def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:
-    """The columns of all texts as those of one."""
-    cells = np.concatenate(
-        [np.zeros((BLOCK, 0), dtype=np.uint8), *(unit.cells for unit in units)], axis=1
-    )
-    return Grid("blocks", "", ("",) * cells.shape[1], cells)
-
-
 def _roles(grids: Latest) -> Panel:
-    needs = f"{BLOCK} sentences with nouns"
-    read = Latest(lambda texts: [blocked(grid) for grid in grids(texts)])
-    return _nouns("entity grid", ROLES, BlockedRoles(), 0, needs, read)
+    critic = BlockedEntityGrid()
+    read = Latest(lambda texts: [in_blocks(grid) for grid in grids(texts)])
+    return _nouns("entity grid", ROLES, critic, 0, critic.needs, read)
 
 
 def _repetition() -> Panel:
-    def read(documents: Sequence[Document]) -> list[Any]:
-        return repetition.units_from_predictions(
-            repetition.read(documents=documents, splits=splits_of(documents))
-        )
-
-    def places(document: Document, parts: np.ndarray) -> Spans:
-        found = sentences(document.text)
-        begins = [start for start, _ in found]
-        words = [word.start() for word in re.finditer(r"\S+", document.text)]
-        return [found[bisect(begins, start) - 1] for start in words[: parts.size]]
-
-    question, needs = (
-        "What share of the word 4-grams was said before in the same text?",
-        "four words with blanks between them",
-    )
-    critic = repetition.RepeatedGrams()
+    critic = Repetition()
     return Panel(
-        "repetition", question, read, critic, places, needs=needs, measure="words", learns="nothing"
+        "repetition",
+        "What share of the word 4-grams was said before in the same text?",
+        critic.read_texts,
+        critic,
+        critic.spans,
+        needs=critic.needs,
+        measure="words",
+        learns="nothing",
     )
 
 
@@ -414,7 +327,7 @@ def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
     question = "Does the second half keep to the topics of the first? (perplexity of its words)"
     needs = f"{COMMON_WORD}, in both of its halves"
 
-    def places(document: Document, _: np.ndarray) -> Spans:
+    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
         return spans[document.id]
 
     return Panel(
@@ -488,7 +401,7 @@ def _sentence_path(
             for row, document in zip(rows, documents, strict=True)
         ]
 
-    def places(document: Document, parts: np.ndarray) -> Spans:
+    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
         found = zip(section_starts(document), document.sections, strict=True)
         spans = [
             (start + a, start + b) for start, section in found for a, b in sentences(section.text)

@@ -17,9 +17,9 @@ from typing import Any
 
 from longform import __version__
 from longform.criticize.lengths import MEASURES
-from longform.criticize.panels import Panel, section_starts
+from longform.criticize.panels import Panel
 from longform.datasets.own_texts import Texts, shortened
-from longform.documents import Document
+from longform.documents import Document, section_starts
 from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.statistics.comparisons import Comparison

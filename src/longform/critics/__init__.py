@@ -7,9 +7,19 @@ command line lists them all.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from longform.critics.entity_grid.blocks import BlockedEntityGrid
     from longform.critics.entity_grid.score import EntityGrid, GridRanker
+    from longform.critics.repetition.score import DistinctGrams, Repetition
+    from longform.critics.section_order.score import SectionOrder
 
-__all__ = ["EntityGrid", "GridRanker"]
+__all__ = [
+    "BlockedEntityGrid",
+    "DistinctGrams",
+    "EntityGrid",
+    "GridRanker",
+    "Repetition",
+    "SectionOrder",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,19 +11,20 @@ A critic gets this face in five steps:
    parts are no places names them in ``part_names(values)`` instead.
 4. ``needs="two sentences"`` in the class's head says what a text must have to be scored. A class
    that was renamed keeps the name that committed records show in ``recorded_as="OldName"``.
-5. A line in ``catalogue.py`` (what it asks, needs and costs), and a README whose example a test runs.
+5. A line in ``catalogue.py`` (what it asks, needs and costs), and a README whose example a test
+runs.
 """
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from longform.critics.saving import checksum, load_critic, save_critic
+from longform.critics.saving import identity, load_critic, save_critic
 from longform.critics.scores import Attribution, Part, Score, ScoreDifference
 from longform.datasets.own_texts import documents_from
 from longform.documents import Document, Unit
@@ -35,7 +36,6 @@ from longform.statistics.protocols import Attributing, Grouping
 from longform.statistics.random_streams import generator
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import SumScored, unit_scores
-from longform.version import __version__
 
 RESAMPLES = 1000
 PERMUTATIONS = 2000
@@ -46,7 +46,9 @@ Texts = (
 
 
 class TextCritic(SumScored):
-    """A critic on texts, documents, or units that its reader made earlier, which it takes as they are."""
+    """A critic on texts, documents, or units that its reader made earlier, which it takes as they
+    are.
+    """
 
     needs: ClassVar[str] = "words"  # what a text must have to be scored
 
@@ -158,7 +160,8 @@ class TextCritic(SumScored):
         """The parts of one text with what each adds to its score.
 
         Args:
-            text: a text, a document, or a unit of the critic's reader, of which only values are known.
+            text: a text, a document, or a unit of the critic's reader, of which only values are
+                known.
 
         Raises:
             InputError: a list of texts, or a text without a word.
@@ -189,7 +192,7 @@ class TextCritic(SumScored):
 
         Raises ConfigError: it holds an open model; name the model's folder instead.
         """
-        save_critic(Path(path), self, __version__)
+        save_critic(Path(path), self)
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
@@ -204,19 +207,11 @@ class TextCritic(SumScored):
 
     @cached_property
     def identity(self) -> str:
-        """Class, settings, checksum of what it learnt, and version: equal for critics that score alike."""
-        settings = []
-        learnt = {}
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if field.metadata.get("fitted"):
-                learnt[field.name] = value
-            else:
-                settings.append(f"{field.name}={value}")
-        parts = [f"{self._name}({','.join(settings)})"]
-        if learnt:
-            parts.append(f"fitted:{checksum(learnt)}")
-        return "|".join([*parts, f"longform:{__version__}"])
+        """Class, settings, checksum of these and all that it learnt, and version.
+
+        Critics of equal identity give equal texts equal scores.
+        """
+        return identity(self)
 
     @property
     def _name(self) -> str:
@@ -237,7 +232,8 @@ class TextCritic(SumScored):
         statistics = self.sufficient_statistics(units)
         if statistics.total("excluded") == len(units):
             raise InputError(
-                f"{self._name}: none of {len(units)} texts could be scored; a text needs {self.needs}"
+                f"{self._name}: none of {len(units)} texts could be scored; "
+                f"a text needs {self.needs}"
             )
         if isinstance(self, Grouping):
             return clustered(statistics, self.groups(units))
@@ -263,8 +259,8 @@ class TextCritic(SumScored):
         if paired:
             if len(one.unit_ids) != len(other.unit_ids):
                 raise InputError(
-                    f"{self._name}.compare: {len(one.unit_ids)} and {len(other.unit_ids)} texts are "
-                    "no pairs; give both sides the same number, or leave paired out"
+                    f"{self._name}.compare: {len(one.unit_ids)} and {len(other.unit_ids)} texts "
+                    "are no pairs; give both sides the same number, or leave paired out"
                 )
             return replace(other, unit_ids=one.unit_ids)
         if paired is None and not plain:

@@ -31,10 +31,34 @@ def _entity_grid() -> "type[TextCritic]":
     return EntityGrid
 
 
+def _entity_grid_in_blocks() -> "type[TextCritic]":
+    from longform.critics.entity_grid.blocks import BlockedEntityGrid
+
+    return BlockedEntityGrid
+
+
 def _grid_ranker() -> "type[TextCritic]":
     from longform.critics.entity_grid.score import GridRanker
 
     return GridRanker
+
+
+def _section_order() -> "type[TextCritic]":
+    from longform.critics.section_order.score import SectionOrder
+
+    return SectionOrder
+
+
+def _repetition() -> "type[TextCritic]":
+    from longform.critics.repetition.score import Repetition
+
+    return Repetition
+
+
+def _distinct_grams() -> "type[TextCritic]":
+    from longform.critics.repetition.score import DistinctGrams
+
+    return DistinctGrams
 
 
 CATALOGUE: Mapping[str, Entry] = {
@@ -43,12 +67,43 @@ CATALOGUE: Mapping[str, Entry] = {
         _entity_grid,
         "Do entities move between subject, object and other places as in real text?",
         "lapata2005 section 3.1",
+        needs="texts with nouns",
+    ),
+    "entity_grid_in_blocks": Entry(
+        "BlockedEntityGrid",
+        _entity_grid_in_blocks,
+        "The same within four sentences, so that texts of different lengths compare?",
+        "lapata2005 section 3.1; blocks are ours",
+        needs="texts of four sentences or more with nouns",
     ),
     "grid_ranker": Entry(
         "GridRanker",
         _grid_ranker,
         "Are a text's transitions of roles those of real texts or of their shuffles?",
         "lapata2005 section 4; Barzilay and Lapata 2008",
+        needs="texts with nouns",
+    ),
+    "section_order": Entry(
+        "SectionOrder",
+        _section_order,
+        "Do sections follow one another as in real text?",
+        "deng2022 section 4",
+        needs="documents whose sections have titles",
+        costs="1,000 documents in 1 s; with a title classifier (reader=FOLDER) what that costs",
+    ),
+    "repetition": Entry(
+        "Repetition",
+        _repetition,
+        "What share of a text's word 4-grams was said before in it?",
+        "massarelli2020 section 5",
+        needs="texts of four words or more",
+    ),
+    "distinct_grams": Entry(
+        "DistinctGrams",
+        _distinct_grams,
+        "How many different word 4-grams has a text?",
+        "massarelli2020 section 5",
+        needs="texts",
     ),
 }
 CLASSES: Mapping[str, Entry] = {entry.class_name: entry for entry in CATALOGUE.values()}
@@ -75,7 +130,10 @@ def load(name: str | Path, **settings: Any) -> "TextCritic":
             "`longform critics` lists them all"
         )
     kind = CATALOGUE[name].load_class()
-    known = [field.name for field in fields(kind) if not field.metadata.get("fitted")]  # type: ignore[arg-type]
+    known = []
+    for field in fields(kind):  # type: ignore[arg-type]
+        if not field.metadata.get("fitted"):
+            known.append(field.name)
     for setting in settings:
         if setting not in known:
             raise ConfigError(

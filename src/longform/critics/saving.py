@@ -1,4 +1,5 @@
-"""A critic as plain data: for the file that keeps a fitted one, and for the checksum in its signature.
+"""A critic as plain data: for the file that keeps a fitted one, and for the checksum in its
+signature.
 
 Numbers, texts, arrays, tuples, mappings, and dataclasses and named tuples of this package are
 written as a tree of JSON with arrays beside it. Nothing is pickled, and reading runs no code that
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from longform.errors import ArtefactError, ConfigError
+from longform.version import __version__
 
 RECORD = "critic"  # entry of the file that holds the tree
 PACKAGE = "longform."  # classes of other packages are not loaded
@@ -113,13 +115,23 @@ def checksum(value: Any) -> str:
     return digest.hexdigest()[:DIGITS]
 
 
-def save_critic(path: Path, critic: Any, version: str) -> None:
+def identity(critic: Any) -> str:
+    """Class, settings, checksum of these and all that a critic learnt, and version."""
+    settings = []
+    for field in fields(critic):
+        if not field.metadata.get("fitted"):
+            settings.append(f"{field.name}={getattr(critic, field.name)}")
+    head = f"{type(critic).__name__}({','.join(settings)})"
+    return f"{head}|checksum:{checksum(critic)}|longform:{__version__}"
+
+
+def save_critic(path: Path, critic: Any) -> None:
     """Write a critic, fitted or not, to one npz file without pickled objects."""
     from longform.files.artefacts import write_arrays
 
     arrays: Arrays = {}
     tree = encode(critic, arrays)
-    record = {"critic": tree, "checksum": checksum(critic), "version": version}
+    record = {"critic": tree, "checksum": checksum(critic), "version": __version__}
     arrays[RECORD] = np.frombuffer(json.dumps(record).encode(), dtype=np.uint8)
     write_arrays(path, arrays)
 

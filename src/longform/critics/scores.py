@@ -1,4 +1,6 @@
-"""What a critic's face answers with: a score, a comparison of two sets of texts, and the parts of one text."""
+"""What a critic's face answers with: a score, a comparison of two sets of texts, and the parts of
+one text.
+"""
 
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any

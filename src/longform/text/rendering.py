@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longform.documents import Document, Predictions, Section, Unit, ragged
+from longform.documents import SECTION_BREAK, Document, Predictions, Section, Unit, ragged
 from longform.text.paragraphs import from_lines, to_lines
-from longform.text.sentences import SECTION_BREAK
 
 LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back as it was
 

@@ -19,7 +19,6 @@ from longform.text.nouns import CLOSED, WORDS
 from longform.text.paragraphs import PARAGRAPH_BREAK
 
 REMEMBERED = 4096  # texts whose sentences are kept, a few megabytes of articles
-SECTION_BREAK = "\n\n"  # sections joined in a document's text, and in what a model generates (deng2022, released code)
 
 
 def _listed(name: str) -> frozenset[str]:

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.criticize.panels import section_starts
 from longform.datasets.own_texts import read_texts
 from longform.datasets.titles import Filters, piece_count, select
 from longform.decoding.continuations import prefix_of
-from longform.documents import Document, Section
+from longform.documents import Document, Section, section_starts
 from longform.text.paragraphs import from_lines, one_blank_line, paragraphs, to_lines
 from longform.text.rendering import parse, render
 from longform.text.sentences import SPLITTERS, joined, sentence_texts, sentences

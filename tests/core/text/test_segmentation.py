@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longform.text.sentences import SECTION_BREAK, SPLITTERS, sentence_texts, sentences
+from longform.documents import SECTION_BREAK
+from longform.text.sentences import SPLITTERS, sentence_texts, sentences
 from tests.refusals import refuses
 
 CASES = {  # "|" marks the place between two sentences, where the text itself has one space

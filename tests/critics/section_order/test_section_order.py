@@ -21,7 +21,7 @@ from longform.critics.section_order.classifier_errors import (
 )
 from longform.critics.section_order.score import (
     GoldTitleCritic,
-    TitleCritic,
+    SectionOrder,
     TitledArticle,
     units_from_predictions,
 )
@@ -77,7 +77,7 @@ def article(predicted, gold, split="test", number=0):
 def test_the_prior_comes_from_gold_and_the_score_from_predicted_titles():
     units = real()
     train, read = of(units, "train"), of(units, "test")
-    critic = TitleCritic(delta=1).fit(train)
+    critic = SectionOrder(delta=1).fit(train)
     plain = BigramCritic(delta=1).fit([Chain(u.unit_id, u.split, u.gold) for u in train])
     test = [Chain(u.unit_id, u.split, u.symbols) for u in read]
     np.testing.assert_allclose(critic.log_transitions, plain.log_transitions)
@@ -127,7 +127,7 @@ def test_the_exact_value_by_enumeration_of_a_chain_of_two_and_none_without_a_pro
         1,
         1,
     )
-    critic = TitleCritic(true_names=TITLES, true_transitions=process).fit(of(real(), "train"))
+    critic = SectionOrder(true_names=TITLES, true_transitions=process).fit(of(real(), "train"))
     log = {(a, b): critic.log_transitions[critic.names.index(a), critic.names.index(b)]
            for a in critic.names for b in critic.names}  # fmt: skip
     short = log[BEGIN, "abstract"] + log["abstract", END]
@@ -139,7 +139,7 @@ def test_the_exact_value_by_enumeration_of_a_chain_of_two_and_none_without_a_pro
 
 def test_the_description_counts_every_transition_and_finds_a_repetition():
     units = of(real(0.0), "test")
-    critic = TitleCritic(delta=0.1).fit(of(real(0.0), "train"))
+    critic = SectionOrder(delta=0.1).fit(of(real(0.0), "train"))
     bad = [*units[:5], TitledArticle("bad", "test", ("abstract",) * 3, gold=(None,) * 3)]
     found = critic.describe(bad)
     assert sum(row[2] for row in found["transitions"]) == critic.sufficient_statistics(bad).total(
@@ -202,7 +202,7 @@ def test_the_corrected_interval_covers_the_exact_value_over_seeds():
         exact = critic.exact_latent_ppl()
         hits += found.low <= exact <= found.high
         wide.append((found.high - found.low) / exact)
-        plain = TitleCritic(delta=0.1).fit(train)
+        plain = SectionOrder(delta=0.1).fit(train)
         naive += abs(scored(plain, test) - exact) < (found.high - found.low) / 2
     assert hits >= 33  # 95 % of 40 is 38; fewer than 33 has probability below 1e-3
     assert (
@@ -298,7 +298,7 @@ def test_the_three_terms_add_up_and_a_certain_reader_has_no_entropy():
     )
     units, train = articles(30, "certain", error=0.0), of(real(0.0), "train")
     fitted, plain = (
-        critic.fit(train) for critic in (posterior.ExpectedTitleCritic(), TitleCritic())
+        critic.fit(train) for critic in (posterior.ExpectedTitleCritic(), SectionOrder())
     )
     assert posterior.EntropyTerm().score_of(fitted.sufficient_statistics(units)) < 1e-3
     assert scored(fitted, units) == pytest.approx(scored(plain, units), rel=1e-3)
@@ -362,7 +362,7 @@ def test_a_cut_article_has_no_transition_to_the_end_under_any_title_critic():
     sections = len(whole.symbols)
     assert cut.gold_chain().cut
     for kind in (
-        TitleCritic,
+        SectionOrder,
         GoldTitleCritic,
         score.RandomTitleCritic,
         posterior.ExpectedTitleCritic,
@@ -379,7 +379,7 @@ def test_a_cut_article_has_no_transition_to_the_end_under_any_title_critic():
         ),
     )
     expected = posterior.ExpectedTitleCritic().fit(of(units, "train"))
-    plain = TitleCritic().fit(of(units, "train"))
+    plain = SectionOrder().fit(of(units, "train"))
     assert expected.sufficient_statistics([certain]).total("prior") == pytest.approx(
         plain.sufficient_statistics([cut]).total("logprob")
     )

@@ -1,10 +1,12 @@
-"""Entity grids: role transitions as a model of coherent text, and their frequencies as features of a ranking machine.
+"""Entity grids: role transitions as a model of coherent text, and their frequencies as features of
+a ranking machine.
 
 Sources: Lapata and Barzilay 2005, section 3.1; Barzilay and Lapata 2008, sections 3 and 4.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +64,8 @@ class EntityGrid(
     def __post_init__(self) -> None:
         if not 0 <= self.history <= MAX_HISTORY:
             raise ConfigError(
-                f"history is {self.history}, allowed is 0..{MAX_HISTORY}; the paper tries short ones"
+                f"history is {self.history}, allowed is 0..{MAX_HISTORY}; "
+                "the paper tries short ones"
             )
 
     def read_texts(self, documents: Sequence[Document]) -> list[Grid]:
@@ -115,7 +118,8 @@ class EntityGrid(
     def _fitted(self) -> np.ndarray:
         if not self.log_probs.size:
             raise InputError(
-                "entity grid: not fitted yet; call fit(coherent texts) and use the critic it returns"
+                "entity grid: not fitted yet; "
+                "call fit(coherent texts) and use the critic it returns"
             )
         return self.log_probs.ravel()
 
@@ -189,10 +193,8 @@ class TransitionFeatures:
         names: list[str] = []
         for prefix in classes:
             for length in self.lengths:
-                transitions = [""]
-                for _ in range(length):
-                    transitions = [before + role for before in transitions for role in ROLES]
-                names.extend(prefix + transition for transition in transitions)
+                for roles in product(ROLES, repeat=length):
+                    names.append(prefix + "".join(roles))
         return names
 
     def of_orders(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
@@ -266,7 +268,9 @@ class GridRanker(
         return self.features.names()
 
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """What each kind of transition adds to the value, float64 (features,); empty for an empty grid."""
+        """What each kind of transition adds to the value, float64 (features,); empty for an empty
+        grid.
+        """
         weights = self._fitted()
         values = []
         for grid in units:
@@ -277,7 +281,10 @@ class GridRanker(
         return values
 
     def fit_units(self, real: Sequence[Grid]) -> "GridRanker":
-        """Learn from each real text against its own shuffles. Raises InputError: no text gives a pair."""
+        """Learn from each real text against its own shuffles.
+
+        Raises InputError: no text gives a pair.
+        """
         pairs = []
         for grid in real:
             own_order = np.arange(len(grid.cells))[None]
@@ -289,12 +296,15 @@ class GridRanker(
         return self.fit_pairs(pairs)
 
     def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":
-        """Learn from (better, worse) feature rows, one pair of arrays per document; one row may face many."""
+        """Learn from (better, worse) feature rows, one pair of arrays per document; one row may
+        face many.
+        """
         rows = [better - worse for better, worse in pairs]
         differences = np.concatenate([np.zeros((0, self.features.size)), *rows])
         if not differences.any():
             raise InputError(
-                f"grid ranker: {len(rows)} texts gave no pair that differs; give longer texts with nouns"
+                f"grid ranker: {len(rows)} texts gave no pair that differs; "
+                "give longer texts with nouns"
             )
         squared_norms = np.sum(differences**2, axis=1)
         penalty = self.penalty or 1 / float(np.mean(squared_norms))
@@ -327,7 +337,9 @@ class GridRanker(
 
 
 def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
-    """Weights of a linear ranking machine: the hinge loss on differences (better minus worse), no intercept."""
+    """Weights of a linear ranking machine: the hinge loss on differences (better minus worse), no
+    intercept.
+    """
     from sklearn.svm import LinearSVC  # half a second, which the other critic here does not need
 
     # a classifier wants two classes: every second difference is turned round

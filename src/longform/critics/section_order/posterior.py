@@ -1,4 +1,6 @@
-"""The decomposition of deng2022 appendix A, with the diversity terms that the paper leaves to future work."""
+"""The decomposition of deng2022 appendix A, with the diversity terms that the paper leaves to
+future work.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,13 +11,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from longform.critics.section_order.score import (
-    TitleCritic,
+    SectionOrder,
     TitledArticle,
-    counted,
-    totals,
+    transition_statistics,
+    transition_totals,
     with_validated_delta,
 )
 from longform.critics.section_order.score import units_from_predictions as units_from_predictions
+from longform.errors import InputError
 from longform.statistics.arithmetic import logsumexp, perplexity, ratio
 from longform.statistics.markov_chain import END
 from longform.statistics.signatures import FITTED
@@ -25,7 +28,10 @@ COLUMNS = ("prior", "likelihood", "entropy", "evidence", "transitions", "unknown
 
 
 class Terms(NamedTuple):
-    """The terms of one document in nats, part by part; their sum is the evidence, which the forward pass gives alone."""
+    """The terms of one document in nats, part by part.
+
+    Their sum is the evidence, which the forward pass gives alone.
+    """
 
     prior: np.ndarray  # (transitions,), begin and, where the text was not cut, end included
     likelihood: np.ndarray  # (sections,)
@@ -36,44 +42,63 @@ class Terms(NamedTuple):
 def terms(
     initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray
 ) -> Terms:
-    """Exact terms of a chain by forward and backward sums, from logarithms: (titles,), (titles, titles), (titles,), (sections, titles)."""
-    forward, backward = np.empty_like(emissions), np.empty_like(emissions)
-    forward[0], backward[-1] = initial + emissions[0], final
+    """Exact terms of a chain by forward and backward sums, all from logarithms.
+
+    Args:
+        initial: of the first title, (titles,).
+        inner: from title to title, (titles, titles).
+        final: from the last title to the end, (titles,).
+        emissions: of each section under each title, (sections, titles).
+    """
+    # 1. log P(x_1..x_m, z_m) forwards and log P(x_m+1..x_M, end | z_m) backwards.
+    forward = np.empty_like(emissions)
+    backward = np.empty_like(emissions)
+    forward[0] = initial + emissions[0]
+    backward[-1] = final
     for m in range(1, len(emissions)):
         forward[m] = logsumexp(forward[m - 1][:, None] + inner, axis=0) + emissions[m]
         backward[-m - 1] = logsumexp(inner + emissions[-m] + backward[-m], axis=1)
     evidence = float(logsumexp(forward[-1] + final))
-    single = forward + backward - evidence  # log P(z_m | x); then log P(z_m, z_m+1 | x)
-    double = forward[:-1, :, None] + inner + (emissions[1:] + backward[1:])[:, None, :] - evidence
-    moves = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
-    prior = np.concatenate(
-        [[_expected(single[0], initial, 0)], moves, [_expected(single[-1], final, 0)]]
-    )
-    # H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of the title it shares
-    pairs = _expected(single[:-1], single[:-1], 1) - _expected(double, double, (1, 2))
-    entropy = np.concatenate([[-_expected(single[0], single[0], 0)], pairs])
+    # 2. log P(z_m | x), and log P(z_m, z_m+1 | x).
+    single = forward + backward - evidence
+    after = (emissions[1:] + backward[1:])[:, None, :]
+    double = forward[:-1, :, None] + inner + after - evidence
+    # 3. The prior's expected log-probability: of the first title, of each step, and of the end.
+    steps = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
+    first = _expected(single[0], initial, 0)
+    last = _expected(single[-1], final, 0)
+    prior = np.concatenate([[first], steps, [last]])
+    # 4. H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of its first title.
+    step_entropy = _expected(single[:-1], single[:-1], 1) - _expected(double, double, (1, 2))
+    first_entropy = -_expected(single[0], single[0], 0)
+    entropy = np.concatenate([[first_entropy], step_entropy])
     return Terms(prior, _expected(single, emissions, 1), entropy, evidence)
 
 
 def _expected(
     log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]
 ) -> np.ndarray:
+    """Sum of values under weights; where a weight is zero a value may be infinite."""
     weights = np.exp(log_weights)
     return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)
 
 
 @dataclass(frozen=True)
-class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
-    r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$: the definition of deng2022 section 2."""
+class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
+    r"""Latent PPL with the full posterior, $\exp(-\sum (1) / \sum (M + 1))$ (deng2022 section 2).
+
+    Attributes:
+        share_names, log_shares: the titles, and the log-share of each among the training sections.
+    """
 
     share_names: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
-    log_shares: Any = field(
-        default=None, repr=False, metadata=FITTED
-    )  # (titles,) of each among the training sections
+    log_shares: Any = field(default=None, repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[TitledArticle]) -> Self:
-        symbols = [symbol for unit in real for symbol in unit.gold_chain().symbols]
-        names, counts = np.unique(np.array(symbols, dtype=np.str_), return_counts=True)
+        titles: list[str] = []
+        for unit in real:
+            titles.extend(unit.gold_chain().symbols)
+        names, counts = np.unique(np.array(titles, dtype=np.str_), return_counts=True)
         return replace(
             super().fit_units(real),
             share_names=tuple(names.tolist()),
@@ -82,33 +107,48 @@ class ExpectedTitleCritic(TitleCritic, attributed=("prior",)):
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
         rows = np.zeros((len(units), len(COLUMNS)))
-        for row, found in zip(rows, map(self._terms, units), strict=True):
-            if found is None:
-                row[-1] = 1
-            else:
-                row[:5] = *(part.sum() for part in found[:3]), found.evidence, len(found.prior)
+        for row, unit in zip(rows, units, strict=True):
+            unit_terms = self._terms(unit)
+            if unit_terms is None:
+                row[COLUMNS.index("excluded")] = 1
+                continue
+            sums = [float(values.sum()) for values in unit_terms[:3]]
+            row[:5] = [*sums, unit_terms.evidence, len(unit_terms.prior)]
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        every = [self._terms(unit) for unit in units]
-        return [
-            np.zeros(0) if found is None else getattr(found, self.attributed[0]) for found in every
-        ]
+        """The term that is scored, part by part, nats; empty for an unreadable document."""
+        values = []
+        for unit in units:
+            unit_terms = self._terms(unit)
+            if unit_terms is None:
+                values.append(np.zeros(0))
+            else:
+                values.append(getattr(unit_terms, self.attributed[0]))
+        return values
 
     def _terms(self, unit: TitledArticle) -> Terms | None:
+        """The terms of a document; None where it could not be read."""
         if not unit.valid or not len(unit.symbols):
             return None
+        if not unit.log_posterior.size:
+            raise InputError(
+                f"{type(self).__name__}: {unit.unit_id!r} has no posterior over titles; "
+                "name a title classifier's folder as the critic's reader"
+            )
+        # 1. A section's likelihood under a title is its posterior over the title's share.
         columns = [unit.title_names.index(name) for name in self.share_names]
-        places = [self.names.index(name) for name in self.share_names]
-        logs, begin = self.log_transitions, self.names.index(str(self.begin))
         emissions = unit.log_posterior[:, columns] - self.log_shares
-        final = logs[places, self.names.index(END)]
+        # 2. The prior over the same titles.
+        rows = [self.names.index(name) for name in self.share_names]
+        initial = self.log_transitions[self.names.index(str(self.begin)), rows]
+        inner = self.log_transitions[np.ix_(rows, rows)]
+        final = self.log_transitions[rows, self.names.index(END)]
         if not unit.cut:
-            return terms(logs[begin, places], logs[np.ix_(places, places)], final, emissions)
-        found = terms(
-            logs[begin, places], logs[np.ix_(places, places)], np.zeros_like(final), emissions
-        )
-        return found._replace(prior=found.prior[:-1])  # a cut text has no transition to the end
+            return terms(initial, inner, final, emissions)
+        # 3. A cut text has no transition to the end.
+        without_end = terms(initial, inner, np.zeros_like(final), emissions)
+        return without_end._replace(prior=without_end.prior[:-1])
 
     def of_sums(self, sums: Sums) -> Any:
         return perplexity(sums.total("prior"), sums.total("transitions"))
@@ -135,34 +175,40 @@ class EntropyTerm(_PerTransition, attributed=("entropy",), blame=1):
 
 
 @dataclass(frozen=True)
-class ChainEntropy(TitleCritic):
-    r"""Diversity of a set, $\exp(H)$ of its own title bigram: what its Latent PPL would be at KL zero.
+class ChainEntropy(SectionOrder):
+    r"""Diversity of a set, $\exp(H)$ of its own title bigram: what its Latent PPL would be at KL
+    zero.
 
-    The plug-in entropy of a small set is too low by about (bigrams met - titles met) / 2 n nats (Miller 1955), which is
-    added back. A resample meets fewer kinds of bigram than the set, so the interval is centred on the value.
+    The plug-in entropy of a small set is too low by about (bigrams met - titles met) / 2 n nats
+    (Miller 1955), which is added back. A resample meets fewer kinds of bigram than the set, so the
+    interval is centred on the value.
     """
 
     upper_bound: ClassVar[float] = math.inf
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        return counted(
-            self, units, np.where(np.isfinite(self.log_transitions), self.log_transitions, 0.0)
-        )
+        possible = np.isfinite(self.log_transitions)
+        return transition_statistics(self, units, np.where(possible, self.log_transitions, 0.0))
 
     def of_sums(self, sums: Sums) -> Any:
         """Its exponential, bias taken out; nan without a transition."""
-        counts = totals(self, sums)
+        counts = transition_totals(self, sums)
+        total = counts.sum(axis=(-2, -1))
         met = counts > 0
+        # H of the later title given the earlier one
         shares = np.where(met, ratio(counts, counts.sum(axis=-1, keepdims=True)), 1.0)
         entropy = -(counts * np.log(shares)).sum(axis=(-2, -1))
-        bias = (met.sum(axis=(-2, -1)) - met.any(axis=-1).sum(axis=-1)) / 2
-        return np.exp(ratio(entropy + bias, counts.sum(axis=(-2, -1))))
+        # Miller's correction
+        bigrams_met = met.sum(axis=(-2, -1))
+        titles_met = met.any(axis=-1).sum(axis=-1)
+        bias = (bigrams_met - titles_met) / 2
+        return np.exp(ratio(entropy + bias, total))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
         return {}
 
 
-# critics with the smoothing chosen on validation text: terms (1) to (3), and the diversity of a set of chains
+# critics with the smoothing chosen on validation text: terms (1) to (3), and the diversity of a set
 expected = partial(with_validated_delta, ExpectedTitleCritic)
 likelihood_term = partial(with_validated_delta, LikelihoodTerm)
 entropy_term = partial(with_validated_delta, EntropyTerm)

@@ -1,7 +1,10 @@
-r"""The section-title posterior $q(z \mid x)$ (deng2022 section 4, appendix E): an encoder with a softmax over titles.
+r"""The section-title posterior $q(z \mid x)$ (deng2022 section 4, appendix E): an encoder with a
+softmax over titles.
 
-$P_c(z_{1:M} \mid x) = \prod_m P_c(z_m \mid x^m)$: each section is classified from its own text, cut at
-``max_length`` tokens. Labels are the training titles in alphabetical order, as in the authors' script.
+$P_c(z_{1:M} \mid x) = \prod_m P_c(z_m \mid x^m)$: each section is classified from its own text, cut
+at
+``max_length`` tokens. Labels are the training titles in alphabetical order, as in the authors'
+script.
 """
 
 import time
@@ -22,12 +25,13 @@ from longform.documents import (
     in_splits,
     of_splits,
 )
-from longform.errors import BadInput
+from longform.errors import ConfigError, InputError
 from longform.language_models import checkpoints
 from longform.language_models.lightning import Learner, fit_learner
 from longform.language_models.tokenizers import masked, section_ids
 from longform.statistics.random_streams import derived_seed
 
+REPORT_SECONDS = 10  # between two lines of progress
 SYNTHETIC = ("section_transitions", "section_symbol_names")  # the known chain of synthetic text
 
 
@@ -52,27 +56,33 @@ def fit(
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
 ) -> checkpoints.SavedModel:
-    """Train on the titled sections of split train; the weights of the best validation loss are kept.
+    """Train on the titled sections of split train; the weights of the best validation loss are
+    kept.
 
-    ``base`` is an encoder to finetune, or a tokenizer beside which ``shape`` makes one from scratch; ``max_length`` is the
-    tokens of a section that are read (512 in the paper).
+    Args:
+        base: folder of an encoder to finetune, or of a tokenizer beside which ``shape`` makes one.
+        max_length: tokens of a section that are read (512 in the paper).
+        shape: of a new network, as transformers' configurations have it.
+
+    Raises:
+        InputError: fewer than two training titles.
+        ConfigError: neither an encoder nor a shape.
     """
-    titles = sorted(
-        {
-            s.title
-            for d in documents
-            if d.split == "train"
-            for s in d.sections
-            if s.title is not None
-        }
-    )
+    # 1. The labels are the titles of training, in alphabetical order.
+    training_titles: set[str | None] = set()
+    for document in documents:
+        if document.split == "train":
+            training_titles.update(section.title for section in document.sections)
+    titles = sorted(title for title in training_titles if title is not None)
     if len(titles) < 2:
-        raise BadInput(
-            f"train {name}: got training titles {titles}; a classifier needs at least two, check the corpus"
+        raise InputError(
+            f"train {name}: got training titles {titles}; "
+            "a classifier needs at least two, check the corpus"
         )
-    tokenizer = checkpoints.load_tokenizer(base)
     index: dict[str | None, int] = {title: i for i, title in enumerate(titles)}
     labels = {"id2label": dict(enumerate(titles)), "label2id": index}
+    # 2. A network with a softmax over them: new from its shape, or a pretrained encoder.
+    tokenizer = checkpoints.load_tokenizer(base)
     if shape is not None:
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
         network = checkpoints.new_network(
@@ -84,13 +94,17 @@ def fit(
             base, AutoModelForSequenceClassification, num_labels=len(titles), **labels
         )
     else:
-        raise BadInput(
-            f"train {name}: {base} holds no encoder and the entry gives no shape; add one of the two"
+        raise ConfigError(
+            f"train {name}: {base} holds no encoder and the entry gives no shape; "
+            "add one of the two"
         )
-    items = {}
-    for split in ("train", "validation"):
-        known = [s for d in documents if d.split == split for s in d.sections if s.title in index]
-        items[split] = [(section_ids(s.text, tokenizer, max_length), index[s.title]) for s in known]
+    # 3. Sections with one of the titles, as tokens and label.
+    items: dict[str, list[tuple[list[int], int]]] = {"train": [], "validation": []}
+    for document in documents:
+        for section in document.sections if document.split in items else ():
+            if section.title in index:
+                tokens = section_ids(section.text, tokenizer, max_length)
+                items[document.split].append((tokens, index[section.title]))
     fit_learner(
         TitleClassifier, network, items, collate, schedule, seed=seed, name=name, scratch=scratch
     )
@@ -99,10 +113,9 @@ def fit(
 
 def collate(items: Sequence[tuple[list[int], int]]) -> dict[str, torch.Tensor]:
     """Sections and labels, padded to the longest section; padding is masked."""
-    return {
-        **masked([ids for ids, _ in items]),
-        "labels": torch.tensor([label for _, label in items]),
-    }
+    batch = masked([ids for ids, _ in items])
+    batch["labels"] = torch.tensor([label for _, label in items])
+    return batch
 
 
 def read(
@@ -115,55 +128,72 @@ def read(
     batch: int = 16,
     truth: Mapping[str, np.ndarray] | None = None,
 ) -> Predictions:
-    """Arg-max titles, with each title's probability and, where the document has them, the gold titles."""
+    """Arg-max titles, with each title's probability and, where there are any, the gold titles.
+
+    Args:
+        reader: folder of a trained classifier.
+        max_length: tokens of a section that are read.
+        batch: sections at a time.
+        truth: arrays of the corpus; what it says of the chain that made the titles is kept.
+
+    Returns:
+        As :func:`longform.documents.chains_to_predictions`, and ragged by section ``confidence``
+        (of the predicted title), ``gold`` (index among ``gold_names``, -1 for none) and
+        ``log_posterior`` (sections, titles of ``title_names``).
+    """
     chosen = of_splits(documents, splits, f"infer {name}")
+    # 1. The posterior over titles of every section of all documents.
     tokenizer = checkpoints.load_tokenizer(reader)
     network = checkpoints.load_reader(reader, AutoModelForSequenceClassification)
     titles = [network.config.id2label[i] for i in range(network.config.num_labels)]
-    ids = [section_ids(s.text, tokenizer, max_length) for d in chosen for s in d.sections]
-    log_posterior = classify(network, ids, batch, name)
-    names = np.array(titles)[log_posterior.argmax(axis=1)].tolist()
-    lengths = np.array([len(d.sections) for d in chosen], dtype=np.int64)
-    rows = [
-        tuple(names[end - length : end])
-        for end, length in zip(np.cumsum(lengths), lengths, strict=True)
-    ]
-    out = chains_to_predictions(
-        [Chain(d.id, d.split, row) for d, row in zip(chosen, rows, strict=True)]
-    )
-    gold = [section.title for document in chosen for section in document.sections]
-    gold_names = sorted({title for title in gold if title is not None})
+    sections = [section for document in chosen for section in document.sections]
+    tokens = [section_ids(section.text, tokenizer, max_length) for section in sections]
+    log_posterior = classify(network, tokens, batch, name)
+    # 2. The most probable titles, as a chain a document.
+    predicted = np.array(titles)[log_posterior.argmax(axis=1)].tolist()
+    chains = []
+    first = 0
+    for document in chosen:
+        last = first + len(document.sections)
+        chains.append(Chain(document.id, document.split, tuple(predicted[first:last])))
+        first = last
+    predictions = chains_to_predictions(chains)
+    # 3. The documents' own titles, as places among their names.
+    gold_names = sorted({section.title for section in sections if section.title is not None})
     index: dict[str | None, int] = {title: i for i, title in enumerate(gold_names)}
-    own = np.array([index.get(title, -1) for title in gold], dtype=np.int32)
-    flat = {
+    gold = np.array([index.get(section.title, -1) for section in sections], dtype=np.int32)
+    by_section = {
         "confidence": np.exp(log_posterior.max(axis=1)),
-        "gold": own,
+        "gold": gold,
         "log_posterior": log_posterior,
     }
-    known = {key: value for key, value in (truth or {}).items() if key in SYNTHETIC}
-    known |= {
-        "gold_names": np.array(gold_names, dtype=np.str_),
-        "title_names": np.array(titles, dtype=np.str_),
-    }
-    return replace(
-        out, arrays={**out.arrays, **flat, **{f"{key}_lengths": lengths for key in flat}, **known}
-    )
+    arrays = {**predictions.arrays, **by_section}
+    for key in by_section:
+        arrays[f"{key}_lengths"] = np.array([len(d.sections) for d in chosen], dtype=np.int64)
+    for key, values in (truth or {}).items():
+        if key in SYNTHETIC:
+            arrays[key] = values
+    arrays["gold_names"] = np.array(gold_names, dtype=np.str_)
+    arrays["title_names"] = np.array(titles, dtype=np.str_)
+    return replace(predictions, arrays=arrays)
 
 
 @torch.no_grad()
-def classify(network: Any, rows: Sequence[list[int]], batch: int, name: str) -> np.ndarray:
-    """Float32 log posterior (sections, titles); sections are batched by length, which leaves the result as it is."""
+def classify(network: Any, rows: Sequence[Sequence[int]], batch: int, name: str) -> np.ndarray:
+    """Float32 log posterior (sections, titles) of rows of tokens.
+
+    Sections are batched by length, which leaves the result as it is.
+    """
     order = sorted(range(len(rows)), key=lambda i: (len(rows[i]), i))
     log_posterior = np.zeros((len(rows), network.config.num_labels), dtype=np.float32)
     reported = time.monotonic()
     for start in range(0, len(order), batch):
-        chosen = order[start : start + batch]
-        given = {
-            key: value.to(network.device)
-            for key, value in masked([rows[i] for i in chosen]).items()
-        }
-        log_posterior[chosen] = network(**given).logits.float().log_softmax(-1).cpu().numpy()
-        if time.monotonic() - reported > 10:
+        indices = order[start : start + batch]
+        inputs = masked([rows[i] for i in indices])
+        on_device = {key: value.to(network.device) for key, value in inputs.items()}
+        logits = network(**on_device).logits.float()
+        log_posterior[indices] = logits.log_softmax(-1).cpu().numpy()
+        if time.monotonic() - reported > REPORT_SECONDS:
             reported = time.monotonic()
             print(f"infer {name}: {start}/{len(order)} sections", flush=True)
     return log_posterior
@@ -174,6 +204,7 @@ def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Predic
     chains = []
     for document in in_splits(documents, splits):
         titles = tuple(section.title for section in document.sections if section.title is not None)
-        whole = len(titles) == len(document.sections)
-        chains.append(Chain(document.id, document.split, titles if whole else (), valid=whole))
+        complete = len(titles) == len(document.sections)
+        symbols = titles if complete else ()
+        chains.append(Chain(document.id, document.split, symbols, valid=complete))
     return chains_to_predictions(chains)

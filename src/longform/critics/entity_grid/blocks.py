@@ -1,0 +1,115 @@
+"""Role transitions within blocks of a few sentences, for texts of different lengths."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from longform.critics.base import Spans, TextCritic
+from longform.critics.entity_grid.score import EntityGrid
+from longform.documents import Document, Unit
+from longform.errors import InputError
+from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.text.entity_grids import ABSENT, Grid
+from longform.text.sentences import sentences
+
+BLOCK = 4  # ours: sentences of a block
+
+
+@dataclass(frozen=True)
+class BlockedGrid(Unit):
+    """A text's grid in consecutive blocks of ``BLOCK`` sentences, each with the columns that it
+    mentions.
+
+    Attributes:
+        blocks: how many there are.
+        cells: uint8 (BLOCK, columns), the blocks side by side: each column is read by itself.
+        owners: the block of each column, int64 (columns,).
+    """
+
+    blocks: int
+    cells: np.ndarray
+    owners: np.ndarray
+
+
+def in_blocks(grid: Grid) -> BlockedGrid:
+    """A grid's blocks; sentences that are left over belong to none."""
+    blocks = len(grid.cells) // BLOCK
+    cells = grid.cells[: blocks * BLOCK].reshape(blocks, BLOCK, len(grid.entities))
+    owners, columns = np.nonzero((cells != ABSENT).any(axis=1))
+    return BlockedGrid(grid.unit_id, grid.split, blocks, cells[owners, :, columns].T, owners)
+
+
+@dataclass(frozen=True)
+class BlockedEntityGrid(
+    TextCritic,
+    better="higher",
+    divided=("logprob", "cells"),
+    parts="sentences",
+    blame=-1,
+    needs=f"{BLOCK} sentences with nouns",
+):
+    """Role transitions over blocks of ``BLOCK`` sentences, so that long texts are no other texts.
+
+    The more sentences a text has, the more cells of its grid are empty, and an empty cell is the
+    most probable one: on real articles the mean log-probability of a cell correlates 0.96 with the
+    number of sentences. What is left over after the last block is not scored.
+    """
+
+    roles: EntityGrid = field(default_factory=EntityGrid)
+
+    def read_texts(self, documents: Sequence[Document]) -> list[BlockedGrid]:
+        return [in_blocks(grid) for grid in self.roles.read_texts(documents)]
+
+    def spans(self, document: Document, unit: BlockedGrid, values: np.ndarray) -> Spans:
+        return sentences(document.text)[: len(values)]
+
+    def fit_units(self, real: Sequence[BlockedGrid]) -> "BlockedEntityGrid":
+        """Count the transitions within the blocks of coherent texts.
+
+        Raises InputError: no text has a block with nouns.
+        """
+        if not any(len(grid.owners) for grid in real):
+            raise InputError(
+                f"none of the {len(real)} real texts that teach it has {BLOCK} sentences with nouns"
+            )
+        return replace(self, roles=self.roles.fit_units([_side_by_side(real)]))
+
+    def sufficient_statistics(self, units: Sequence[BlockedGrid]) -> SufficientStatistics:
+        """Columns logprob, cells and excluded (no block with nouns), a row per text."""
+        columns = np.array([len(unit.owners) for unit in units], dtype=np.int64)
+        text_of_column = np.repeat(np.arange(len(units)), columns)
+        column_log_probs = self._log_probs(units).sum(axis=0)
+        return SufficientStatistics.of_columns(
+            units,
+            logprob=np.bincount(text_of_column, column_log_probs, len(units)),
+            cells=columns * float(BLOCK),
+            excluded=columns == 0,
+        )
+
+    def part_values(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
+        """Log-probability of each scored sentence, the sum of its cells; nan in a block without
+        nouns.
+        """
+        values = []
+        for unit in units:
+            rows = np.full((unit.blocks, BLOCK), np.nan)
+            rows[unit.owners] = 0.0
+            np.add.at(rows, unit.owners, self._log_probs([unit]).T)
+            values.append(rows.ravel())
+        return values
+
+    def _log_probs(self, units: Sequence[BlockedGrid]) -> np.ndarray:
+        """Of each cell of all blocks, float64 (BLOCK, columns)."""
+        grid = _side_by_side(units)
+        if grid.empty:
+            return np.zeros((BLOCK, 0))
+        return self.roles.part_values([grid])[0]
+
+
+def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:
+    """The columns of all texts as those of one."""
+    cells = [np.zeros((BLOCK, 0), dtype=np.uint8)]
+    cells.extend(unit.cells for unit in units)
+    together = np.concatenate(cells, axis=1)
+    return Grid("blocks", "", ("",) * together.shape[1], together)
