@@ -515,7 +515,7 @@ def test_decoders_have_the_papers_settings_and_bad_input_is_named():
     ]
     assert random == [False, True, True]
     assert settings_of({"kind": "delayed_beam"}) == Delayed(Sampled(100), Beam(6), 1)  # Table 3
-    refuses("decoder: kind is 'diverse', allowed are", settings_of, {"kind": "diverse"})
+    refuses("kind is 'diverse', allowed are", settings_of, {"kind": "diverse"})
     for kind, wrong in (("greedy", {"k": 3}), ("top_p", {"p": 0}), ("beam", {"beams": 0}), ("contrastive", {"k": 0}),
                         ("contrastive", {"alpha": 2}), ("min_p", {"p": 2}), ("typical", {"mass": 0})):  # fmt: skip
         refuses(kind.split("_")[0], settings_of, {"kind": kind, **wrong})

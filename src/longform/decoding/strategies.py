@@ -23,7 +23,7 @@ from longform.decoding.decoders import DECODERS
 from longform.decoding.sampling import Human, Rngs, Rows, Sampled, check_room, draws, sibling_ranks
 from longform.errors import BadInput
 from longform.language_models.tokenizers import masked
-from longform.settings import Nothing, parse_kind
+from longform.settings import KIND, Nothing, parse_kind
 
 Strategy = Sampled | Beam | Delayed | Contrastive | Human
 
@@ -38,7 +38,8 @@ def settings_of(decoder: Mapping[str, Any], file: str = "the list of decoders") 
     Raises:
         ConfigError: an unknown kind, or a setting that the kind does not have.
     """
-    _, settings = parse_kind(DECODERS, Nothing, decoder, "decoder", file)
+    place = f"decoder {decoder.get(KIND, '')}".rstrip()
+    _, settings = parse_kind(DECODERS, Nothing, decoder, place, file)
     return settings.strategy()
 
 
