@@ -285,3 +285,12 @@ def test_summeval_gives_summaries_with_marks_and_references_once(tmp_path):
     refuses("no rating 'beauty'", summeval, raw=tmp_path, dimension="beauty")
     for content, told in (("{}", r"x\.jsonl:1"), ("{", "not JSON")):
         refuses(told, summeval, raw=written(tmp_path / "x.jsonl", content).parent)
+
+
+@pytest.mark.parametrize(("share", "held"), [(0.25, [0, 4]), (0.1, [0]), (0.0, [])])
+def test_every_kth_training_text_of_gcdc_is_validation(share, held, tmp_path):
+    rows = "".join(f"{number},A text.,2\n" for number in range(8))
+    (tmp_path / "yelp_train.csv").write_text("text_id,text,labelA\n" + rows)
+    documents = gcdc(name="yelp", raw=tmp_path, validation=share).documents
+    assert [n for n, one in enumerate(documents) if one.split == "validation"] == held
+    assert {one.split for one in documents} <= {"train", "validation"}

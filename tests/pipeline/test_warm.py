@@ -195,8 +195,10 @@ def test_a_stage_holds_no_pipe_of_the_process_that_forked_it(warm, project):
     code = "import os; print([os.readlink(f'/proc/self/fd/{fd}') for fd in (0, 1, 2)])\n"
     code += "print(sum('pipe:' in os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd')"
     code += " if os.path.lexists(f'/proc/self/fd/{fd}') and int(fd) > 2))\n"
+    code += "import sys; print(sys.modules['__main__'].__dict__ is globals(), sys.argv[0][-24:])\n"
     (project / "src" / "longform_lab" / "__main__.py").write_text(code)
     status, said = run(warm, project, "open")
-    files, pipes = said.splitlines()
+    files, pipes, main = said.splitlines()
+    assert main == "True longform_lab/__main__.py"
     assert status == 0 and eval(files) == ["/dev/null", *2 * [str(project / "open.log")]]
     assert int(pipes) == 0

@@ -391,3 +391,21 @@ def test_readings_of_cut_texts_give_cut_articles():
         predictions(units), [Document(u.unit_id, "test", ()) for u in units], [True, False]
     )
     assert [unit.cut for unit in units_from_predictions(read)] == [True, False]
+
+
+def test_the_channel_is_the_counted_errors_beside_those_that_all_titles_share():
+    counts = np.array(
+        [[9.0, 1.0, 0.0, 0.0], [0.0, 8.0, 2.0, 0.0], [0.0, 0.0, 7.0, 0.0], np.zeros(4)]
+    )
+    critic = CorrectedTitleCritic(delta=0.1, confusion_names=TITLES, confusion_counts=counts)
+    fitted = critic.fit_units(of(real(0.0, train=40), "train"))
+    channel, places = fitted.channel, [fitted.names.index(title) for title in TITLES]
+    rate = (3 + 1) / (27 + 2)  # of misread sections, one wrong and one right more
+    errors_of = np.array([0.25, 1.25, 2.25, 0.25])  # by predicted title, one more over all
+    for row, own in enumerate(counts):
+        others = np.where(np.arange(4) == row, 0.0, errors_of)
+        shared = rate * others / others.sum()
+        shared[row] = 1 - rate
+        weights = own + errors.PSEUDO_SECTIONS * shared
+        expected = weights / (own.sum() + errors.PSEUDO_SECTIONS)
+        assert channel[places[row], places] == pytest.approx(expected)
