@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from longform.critics.coreference import score
-from longform.critics.coreference.score import NOBODY, KneserNeyCritic, MentionCritic, TokenStream
+from longform.critics.coreference.score import NOBODY, Coreference, ReleasedCoreference, TokenStream
 from longform.documents import Chain
 from longform.statistics.random_streams import generator
 
@@ -93,7 +93,7 @@ def ready(critic: Any) -> Any:
 def ours(train: TokenStream, test: TokenStream) -> dict[str, Any]:
     """Fit and score both critics from arrays, the released one with people, Kneser-Ney on the same stream."""
     found = {}
-    for critic in (MentionCritic(forms=FORMS), KneserNeyCritic(forms=FORMS)):
+    for critic in (ReleasedCoreference(forms=FORMS), Coreference(forms=FORMS)):
         fitted, fit_s = timed(lambda c=critic: ready(c.fit_tokens(train)))
         scores, score_s = timed(lambda f=fitted: f.score_tokens(test))
         found[type(critic).__name__] = {
@@ -110,7 +110,7 @@ def from_strings(train: TokenStream) -> dict[str, float]:
     real = chains(train)
     return {
         c.__name__: timed(lambda c=c: ready(c().fit(real)))[1]
-        for c in (MentionCritic, KneserNeyCritic)
+        for c in (ReleasedCoreference, Coreference)
     }
 
 
@@ -133,10 +133,10 @@ def against_nltk(train: TokenStream, test: TokenStream) -> dict[str, float]:
     query_rows = [("<bos>",) * 4 + unit.symbols for unit in queries]
     windows = [row[i - 4 : i + 1] for row in query_rows for i in range(4, len(row))][:NLTK_QUERIES]
     theirs, score_s = timed(lambda: [np.log(model.score(w[-1], w[:-1])) for w in windows], REPEATS)
-    fitted, our_fit_from_strings_s = timed(lambda: ready(MentionCritic().fit(real)), REPEATS)
+    fitted, our_fit_from_strings_s = timed(lambda: ready(ReleasedCoreference().fit(real)), REPEATS)
     mine = np.concatenate(fitted.part_values(queries))[: len(windows)]
     _, our_score_s = timed(lambda: fitted.score_tokens(test), REPEATS)
-    _, our_fit_s = timed(lambda: ready(MentionCritic(forms=FORMS).fit_tokens(train)), REPEATS)
+    _, our_fit_s = timed(lambda: ready(ReleasedCoreference(forms=FORMS).fit_tokens(train)), REPEATS)
     tokens, their_rate, our_rate = (
         len(train.forms),
         len(windows) / score_s,

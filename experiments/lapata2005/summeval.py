@@ -30,7 +30,7 @@ from longform.critics.bbscore import read as bridge_paths
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_predictions as paths
 from longform.critics.coreference import rules
-from longform.critics.coreference.score import MentionCritic
+from longform.critics.coreference.score import ReleasedCoreference
 from longform.critics.coreference.score import units_from_predictions as chains
 from longform.critics.entity_grid.score import EntityGrid, GridRanker, TransitionFeatures
 from longform.critics.lexical.score import LatentSemantics, Overlap
@@ -131,7 +131,7 @@ def chain_values(corpus: Corpus) -> dict[str, np.ndarray]:
     """Values of every document under the critic of persons, fitted on the references, and under two metrics of words."""
     splits = ["train", "test"]
     units = chains(rules.read(documents=corpus.documents, splits=splits))
-    persons = MentionCritic().fit([unit for unit in units if unit.split == "train"])
+    persons = ReleasedCoreference().fit([unit for unit in units if unit.split == "train"])
     tokens = words(word_tokens.read(documents=corpus.documents, splits=splits))
     return {
         "persons, 5-grams of mentions (a perplexity)": unit_scores(persons, units),

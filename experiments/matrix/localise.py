@@ -26,7 +26,7 @@ from longform.criticize.panels import Options, Panel, completion, panels
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.bbscore.score import units_from_predictions as paths_from_predictions
 from longform.critics.coreference import rules
-from longform.critics.coreference.score import MentionCritic
+from longform.critics.coreference.score import ReleasedCoreference
 from longform.documents import (
     Corpus,
     Document,
@@ -126,7 +126,11 @@ def _persons() -> Panel:
         return chains_from_predictions(found)
 
     return Panel(
-        "persons, by recency", "", read, MentionCritic(), lambda document, parts: spans[document.id]
+        "persons, by recency",
+        "",
+        read,
+        ReleasedCoreference(),
+        lambda document, parts: spans[document.id],
     )
 
 

@@ -37,6 +37,7 @@ APART = (
     # of a critic's face on a person's own texts; stages give it units
     "longform.critics.saving",
     "longform.critics.scores",
+    "longform.critics.coreference.own_texts",
     "longform.critics.section_order.own_texts",
     "longform.datasets.own_texts",
 )

@@ -12,7 +12,7 @@ from samples import SAMPLES
 import longform.critics
 import longform.evaluation
 from longform.critics.coreference import rules
-from longform.critics.coreference.score import KneserNeyCritic
+from longform.critics.coreference.score import Coreference
 from longform.critics.entity_grid.score import EntityGrid
 from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.critics.repetition import score as repetition
@@ -301,7 +301,7 @@ def test_parts_sum_to_what_is_scored(name):
 def test_plain_texts_in_place_of_units_or_documents_are_told_apart(texts):
     """Their method ``split`` is no split, so that readers took none of them and said nothing."""
     for critic, method in ((Perplexity(), "sufficient_statistics"), (Perplexity(), "part_values"), (BigramCritic(), "fit"),
-                           (KneserNeyCritic(), "fit"), (EntityGrid(), "sufficient_statistics"), (MeanValue(), "fit")):  # fmt: skip
+                           (Coreference(), "sufficient_statistics"), (EntityGrid(), "sufficient_statistics"), (MeanValue(), "fit")):  # fmt: skip
         who = f"{type(critic).__name__}.{method}: "
         refuses(
             f"^{who}got plain text; give units that its reader makes",

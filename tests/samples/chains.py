@@ -74,9 +74,13 @@ def chain_agreement():
 
 
 SAMPLES = {
-    "MentionCritic": lambda: (mention_scores.MentionCritic(), mentions(), mentions(shuffled=True)),
-    "KneserNeyCritic": lambda: (
-        mention_scores.KneserNeyCritic(),
+    "ReleasedCoreference": lambda: (
+        mention_scores.ReleasedCoreference(),
+        mentions(),
+        mentions(shuffled=True),
+    ),
+    "Coreference": lambda: (
+        mention_scores.Coreference(),
         mentions(),
         mentions(shuffled=True),
     ),

@@ -1,4 +1,6 @@
-"""The critics that are put over a person's texts: how each reads them, what it is fitted to, and where its parts stand."""
+"""The critics that are put over a person's texts: how each reads them, what it is fitted to, and
+where its parts stand.
+"""
 
 import importlib.util
 import io
@@ -17,8 +19,7 @@ from longform.criticize.brought_models import NETWORKS, Options
 from longform.criticize.lengths import Excerpt, Measure
 from longform.criticize.splits import SPLITS
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
-from longform.critics.coreference import rules
-from longform.critics.coreference.score import KneserNeyCritic
+from longform.critics.coreference.score import STOP, Coreference, PersonChain
 from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.perplexity.score import Perplexity
@@ -28,10 +29,8 @@ from longform.critics.section_order.score import SectionOrder
 from longform.critics.topics.score import LogisticNormalCritic
 from longform.critics.topics.score import units_from_predictions as topic_units
 from longform.documents import (
-    Chain,
     Document,
     Predictions,
-    chains_from_predictions,
     section_starts,
 )
 from longform.errors import BadInput, InputError
@@ -66,7 +65,8 @@ class Panel:
         False  # whether a model or encoder was named for it, so that it may not be left out
     )
     measure: Measure = "sentences"  # by which texts are cut to equal lengths
-    # what is learnt from real texts: nothing, so that all are compared; the critic's own numbers, once units are read; or
+    # what is learnt from real texts: nothing, so that all are compared; the critic's own numbers,
+    # once units are read; or
     # the way to read itself, so that texts are read again for each halving
     learns: Learns = "units"
     splits: int = SPLITS  # halvings of the real texts, fewer where a reading costs minutes
@@ -88,7 +88,8 @@ def splits_of(documents: Sequence[Document]) -> list[str]:
     return sorted({document.split for document in documents})
 
 
-# words a second of processor time, of 2,000 texts of 300 words (encyclopedia) on one core of a shared machine; the nouns of
+# words a second of processor time, of 2,000 texts of 300 words (encyclopedia) on one core of a
+# shared machine; the nouns of
 # three critics are read by the first of them, the topic models of two are fitted by the first
 PACES = {
     "section order": 700_000, "persons": 60_000, "entity grid": 90_000, "shared nouns": 1_500_000,
@@ -142,7 +143,9 @@ def panels(options: Options) -> list[Panel]:
 
 
 class Latest:
-    """A reader that remembers what it read last, for critics that read the same texts in the same way."""
+    """A reader that remembers what it read last, for critics that read the same texts in the same
+    way.
+    """
 
     def __init__(self, read: Callable[[Sequence[Excerpt]], list[Any]]) -> None:
         self.read = read
@@ -205,38 +208,30 @@ def _sections() -> Panel:
 
 
 def _persons() -> Panel:
-    spans: dict[str, Spans] = {}
+    # as the paper names it: the released critic gives a symbol that it never met 1e-20, so that a
+    # handful of rare words decides, and it found half as many of the stories in which names stand
+    # for pronouns
+    critic = Coreference()
 
-    def read(documents: Sequence[Document]) -> list[Any]:
-        found = rules.read(documents=documents, splits=splits_of(documents))
-        rows = zip(documents, found.ragged("span"), strict=True)
-        spans.update({document.id: [(int(a), int(b)) for a, b in row] for document, row in rows})
-        return chains_from_predictions(found)
-
-    def check(chains: Sequence[Chain]) -> None:
-        for side, least in (("real", 2 * PEOPLED), ("generated", 1)):
-            own = [
-                chain for chain in chains if (chain.split == "generated") == (side == "generated")
-            ]
-            peopled = sum(bool(set(chain.symbols) - {"."}) for chain in own)
-            if peopled < least:
-                raise BadInput(
-                    f"{peopled} of {len(own)} {side} texts mention a person twice; {least} must"
+    def check(chains: Sequence[PersonChain]) -> None:
+        generated = [chain for chain in chains if chain.split == "generated"]
+        real = [chain for chain in chains if chain.split != "generated"]
+        for side, texts, fewest in (("real", real, 2 * PEOPLED), ("generated", generated, 1)):
+            peopled = sum(bool(set(chain.symbols) - {STOP}) for chain in texts)
+            if peopled < fewest:
+                raise InputError(
+                    f"{peopled} of {len(texts)} {side} texts mention a person twice; {fewest} must"
                 )
 
-    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
-        text = document.text
-        offset = len(text) - len(text.lstrip())
-        after = dict(sentences(text))
-        return [
-            (a + offset, after.get(a + offset, a + offset + 1) if a == b else b + offset)
-            for a, b in spans[document.id]
-        ]
-
-    question = "Are persons named and referred to as in real text? (a marked sentence names nobody where real text would)"
-    # as the paper names it: the released critic gives a symbol that it never met 1e-20, so that a handful of rare
-    # words decides, and it told half as many stories in which names stand for pronouns from real ones
-    return Panel("persons", question, read, KneserNeyCritic(), places, check=check)
+    return Panel(
+        "persons",
+        "Are persons named and referred to as in real text? "
+        "(a marked sentence names nobody where real text would)",
+        critic.read_texts,
+        critic,
+        critic.spans,
+        check=check,
+    )
 
 
 def _roles(grids: Latest) -> Panel:
@@ -266,14 +261,19 @@ COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fit
 
 
 class TopicModels:
-    """Topic models of the real texts that teach the critics, each fitted once for the critics that read with it."""
+    """Topic models of the real texts that teach the critics, each fitted once for the critics that
+    read with it.
+    """
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.models: dict[frozenset[str], Any] = {}
 
     def read(self, documents: Sequence[Document], predictions: str) -> Predictions:
-        """One of the predictions of :mod:`longform.critics.topics.read`. Raises BadInput: too few texts to learn from."""
+        """One of the predictions of :mod:`longform.critics.topics.read`.
+
+        Raises BadInput: too few texts to learn from.
+        """
         from longform.critics.topics.read import read
         from longform.critics.topics.train import fit
 
@@ -315,7 +315,9 @@ def _topics(topics: TopicModels) -> Panel:
 
 
 def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
-    """Perplexity of the words that :mod:`longform.critics.topics.read` reads by completion in some way, each at its own place."""
+    """Perplexity of the words that :mod:`longform.critics.topics.read` reads by completion in some
+    way, each at its own place.
+    """
     spans: dict[str, Spans] = {}
 
     def units(documents: Sequence[Document]) -> list[Any]:
@@ -357,7 +359,9 @@ SCHEDULE = {
 def _sentence_path(
     options: Options, name: str, question: str, critic: Any, objective: str, first: int
 ) -> Panel:
-    """A panel whose head minimises ``objective``, and whose parts are sentences from number ``first`` on."""
+    """A panel whose head minimises ``objective``, and whose parts are sentences from number
+    ``first`` on.
+    """
 
     absent = ""
     if options.encoder is None and not options.packaged_encoder:

@@ -7,6 +7,7 @@ command line lists them all.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from longform.critics.coreference.score import Coreference, ReleasedCoreference
     from longform.critics.entity_grid.blocks import BlockedEntityGrid
     from longform.critics.entity_grid.score import EntityGrid, GridRanker
     from longform.critics.repetition.score import DistinctGrams, Repetition
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BlockedEntityGrid",
+    "Coreference",
     "DistinctGrams",
     "EntityGrid",
     "GridRanker",
+    "ReleasedCoreference",
     "Repetition",
     "SectionOrder",
 ]

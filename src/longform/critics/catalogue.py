@@ -61,6 +61,18 @@ def _distinct_grams() -> "type[TextCritic]":
     return DistinctGrams
 
 
+def _coreference() -> "type[TextCritic]":
+    from longform.critics.coreference.score import Coreference
+
+    return Coreference
+
+
+def _coreference_as_released() -> "type[TextCritic]":
+    from longform.critics.coreference.score import ReleasedCoreference
+
+    return ReleasedCoreference
+
+
 CATALOGUE: Mapping[str, Entry] = {
     "entity_grid": Entry(
         "EntityGrid",
@@ -104,6 +116,22 @@ CATALOGUE: Mapping[str, Entry] = {
         "How many different word 4-grams has a text?",
         "massarelli2020 section 5",
         needs="texts",
+    ),
+    "coreference": Entry(
+        "Coreference",
+        _coreference,
+        "Are persons named and referred to as in real text?",
+        "deng2022 section 5",
+        needs="English texts in which persons are named",
+        costs="1,000 texts of 300 words in 10 s on one core",
+    ),
+    "coreference_as_released": Entry(
+        "ReleasedCoreference",
+        _coreference_as_released,
+        "The same, smoothed as in the authors' program?",
+        "deng2022 section 5",
+        needs="English texts in which persons are named",
+        costs="1,000 texts of 300 words in 10 s on one core",
     ),
 }
 CLASSES: Mapping[str, Entry] = {entry.class_name: entry for entry in CATALOGUE.values()}

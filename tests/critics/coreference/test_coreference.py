@@ -27,7 +27,7 @@ from longform.critics.coreference.chains import (
     read_chains,
 )
 from longform.critics.coreference.rules import FcorefResolver, NearestResolver, RuleResolver
-from longform.critics.coreference.score import KneserNeyCritic, MentionCritic, person_chains
+from longform.critics.coreference.score import Coreference, ReleasedCoreference, person_chains
 from longform.datasets.titles import is_film
 from longform.documents import Document, Section, chains_from_predictions, grouped
 from longform.statistics.random_streams import generator
@@ -391,7 +391,7 @@ def test_chains_made_of_gold_mentions_are_the_gold_chains_and_rules_agree_with_t
     assert critic.score_of(critic.sufficient_statistics(units)) > 0.8
 
 
-@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
+@pytest.mark.parametrize("critic", [ReleasedCoreference(), Coreference()])
 def test_gold_chains_score_above_their_closed_form_and_near_it(corpus, critic):
     chains = gold_chains(corpus.documents, corpus.truth)
     fitted = critic.fit(chains[:100])

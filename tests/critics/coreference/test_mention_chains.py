@@ -14,9 +14,9 @@ from longform.critics.coreference.chains import read_with
 from longform.critics.coreference.rules import RuleResolver
 from longform.critics.coreference.score import (
     UNSEEN_PROBABILITY,
-    KneserNeyCritic,
-    MentionCritic,
+    Coreference,
     RandomMentionCritic,
+    ReleasedCoreference,
 )
 from longform.documents import Chain, Document, Section, chains_to_predictions
 from longform.statistics.random_streams import generator
@@ -93,14 +93,14 @@ class PlainReleasedCritic:
 
 def test_probabilities_equal_the_plain_dictionary_version_and_an_unseen_symbol_costs_the_floor():
     real, other = drawn_chains("real", 60), drawn_chains("other", 30)
-    critic, plain = MentionCritic().fit(real), PlainReleasedCritic(real)
+    critic, plain = ReleasedCoreference().fit(real), PlainReleasedCritic(real)
     for unit, fast in zip(real + other, critic.part_values(real + other), strict=True):
         slow = [math.log(plain.probability(window)) for window in plain.windows(unit)]
         np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-11)
     assert [d for (d,) in critic.fitted_discounts] == pytest.approx(
         [plain.discount[n] for n in range(1, 6)]
     )
-    critic = MentionCritic().fit([chain("a b c")])
+    critic = ReleasedCoreference().fit([chain("a b c")])
     statistics = critic.sufficient_statistics([chain("zz")])
     assert statistics.total("unknown") == 1 and statistics.total("transitions") == 1
     reserved = math.prod(
@@ -120,11 +120,11 @@ def test_modified_discounts_of_hand_made_counts_of_counts():
     assert score.absolute_discount(np.array([2, 2, 5])) == 0.5
 
 
-@pytest.mark.parametrize("critic", [MentionCritic(), KneserNeyCritic()])
+@pytest.mark.parametrize("critic", [ReleasedCoreference(), Coreference()])
 def test_probabilities_sum_to_one_after_every_context_met(critic):
     fitted = critic.fit(drawn_chains("sum", 12, 20))
     bits, words = fitted.packing.bits, fitted.orders[0].keys
-    unseen = 0.0 if isinstance(fitted, MentionCritic) else math.exp(fitted.log_unknown)
+    unseen = 0.0 if isinstance(fitted, ReleasedCoreference) else math.exp(fitted.log_unknown)
     for context in [
         0,
         *itertools.chain.from_iterable(order.context_keys.tolist() for order in fitted.orders),
@@ -135,7 +135,7 @@ def test_probabilities_sum_to_one_after_every_context_met(critic):
         assert total + rest == pytest.approx(1.0, abs=1e-12)
 
 
-def plain_kneser_ney(real: list[Chain], order: int, critic: KneserNeyCritic):
+def plain_kneser_ney(real: list[Chain], order: int, critic: Coreference):
     """Kneser-Ney straight from its definition, discounts given: sets of left neighbours, recursion, no keys."""
     windows = [
         ("<s>", *u.symbols)[max(0, i - order + 1) : i + 1]
@@ -176,7 +176,7 @@ def test_kneser_ney_equals_its_definition_on_a_stream_without_entities(order):
     rng = generator("test", "kn", order)
     real = [Chain(f"r{i}", "test", tuple("abcd"[j] for j in rng.choice(4, rng.integers(1, 12), p=[0.5, 0.3, 0.15, 0.05])))
             for i in range(25)]  # fmt: skip
-    critic = KneserNeyCritic(order=order).fit(real)
+    critic = Coreference(order=order).fit(real)
     probability = plain_kneser_ney(real, order, critic)
     for text in ("a b a a c", "d d d", "c", "a z a"):
         row = ("<s>", *text.split())
@@ -188,10 +188,10 @@ def test_kneser_ney_equals_its_definition_on_a_stream_without_entities(order):
 
 def test_bad_input_is_named():
     for real in ([], [chain("a", valid=False)]):
-        refuses("no token", MentionCritic().fit, real)
+        refuses("no token", ReleasedCoreference().fit_units, real)
     for order, text in ((1, "a"), (9, "a"), (5, " ".join(f"w{i}" for i in range(5000)))):
-        refuses("allowed is an order of 2 to 8", MentionCritic(order).fit, [chain(text)])
-    for kind in (KneserNeyCritic, RandomMentionCritic, score.RandomKneserNeyCritic):
+        refuses("allowed is an order of 2 to 8", ReleasedCoreference(order).fit, [chain(text)])
+    for kind in (Coreference, RandomMentionCritic, score.RandomKneserNeyCritic):
         refuses("call fit", kind().sufficient_statistics, [chain("a")])
 
 
@@ -212,7 +212,8 @@ def order_one(name: str, count: int, length: int) -> list[Chain]:
 
 
 @pytest.mark.parametrize(
-    "kinds", [(MentionCritic, RandomMentionCritic), (KneserNeyCritic, score.RandomKneserNeyCritic)]
+    "kinds",
+    [(ReleasedCoreference, RandomMentionCritic), (Coreference, score.RandomKneserNeyCritic)],
 )
 def test_symbols_at_random_score_the_cross_entropy_of_independent_draws(kinds):
     train, test = order_one("train", 300, 100), order_one("test", 100, 200)
@@ -258,14 +259,14 @@ def test_nltk_absolute_discounting_gives_the_same_perplexity_under_one_discount(
             math.log(model.score(row[i], row[i - order + 1 : i]))
             for i in range(order - 1, len(row))
         )
-    statistics = MentionCritic(order=order).fit(real).sufficient_statistics(test)
+    statistics = ReleasedCoreference(order=order).fit(real).sufficient_statistics(test)
     assert statistics.total("logprob") == pytest.approx(logprob, rel=1e-12)
 
 
 REAL, HELD_OUT, WRONG = (
     pronoun_chains(*given) for given in (("real", 60), ("held", 40), ("wrong", 40, 0.3))
 )
-CRITIC = MentionCritic().fit(REAL)
+CRITIC = ReleasedCoreference().fit(REAL)
 
 
 def test_contributions_of_all_windows_sum_to_the_gap_per_token():
@@ -301,7 +302,7 @@ def test_rare_windows_are_below_the_threshold_and_the_expected_symbol_is_the_obs
 
 
 def test_best_successor_is_the_arg_max_over_successors_seen_after_the_history():
-    critic = MentionCritic(order=2).fit([Chain("u", "test", tuple("ababaca."))])
+    critic = ReleasedCoreference(order=2).fit([Chain("u", "test", tuple("ababaca."))])
     key = next(int(k) for k in critic.orders[1].keys if critic.window(int(k)) == ("a", "."))
     best = critic.part_values([Chain("v", "test", ("a", "b"))])[0][1]
     assert attribution.best_successor(critic, key) == ("b", pytest.approx(best))
@@ -317,7 +318,7 @@ def test_ratio_tables_rank_frequent_windows_by_two_separate_fits():
             math.log(row["probability_generated"] / row["probability_real"])
         )
         assert 0 < row["probability_real"] <= 1 and 0 < row["probability_generated"] <= 1
-    alone = MentionCritic().fit(HELD_OUT)
+    alone = ReleasedCoreference().fit(HELD_OUT)
     assert low[0]["window"] in {alone.window(int(k)) for k in alone.orders[-1].keys}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from longform.critics.coreference.score import person_chains
+from longform.critics.coreference.person_chains import person_chains
 from longform.documents import Predictions, Unit, grouped
 from longform.errors import BadInput
 from longform.statistics.arithmetic import ratio

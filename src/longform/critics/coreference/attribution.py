@@ -12,9 +12,9 @@ import numpy as np
 
 from longform.critics.coreference import score
 from longform.critics.coreference.score import (
-    KneserNeyCritic,
-    MentionCritic,
+    Coreference,
     PersonChain,
+    ReleasedCoreference,
     person_chains,
     window_keys,
 )
@@ -23,7 +23,7 @@ from longform.errors import BadInput
 from longform.statistics.random_streams import generator
 from longform.statistics.signatures import FITTED
 
-NgramCritic = MentionCritic | KneserNeyCritic
+NgramCritic = ReleasedCoreference | Coreference
 Row = dict[str, Any]  # of a table, ready for JSON; ``window`` is its 5-gram
 RARE_LOG_PROBABILITY = -7.0  # deng2022 Table 15
 MIN_COUNT = 5  # deng2022 Tables 16 and 17: n-grams met at least so often in both
@@ -136,7 +136,7 @@ def ratio_rows(
 
 
 @dataclass(frozen=True)
-class AttributionCritic(MentionCritic):
+class AttributionCritic(ReleasedCoreference):
     """The released critic that also attributes its score to 5-grams, against held-out real chains, read as the judged ones."""
 
     threshold: float = RARE_LOG_PROBABILITY  # below which a 5-gram is improbable

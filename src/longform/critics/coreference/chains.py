@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from longform.critics.coreference.person_chains import STOP, PersonChain
 from longform.critics.coreference.person_mentions import (
     GENDERS,
     NEITHER,
@@ -19,7 +20,6 @@ from longform.critics.coreference.person_mentions import (
     PERSON_PRONOUNS,
     VOTES,
 )
-from longform.critics.coreference.score import STOP, PersonChain
 from longform.datasets.titles import is_film
 from longform.documents import (
     Chain,
