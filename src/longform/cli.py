@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 
 TYPE_CHECKING = False  # as in typing, whose import would take as long as that of all else here
 if TYPE_CHECKING:
@@ -29,11 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             print(listing())
             return 0
-        from longform.criticize import criticize  # seconds, and everything that is needed below
+        if given.command == "examples":
+            return _write_examples(given.folder)
+        import longform.criticize  # noqa: F401  # seconds, and everything that is needed below
 
         interrupt.ends_at_once = False
         try:
-            return _compare(given, criticize, interrupt)
+            return _compare(given, interrupt)
         except (KeyboardInterrupt, SystemExit) as stop:
             if isinstance(stop, SystemExit) and not interrupt.heard:
                 raise
@@ -78,7 +81,6 @@ class Interrupt:
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     import argparse
-    from pathlib import Path
 
     from longform import __version__
 
@@ -89,11 +91,28 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     verbs = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     verbs.add_parser("critics", help="list all critics: what each asks, needs and costs")
     verb = verbs.add_parser(
+        "examples", help="write twenty real and twenty machine-written articles to try things on"
+    )
+    verb.add_argument("folder", type=Path, help="a new folder, or one that is there")
+    verb = verbs.add_parser(
         "criticize", help="compare generated with real texts under every critic that applies"
     )
     add = verb.add_argument
-    add("real", type=Path, help="a .jsonl file, or a folder of .txt and .md files")
-    add("generated", type=Path, help="likewise")
+    texts = "a folder of .txt and .md files, a .jsonl file, a column (FILE.csv:COLUMN, also .tsv and .parquet), "
+    texts += "- for JSON lines on standard input, or hub:OWNER/NAME@COMMIT:PATH"
+    add("real", type=Path, help=f"real texts: {texts}")
+    add(
+        "generated",
+        nargs="+",
+        help="texts of one system or several, likewise; NAME=TEXTS names one",
+    )
+    add(
+        "--paired",
+        action="store_true",
+        help="the systems wrote from the same prompts, in one order",
+    )
+    add("--plan", action="store_true", help="say what it costs and can show, and end there")
+    add("--json", action="store_true", help="print everything as JSON")
     add("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
     add(
         "--model",
@@ -107,9 +126,58 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _compare(given: argparse.Namespace, criticize: Callable[..., Any], interrupt: Interrupt) -> int:
-    from longform.criticize.report import SO_FAR, check
+def _write_examples(folder: Path) -> int:
+    from longform.examples import FILES, write_examples
+
+    try:
+        write_examples(folder)
+    except OSError as error:
+        print(f"longform: {folder}: cannot be written ({error.strerror})", file=sys.stderr)
+        return 2
+    print(" ".join(str(folder / name) for name in FILES))
+    return 0
+
+
+def _compare(given: argparse.Namespace, interrupt: Interrupt) -> int:
+    from longform.criticize.report import check
     from longform.errors import BadInput
+
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    try:
+        systems = named_systems(given.generated)
+        places = [Path(place) for place in (given.real, *systems.values())]
+        check(given.out, places)  # before an hour of work, not after it
+        if given.plan:
+            return _show_plan(given, systems)
+        if len(systems) == 1 and not given.paired:
+            return _compare_one(given, next(iter(systems.values())), interrupt)
+        return _compare_systems(given, systems, interrupt)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+
+
+def named_systems(given: Sequence[str]) -> dict[str, str]:
+    """Texts of each system by its name: that before ``=``, else that of the file or folder.
+
+    Raises:
+        InputError: two systems have one name.
+    """
+    from longform.errors import InputError
+
+    systems: dict[str, str] = {}
+    for one in given:
+        name, separator, texts = one.partition("=")
+        if not separator or Path(one).exists():
+            name, texts = Path(one.rpartition("/")[2] or one).name.split(".")[0], one
+        if not name or name in systems:
+            raise InputError(f"{one}: two systems are called {name!r}; name them: NAME={texts}")
+        systems[name] = texts
+    return systems
+
+
+def _watched(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
+    """A bar over the critics that minds Ctrl-C between them."""
 
     def progress(panels: Sequence[Any]) -> Iterator[Any]:
         for panel in _bar(panels):
@@ -117,20 +185,81 @@ def _compare(given: argparse.Namespace, criticize: Callable[..., Any], interrupt
             yield panel
         interrupt.check()
 
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    try:
-        check(given.out, (given.real, given.generated))  # before an hour of work, not after it
-        chosen = {"model": given.model, "encoder": given.encoder, "seed": given.seed}
-        found = criticize(
-            given.real, given.generated, **chosen, progress=progress, results=given.out / SO_FAR
-        )
-        report = found.save(given.out)
-    except BadInput as error:
-        print(f"longform: {error}", file=sys.stderr)
-        return 2
-    print(found.table())
-    print(f"report: {report}")
+    return progress
+
+
+def _compare_one(given: argparse.Namespace, generated: str, interrupt: Interrupt) -> int:
+    from longform.criticize import criticize
+    from longform.criticize.report import RECORD, SO_FAR
+
+    chosen = {"model": given.model, "encoder": given.encoder, "seed": given.seed}
+    found = criticize(
+        given.real,
+        Path(generated),
+        **chosen,
+        progress=_watched(interrupt),
+        results=given.out / SO_FAR,
+    )
+    report = found.save(given.out)
+    if given.json:
+        print((given.out / RECORD).read_text(encoding="utf-8"))
+    else:
+        _show_markdown(found.table())
+        print(f"report: {report}")
     return 1 if found.failed else 0
+
+
+def _compare_systems(
+    given: argparse.Namespace, systems: dict[str, str], interrupt: Interrupt
+) -> int:
+    from longform.criticize import criticize_systems, systems_report
+    from longform.criticize.report import RECORD, SO_FAR
+
+    found = criticize_systems(
+        given.real,
+        systems,
+        paired=given.paired,
+        model=given.model,
+        encoder=given.encoder,
+        seed=given.seed,
+        progress=_watched(interrupt),
+        results=given.out / SO_FAR,
+    )
+    report = systems_report.save(found, given.out)
+    if given.json:
+        print((given.out / RECORD).read_text(encoding="utf-8"))
+    else:
+        _show_markdown(systems_report.markdown(found))
+        print(f"report: {report}")
+    return 1 if found.failed else 0
+
+
+def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
+    import json
+    from dataclasses import asdict
+
+    from longform.criticize import plan_systems, systems_report
+
+    plans = plan_systems(
+        given.real, systems, model=given.model, encoder=given.encoder, seed=given.seed
+    )
+    if given.json:
+        print(json.dumps([asdict(plan) for plan in plans], indent=1))
+    else:
+        rows = systems_report.plan_rows(plans, list(systems))
+        _show_markdown(systems_report.markdown_table(rows) + "\n\n" + systems_report.PLAN_NOTE)
+    return 0
+
+
+def _show_markdown(text: str) -> None:
+    """As a table of characters in a terminal, as it is in a pipe."""
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
 
 
 def _bar(panels: Sequence[Any]) -> Iterator[Any]:

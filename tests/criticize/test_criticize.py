@@ -122,7 +122,9 @@ def test_titles_that_real_text_never_has_shared_texts_single_texts_and_lacks_are
     for row in rows:
         row["sections"][0]["title"] = "prehistory"
     found = criticize(world["real"], write(tmp_path / "g.jsonl", rows))
-    assert by_name(found)["section order"].unknown[1] >= len(rows)
+    order = by_name(found)["section order"]
+    # it is one of the rare titles of half of the real texts, with which no text of theirs begins
+    assert order.generated.value > 1.5 * order.real.value and order.difference.p_value < 0.05
     assert "not scored are transitions to or from a title" in found.table()
     table = criticize(world["real"], world["real"]).table()
     assert (

@@ -2,5 +2,6 @@
 
 from longform.criticize.judging import criticize
 from longform.criticize.report import Criticism
+from longform.criticize.systems import SystemsCriticism, criticize_systems, plan_systems
 
-__all__ = ["Criticism", "criticize"]
+__all__ = ["Criticism", "SystemsCriticism", "criticize", "criticize_systems", "plan_systems"]

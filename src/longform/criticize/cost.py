@@ -8,10 +8,10 @@ from longform.datasets.own_texts import Texts
 COPIES_PACE = 200_000  # words a second in which near copies are looked for and lengths counted
 
 
-def announcement(panels: Sequence[Panel], real: Texts, generated: Texts) -> str:
+def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
     """How many words are read, by which critics, and for about how long on one core."""
     counts = [
-        sum(len(document.text.split()) for document in side.documents) for side in (real, generated)
+        sum(len(document.text.split()) for document in side.documents) for side in (real, *systems)
     ]
     searched = sum(counts) / COPIES_PACE
     readers = [panel for panel in panels if not panel.absent]
@@ -24,7 +24,8 @@ def announcement(panels: Sequence[Panel], real: Texts, generated: Texts) -> str:
     whole = duration(sum(seconds) + searched)
     about = whole if whole.startswith("under") else f"about {whole}"
     return (
-        f"{len(real.documents)} real and {len(generated.documents)} generated texts, {counts[0]:,} and {counts[1]:,} words; "
+        f"{len(real.documents)} real and {' + '.join(str(len(side.documents)) for side in systems)} generated texts, "
+        f"{counts[0]:,} and {sum(counts[1:]):,} words; "
         f"{len(readers)} critics, {about} on one core: {'; '.join(shares)}"
     )
 

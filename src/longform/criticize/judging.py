@@ -158,7 +158,7 @@ def judge(
     blame: Blame = {}
     error: BadInput | None = None
     read_again = panel.learns == "predictions"
-    units = [] if read_again else _read(panel, equal.documents)
+    units = [] if read_again else read_units(panel, equal.documents)
     for number in range(panel.halvings):
         if panel.learns == "nothing":
             half = Halves(frozenset(), frozenset(document.id for document in equal.real))
@@ -166,7 +166,7 @@ def judge(
             half = halves(texts.real, texts.sources, number)
         try:
             if read_again:
-                units = _read(panel, _labelled(equal, half))
+                units = read_units(panel, _labelled(equal, half))
             part, judged = _part(panel, units, half, texts.sources)
         except BadInput as problem:
             error = error or problem
@@ -179,7 +179,7 @@ def judge(
     return _combined(panel, parts, blame, texts, seed, resamples, permutations)
 
 
-def _read(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
+def read_units(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
     """The units of texts. Raises BadInput: the critic does not apply, or there is too little to judge."""
     units = panel.read(documents)
     if panel.check is not None:

@@ -56,25 +56,42 @@ def length(document: Document, measure: Measure) -> int:
 def equal_lengths(
     real: Sequence[Document], generated: Sequence[Document], measure: Measure
 ) -> EqualLengths:
-    """Cut each text to the length of the text of equal rank on the other side, where that is shorter.
+    """Two sides at equal lengths; see :func:`cut_to_equal_lengths`."""
+    sides, cut = cut_to_equal_lengths([real, generated], measure)
+    return EqualLengths(measure, sides[0], sides[1], (cut[0], cut[1]))
+
+
+def cut_to_equal_lengths(
+    sides: Sequence[Sequence[Document]], measure: Measure
+) -> tuple[list[tuple[Excerpt, ...]], list[int]]:
+    """Cut each text to the length of the shortest text of equal rank on all sides.
 
     Ranks of texts of one length follow a hash of their words, so that neither the order of a file nor its names matter.
     Where the sides have different numbers of texts, the rank is the share of a side that is shorter.
+
+    Args:
+        sides: sets of texts, none of them empty.
+        measure: what a length is.
+
+    Returns:
+        The sides with their texts cut, and how many texts of each are shorter than they were.
     """
-    sides = list(real), list(generated)
-    lengths = [
-        np.array([length(document, measure) for document in side], dtype=np.int64) for side in sides
-    ]
-    counterparts = [
-        _counterparts(lengths[0], sides[0], lengths[1]),
-        _counterparts(lengths[1], sides[1], lengths[0]),
-    ]
-    excerpts = []
-    for side, own, other in zip(sides, lengths, counterparts, strict=True):
-        rows = zip(side, own.tolist(), other.tolist(), strict=True)
-        excerpts.append(tuple(_excerpt(document, a, b, measure) for document, a, b in rows))
-    cut = [int((own > other).sum()) for own, other in zip(lengths, counterparts, strict=True)]
-    return EqualLengths(measure, excerpts[0], excerpts[1], (cut[0], cut[1]))
+    lengths = []
+    for side in sides:
+        own = [length(document, measure) for document in side]
+        lengths.append(np.array(own, dtype=np.int64))
+    excerpts: list[tuple[Excerpt, ...]] = []
+    cut: list[int] = []
+    for number, side in enumerate(sides):
+        others = lengths[:number] + lengths[number + 1 :]
+        counterparts = [_counterparts(lengths[number], side, other) for other in others]
+        shortest = np.min([lengths[number], *counterparts], axis=0)
+        # a text's end may be judged where neither it nor any counterpart is longer than the others
+        longest = np.max([lengths[number], *counterparts], axis=0)
+        rows = zip(side, lengths[number].tolist(), shortest.tolist(), longest.tolist(), strict=True)
+        excerpts.append(tuple(_excerpt(*row, measure) for row in rows))
+        cut.append(int((lengths[number] > shortest).sum()))
+    return excerpts, cut
 
 
 def _counterparts(own: np.ndarray, documents: Sequence[Document], other: np.ndarray) -> np.ndarray:
@@ -88,13 +105,14 @@ def _counterparts(own: np.ndarray, documents: Sequence[Document], other: np.ndar
     return np.sort(other)[np.floor(shares * len(other)).astype(np.int64)]
 
 
-def _excerpt(document: Document, own: int, counterpart: int, measure: Measure) -> Excerpt:
-    sections = (
-        document.sections
-        if own <= counterpart
-        else _beginning(document.sections, counterpart, measure)
-    )
-    return Excerpt(document.id, document.split, sections, document.edits, ends=own == counterpart)
+def _excerpt(
+    document: Document, own: int, shortest: int, longest: int, measure: Measure
+) -> Excerpt:
+    sections = document.sections
+    if own > shortest:
+        sections = _beginning(sections, shortest, measure)
+    ends = shortest == longest
+    return Excerpt(document.id, document.split, sections, document.edits, ends=ends)
 
 
 def _beginning(sections: Sequence[Section], limit: int, measure: Measure) -> tuple[Section, ...]:

@@ -25,6 +25,11 @@ from longform.critics.lexical.score import LatentSemantics, Overlap
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_predictions as token_units
 from longform.critics.repetition.score import Repetition
+from longform.critics.section_order.rare_titles import (
+    MIN_TEXTS,
+    common_titles,
+    with_rare_titles_pooled,
+)
 from longform.critics.section_order.score import SectionOrder
 from longform.critics.topics.score import LogisticNormalCritic
 from longform.critics.topics.score import units_from_predictions as topic_units
@@ -192,8 +197,10 @@ def _sections() -> Panel:
         generated = [d for d in documents if d.split == "generated" and d.id in titled]
         if not any(len(document.sections) > 1 for document in generated):
             raise InputError("no generated text has two or more sections, all with titles")
-        # 2. They are judged by their own titles.
-        return critic.read_texts(documents)
+        # 2. They are judged by their own titles; those that few real texts have count as one.
+        articles = critic.read_texts(documents)
+        common = common_titles([one for one in articles if one.split != "generated"])
+        return with_rare_titles_pooled(articles, common) if common else articles
 
     return Panel(
         "section order",
@@ -201,7 +208,8 @@ def _sections() -> Panel:
         read,
         critic,
         critic.spans,
-        unknown="transitions to or from a title that the fitted real texts do not have",
+        unknown="transitions to or from a title that the fitted real texts do not have (titles of "
+        f"fewer than {MIN_TEXTS} real texts count as one)",
         needs=critic.needs,
         measure="sections",
     )

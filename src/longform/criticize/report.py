@@ -245,7 +245,7 @@ def page(document: Document, judged: Sequence[Judged]) -> str:
             quoted = f"{escape(one.panel.critic.parts)} are not places in the text"
         colour = COLOURS[number % len(COLOURS)]
         worst.append(f'<li><b style="color: {colour}">{escape(one.panel.name)}</b>: {quoted}</li>')
-    return _html(
+    return html_page(
         document.id,
         f"<h1>{escape(document.id)}</h1><ul>{''.join(worst)}</ul><p>{''.join(pieces)}</p>",
     )
@@ -265,10 +265,11 @@ def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
     )
     figure = '<img src="results.png" alt="critics" width="650">' if found.judged else ""
     body = f"<h1>Generated against real texts</h1><table>{head}{rows}</table>{figure}<ul>{told}</ul><h2>Texts</h2><ul>{pages}</ul>"
-    return _html("longform criticize", body)
+    return html_page("longform criticize", body)
 
 
-def _html(title: str, body: str) -> str:
+def html_page(title: str, body: str) -> str:
+    """A page that loads nothing from elsewhere."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
     head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}"><title>{escape(title)}</title>'
     return f'<!doctype html><html lang="en"><head>{head}<style>{_STYLE}</style></head><body>{body}</body></html>\n'
@@ -318,7 +319,7 @@ def _foreign(folder: Path) -> str:
         record = None
     made = isinstance(record, dict) and record.get("made_by") == MAKER
     own = set(map(str, record.get("files", []))) if made else set()
-    there = _files(folder) if own else {path.name for path in folder.iterdir()}
+    there = files_of(folder) if own else {path.name for path in folder.iterdir()}
     if _is_results_so_far(folder / SO_FAR):
         own.add(SO_FAR)
     return min(there - own, default="")
@@ -335,7 +336,8 @@ def _is_results_so_far(path: Path) -> bool:
     )
 
 
-def _files(folder: Path) -> set[str]:
+def files_of(folder: Path) -> set[str]:
+    """Paths of all files below a folder."""
     return {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -456,7 +458,7 @@ class Criticism:
                 "left_out": self.left_out,
                 "failed": self.failed,
                 "set_aside": {"real": self.real.set_aside, "generated": self.generated.set_aside},
-                "files": sorted({*_files(partial), RECORD}),
+                "files": sorted({*files_of(partial), RECORD}),
             }
             write_json(partial / RECORD, record)
         return folder / "index.html"

@@ -23,9 +23,17 @@ CODE = ("*.py", "*.yaml", "*.txt")  # of the package, beside the settings, that 
 class ResultsSoFar:
     """A file of JSON lines, one result a line, each with a key of all that it depends on; without a file it keeps nothing."""
 
-    def __init__(self, path: Path | None, documents: Sequence[Document], options: Options) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        documents: Sequence[Document],
+        options: Options,
+        paired: bool = False,
+    ) -> None:
         self.path = path
         self.inputs = _fingerprint(documents, options) if path is not None else ""
+        if paired:
+            self.inputs += " paired"
         self.lines: dict[str, Mapping[str, Any]] = {}
         if path is None or not path.is_file():
             return
@@ -36,41 +44,68 @@ class ResultsSoFar:
 
     def find(self, panel: Panel) -> Judged | None:
         """The result of an earlier run on the same texts with the same settings and program, if there is one."""
-        record = self.lines.get(panel.name)
-        if record is None or record["signature"] != signature(panel.critic):
-            return None
-        return Judged(
-            panel,
-            Estimate(**record["real"]),
-            Estimate(**record["generated"]),
-            Comparison(**record["difference"]),
-            {
-                name: [(value, (a, b)) for value, (a, b) in rows]
-                for name, rows in record["blame"].items()
-            },
-            (record["unknown"][0], record["unknown"][1]),
-            tuple(record["p_values"]),
-            (record["cut"][0], record["cut"][1]),
-            (record["words"][0], record["words"][1]),
-        )
+        record = self.find_record(panel)
+        return None if record is None else judged_from(panel, record)
 
     def add(self, judged: Judged) -> None:
         """Write a result; results of other texts or settings leave the file with the first."""
+        self.add_record(judged.panel, record_of(judged))
+
+    def find_record(self, panel: Panel) -> Mapping[str, Any] | None:
+        """What an earlier run on the same texts wrote of a critic with the same settings."""
+        record = self.lines.get(panel.name)
+        if record is None or record["signature"] != signature(panel.critic):
+            return None
+        return record
+
+    def add_record(self, panel: Panel, result: Mapping[str, Any]) -> None:
+        """Write what came out for a critic, as JSON; records of other texts or settings leave the file."""
         if self.path is None:
             return
-        record = {
-            "made_by": MAKER, "inputs": self.inputs, "critic": judged.panel.name,
-            "signature": signature(judged.panel.critic), "real": asdict(judged.real),
-            "generated": asdict(judged.generated), "difference": asdict(judged.difference), "blame": judged.blame,
-            "unknown": judged.unknown, "p_values": judged.p_values, "cut": judged.cut, "words": judged.words,
-        }  # fmt: skip
-        self.lines[judged.panel.name] = record
+        head = {
+            "made_by": MAKER,
+            "inputs": self.inputs,
+            "critic": panel.name,
+            "signature": signature(panel.critic),
+        }
+        self.lines[panel.name] = {**head, **result}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         partial = self.path.with_name(f".{self.path.name}.partial")
-        partial.write_text(
-            "".join(json.dumps(line) + "\n" for line in self.lines.values()), encoding="utf-8"
-        )
+        lines = [json.dumps(line) + "\n" for line in self.lines.values()]
+        partial.write_text("".join(lines), encoding="utf-8")
         partial.replace(self.path)
+
+
+def record_of(judged: Judged) -> dict[str, Any]:
+    """A result as JSON."""
+    return {
+        "real": asdict(judged.real),
+        "generated": asdict(judged.generated),
+        "difference": asdict(judged.difference),
+        "blame": judged.blame,
+        "unknown": judged.unknown,
+        "p_values": judged.p_values,
+        "cut": judged.cut,
+        "words": judged.words,
+    }
+
+
+def judged_from(panel: Panel, record: Mapping[str, Any]) -> Judged:
+    """The inverse of :func:`record_of`."""
+    blame = {}
+    for name, rows in record["blame"].items():
+        blame[name] = [(value, (start, end)) for value, (start, end) in rows]
+    return Judged(
+        panel,
+        Estimate(**record["real"]),
+        Estimate(**record["generated"]),
+        Comparison(**record["difference"]),
+        blame,
+        (record["unknown"][0], record["unknown"][1]),
+        tuple(record["p_values"]),
+        (record["cut"][0], record["cut"][1]),
+        (record["words"][0], record["words"][1]),
+    )
 
 
 def _record(line: str) -> dict[str, Any]:

@@ -8,6 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from longform.datasets.text_sources import (
+    STANDARD_INPUT,
+    from_hub,
+    is_table,
+    split_column,
+    standard_input,
+    table_rows,
+)
 from longform.documents import Document, Section, sections_of
 from longform.errors import InputError
 from longform.files.opening import JSON_LINES, byte_lines, decode_line, parse_json, read_text
@@ -29,7 +37,9 @@ class Texts:
 
 
 def read_texts(given: Path | str | Sequence[str]) -> Texts:
-    """Documents of a ``.jsonl`` file or of a folder's ``.txt`` and ``.md`` files, in the order of lines or names; or of a list of texts.
+    """Documents of a ``.jsonl`` file, a folder's ``.txt`` and ``.md`` files, another source, or a list of texts, in their order.
+
+    Other sources: a column of a table, standard input, a hub (:mod:`longform.datasets.text_sources`).
 
     A line is a JSON object with ``text`` or ``sections``, a list of ``{"title", "text"}``, which may have ``sections`` of
     their own; and perhaps ``id`` and ``title``. Raises InputError: no such place, another kind of file, or no text in it.
@@ -38,25 +48,7 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
         tuple[str, Document | str]
     ]  # what stands at each place: a document, or why there is none
     if isinstance(given, Path | str):
-        path = Path(given)
-        if "\n" in str(path) or len(str(path)) > LONGEST:
-            raise InputError(
-                f"texts: got one text, {shortened(str(path))!r}; give a list of texts, a file or a folder"
-            )
-        if path.is_dir():
-            records = _files(path)
-        elif path.name.endswith(JSON_LINES) and path.is_file():
-            records = _lines(path)
-        else:
-            there = path.exists()
-            what = (
-                "not a folder of .txt and .md files, nor a .jsonl file"
-                if there
-                else "no such file or folder"
-            )
-            raise InputError(
-                f"{path}: {what}; give a folder of .txt and .md files, or a .jsonl file"
-            )
+        records = _records_of(str(given))
     elif isinstance(given, Iterable) and not isinstance(given, Mapping):
         named = ((f"text-{number}", text) for number, text in enumerate(given, 1))
         kinds = ((name, text, f"{type(text).__name__}, not a text") for name, text in named)
@@ -87,6 +79,32 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
         where = given if isinstance(given, Path | str) else "texts"
         raise InputError(f"{where}: no text to read ({told}); give at least one text")
     return Texts(tuple(documents.values()), tuple(aside))
+
+
+def _records_of(given: str) -> Iterable[tuple[str, Document | str]]:
+    """What stands at each place of a file, a folder or another source (:mod:`longform.datasets.text_sources`)."""
+    if "\n" in given or len(given) > LONGEST:
+        raise InputError(
+            f"texts: got one text, {shortened(given)!r}; give a list of texts, a file or a folder"
+        )
+    if given == STANDARD_INPUT:
+        return _lines(standard_input(), "standard input")
+    path, column = split_column(from_hub(given) or given)
+    if path.is_dir():
+        return _files(path)
+    if path.name.endswith(JSON_LINES) and path.is_file():
+        return _lines(byte_lines(path), path.name, path)
+    if is_table(path) and path.is_file():
+        return _rows(path, column)
+    kinds = "a folder of .txt and .md files, or a .jsonl, .csv, .tsv or .parquet file"
+    what = f"not {kinds}" if path.exists() else "no such file or folder"
+    raise InputError(f"{path}: {what}; give {kinds}")
+
+
+def _rows(path: Path, column: str | None) -> Iterator[tuple[str, Document | str]]:
+    """What stands in each row of a table's column."""
+    for number, (place, record) in enumerate(table_rows(path, column), 1):
+        yield place, _record(record, number)
 
 
 def documents_from(texts: Any, who: str) -> list[Document]:
@@ -168,10 +186,12 @@ def _reason(error: InputError, place: object) -> str:
     return re.sub(r"^:(\d+): ", r"line \1: ", told).removeprefix(": ")
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Document | str]]:
+def _lines(
+    lines: Iterable[tuple[int, bytes]], name: str, path: Path | None = None
+) -> Iterator[tuple[str, Document | str]]:
     """What stands on each line of a file; of one that is cut off, its lines up to there."""
     try:
-        for number, (offset, raw) in enumerate(byte_lines(path), 1):
+        for number, (offset, raw) in enumerate(lines, 1):
             if not raw.strip():
                 continue
             place = f"line {number}"
@@ -182,7 +202,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Document | str]]:
             else:
                 yield place, _record(record, number)
     except InputError as error:
-        yield path.name, _reason(error, path)
+        yield name, _reason(error, path or name)
 
 
 def _record(record: Any, number: int) -> Document | str:

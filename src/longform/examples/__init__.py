@@ -5,6 +5,7 @@ characters in the test split, and the first twenty of two or more sections and u
 characters that a small GPT-2, trained on the train split, wrote in the default study.
 """
 
+import gzip
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,3 +25,14 @@ def machine_articles() -> list[Document]:
 
 def _articles(name: str) -> list[Document]:
     return list(read_texts(Path(str(files(__name__) / name))).documents)
+
+
+FILES = ("real.jsonl", "machine.jsonl")
+
+
+def write_examples(folder: Path) -> None:
+    """Write both sets as JSON lines, :data:`FILES` in a folder, which is made where it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        packed = files(__name__).joinpath(f"{name}.gz").read_bytes()
+        (folder / name).write_bytes(gzip.decompress(packed))

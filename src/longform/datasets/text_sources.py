@@ -1,0 +1,128 @@
+"""Where a person's texts may lie beside a folder and a ``.jsonl`` file: a column, standard input, a hub.
+
+- ``stories.csv:story``, ``stories.tsv:story``, ``stories.parquet:story``: a text a row, of one column;
+  without a column that of the name ``text``. A column ``id`` names the texts.
+- ``-``: JSON lines on standard input.
+- ``hub:OWNER/NAME@COMMIT:PATH``: a file of a data set on the Hugging Face hub, at a pinned commit; what
+  follows the path is a column, as above. ``HF_HUB_OFFLINE`` is respected.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from longform import extras
+from longform.errors import ConfigError, InputError, did_you_mean
+from longform.files.opening import numbered_rows
+
+STANDARD_INPUT = "-"
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TABLES = (*DELIMITERS, ".parquet")
+TEXT, ID = "text", "id"  # columns
+_HUB = re.compile(r"hub:(?P<name>[^@:]+/[^@:]+)@(?P<commit>[^:]+):(?P<path>.+)")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+Row = tuple[str, dict[str, Any]]  # where it stands, and its id and text
+
+
+def split_column(given: str) -> tuple[Path, str | None]:
+    """The path of a table and the column that is named behind it, if one is."""
+    for suffix in TABLES:
+        head, separator, column = given.rpartition(f"{suffix}:")
+        if separator and column:
+            return Path(head + suffix), column
+    return Path(given), None
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that it is a table."""
+    return path.suffix.lower() in TABLES
+
+
+def table_rows(path: Path, column: str | None) -> Iterator[Row]:
+    """The texts of one column of a table, with their ids where it has such a column.
+
+    Raises:
+        InputError: no such column, or the file cannot be read as a table.
+        BadInput: a ``.parquet`` file, and pyarrow is not installed.
+    """
+    wanted = column or TEXT
+    if path.suffix.lower() == ".parquet":
+        yield from _parquet_rows(path, wanted)
+        return
+    for place, row in numbered_rows(path, (wanted,), DELIMITERS[path.suffix.lower()]):
+        yield place.removeprefix(str(path)).lstrip(":"), _named(row, wanted)
+
+
+def _parquet_rows(path: Path, column: str) -> Iterator[Row]:
+    extras.check("parquet", "pyarrow")
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+        names = file.schema_arrow.names
+        _check_column(path, column, names)
+        wanted = [name for name in (ID, column) if name in names]
+        number = 0
+        for batch in file.iter_batches(columns=wanted):
+            for row in batch.to_pylist():
+                number += 1
+                yield f"row {number}", _named(row, column)
+    except pyarrow.ArrowException as error:
+        raise InputError(
+            f"{path}: cannot be read as a .parquet file ({error}); write it again"
+        ) from error
+
+
+def _check_column(path: Path, column: str, names: list[str]) -> None:
+    if column not in names:
+        close = did_you_mean(column, names)
+        raise InputError(
+            f"{path}: has no column {column!r}{close}, its columns are {names}; name one: {path.name}:COLUMN"
+        )
+
+
+def _named(row: dict[str, Any], column: str) -> dict[str, Any]:
+    record = {TEXT: row[column]}
+    if row.get(ID) not in (None, ""):
+        record[ID] = str(row[ID])
+    return record
+
+
+def standard_input() -> Iterator[tuple[int, bytes]]:
+    """Lines of standard input with their offsets."""
+    offset = 0
+    for line in sys.stdin.buffer:
+        yield offset, line
+        offset += len(line)
+
+
+def from_hub(given: str) -> str | None:
+    """The local path (with its column) of a file of a hub's data set; None where ``given`` names none.
+
+    Raises:
+        ConfigError: no full commit is named, huggingface_hub is not installed, or the file cannot be had.
+    """
+    if not given.startswith("hub:"):
+        return None
+    match = _HUB.fullmatch(given)
+    if match is None or not _COMMIT.fullmatch(match["commit"]):
+        raise ConfigError(
+            f"{given}: allowed is hub:OWNER/NAME@COMMIT:PATH with a commit of 40 digits, so that the texts stay the same"
+        )
+    extras.check("models", "huggingface_hub")
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    path, column = split_column(match["path"])
+    try:
+        local = hf_hub_download(
+            match["name"], path.as_posix(), repo_type="dataset", revision=match["commit"]
+        )
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise ConfigError(
+            f"{given}: cannot be had ({type(error).__name__}); check name, commit and path, or download it and give the file"
+        ) from error
+    return f"{local}:{column}" if column else local
