@@ -136,7 +136,9 @@ def page(commit: str) -> str:
         "- **Equality.** A wide interval around zero passed for equality. It now takes a whole interval within a margin.\n"
         "- **Instruments.** Numbers and claims of a paper are held to its own instruments and systems alone.\n"
         "- **Titles.** Perplexities with titles counted the titles' tokens too. Tokens of the body count now.\n"
-        "- **Cut texts.** Texts that ran into the limit of length were scored as if they had ended.",
+        "- **Cut texts.** Texts that ran into the limit of length were scored as if they had ended.\n"
+        "- **Shares of all or of none.** Their intervals had no width (567 records). Wilson's stand in the records, the claims "
+        "and the ledgers; the tables of these scales are as their runs drew them.",
         "## Verdicts",
         table(("where", "claim", "before", "after", "why"), list(turned(commit))),
         "## Records, corrected from what they hold",

@@ -1,24 +1,32 @@
 """Correct records of an old run from what they hold themselves, ``PYTHONPATH=src python experiments/correct_records.py FOLDER``.
 
-Rewrites the score files below a folder (of ``experiments/restore.py``, say) in place. The records in git are corrected. Run
-again it changes nothing. What is corrected:
+Rewrites the score files below a folder (of ``experiments/restore.py``, say) and packed files of scales
+(``records.csv.gz``) in place. The records in git are corrected. Run again it changes nothing. What is
+corrected:
 
 * Means over trainings (heads of an encoder) were written with the first training's test and details, and with an interval
   over documents alone. The details go to the first training's own record; the mean gets its own difference, and an
   interval and a test over trainings and documents (``longform.statistics.trainings``).
 * Differences of two such means likewise.
 * Distances between writers had an interval and no number of documents.
+* Shares of all or of none had an interval without width, since all resamples say the same. Wilson's
+  stands there (``longform.statistics.intervals``), and Newcombe's of a difference of two of them.
 """
 
 import json
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from longform.evaluation.measurements import difference_of_trainings, mean_of_trainings
+from longform.evaluation.verified_texts import YES_OR_NO
 from longform.files.artefacts import write_json
 from longform.results import NAMES, ROUNDING, Record
+from longform.statistics.intervals import share_difference_interval, share_interval
+from longform_lab.scale_records import FILE as PACKED
+from longform_lab.scale_records import raw_scale_records, write_scale_records
 
 IDENTITY = NAMES[: NAMES.index("seed")]  # trainings of one number agree in these
 TEST = ("reference", "difference", "p_value", "paired")
@@ -63,7 +71,39 @@ def correct(records: Sequence[Raw]) -> list[Raw]:
                 differences = [one["value"] - other["value"] for one, other in pairs]
                 corrected[place] = difference_of_trainings(Record(**record), differences).to_json()
     made = [corrected.get(place, record) for place, record in enumerate(records)]
-    return with_units(made)
+    return [with_share_intervals(record) for record in with_units(made)]
+
+
+SHARES = (
+    "PairAccuracy", "ClassAccuracy", "CoherentShare", "SuiteAccuracy", "TitleAccuracy",
+    "SupportedPerGeneration", "SupportedPerVerified", "CheckerAccuracy", "DerivableShare", "FollowedShare",
+)  # fmt: skip
+
+
+def is_share(signature: str) -> bool:
+    """Whether the critic of a signature gives a share of yes among answers of yes or no."""
+    name, _, settings = signature.removesuffix(")").partition("(")
+    if name == "SentenceMean":
+        return settings.removeprefix("column=") in YES_OR_NO
+    if name == "LanguageDispersion":
+        return "corners=True" in settings
+    return name in SHARES
+
+
+def with_share_intervals(record: Raw) -> Raw:
+    """A share of all or of none, of one training, with intervals that have a width; any other record as it is."""
+    details = record.get("details", {})
+    known = record.get("value") is not None and record.get("low") is not None
+    if not known or "trainings" in details or not is_share(record.get("signature", "")):
+        return record
+    units = int(record["units"])
+    low, high = share_interval((record["low"], record["high"]), record["value"], units)
+    made = {**record, "low": low, "high": high}
+    if "reference" in record and "difference_low" in details:
+        ends = details["difference_low"], details["difference_high"]
+        below, above = share_difference_interval(ends, record["value"], record["reference"], units)
+        made["details"] = {**details, "difference_low": below, "difference_high": above}
+    return Record(**made).to_json() if made != record else record
 
 
 def with_units(records: Sequence[Raw]) -> list[Raw]:
@@ -131,6 +171,22 @@ def record_files(folder: Path) -> Iterator[tuple[Path, list[Raw]]]:
             yield path, held
 
 
+def correct_packed(path: Path) -> int:
+    """Correct the packed records of a scale; returns how many changed."""
+    files = raw_scale_records(path)
+    corrected = {name: correct(records) for name, records in files.items()}
+    changed = 0
+    for name, records in files.items():
+        pairs = zip(records, corrected[name], strict=True)
+        changed += sum(before != after for before, after in pairs)
+    if changed:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, records in corrected.items():
+                write_json(Path(folder) / f"{name}.json", records)
+            write_scale_records(Path(folder), path)
+    return changed
+
+
 def main(folder: Path) -> int:
     """Correct every file of records below a folder; the status is 0."""
     for path, records in record_files(folder):
@@ -139,6 +195,9 @@ def main(folder: Path) -> int:
         if changed:
             write_json(path, corrected)
             print(f"{path.relative_to(folder)}: {changed} of {len(records)} records corrected")
+    for path in sorted(folder.rglob(PACKED)):
+        if changed := correct_packed(path):
+            print(f"{path.relative_to(folder)}: {changed} records corrected")
     return 0
 
 

@@ -1,14 +1,22 @@
 """Committed records say one thing: differences, means over trainings, and what a correction leaves alone."""
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from experiments.correct_records import correct, record_files, trainings_of
+from experiments.correct_records import (
+    correct,
+    correct_packed,
+    is_share,
+    record_files,
+    trainings_of,
+    with_share_intervals,
+)
 from experiments.correct_records import identity as same_number
 from longform_lab.scale_records import FILE as RECORDS
-from longform_lab.scale_records import raw_scale_records
+from longform_lab.scale_records import raw_scale_records, write_scale_records
 
 ROOT = Path(__file__).parents[2]
 ROUNDING = 1e-9
@@ -63,6 +71,54 @@ def test_every_mean_over_trainings_has_all_of_them_in_its_interval(name):
 @pytest.mark.parametrize("name", [name for name in FILES if name.startswith("experiments/scales/")])
 def test_a_corrected_file_is_corrected_no_further(name):
     assert correct(FILES[name]) == FILES[name]
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("experiments/scales/")])
+def test_no_share_of_several_units_is_certain(name):
+    for record in FILES[name]:
+        certain = record.get("low") is not None and record["low"] == record["high"]
+        if certain and record["value"] in (0, 1) and is_share(record.get("signature", "")):
+            assert "trainings" in record.get("details", {}), same_number(record)
+
+
+def test_a_share_of_all_or_none_gets_wilsons_interval_and_anything_else_stays():
+    share = {
+        "critic": "c", "metric": "SPV", "value": 1.0, "low": 1.0, "high": 1.0, "units": 30,
+        "signature": "SupportedPerVerified(unique=False,pooled=False,sentences=5)",
+    }  # fmt: skip
+    found = with_share_intervals(share)
+    assert found["low"] == pytest.approx(30 / (30 + 1.959964**2), abs=1e-6)  # n / (n + z^2)
+    assert found["high"] == found["value"] == 1.0
+    difference = {"reference": 0.0, "difference": 1.0, "p_value": 0.1, "paired": True}
+    ends = {"difference_low": 1.0, "difference_high": 1.0}
+    found = with_share_intervals({**share, **difference, "details": ends})
+    arm = 1 - 30 / (30 + 1.959964**2)
+    assert found["details"]["difference_low"] == pytest.approx(1 - arm * 2**0.5, abs=1e-6)
+    assert found["details"]["difference_high"] == 1.0
+    for other in (
+        {"signature": "DistinctGrams(n=4)"},
+        {"signature": "SentenceMean(column=words)"},
+        {"value": 0.5, "low": 0.5, "high": 0.5},
+        {"details": {"trainings": 3}},
+    ):
+        assert with_share_intervals({**share, **other}) == {**share, **other}
+    assert is_share("SentenceMean(column=conflict)")
+    assert is_share("LanguageDispersion(corners=True)")
+    assert not is_share("LanguageDispersion(corners=False)")
+
+
+def test_a_packed_file_is_corrected_in_place_and_once(tmp_path):
+    record = {
+        "critic": "c", "metric": "m", "value": 0.0, "low": 0.0, "high": 0.0, "units": 20,
+        "signature": "PairAccuracy(scorer=x,task=y)",
+    }  # fmt: skip
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / "one.json").write_text(json.dumps([record, {**record, "value": 0.5}]))
+    packed = tmp_path / RECORDS
+    write_scale_records(tmp_path / "scores", packed)
+    assert (correct_packed(packed), correct_packed(packed)) == (1, 0)
+    first, second = raw_scale_records(packed)["one"]
+    assert first["high"] == pytest.approx(0.16113, abs=1e-5) and second["high"] == 0.0
 
 
 def head(seed, value, **more):
