@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from dvc.repo import Repo
-from repro_project import PIPELINE, git, new_project, run, status, write_pipeline
+from repro_project import PIPELINE, InTurn, git, new_project, run, status, write_pipeline
 
 from experiments.release import MANIFEST, check, main
+from longform_lab.dvc_stages import opened
+from longform_lab.repro import Run
 from tests.refusals import refuses
 
 ELSEWHERE = {
@@ -46,6 +48,20 @@ def test_a_clone_that_pulls_has_every_output_and_nothing_to_run(tmp_path, monkey
     for name in ("out_a", "out_b", "out_c", "folder_a/x", "folder_b/x", "folder_c/x"):
         assert Path(name).read_bytes() == (project / name).read_bytes()
     assert status() == {} and run()[::2] == ({"unchanged": 7}, [])
+
+
+def test_arms_that_two_machines_ran_are_put_together_without_running_again(tmp_path, monkeypatch):
+    ran = {}
+    for machine, targets in (("one", ["read@a"]), ("two", ["read@b", "read@c"]), ("third", None)):
+        new_project(tmp_path / machine, monkeypatch)
+        Path(".dvc/config").write_text("[core]\n no_scm = true\n[cache]\n dir = ../../cache\n")
+        with opened(Path("."), targets or ["dvc.yaml"]) as pipeline:
+            counts = Run(pipeline, InTurn(), lambda line: None).all()
+        ran[machine] = {how: count for how, count in counts.items() if count}
+    assert ran == {"one": {"run": 2}, "two": {"run": 4}, "third": {"run": 1, "restored": 6}}
+    assert not list(Path(".").glob("ran_*"))  # of the arms no command was run here
+    assert Path("folder_b/x").read_bytes() == (tmp_path / "two" / "folder_b" / "x").read_bytes()
+    assert status() == {}
 
 
 def test_equal_files_give_equal_archives_and_one_that_was_changed_or_cut_is_refused(

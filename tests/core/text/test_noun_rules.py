@@ -59,7 +59,9 @@ LEMMAS = {
     "women": "woman", "cities": "city", "ties": "tie", "boxes": "box", "churches": "church",
     "classes": "class", "buzzes": "buzz", "dishes": "dish", "houses": "house", "bus": "bus",
     "glass": "glass", "analysis": "analysis", "wolves": "wolf", "gas": "gas", "sister-cities":
-    "sister-city", "mothers-in-law": "mothers-in-law", "series": "series",
+    "sister-city", "mothers-in-law": "mothers-in-law", "series": "series", "dallas": "dallas",
+    "barbados": "barbados", "leeds": "leeds", "azores": "azores", "hopkins": "hopkins",
+    "rivers": "river", "hills": "hill", "logos": "logo", "tours": "tour",
 }  # fmt: skip
 
 
