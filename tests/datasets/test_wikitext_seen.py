@@ -23,6 +23,8 @@ TAGS = {
     "''x''<sup>''n''+1</sup> and ''a''<sub>''i''</sub>": "x^(n+1) and a_i",
     "H<sub>2</sub>O and 101<sub>2</sub>": "H2O and 101_2",
     "Ca<sup>2+</sup>": "Ca^2+",
+    "Foo<sup>TM</sup>, Bar<sup>®</sup>, M<sup>lle</sup> and x<sup>n</sup>": "FooTM, Bar®, Mlle and x^n",
+    "a<sup></sup> b<sub> </sub> (c)<sub>i</sub> (d)<sub>2</sub>": "a b (c)_i (d)2",
     "votes.<br>She": "votes.\nShe",
     "votes.<br />She": "votes.\nShe",
     "votes.<p>She</p>": "votes.\nShe",

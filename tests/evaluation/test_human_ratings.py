@@ -429,3 +429,15 @@ def test_an_item_with_one_answer_says_whether_it_is_a_check():
     found = to_predictions(rows, {"y": "validation"})
     assert found.arrays["check"].tolist() == [True, False]
     assert (found.unit_ids, found.splits) == (("x", "y"), ("test", "validation"))
+
+
+def test_a_careful_annotator_passes_every_check_and_a_careless_one_guesses():
+    labels = ("history", "geography", "people")
+    careful, careless = Annotator("a", 0.0, 0.0), Annotator("a", 0.0, 0.0, careless=1.0)
+    items = [f"check-{number}" for number in range(60)]
+    assert {tuple(careful.check(item, "people", labels, 1)) for item in items} == {
+        ("people", "incoherent")
+    }
+    guesses = [tuple(careless.check(item, "people", labels, 1)) for item in items]
+    assert {label for label, _ in guesses} == set(labels)
+    assert {verdict for _, verdict in guesses} == {"coherent", "incoherent"}
