@@ -31,7 +31,6 @@ MODULES = sorted(
 )
 Entry = tuple[str, str, Any, dict[str, Any], set[str]]  # place, code, function, settings, given
 TRAIN = {"name", "seed", "base", "scratch", "documents", "titles", "bases"}
-WRITE = {"name", "seed", "model", "scratch", "prefixes", "titles", "packing"}
 READ = {"documents", "truth", "reader", "reader_truth", "seed", "name", "splits", "titles"}
 
 
@@ -186,28 +185,9 @@ def tracked_bytes() -> int:
 def entries(experiment: Experiment) -> Iterator[Entry]:
     """Every call that the parameters ask for: the function, its settings, and what the stage gives it."""
     params = experiment.params
-    for name, entry in params["models"].items():
-        if "code" in entry:
-            code, _, wanted = entry["code"].partition(".")
-            yield _entry(
-                f"models.{name}", code, wanted or "fit", entry, ("code", "sampling"), TRAIN
-            )
-        if own := entry.get("sampling"):
-            yield _entry(f"models.{name}.sampling", own["code"], "generate", own, ("code",), WRITE)
     for study, settings in params.items():
         if not isinstance(settings, dict):
             continue
-        if own := settings.get("tokenizer"):
-            yield _entry(
-                f"{study}.tokenizer", "language_models/tokenizers", "fit", own, (), {"documents"}
-            )
-            given, own = TRAIN | {"shape"}, settings["training"]
-            yield _entry(f"{study}.training", "language_models/causal_lm", "fit", own, (), given)
-        if "sampling" in settings and "runs" not in settings:
-            own = settings["sampling"]
-            yield _entry(
-                f"{study}.sampling", "decoding/long_documents", "generate", own, ("code",), WRITE
-            )
         for critic, entry in settings.get("critics", {}).items():
             yield from _of_critic(f"{study}.critics.{critic}", critic, entry)
 

@@ -53,7 +53,11 @@ def test_the_pages_stages_run_in_a_folder_of_ones_own_and_its_document_is_one(ho
 def test_a_published_model_is_finetuned_where_it_is_pinned_to_a_commit(home, tmp_path):
     """A folder stands for the hub here: transformers takes either."""
     params = yaml.safe_load(block("yaml"))
-    params["models"]["small"] = {"hub": str(lm_folder(tmp_path / "published")), "revision": COMMIT}
+    params["models"]["small"] = {
+        "kind": "finetuned",
+        "hub": str(lm_folder(tmp_path / "published")),
+        "revision": COMMIT,
+    }
     (home / "params.yaml").write_text(yaml.safe_dump(params))
     for stage in ("corpus articles", "language_model mine articles small"):
         assert main([*stage.split(), "--home", str(home)]) == 0, stage

@@ -45,6 +45,10 @@ class Settings(BaseModel):
         return self.model_dump(exclude_unset=True)
 
 
+class Nothing(Settings):
+    """The placement of an entry whose settings are all its kind's own."""
+
+
 def plain(settings: Settings | None) -> dict[str, Any] | None:
     """Nested settings as a mapping of what was written down, or None."""
     return None if settings is None else settings.given()
@@ -183,8 +187,9 @@ def parse_kind(
     settings = kind_of(registry, entry, place, file)
     names = field_names(placement)
     known = {KIND, *names, *field_names(settings)}
+    is_open = settings.model_config.get("extra") == "allow"  # what it takes, a library says
     for key in entry:
-        if key not in known:
+        if key not in known and not is_open:
             raise ConfigError(_unknown(place, str(key), known, file))
     placed = {key: value for key, value in entry.items() if key in names}
     own = {key: value for key, value in entry.items() if key not in names and key != KIND}

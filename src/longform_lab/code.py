@@ -15,7 +15,11 @@ from typing import Any
 
 import yaml
 
+from longform.decoding.decoders import DECODERS
+from longform.decoding.settings import SAMPLERS, Completions, Continuations
 from longform.files.yaml_dialect import YamlReader
+from longform.language_models.settings import REGISTRY as MODELS
+from longform.language_models.settings import TOKENIZERS, Training
 from longform.settings import KIND, Settings
 from longform_lab.code_names import Request, requested, source_of
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
@@ -37,10 +41,6 @@ APART = (
     "longform.critics.section_order.own_texts",
     "longform.datasets.own_texts",
 )
-PUBLISHED = (
-    "hub",
-    "package",
-)  # a language model that is published; see longform_lab.texts.POINTERS
 QUESTIONS = (
     "metrics",
     "corruption_response",
@@ -89,15 +89,17 @@ def entry_points(
     for name, registry in (("corpora", DATASETS), ("corpora_from_files", FILE_DATASETS)):
         for corpus, entry in _mappings(params.get(name)):
             add("texts", ["corpus", corpus], list(_of_kind(registry, entry)))
-    add("texts", ["tokenizer"], [requested("language_models/tokenizers", "fit")])
-    add("texts", ["complete"], [requested("decoding/completions", "generate")])
-    add("texts", ["decode"], [requested("decoding/continuations", "generate")])
+    add("texts", ["complete"], [_request(Completions)])
+    add("texts", ["decode"], [_request(Continuations), *map(_request, DECODERS.values())])
     for model, entry in _mappings(params.get("models")):
-        add("texts", ["language_model", "", "", model], list(_of_language_model(entry)))
+        requests = [_request(Training), *_of_kind(MODELS, entry)]
+        add("texts", ["language_model", "", "", model], requests)
     for study, settings in _mappings(params):
+        if isinstance(settings.get("tokenizer"), dict):
+            add("texts", ["tokenizer"], list(_of_kind(TOKENIZERS, settings["tokenizer"])))
         for model in _models(settings):
-            code = _sampler(params, settings, model)
-            add("texts", ["generate", study, "", model], [requested(code, "generate")])
+            sampling = _sampling(params, settings, model)
+            add("texts", ["generate", study, "", model], list(_of_kind(SAMPLERS, sampling)))
         for critic, entry in _mappings(settings.get("critics")):
             if isinstance(entry.get("train"), dict):
                 code = source_of(critic, str(entry["train"].get("code", "train")))
@@ -118,7 +120,11 @@ def _of_kind(registry: Mapping[str, type[Settings]], entry: Mapping[str, Any]) -
     """The class of settings that an entry chooses; none where its kind is wrong."""
     settings = registry.get(str(entry.get(KIND)))
     if settings is not None:
-        yield settings.__module__, settings.__name__
+        yield _request(settings)
+
+
+def _request(settings: type[Settings]) -> Request:
+    return settings.__module__, settings.__name__
 
 
 def _mappings(entries: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -128,12 +134,6 @@ def _mappings(entries: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             yield str(name), entry
 
 
-def _of_language_model(entry: Mapping[str, Any]) -> Iterator[Request]:
-    yield requested(str(entry.get("code", "language_models/causal_lm")), "fit")
-    if any(key in entry for key in PUBLISHED):
-        yield requested("language_models/checkpoints", "published")
-
-
 def _models(settings: Mapping[str, Any]) -> list[str]:
     """The language models of a study, those of its ladder of sizes too; none of what is no study."""
     sizes = settings.get("sizes")
@@ -141,13 +141,13 @@ def _models(settings: Mapping[str, Any]) -> list[str]:
     return [str(model) for listed in lists if isinstance(listed, list) for model in listed]
 
 
-def _sampler(params: Mapping[str, Any], settings: Mapping[str, Any], model: str) -> str:
-    """What writes a model's texts: the sampler of its own kind, else the study's."""
+def _sampling(
+    params: Mapping[str, Any], settings: Mapping[str, Any], model: str
+) -> Mapping[str, Any]:
+    """The entry that says what writes a model's texts: its own, else the study's."""
     entry = dict(_mappings(params.get("models"))).get(model, {})
-    sampling = entry.get("sampling") if "code" in entry else None
-    sampling = sampling or settings.get("sampling")
-    default = "decoding/long_documents"
-    return str(sampling.get("code", default)) if isinstance(sampling, dict) else default
+    sampling = entry.get("sampling", settings.get("sampling"))
+    return sampling if isinstance(sampling, dict) else {}
 
 
 def _of_readings(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:

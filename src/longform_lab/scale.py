@@ -2,7 +2,7 @@
 
 ``python -m longform_lab.scale smoke`` makes ``scales/smoke/``, an ordinary DVC project with the cache of this one, so that every
 DVC command works there; ``--results`` copies what it measured back to ``experiments/scales/smoke/``. An override is a dotted key and
-a value: mappings are merged, everything else is replaced. Beside overrides a scale may have
+a value: mappings are merged, everything else, and an entry of another ``kind``, is replaced. Beside overrides a scale may have
 
 - ``extends``: another scale, whose overrides come first;
 - ``without``: names by the dotted key below which they are taken out;
@@ -29,6 +29,7 @@ from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import atomic_write, read_documents, read_yaml, write_json
 from longform.files.opening import rows
 from longform.files.yaml_dialect import yaml_text
+from longform.settings import KIND
 from longform.text.rendering import render
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import write_scale_records
@@ -139,6 +140,8 @@ def said(name: str, root: Path, key: str, default: Any) -> Any:
 
 def _merged(old: Any, new: Any) -> Any:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
+        if KIND in new and new[KIND] != old.get(KIND):
+            return new  # settings of another kind have other names
         return {
             **old,
             **{

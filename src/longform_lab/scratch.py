@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,10 @@ SOURCES = Path(__file__).parents[1]
 
 @contextmanager
 def resumable(
-    experiment: Experiment, name: str, settings: Settings | Mapping[str, Any], *inputs: Path
+    experiment: Experiment,
+    name: str,
+    settings: Sequence[Settings] | Mapping[str, Any],
+    *inputs: Path,
 ) -> Iterator[Path]:
     """A work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
 
@@ -37,12 +40,13 @@ def resumable(
         scratch.mkdir(parents=True, exist_ok=True)
         yield scratch
         return
-    if isinstance(settings, Settings):
-        start = (type(settings).__module__, type(settings).__name__)
-        settings = settings.given()
+    if isinstance(settings, Mapping):
+        given: Any = settings
+        starts = [(dotted(str(settings.get("code", ""))), EVERYTHING)]
     else:
-        start = (dotted(str(settings.get("code", ""))), EVERYTHING)
-    own, code = json.loads(json.dumps(_without_hardware(settings))), _code(start)
+        given = [one.given() for one in settings]
+        starts = [(type(one).__module__, type(one).__name__) for one in settings]
+    own, code = json.loads(json.dumps(_without_hardware(given))), _code(starts)
     stamp = {
         "settings": own,
         "seed": experiment.seed,
@@ -103,6 +107,8 @@ def _is_begun(marker: Path, stamp: Mapping[str, Any]) -> bool:
 
 
 def _without_hardware(settings: Any) -> Any:
+    if isinstance(settings, list):
+        return [_without_hardware(value) for value in settings]
     if not isinstance(settings, dict):
         return settings
     return {key: _without_hardware(value) for key, value in settings.items() if key not in HARDWARE}
@@ -119,8 +125,8 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _code(start: Request) -> str:
-    """One hash over the code that begins somewhere, and all that it uses; comments and docstrings are none."""
+def _code(starts: Sequence[Request]) -> str:
+    """One hash over the code that begins in some places, and all that it uses; comments and docstrings are none."""
     tree = SourceTree(SOURCES)
-    hashes = tree.hashes(tree.closure([start]))
+    hashes = tree.hashes(tree.closure(starts))
     return hashlib.blake2b(json.dumps(hashes).encode(), digest_size=16).hexdigest()

@@ -1,70 +1,30 @@
 """Stages that make texts and the models that write them: corpora, tokenizers, language models, generations."""
 
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
+from longform.decoding.decoders import DECODERS
+from longform.decoding.settings import (
+    SAMPLERS,
+    Completions,
+    Continuations,
+    Sampler,
+    WritingInputs,
+)
 from longform.documents import Corpus
-from longform.errors import BadInput, ConfigError, did_you_mean
+from longform.errors import ConfigError, did_you_mean
 from longform.files.artefacts import atomic_write, read_documents, write_corpus
+from longform.language_models.settings import REGISTRY as MODELS
+from longform.language_models.settings import TOKENIZERS, Saved, Training, TrainingInputs
 from longform.processes import first_process, side_by_side
-from longform.settings import KIND, parse_kind
-from longform_lab.calls import call, function
+from longform.settings import KIND, Nothing, Settings, parse, parse_kind
 from longform_lab.experiment import Experiment, System
 from longform_lab.scratch import bring_back, forget_finished, keep_finished, resumable
-from longform_lab.settings.corpora import MadeCorpus, ReadCorpus
+from longform_lab.settings.entries import MadeCorpus, ModelPlacement, ReadCorpus
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 
-POINTERS: tuple[str, ...] = ("hub", "revision", "package", "file")  # to a published model
 FROM_FILES = "corpora_from_files"  # beside "corpora", which are made from the seed
-
-
-@contextmanager
-def _made(
-    experiment: Experiment,
-    place: str,
-    code: str,
-    wanted: str,
-    settings: Mapping[str, Any],
-    *inputs: Path,
-    **given: Any,
-) -> Iterator[Any]:
-    """What a function makes of settings and inputs, its checkpoints kept until the block ends; None but in the first process."""
-    with resumable(experiment, place, {**settings, "code": code}, *inputs) as scratch:
-        given = {"seed": experiment.seed, "scratch": scratch, **given}
-        made = call(place, function(place, code, wanted), settings, **given)
-        yield made if first_process() else None
-
-
-@contextmanager
-def _one_of_several(
-    experiment: Experiment,
-    place: str,
-    code: str,
-    wanted: str,
-    settings: Mapping[str, Any],
-    result: Path,
-    *inputs: Path,
-    **given: Any,
-) -> Iterator[Any]:
-    """Like :func:`_made` where a stage makes several things: what a killed run of it had finished is brought back.
-
-    Yields what was made, for the block to write to ``result``; None where it was brought back, and but in the first process.
-    """
-    with resumable(experiment, place, {**settings, "code": code}, *inputs) as scratch:
-        if bring_back(scratch, result):
-            print(f"{place}: was finished before", flush=True)
-            yield None
-            return
-        given = {"seed": experiment.seed, "scratch": scratch, **given}
-        made = call(place, function(place, code, wanted), settings, **given)
-        if not first_process():
-            yield None
-            return
-        yield made
-        keep_finished(scratch, result)
 
 
 def corpus(experiment: Experiment, name: str) -> None:
@@ -78,7 +38,7 @@ def corpus(experiment: Experiment, name: str) -> None:
         return
     entry, place = experiment.settings("corpora", name), f"corpora.{name}"
     placed, dataset = parse_kind(DATASETS, MadeCorpus, entry, place)
-    with resumable(experiment, place, dataset) as scratch:
+    with resumable(experiment, place, [dataset]) as scratch:
         made = dataset.build(name=name, seed=experiment.seed, scratch=scratch)
         _keep_corpus(experiment, placed.study, name, made)
 
@@ -93,7 +53,7 @@ def _corpus_from_files(experiment: Experiment, name: str) -> None:
     raw = experiment.data / placed.source
     beside = experiment.data / placed.beside if placed.beside else None
     inputs = [raw] if beside is None else [raw, beside]
-    with resumable(experiment, place, dataset, *inputs) as scratch:
+    with resumable(experiment, place, [dataset], *inputs) as scratch:
         made = dataset.load(raw, name=name, seed=experiment.seed, scratch=scratch, beside=beside)
         _keep_corpus(experiment, placed.study, name, made)
 
@@ -107,66 +67,51 @@ def _keep_corpus(experiment: Experiment, study: str, name: str, corpus: Corpus) 
 
 def tokenizer(experiment: Experiment, study: str) -> None:
     """All training text of a study -> ``data/tokenizers/<study>``: its models share one vocabulary, as published ones do."""
-    settings, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
+    entry, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
+    _, settings = parse_kind(TOKENIZERS, Nothing, entry, place)
     documents = [
-        d
+        document
         for name in experiment.settings(study)["corpora"]
-        for d in experiment.documents(System(study, name))
+        for document in experiment.documents(System(study, name))
     ]
-    if settings.get("folder"):
-        settings["folder"] = experiment.data / str(settings["folder"])
-    fit = function(place, "language_models/tokenizers", "fit")
-    _save(call(place, fit, settings, documents=documents), experiment.data / "tokenizers" / study)
+    fitted = settings.fit(documents, experiment.data)
+    _save(fitted, experiment.data / "tokenizers" / study)
 
 
 def language_model(experiment: Experiment, study: str, corpus: str, model: str) -> None:
-    """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``.
-
-    An entry of ``models`` is a shape, trained as the study says: from the pretrained one of ``training.bases`` where the study names
-    them, unless the entry has ``from_scratch: true``; or a published checkpoint (``hub`` and ``revision``, or ``package`` and
-    ``file``), finetuned as the study says; or another kind of model (``code``: a module with ``fit``, or with another function behind
-    a dot) with its own settings.
-    """
-    own, base = experiment.settings("models", model), experiment.data / "tokenizers" / study
-    own.pop("sampling", None)
-    code, _, wanted = str(own.pop("code", "")).partition(".")
-    settings = own
-    if not code:
-        alone, code = own.pop("from_scratch", False), "language_models/causal_lm"
-        if not isinstance(alone, bool):
-            raise BadInput(
-                f"params.yaml: models.{model}.from_scratch is {alone!r:.60}, allowed are true and false"
-            )
-        if published := {key: own.pop(key) for key in POINTERS if key in own}:
-            base = (
-                experiment.home / "scratch" / "published" / model
-            )  # a folder that points to the checkpoint
-            base.mkdir(parents=True, exist_ok=True)
-            call(
-                "models", function("models", "language_models/checkpoints", "published"), published
-            ).save(base)
-        settings = {**experiment.settings(study, "training"), **({"shape": own} if own else {})}
-        settings |= {"bases": None} if alone else {}
-    bases = experiment.data / str(settings.pop("bases")) if settings.get("bases") else None
-    real, wanted = System(study, corpus), wanted or "fit"
-    function("models", code, wanted)  # loads its libraries, which a fork then shares
+    """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``."""
+    _, settings = parse_kind(
+        MODELS, ModelPlacement, experiment.settings("models", model), f"models.{model}"
+    )
+    training = _training(experiment, study)
+    published = experiment.home / "scratch" / "published" / model
+    base = settings.start(experiment.data / "tokenizers" / study, published)
+    named = settings.bases(training)
+    bases = experiment.data / named if named else None
+    real = System(study, corpus)
+    work = [settings] if training is None else [settings, training]
 
     def train(system: System) -> None:
-        given = {
-            "name": f"{corpus}-{system.folder}",
-            "titles": bool(system.titles),
-            "base": base,
-            "bases": bases,
-        }
-        given |= {"documents": experiment.documents(real), "seed": experiment.training_seed(system)}
         place = f"language_model {study} {corpus} {system.folder}"
         read = (experiment.data / real.texts, *filter(None, (base, bases)))
         result = experiment.data / system.checkpoint
-        with _one_of_several(
-            experiment, place, code, wanted, settings, result, *read, **given
-        ) as trained:
-            if trained is not None:
+        with resumable(experiment, place, work, *read) as scratch:
+            if _was_finished(place, scratch, result):
+                return
+            inputs = TrainingInputs(
+                documents=experiment.documents(real),
+                base=base,
+                bases=bases,
+                training=training,
+                titles=bool(system.titles),
+                name=f"{corpus}-{system.folder}",
+                seed=experiment.training_seed(system),
+                scratch=scratch,
+            )
+            trained = settings.train(inputs)
+            if first_process():
                 _save(trained, result)
+                keep_finished(scratch, result)
 
     systems = experiment.of_model(study, corpus, model)
     side_by_side(train, systems)
@@ -176,31 +121,29 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
 
 def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
     """Texts of every system of a model -> ``data/generations/<study>/<corpus>/<system>``."""
-    entry = experiment.settings("models", model)
-    alone = "code" in entry and "sampling" in entry
-    settings = dict(entry["sampling"]) if alone else experiment.settings(study, "sampling")
-    code, real = str(settings.pop("code", "decoding/long_documents")), System(study, corpus)
-    function(study, code, "generate")  # loads its libraries, which a fork then shares
-    packing = experiment.settings(study).get("training", {}).get("packing")
+    sampler = _sampler(experiment, study, model)
+    training, real = _training(experiment, study), System(study, corpus)
 
     def write(system: System) -> None:
-        place, checkpoint = (
-            f"generate {study} {corpus} {system.folder}",
-            experiment.data / system.checkpoint,
-        )
-        given = {
-            "name": f"{corpus}-{system.folder}",
-            "titles": bool(system.titles),
-            "model": checkpoint,
-        }
-        given |= {"prefixes": experiment.documents(real), "packing": packing}
-        inputs = (checkpoint, experiment.data / real.texts)
-        result = experiment.data / system.texts
-        with _one_of_several(
-            experiment, place, code, "generate", settings, result, *inputs, **given
-        ) as made:
-            if made is not None:
+        place = f"generate {study} {corpus} {system.folder}"
+        checkpoint = experiment.data / system.checkpoint
+        result, read = experiment.data / system.texts, experiment.data / real.texts
+        with resumable(experiment, place, [sampler], checkpoint, read) as scratch:
+            if _was_finished(place, scratch, result):
+                return
+            inputs = WritingInputs(
+                model=checkpoint,
+                prefixes=experiment.documents(real),
+                titles=bool(system.titles),
+                packing=None if training is None else training.packing,
+                name=f"{corpus}-{system.folder}",
+                seed=experiment.seed,
+                scratch=scratch,
+            )
+            made = sampler.write(inputs)
+            if first_process():
                 print(f"{place}: {write_corpus(result, made)} documents")
+                keep_finished(scratch, result)
 
     systems = experiment.of_model(study, corpus, model)
     side_by_side(write, systems)
@@ -208,7 +151,33 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
         forget_finished(experiment, [f"generate {study} {corpus} {name}" for name in systems])
 
 
-def _save(model: Any, place: Path) -> None:
+def _was_finished(place: str, scratch: Path, result: Path) -> bool:
+    """Bring back what a killed run of the stage had finished; whether there was something."""
+    if not bring_back(scratch, result):
+        return False
+    print(f"{place}: was finished before", flush=True)
+    return True
+
+
+def _training(experiment: Experiment, study: str) -> Training | None:
+    """How a study trains its networks, if it says so."""
+    if "training" not in experiment.settings(study):
+        return None
+    return parse(Training, experiment.entry(study, "training"), f"{study}.training")
+
+
+def _sampler(experiment: Experiment, study: str, model: str) -> Sampler:
+    """What writes the texts of a model: its own sampler, else that of the study."""
+    entry = experiment.settings("models", model)
+    if "sampling" in entry:
+        own, place = entry["sampling"], f"models.{model}.sampling"
+    else:
+        own, place = experiment.settings(study, "sampling"), f"{study}.sampling"
+    _, sampler = parse_kind(SAMPLERS, Nothing, own, place)
+    return sampler
+
+
+def _save(model: Saved, place: Path) -> None:
     with atomic_write(place) as folder:
         folder.mkdir()
         model.save(folder)
@@ -224,48 +193,52 @@ def complete(experiment: Experiment, study: str, corpus: str) -> None:
     source = experiment.data / System("articles", "wiki").texts
     with ExitStack() as finished:
         for part, target in (("larger", "half"), ("smaller", corpus)):
-            settings, place = experiment.settings(study, part), f"complete {study} {part}"
-            model = experiment.data / str(settings.pop("model"))
-            given = {
-                "name": part,
-                "model": model,
-                "prefixes": read_documents(source / "documents.jsonl"),
-            }
-            made = _made(
-                experiment,
-                place,
-                "decoding/completions",
-                "generate",
-                settings,
+            settings = parse(Completions, experiment.entry(study, part), f"{study}.{part}")
+            model = experiment.data / settings.model
+            work = resumable(experiment, f"complete {study} {part}", [settings], model, source)
+            scratch = finished.enter_context(work)
+            made = settings.complete(
                 model,
-                source,
-                **given,
+                read_documents(source / "documents.jsonl"),
+                name=part,
+                seed=experiment.seed,
+                scratch=scratch,
             )
-            write_corpus(folder / target, finished.enter_context(made))
+            write_corpus(folder / target, made)
             source = folder / target
     shutil.rmtree(folder / "half")
 
 
 def decode(experiment: Experiment, study: str, run: str) -> None:
     """Continuations of encyclopedia prefixes by a set of decoders -> ``data/generations/<study>/<run>``."""
-    chosen, place = experiment.settings(study, "runs", run), f"decode {study} {run}"
-    settings = {**experiment.settings(study, "sampling"), **chosen}
-    lists, named = experiment.decoders(study), str(chosen.get("decoders"))
-    if named not in lists:
-        told, where = (
-            f"{named!r}{did_you_mean(named, lists)}",
-            experiment.settings(study).get("decoders"),
+    place = f"{study}.runs.{run}"
+    merged = {**experiment.settings(study, "sampling"), **experiment.settings(study, "runs", run)}
+    settings = parse(Continuations, merged, place)
+    lists = experiment.decoders(study)
+    if settings.decoders not in lists:
+        close = did_you_mean(settings.decoders, lists)
+        folder = experiment.settings(study).get("decoders")
+        raise ConfigError(
+            f"{place}: there is no list of decoders {settings.decoders!r}{close}; allowed are "
+            f"{sorted(lists)}, the files of {folder}; fix decoders in params.yaml"
         )
-        known = f"allowed are {sorted(lists)}, the files of {where}"
-        raise BadInput(
-            f"{place}: there is no list of decoders {told}; {known}; fix decoders in params.yaml"
+    decoders = lists[settings.decoders]
+    model = experiment.data / "models" / "decoding" / settings.model
+    prefixes = experiment.data / settings.prefixes
+    work: list[Settings] = [settings]
+    for decoder, entry in decoders.items():
+        where = f"{settings.decoders}.{decoder}"
+        _, parsed = parse_kind(DECODERS, Nothing, entry, where, "the list of decoders")
+        work.append(parsed)
+    name = f"decode {study} {run}"
+    with resumable(experiment, name, work, model, prefixes) as scratch:
+        made = settings.decode(
+            model,
+            read_documents(prefixes / "documents.jsonl"),
+            decoders,
+            name=run,
+            seed=experiment.seed,
+            scratch=scratch,
         )
-    settings["decoders"] = lists[named]
-    model = experiment.data / "models" / "decoding" / str(settings.pop("model"))
-    prefixes = experiment.data / str(settings.pop("prefixes"))
-    given = {"name": run, "model": model, "prefixes": read_documents(prefixes / "documents.jsonl")}
-    with _made(
-        experiment, place, "decoding/continuations", "generate", settings, model, prefixes, **given
-    ) as made:
         count = write_corpus(experiment.data / "generations" / study / run, made)
-    print(f"{place}: {count} documents")
+    print(f"{name}: {count} documents")

@@ -19,6 +19,7 @@ from longform.decoding.beam_search import (
     contrastive_search,
     delayed,
 )
+from longform.decoding.decoders import DECODERS
 from longform.decoding.sampling import (
     PAD,
     Sampled,
@@ -29,7 +30,7 @@ from longform.decoding.sampling import (
     nucleus,
     sample,
 )
-from longform.decoding.strategies import KINDS, decode, is_random, settings_of
+from longform.decoding.strategies import decode, is_random, settings_of
 from longform.statistics.random_streams import generator
 from tests.oracles import delayed_rounds
 from tests.refusals import refuses
@@ -435,7 +436,7 @@ def close_to(found, wanted):
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"human"}))
+@pytest.mark.parametrize("kind", sorted(DECODERS.keys() - {"human"}))
 def test_sixteen_at_once_are_sixteen_alone(kind):
     network, rng = toy(4, tokens=9), generator("batch")
     ends, settings = ends_at(2, size=9), settings_of({"kind": kind, "blocking": 4})
@@ -514,7 +515,7 @@ def test_decoders_have_the_papers_settings_and_bad_input_is_named():
     ]
     assert random == [False, True, True]
     assert settings_of({"kind": "delayed_beam"}) == Delayed(Sampled(100), Beam(6), 1)  # Table 3
-    refuses("decoder kind is", settings_of, {"kind": "diverse"})
+    refuses("kind is 'diverse', allowed are", settings_of, {"kind": "diverse"})
     for kind, wrong in (("greedy", {"k": 3}), ("top_p", {"p": 0}), ("beam", {"beams": 0}), ("contrastive", {"k": 0}),
                         ("contrastive", {"alpha": 2}), ("min_p", {"p": 2}), ("typical", {"mass": 0})):  # fmt: skip
         refuses(kind.split("_")[0], settings_of, {"kind": kind, **wrong})

@@ -28,7 +28,7 @@ SMALL = {
     "articles.corpora": ["wiki"],
     "articles.sizes": {"corpora": [], "models": []},
     "articles.seeds": 2,
-    "articles.tokenizer": {"folder": None, "kind": "byte_pair", "vocab_size": 512},
+    "articles.tokenizer": {"kind": "byte_pair", "vocab_size": 512},
     "articles.training": {"context": 64, "schedule": {"epochs": 0.2, "validations": 1}},
     "articles.sampling": {"documents": 24, "batch": 24, "max_tokens": 60, "context_overlap": 32},
     "articles.critics.section_order.corpora": ["wiki"],
@@ -37,7 +37,14 @@ SMALL = {
         "schedule": {"epochs": 0.5, "validations": 1},
     },
 }
-SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "from_scratch": True}
+SHAPE = {
+    "kind": "network",
+    "model_type": "gpt2",
+    "n_layer": 1,
+    "n_head": 2,
+    "n_embd": 16,
+    "from_scratch": True,
+}
 TRACKED = (
     "params.yaml",
     "dvc.yaml",

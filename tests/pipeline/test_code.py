@@ -11,9 +11,10 @@ from longform_lab import code, stale
 
 PARAMS = {
     "corpora": {"wiki": {"kind": "world_texts"}},
-    "models": {"gpt2": {}, "floor": {"code": "language_models/floor.count"}},
+    "models": {"gpt2": {"kind": "network"}, "floor": {"kind": "ngrams"}},
     "articles": {
         "models": ["gpt2"],
+        "sampling": {"kind": "long_documents"},
         "critics": {
             "words": {
                 "predictions": {"text": {}},
@@ -39,6 +40,31 @@ class ShortArticles:
 
 DATASETS: dict[str, type[object]] = {"world_texts": WorldTexts, "short_articles": ShortArticles}
 """
+MODELS = """class Training: ...
+
+
+class Network:
+    def train(self):
+        from longform.language_models.causal_lm import fit
+
+        return fit()
+
+
+class Ngrams:
+    def train(self):
+        from longform.language_models.floor import count
+
+        return count()
+
+
+REGISTRY: dict[str, type[object]] = {"network": Network, "ngrams": Ngrams}
+"""
+SAMPLERS = """class LongDocuments:
+    def write(self):
+        from longform.decoding.long_documents import generate
+
+        return generate()
+"""
 FILES = {
     "longform_lab/__main__.py": "from longform_lab.stages import main\n\nif __name__ == '__main__':\n    main()\n",
     "longform_lab/texts.py": "def corpus(): ...\ndef language_model(): ...\ndef generate(): ...\n",
@@ -47,6 +73,8 @@ FILES = {
     "longform_lab/stages.py": "import os\n\n\ndef main(): ...\n",
     "synthetic_world/settings.py": WORLD,
     "longform/datasets/pages.py": "def build():\n    return 1\n",
+    "longform/language_models/settings.py": MODELS,
+    "longform/decoding/settings.py": SAMPLERS,
     "longform/language_models/causal_lm.py": "def fit(): ...\n",
     "longform/language_models/floor.py": "def count(): ...\n",
     "longform/decoding/long_documents.py": "def generate(): ...\n",
@@ -84,7 +112,7 @@ def edit(home, name: str, old: str, new: str) -> None:
 
 
 def test_a_model_that_is_called_no_keeps_its_name(home):
-    (home / "params.yaml").write_text("models: {no: {code: language_models/floor}}\n")
+    (home / "params.yaml").write_text("models: {no: {kind: ngrams}}\n")
     points = code.read_entry_points(home, code.source_tree(home / code.SOURCE))
     assert code.code_file(["language_model", "", "", "no"]) in points
 

@@ -16,7 +16,7 @@ from tests.tiny import bpe_folder, documents
 
 PARAMS = {
     "seed": 1,
-    "models": {"grams": {"code": "language_models/ngram", "context": 8, "order": 2}},
+    "models": {"grams": {"kind": "ngrams", "context": 8, "order": 2}},
     "articles": {
         "corpora": ["wiki"],
         "models": ["grams"],

@@ -170,11 +170,9 @@ def test_results_come_with_the_first_articles_by_number(root):
 def test_a_real_scale_writes_with_one_tokenizer_and_keeps_every_name_that_it_uses(name):
     asked = Experiment(ROOT)
     asked.__dict__["params"] = params = written(name)["params.yaml"]
-    assert (
-        params["articles"]["tokenizer"]
-        == params["suites"]["tokenizer"]
-        == params["models"]["smollm2"]
-    )
+    tokenizer = params["articles"]["tokenizer"]
+    assert tokenizer == params["suites"]["tokenizer"]
+    assert {**tokenizer, "kind": "finetuned"} == params["models"]["smollm2"]
     made = {**params["corpora"], **params["corpora_from_files"]}
     assert (
         not params["corpora"].keys() & params["corpora_from_files"].keys()

@@ -39,7 +39,7 @@ def project(folder: Path) -> Path:
         folder / "data" / "corpora" / "articles" / "wiki" / "documents.jsonl", documents()
     )
     training = {"packing": "stream", "context": 16, "schedule": SCHEDULE}
-    shape = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
+    shape = {"kind": "network", "model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
     study = {"corpora": ["wiki"], "models": ["tiny"], "titles": ["with"], "training": training}
     (folder / "params.yaml").write_text(
         yaml.safe_dump({"seed": 1, "models": {"tiny": shape}, "articles": study})

@@ -38,7 +38,15 @@ PARAMS = overridden(
             "max_length": 3,
             "steps": 5,
         },
-        "models": {"tiny": {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}},
+        "models": {
+            "tiny": {
+                "kind": "network",
+                "model_type": "gpt2",
+                "n_layer": 1,
+                "n_head": 2,
+                "n_embd": 16,
+            }
+        },
         "synthetic.models": ["tiny"],
         "synthetic.training.context": 64,
         "synthetic.training.schedule": {

@@ -311,6 +311,11 @@ _CLOSING = "\"'”’)]} "
 
 
 @dataclass(frozen=True)
+class Human:
+    """No strategy: what people wrote after the prefix (massarelli2020 Table 1)."""
+
+
+@dataclass(frozen=True)
 class SentenceEnds:
     """Which tokens end a sentence, from tables over the vocabulary, bool (vocabulary,), and a look at the token before."""
 

@@ -4,8 +4,7 @@ Any takes ``blocking``; ``human`` is what people wrote. ``generate`` of transfor
 what it does not have: group beams, delayed beams and contrastive search.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -20,61 +19,31 @@ from longform.decoding.beam_search import (
     contrastive_search,
     delayed,
 )
-from longform.decoding.sampling import Rngs, Rows, Sampled, check_room, draws, sibling_ranks
+from longform.decoding.decoders import DECODERS
+from longform.decoding.sampling import Human, Rngs, Rows, Sampled, check_room, draws, sibling_ranks
 from longform.errors import BadInput
 from longform.language_models.tokenizers import masked
+from longform.settings import KIND, Nothing, parse_kind
+
+Strategy = Sampled | Beam | Delayed | Contrastive | Human
 
 
-@dataclass(frozen=True)
-class Human:
-    """What people wrote after the prefix, as the paper's first row has it."""
+def settings_of(decoder: Mapping[str, Any], file: str = "the list of decoders") -> Strategy:
+    """The strategy that a decoder names: ``{"kind": "top_k", "k": 5}``.
+
+    Args:
+        decoder: a ``kind`` of :data:`longform.decoding.decoders.DECODERS`, and its settings.
+        file: where it stands, for errors.
+
+    Raises:
+        ConfigError: an unknown kind, or a setting that the kind does not have.
+    """
+    place = f"decoder {decoder.get(KIND, '')}".rstrip()
+    _, settings = parse_kind(DECODERS, Nothing, decoder, place, file)
+    return settings.strategy()
 
 
-Settings = Sampled | Beam | Delayed | Contrastive | Human
-KINDS: Mapping[
-    str, Callable[..., Settings]
-] = {  # defaults: Table 3, beam sizes it leaves out as in deviations.md
-    "human": Human,
-    "greedy": lambda blocking=0: Beam(1, blocking=blocking),
-    "top_k": lambda k=2, blocking=0: Sampled(top_k=k, blocking=blocking),
-    "top_p": lambda p=0.4, blocking=0: Sampled(top_p=p, blocking=blocking),
-    "beam": lambda beams=15, blocking=0: Beam(beams, blocking=blocking),
-    "group_beam": lambda beams=6, groups=2, penalty=0.2, blocking=0: Beam(
-        beams, groups, penalty, blocking=blocking
-    ),
-    "sibling_beam": lambda beams=15, penalty=0.1, blocking=0: Beam(
-        beams, sibling_penalty=penalty, blocking=blocking
-    ),
-    "delayed_beam": lambda top_k=100, beams=6, delay=1, blocking=0: Delayed(
-        Sampled(top_k, blocking=blocking), Beam(beams, blocking=blocking), delay
-    ),
-    "min_p": lambda p=0.1, blocking=0: Sampled(
-        min_p=p, blocking=blocking
-    ),  # Nguyen et al. 2024: 0.05 to 0.1
-    "typical": lambda mass=0.2, blocking=0: Sampled(
-        typical=mass, blocking=blocking
-    ),  # Meister et al. 2023: stories
-    "contrastive": lambda k=5, alpha=0.6, blocking=0: Contrastive(
-        k, alpha, blocking
-    ),  # Su et al. 2022, section 4
-}
-
-
-def settings_of(decoder: Mapping[str, Any]) -> Settings:
-    """The settings that a decoder mapping names. Raises BadInput: an unknown kind, or a setting that the kind does not have."""
-    options = dict(decoder)
-    kind = options.pop("kind", None)
-    if kind not in KINDS:
-        raise BadInput(f"decoder kind is {kind!r}, allowed are {sorted(KINDS)}; fix the entry")
-    try:
-        return KINDS[kind](**options)
-    except TypeError as error:
-        raise BadInput(
-            f"decoder {kind}: {error}; see longform.decoding.strategies for its settings"
-        ) from None
-
-
-def is_random(settings: Settings) -> bool:
+def is_random(settings: Strategy) -> bool:
     """Whether two seeds can give two continuations."""
     return isinstance(settings, Sampled) or (isinstance(settings, Delayed) and settings.delay > 0)
 
@@ -82,7 +51,7 @@ def is_random(settings: Settings) -> bool:
 def decode(
     network: Any,
     prompts: Rows,
-    settings: Settings,
+    settings: Strategy,
     new_tokens: int,
     rngs: Rngs,
     end: int,

@@ -1,4 +1,6 @@
-"""What an entry of ``corpora`` or ``corpora_from_files`` says beside its kind's own settings."""
+"""What entries say beside their kind's own settings: which texts they concern, and where things lie."""
+
+from typing import Any
 
 from longform.settings import Settings, parameter
 
@@ -19,4 +21,12 @@ class ReadCorpus(Settings):
     beside: str | None = parameter(
         "One more file below ``data/``; a scale that names one adds it to the stage's deps in dvc.yaml.",
         None,
+    )
+
+
+class ModelPlacement(Settings):
+    """What an entry of ``models`` says beside its kind's settings."""
+
+    sampling: dict[str, Any] | None = parameter(
+        "What writes the model's texts, in place of its study's ``sampling``.", None
     )
