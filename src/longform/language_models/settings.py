@@ -88,6 +88,12 @@ class Training(Settings):
         ge=2,
     )
     schedule: Schedule = parameter("How long and how fast.")
+    validation_documents: int | None = parameter(
+        "Documents that choose a checkpoint; null takes all of split validation.",
+        None,
+        source="ours",
+        ge=1,
+    )
 
 
 @dataclass(frozen=True)
@@ -167,6 +173,7 @@ class Network(LanguageModel):
             packing=training.packing,
             context=training.context,
             schedule=training.schedule.given(),
+            validation_documents=training.validation_documents,
             shape=self.shape,
             bases=inputs.bases,
         )
@@ -218,6 +225,7 @@ class Finetuned(LanguageModel):
             packing=training.packing,
             context=training.context,
             schedule=training.schedule.given(),
+            validation_documents=training.validation_documents,
         )
 
 
