@@ -548,6 +548,36 @@ class SummEval(FileDataset):
         return summeval(raw=raw, dimension=self.dimension)
 
 
+class RatedStories(FileDataset):
+    """Stories of language models, rated (Xie, Cohn and Lau 2023)."""
+
+    dimension: Literal["coherence", "fluency", "interestingness", "logicality", "relatedness"] = (
+        parameter("Which of the ratings is kept.", "coherence", source="ours")
+    )
+
+    def load(
+        self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
+    ) -> "Corpus":
+        from longform.datasets.rated_texts import rated_stories
+
+        return rated_stories(raw=raw, dimension=self.dimension)
+
+
+class DialogueSummaries(FileDataset):
+    """Summaries of dialogues, rated (DialSummEval, Gao and Wan 2022)."""
+
+    dimension: Literal["coherence", "consistency", "fluency", "relevance"] = parameter(
+        "Which of the ratings is kept.", "coherence", source="ours"
+    )
+
+    def load(
+        self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
+    ) -> "Corpus":
+        from longform.datasets.rated_texts import dialogue_summaries
+
+        return dialogue_summaries(raw=raw, dimension=self.dimension)
+
+
 SourceFiles = Annotated[
     dict[str, str | dict[str, str]],
     Keys(
@@ -632,5 +662,7 @@ REGISTRY: dict[str, type[FileDataset]] = {
     "parallel_texts": ParallelTexts,
     "gcdc": Gcdc,
     "summeval": SummEval,
+    "rated_stories": RatedStories,
+    "dialogue_summaries": DialogueSummaries,
     "native_suites": NativeSuites,
 }
