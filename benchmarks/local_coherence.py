@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.critics.entity_grid.score import EntityGrid, GridRanker
-from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
 from longform.critics.lexical.wordnet import MEASURES, Lesk
 from longform.evaluation.order_discrimination import order_measurements
 from longform.statistics.random_streams import generator
@@ -108,9 +108,9 @@ def other_lines(rows: list[list[tuple[int, str, str]]], grids: list[Grid]) -> di
         "grids packed and unpacked": seconds(
             lambda: grids_from_predictions(grids_to_predictions(grids))
         ),
-        "overlap": seconds(lambda: unit_scores(Overlap(), grids)),
+        "overlap": seconds(lambda: unit_scores(SharedNouns(), grids)),
         "latent semantics, fit and score": seconds(
-            lambda: unit_scores(LatentSemantics().fit(grids), grids)
+            lambda: unit_scores(LatentSemanticAnalysis().fit(grids), grids)
         ),
         "transitions, fit and score": seconds(lambda: unit_scores(transitions.fit(grids), grids)),
         "transitions, 21 orders a document": seconds(

@@ -33,7 +33,7 @@ from longform.critics.coreference import rules
 from longform.critics.coreference.score import ReleasedCoreference
 from longform.critics.coreference.score import units_from_predictions as chains
 from longform.critics.entity_grid.score import EntityGrid, GridRanker, TransitionFeatures
-from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
 from longform.critics.lexical.wordnet import wordnet as related_words
 from longform.critics.neural_ranker import train as coherence_ranker
 from longform.critics.neural_ranker import train as order_scores
@@ -73,8 +73,8 @@ SCORERS: Mapping[str, Any] = {
     "role transitions, history 1": EntityGrid(history=1),
     "role transitions, history 2": EntityGrid(history=2),
     "ranking grid, length 2": GridRanker(TransitionFeatures((2,))),
-    "overlap": Overlap(),
-    "LSA": LatentSemantics(),
+    "overlap": SharedNouns(),
+    "LSA": LatentSemanticAnalysis(),
 }
 WORDNET: Mapping[str, tuple[str, dict[str, Any]]] = {
     "Hirst-St-Onge": ("hirst_st_onge", {}),

@@ -87,7 +87,7 @@ PRINTED = [
     # lapata2005 and the measures of its lexical coherence
     ("critics.entity_grid.score:TransitionFeatures(lengths)", (2, 3), "Barzilay and Lapata 2008"),
     ("critics.entity_grid.score:TransitionFeatures(salience)", 2, "Barzilay and Lapata 2008"),
-    ("critics.lexical.score:LatentSemantics(dims)", 100, "params.yaml: usual"),
+    ("critics.lexical.score:LatentSemanticAnalysis(dims)", 100, "params.yaml: usual"),
     ("critics.lexical.wordnet:CONSTANT", 8.0, "Hirst and St-Onge 1998"),
     ("critics.lexical.wordnet:TURN", 1.0, "Hirst and St-Onge 1998"),
     ("critics.lexical.wordnet:HSO_LONGEST", 5, "Hirst and St-Onge 1998"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.entity_grid.score import EntityGrid, GridRanker
-from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
 from longform.critics.neural_ranker.score import GivenScore, ScoredText
 from longform.statistics.random_streams import generator
@@ -74,7 +74,7 @@ SAMPLES = {
     "EntityGrid": judged(EntityGrid()),
     "BlockedEntityGrid": blocks,
     "GridRanker": judged(GridRanker()),
-    "Overlap": judged(Overlap()),
-    "LatentSemantics": judged(LatentSemantics(dims=8)),
+    "SharedNouns": judged(SharedNouns()),
+    "LatentSemanticAnalysis": judged(LatentSemanticAnalysis(dims=8)),
     "GivenScore": given_scores,
 } | {kind.__name__: related(kind) for kind in (HirstStOnge, Lesk, Resnik, Lin, JiangConrath)}

@@ -21,7 +21,7 @@ from longform.criticize.splits import SPLITS
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.coreference.score import STOP, Coreference, PersonChain
 from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
-from longform.critics.lexical.score import LatentSemantics, Overlap
+from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_predictions as token_units
 from longform.critics.repetition.score import Repetition
@@ -124,11 +124,11 @@ def panels(options: Options) -> list[Panel]:
         _sections(),
         _persons(),
         _roles(grids),
-        _nouns("shared nouns", OVERLAP, Overlap(), 1, PAIRS, grids, learns="nothing"),
+        _nouns("shared nouns", OVERLAP, SharedNouns(), 1, PAIRS, grids, learns="nothing"),
         _nouns(
             "related nouns (LSA)",
             RELATED,
-            LatentSemantics(),
+            LatentSemanticAnalysis(),
             1,
             f"{PAIRS} that the fitted real texts have",
             grids,

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from longform.critics.coreference.score import Coreference, ReleasedCoreference
     from longform.critics.entity_grid.blocks import BlockedEntityGrid
     from longform.critics.entity_grid.score import EntityGrid, GridRanker
+    from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
+    from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
     from longform.critics.repetition.score import DistinctGrams, Repetition
     from longform.critics.section_order.score import SectionOrder
 
@@ -19,9 +21,16 @@ __all__ = [
     "DistinctGrams",
     "EntityGrid",
     "GridRanker",
+    "HirstStOnge",
+    "JiangConrath",
+    "LatentSemanticAnalysis",
+    "Lesk",
+    "Lin",
     "ReleasedCoreference",
     "Repetition",
+    "Resnik",
     "SectionOrder",
+    "SharedNouns",
 ]
 
 

@@ -73,6 +73,48 @@ def _coreference_as_released() -> "type[TextCritic]":
     return ReleasedCoreference
 
 
+def _shared_nouns() -> "type[TextCritic]":
+    from longform.critics.lexical.score import SharedNouns
+
+    return SharedNouns
+
+
+def _latent_semantic_analysis() -> "type[TextCritic]":
+    from longform.critics.lexical.score import LatentSemanticAnalysis
+
+    return LatentSemanticAnalysis
+
+
+def _hirst_st_onge() -> "type[TextCritic]":
+    from longform.critics.lexical.wordnet import HirstStOnge
+
+    return HirstStOnge
+
+
+def _lesk() -> "type[TextCritic]":
+    from longform.critics.lexical.wordnet import Lesk
+
+    return Lesk
+
+
+def _resnik() -> "type[TextCritic]":
+    from longform.critics.lexical.wordnet import Resnik
+
+    return Resnik
+
+
+def _lin() -> "type[TextCritic]":
+    from longform.critics.lexical.wordnet import Lin
+
+    return Lin
+
+
+def _jiang_conrath() -> "type[TextCritic]":
+    from longform.critics.lexical.wordnet import JiangConrath
+
+    return JiangConrath
+
+
 CATALOGUE: Mapping[str, Entry] = {
     "entity_grid": Entry(
         "EntityGrid",
@@ -132,6 +174,60 @@ CATALOGUE: Mapping[str, Entry] = {
         "deng2022 section 5",
         needs="English texts in which persons are named",
         costs="1,000 texts of 300 words in 10 s on one core",
+    ),
+    "shared_nouns": Entry(
+        "SharedNouns",
+        _shared_nouns,
+        "How many nouns do neighbouring sentences share?",
+        "lapata2005 section 3.2",
+        needs="texts of two sentences with nouns",
+    ),
+    "latent_semantic_analysis": Entry(
+        "LatentSemanticAnalysis",
+        _latent_semantic_analysis,
+        "How related are the nouns of neighbouring sentences, by what they occur with in real text?",
+        "lapata2005 section 3.2",
+        needs="texts of two sentences with nouns; some hundred real texts",
+    ),
+    "hirst_st_onge": Entry(
+        "HirstStOnge",
+        _hirst_st_onge,
+        "How related are neighbouring sentences' nouns, by paths in a word net?",
+        "lapata2005 section 3.2",
+        needs="the folder of a word net (lexicon=FOLDER)",
+        costs="1,000 texts in 1 to 10 min on one core",
+    ),
+    "lesk": Entry(
+        "Lesk",
+        _lesk,
+        "How related are neighbouring sentences' nouns, by words that definitions share?",
+        "lapata2005 section 3.2",
+        needs="the folder of a word net (lexicon=FOLDER)",
+        costs="1,000 texts in 1 to 10 min on one core",
+    ),
+    "resnik": Entry(
+        "Resnik",
+        _resnik,
+        "How related are neighbouring sentences' nouns, by the concepts above both?",
+        "lapata2005 section 3.2",
+        needs="the folder of a word net (lexicon=FOLDER)",
+        costs="1,000 texts in 1 min on one core",
+    ),
+    "lin": Entry(
+        "Lin",
+        _lin,
+        "As resnik, relative to how specific both nouns are?",
+        "lapata2005 section 3.2",
+        needs="the folder of a word net (lexicon=FOLDER)",
+        costs="1,000 texts in 1 min on one core",
+    ),
+    "jiang_conrath": Entry(
+        "JiangConrath",
+        _jiang_conrath,
+        "How far apart are neighbouring sentences' nouns in a word net?",
+        "lapata2005 section 3.2",
+        needs="the folder of a word net (lexicon=FOLDER)",
+        costs="1,000 texts in 1 min on one core",
     ),
 }
 CLASSES: Mapping[str, Entry] = {entry.class_name: entry for entry in CATALOGUE.values()}

@@ -46,7 +46,10 @@ def encode(value: Any, arrays: Arrays) -> Any:
         pairs = [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]
         return {"mapping": pairs}
     if is_dataclass(value) and not isinstance(value, type):
-        own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        own = {}
+        for field in fields(value):
+            if field.init and field.compare:  # what is not compared is remembered work
+                own[field.name] = getattr(value, field.name)
         return _encoded_class(value, own, arrays)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return _encoded_class(value, value._asdict(), arrays)

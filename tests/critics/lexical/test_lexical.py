@@ -13,8 +13,8 @@ from longform.critics.lexical import score as lexical
 from longform.critics.lexical import wordnet as nets
 from longform.critics.lexical.score import (
     AdjacentSimilarity,
-    LatentSemantics,
-    Overlap,
+    LatentSemanticAnalysis,
+    SharedNouns,
     term_documents,
     word_vectors,
 )
@@ -35,28 +35,32 @@ COUNTS = {"dog": 5, "cat": 3, "house": 4, "door": 1, "bank": 2, "day": 6, "puppy
 
 
 def test_overlap_of_adjacent_sentences_by_hand_and_in_other_orders():
-    assert unit_scores(Overlap(), [unit("dog cat", "cat house door")])[0] == pytest.approx(2 / 5)
-    statistics = Overlap().sufficient_statistics([unit("dog", "dog cat", "house")])
+    assert unit_scores(SharedNouns(), [unit("dog cat", "cat house door")])[0] == pytest.approx(
+        2 / 5
+    )
+    statistics = SharedNouns().sufficient_statistics([unit("dog", "dog cat", "house")])
     assert statistics.values[0].tolist() == pytest.approx([2 / 3 + 0, 2, 0, 0, 0])
-    assert Overlap().score_of(statistics) == pytest.approx(1 / 3)
+    assert SharedNouns().score_of(statistics) == pytest.approx(1 / 3)
     # a pair with a sentence without nouns scores 0 and is counted
-    assert Overlap().sufficient_statistics([unit("dog", "", "dog")]).values[0].tolist() == [
+    assert SharedNouns().sufficient_statistics([unit("dog", "", "dog")]).values[0].tolist() == [
         0,
         2,
         2,
         0,
         0,
     ]
-    statistics = Overlap().sufficient_statistics([unit("dog"), unit("", ""), unit("dog", "dog")])
+    statistics = SharedNouns().sufficient_statistics(
+        [unit("dog"), unit("", ""), unit("dog", "dog")]
+    )
     assert statistics.column("excluded").tolist() == [1, 1, 0]
-    assert np.isnan(unit_scores(Overlap(), [unit("dog")])[0])
-    assert np.isnan(Overlap().order_scores(unit("", ""), np.array([[1, 0]]))).all()
+    assert np.isnan(unit_scores(SharedNouns(), [unit("dog")])[0])
+    assert np.isnan(SharedNouns().order_scores(unit("", ""), np.array([[1, 0]]))).all()
     text, orders = (
         unit("dog cat", "cat", "house dog", "door"),
         np.array([[3, 2, 1, 0], [1, 0, 3, 2]]),
     )
-    slow = unit_scores(Overlap(), [replace(text, cells=text.cells[order]) for order in orders])
-    np.testing.assert_allclose(Overlap().order_scores(text, orders), slow)
+    slow = unit_scores(SharedNouns(), [replace(text, cells=text.cells[order]) for order in orders])
+    np.testing.assert_allclose(SharedNouns().order_scores(text, orders), slow)
 
 
 REAL = [unit("dog cat", "dog", name="a"), unit("cat dog", "kennel", name="b"), unit("ship sea", "sea", name="c"),
@@ -64,7 +68,7 @@ REAL = [unit("dog cat", "dog", name="a"), unit("cat dog", "kennel", name="b"), u
 
 
 def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_out():
-    fitted = LatentSemantics(dims=2).fit(REAL)
+    fitted = LatentSemanticAnalysis(dims=2).fit(REAL)
     words = sorted(fitted.words)
     left, values, _ = np.linalg.svd(term_documents(REAL, fitted.words).toarray())
     vectors = left[:, :2] * values[:2]
@@ -72,7 +76,7 @@ def test_latent_semantics_equals_a_dense_decomposition_and_leaves_unknown_words_
     first, second = mean["dog"] + mean["sea"], mean["kennel"]
     cosine = first @ second / np.linalg.norm(first) / np.linalg.norm(second)
     assert unit_scores(fitted, [unit("dog sea", "kennel")])[0] == pytest.approx(cosine)
-    assert LatentSemantics(dims=100).fit(REAL).vectors.shape == (6, 3)
+    assert LatentSemanticAnalysis(dims=100).fit(REAL).vectors.shape == (6, 3)
     statistics = fitted.sufficient_statistics([unit("dog zebra", "cat")])
     assert statistics.total("unknown") == 1
     assert statistics.total("similarity") == pytest.approx(
@@ -104,7 +108,7 @@ def test_a_large_table_of_words_and_texts_is_never_made_dense(monkeypatch):
 
     monkeypatch.setattr(lexical, "DENSE", 3)
     monkeypatch.setattr(csr_array, "toarray", refused)
-    fitted = LatentSemantics(dims=2).fit(REAL)
+    fitted = LatentSemanticAnalysis(dims=2).fit(REAL)
     assert unit_scores(fitted, [unit("dog", "kennel"), unit("dog", "sea")]) == pytest.approx(
         [1, 0], abs=1e-9
     )
@@ -120,7 +124,7 @@ def test_planted_reports_stand_above_their_shuffles(tmp_path):
     )
     (found,) = order_discrimination({"grid": EntityGrid()}, test, [ShuffleTask()], train=train)
     assert found.details["above_mean"] >= 0.95 and found.value > 0.9
-    scorers = {"overlap": Overlap(), "latent_semantics": LatentSemantics()}
+    scorers = {"overlap": SharedNouns(), "latent_semantics": LatentSemanticAnalysis()}
     scorers |= {
         measure: wordnet(real=reports, measure=measure) for measure in ("hirst_st_onge", "resnik")
     }
@@ -310,7 +314,7 @@ def test_a_distance_is_never_best_where_nothing_is_known(taxonomy):
 def test_a_text_without_a_known_noun_is_set_aside_not_incoherent(taxonomy):
     none, one = unit("zzyzx", "qwrt", "zzyzx"), unit("zzyzx", "dog", "zzyzx")
     orders = np.array([[2, 1, 0]])
-    for critic in (LatentSemantics(dims=2).fit(REAL), HirstStOnge(taxonomy)):
+    for critic in (LatentSemanticAnalysis(dims=2).fit(REAL), HirstStOnge(taxonomy)):
         statistics = critic.sufficient_statistics([none, one])
         assert statistics.column("excluded").tolist() == [1, 0] and statistics.column(
             "pairs"
@@ -323,12 +327,27 @@ def test_a_text_without_a_known_noun_is_set_aside_not_incoherent(taxonomy):
 
 
 def test_bad_input_is_named(taxonomy):
-    refuses("dims", LatentSemantics, dims=0)
-    refuses("two of each", LatentSemantics().fit, [unit("", "")])
-    refuses("call fit", LatentSemantics().sufficient_statistics, REAL)
+    refuses("dims", LatentSemanticAnalysis, dims=0)
+    refuses("two of each", LatentSemanticAnalysis().fit, [unit("", "")])
+    refuses("call fit", LatentSemanticAnalysis().sufficient_statistics, REAL)
     with pytest.raises(TypeError, match="abstract class"):
         unit_scores(AdjacentSimilarity(), REAL)
     refuses("allowed are", fit, world="moon")
     refuses("call fit", Lin(taxonomy).sufficient_statistics, [unit("dog", "cat")])
     refuses("allowed are", wordnet, real=grids_to_predictions([]), measure="wu_palmer")
     refuses("no lexicon", wordnet, real=grids_to_predictions([]), measure="lin")
+
+
+def test_word_nets_measures_read_plain_texts_by_a_folder_and_point_at_pairs(tmp_path):
+    """A dog and a puppy are near, a dog and a house far; of a distance large parts are bad."""
+    write_lmf(tmp_path / "lexicon.xml")
+    text = "The dog was old. The puppy was young. The house was dark."
+    for measure, bad, worst in (
+        (nets.HirstStOnge(lexicon=tmp_path), "small", "The house was dark."),
+        (JiangConrath(lexicon=tmp_path).fit([text, "A cat and a door."]), "large", "The house was dark."),
+    ):  # fmt: skip
+        found = measure.attribute(text)
+        assert found.bad == bad and found.worst(1)[0].text == worst
+        assert measure.score([text, "So it goes on."]).excluded == 1
+    refuses("no word net; give its folder", nets.Lin().fit, [text])
+    refuses("no word net .lexicon.xml", nets.Lin(lexicon=tmp_path / "none").fit, [text])

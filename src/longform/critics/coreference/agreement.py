@@ -1,7 +1,10 @@
-r"""Agreement of two clusterings of mentions: MUC, B-cubed, entity CEAF, and their mean, the CoNLL score.
+r"""Agreement of two clusterings of mentions: MUC, B-cubed, entity CEAF, and their mean, the CoNLL
+score.
 
-A cluster is a set of mentions, a mention any hashable span. Sums and counts per document, divided last
-(Pradhan et al. 2014 define the scores; a mention that only one side has counts as its own, as in their scorer).
+A cluster is a set of mentions, a mention any hashable span. Sums and counts per document, divided
+last
+(Pradhan et al. 2014 define the scores; a mention that only one side has counts as its own, as in
+their scorer).
 """
 
 from collections import Counter
@@ -31,7 +34,9 @@ COLUMNS = (*(f"{score}_{part}" for score in SCORES for part in PARTS), "excluded
 
 @dataclass(frozen=True)
 class ReadClusters(Unit):
-    """One document's clusters as a reader of mention chains found them: spans of head words, or of whole pronouns."""
+    """One document's clusters as a reader of mention chains found them: spans of head words, or of
+    whole pronouns.
+    """
 
     read: tuple[Cluster, ...]
 
@@ -51,7 +56,9 @@ def _owned(keys: Sequence[Cluster], others: Sequence[Cluster]) -> list[list[int]
 
 
 def muc(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
-    r"""Links kept (Vilain et al. 1995): $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$, p the partition of k by the other side."""
+    r"""Links kept (Vilain et al. 1995): $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$, p the
+    partition of k by the other side.
+    """
 
     def links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
         return sum(len(row) - len(set(row)) for row in _owned(keys, others)), sum(
@@ -62,7 +69,9 @@ def muc(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
 
 
 def b_cubed(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
-    r"""Per mention, the share of its cluster that is right (Bagga and Baldwin 1998), summed over mentions."""
+    r"""Per mention, the share of its cluster that is right (Bagga and Baldwin 1998), summed over
+    mentions.
+    """
 
     def shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, int]:
         hits = 0.0
@@ -74,7 +83,9 @@ def b_cubed(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
 
 
 def ceaf_e(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
-    r"""Best one-to-one alignment of clusters under $\phi_4 = 2 |k \cap r| / (|k| + |r|)$ (Luo 2005)."""
+    r"""Best one-to-one alignment of clusters under $\phi_4 = 2 |k \cap r| / (|k| + |r|)$ (Luo
+    2005).
+    """
     shared = np.zeros((len(gold), len(read)))
     for row, owned in zip(shared, _owned(gold, read), strict=True):
         np.add.at(row, owned, 1)
@@ -86,7 +97,8 @@ def ceaf_e(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
 
 @dataclass(frozen=True)
 class ChainAgreement(SumScored, better="higher"):
-    """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over documents.
+    """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over
+    documents.
 
     ``gold``: the true clusters by document, from other chains of the same documents.
     """
@@ -96,7 +108,9 @@ class ChainAgreement(SumScored, better="higher"):
     )
 
     def sufficient_statistics(self, units: Sequence[ReadClusters]) -> SufficientStatistics:
-        """Hits and totals of recall and precision of the three scores; a document without gold mentions is excluded."""
+        """Hits and totals of recall and precision of the three scores; a document without gold
+        mentions is excluded.
+        """
         if missing := [unit.unit_id for unit in units if unit.unit_id not in self.gold]:
             raise BadInput(
                 f"agreement: document {missing[0]!r} has no gold chain; give slot fit its gold reading"

@@ -1,6 +1,8 @@
-"""n-gram attribution: which 5-grams a Latent PPL of mentions comes from, in tables and in marked articles.
+"""n-gram attribution: which 5-grams a Latent PPL of mentions comes from, in tables and in marked
+articles.
 
-The numbers behind deng2022's Tables 6 and 15 to 17 and Figures 5 and 10 to 13. What the critic lists in a score record
+The numbers behind deng2022's Tables 6 and 15 to 17 and Figures 5 and 10 to 13. What the critic
+lists in a score record
 is what those tables and pages show, so that reports need no text of their own.
 """
 
@@ -46,9 +48,11 @@ def _counts(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np
 def gap_rows(
     critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain], top: int | None = 10
 ) -> list[Row]:
-    r"""5-grams by their part of the Latent NLL gap, largest first, with their shares in percent of windows (deng2022 Table 6).
+    r"""5-grams by their part of the Latent NLL gap, largest first, with their shares in percent of
+    windows (deng2022 Table 6).
 
-    $(\hat P_{LM}(g) - \hat P_{data}(g)) \cdot (-\log P_c(z_5 \mid z_{<5}))$; over all g (``top=None``) the parts sum
+    $(\hat P_{LM}(g) - \hat P_{data}(g)) \cdot (-\log P_c(z_5 \mid z_{<5}))$; over all g
+    (``top=None``) the parts sum
     to the difference of Latent NLL per token. The paper prints the table, not this formula.
     """
     sides = [_counts(critic, units) for units in (real, generated)]
@@ -68,7 +72,9 @@ def gap_rows(
 
 
 def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
-    """The likeliest symbol, other than a sentence stop, among those met in training after a window's history."""
+    """The likeliest symbol, other than a sentence stop, among those met in training after a
+    window's history.
+    """
     packing = critic.packing
     for n in range(critic.order, 0, -1):
         keys = critic.orders[n - 1].keys
@@ -92,7 +98,9 @@ def rare_rows(
     rows: int = 13,
     threshold: float = RARE_LOG_PROBABILITY,
 ) -> list[Row]:
-    r"""A random subset of the windows with $\log P_c(z_5 \mid z_{<5})$ below ``threshold``, in reading order (Table 15)."""
+    r"""A random subset of the windows with $\log P_c(z_5 \mid z_{<5})$ below ``threshold``, in
+    reading order (Table 15).
+    """
     tokens = critic.read(generated)
     keys = window_keys(tokens, critic.packing)
     log_probs = critic.score_windows(keys)
@@ -112,7 +120,9 @@ def rare_rows(
 def ratio_rows(
     critic: NgramCritic, real: Sequence[Chain], generated: Sequence[Chain]
 ) -> tuple[list[Row], list[Row]]:
-    r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables 16 and 17)."""
+    r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$ (Tables
+    16 and 17).
+    """
     blank = replace(
         critic, forms=score.form_vocabulary([u for u in [*real, *generated] if u.valid])
     )
@@ -137,13 +147,17 @@ def ratio_rows(
 
 @dataclass(frozen=True)
 class AttributionCritic(ReleasedCoreference):
-    """The released critic that also attributes its score to 5-grams, against held-out real chains, read as the judged ones."""
+    """The released critic that also attributes its score to 5-grams, against held-out real chains,
+    read as the judged ones.
+    """
 
     threshold: float = RARE_LOG_PROBABILITY  # below which a 5-gram is improbable
     held_out: tuple[Chain, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def describe(self, units: Sequence[Chain]) -> Mapping[str, Any]:
-        """Rows of Tables 6, 15, 16 and 17, counts of improbable windows, and the articles that hold the worst ones."""
+        """Rows of Tables 6, 15, 16 and 17, counts of improbable windows, and the articles that hold
+        the worst ones.
+        """
         kept = [unit for unit in units if unit.valid and unit.symbols]
         if not kept or not self.held_out:
             return {}
@@ -165,7 +179,9 @@ class AttributionCritic(ReleasedCoreference):
         return {**tables, "rare_share": shares, "articles": self._articles(kept)}
 
     def _articles(self, units: Sequence[Chain]) -> list[Row]:
-        """Texts with what the critic says of each symbol, as ``reporting.papers.deng2022.pages.Mark`` has it."""
+        """Texts with what the critic says of each symbol, as
+        ``reporting.papers.deng2022.pages.Mark`` has it.
+        """
         shown = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
         scored = list(zip(self.part_values(shown) if shown else [], shown, strict=True))
         scored.sort(
@@ -198,7 +214,9 @@ class AttributionCritic(ReleasedCoreference):
 def ngram_attribution(
     *, real: Predictions, order: int = score.ORDER, threshold: float = RARE_LOG_PROBABILITY
 ) -> AttributionCritic:
-    """The critic that holds the test chains of the predictions that it is fitted on, to compare with."""
+    """The critic that holds the test chains of the predictions that it is fitted on, to compare
+    with.
+    """
     held_out = tuple(chain for chain in chains_from_predictions(real) if chain.split == "test")
     if not held_out:
         raise BadInput(

@@ -1,6 +1,8 @@
-"""Who is mentioned where: mentions of entities, resolvers that find them, and the chain of persons read off a text.
+"""Who is mentioned where: mentions of entities, resolvers that find them, and the chain of persons
+read off a text.
 
-The chain follows deng2022 section 5 and appendix G as released: a stop ``.`` opens each sentence; a mention of a
+The chain follows deng2022 section 5 and appendix G as released: a stop ``.`` opens each sentence; a
+mention of a
 person is a pronoun as written, or the gender of its entity, followed by the entity's number.
 """
 
@@ -83,14 +85,18 @@ class GivenMentions:
 
 
 def root_offset(text: str, start: int, end: int) -> int:
-    """Offset of a mention's head word, without a parser: the last word before a preposition, comma or clause."""
+    """Offset of a mention's head word, without a parser: the last word before a preposition, comma
+    or clause.
+    """
     cut = _AFTER_HEAD.search(text, start, end)
     words = _WORD.finditer(text, start, cut.start() if cut and cut.start() > start else end)
     return max((word.start() for word in words if word[0][0].isalnum()), default=start)
 
 
 def is_person(word: str, named: bool) -> bool:
-    """The released test on a mention's head word: a person's pronoun or name, and not one of three exceptions."""
+    """The released test on a mention's head word: a person's pronoun or name, and not one of three
+    exceptions.
+    """
     return word.lower() not in NO_PERSONS and (word in PERSON_PRONOUNS or named)
 
 
@@ -113,7 +119,8 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
 def person_chain(
     document_id: str, split: str, text: str, mentions: Sequence[Mention], singletons: bool = False
 ) -> PersonChain:
-    """The chain of persons of one text; mentions of no person are dropped, a cluster being a person if any head word is.
+    """The chain of persons of one text; mentions of no person are dropped, a cluster being a person
+    if any head word is.
 
     ``singletons``: keep persons mentioned once; the paper's resolver never has any.
     """
@@ -171,7 +178,8 @@ def read_with(
     film_filter: str | None,
     keep_text: bool = False,
 ) -> Predictions:
-    """Chains of the documents of some splits, with ``span`` (tokens, 2), where each symbol stands in the text.
+    """Chains of the documents of some splits, with ``span`` (tokens, 2), where each symbol stands
+    in the text.
 
     A document that the film filter leaves out is an invalid chain, so it is counted.
     """
@@ -209,7 +217,9 @@ def read_gold(
 
 
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:
-    """Chains of the documents, from ``mention_chain`` (indices into ``mention_symbol_names``) and its lengths."""
+    """Chains of the documents, from ``mention_chain`` (indices into ``mention_symbol_names``) and
+    its lengths.
+    """
     cuts = _cuts(truth, CHAIN_ARRAYS, len(documents))
     names = truth["mention_symbol_names"].tolist()
     pairs = zip(documents, np.split(truth["mention_chain"], cuts), strict=True)
@@ -217,7 +227,9 @@ def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) 
 
 
 def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
-    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text and persons."""
+    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text
+    and persons.
+    """
     cuts = _cuts(truth, SPAN_ARRAYS, len(documents))
     rows = np.split(np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1), cuts)
     known = all(name in truth for name in CHAIN_ARRAYS)
@@ -244,7 +256,10 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
 
 
 def _cuts(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int) -> np.ndarray:
-    """Where a flat array of the truth is cut into the documents' rows. Raises BadInput: not all there, or of other documents."""
+    """Where a flat array of the truth is cut into the documents' rows.
+
+    Raises BadInput: not all there, or of other documents.
+    """
     if missing := [name for name in names if name not in truth]:
         raise BadInput(
             f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions"

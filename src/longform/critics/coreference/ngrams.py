@@ -1,7 +1,10 @@
-"""Compiled loops of the 5-gram critics: the key of the window that ends at each token, and n-grams in a table by hash.
+"""Compiled loops of the 5-gram critics: the key of the window that ends at each token, and n-grams
+in a table by hash.
 
-A key holds n codes side by side, the latest lowest (:class:`~longform.critics.coreference.score.Packing`): masking drops the earliest
-symbol, which is the next lower order, and shifting drops the latest, which is the context. Both loops add in the same order as the
+A key holds n codes side by side, the latest lowest
+(:class:`~longform.critics.coreference.score.Packing`): masking drops the earliest
+symbol, which is the next lower order, and shifting drops the latest, which is the context. Both
+loops add in the same order as the
 definition, so that a score has the same bits however many windows are scored at once.
 """
 
@@ -17,7 +20,9 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, vol
 
 @numba.njit(cache=True, nogil=True)
 def window_keys(forms, entities, starts, order, stride, bits, begin, padding, nobody):
-    """(tokens,) keys: entities are numbered by first appearance in each window, ``padding`` begin symbols stand before a chain."""
+    """(tokens,) keys: entities are numbered by first appearance in each window, ``padding`` begin
+    symbols stand before a chain.
+    """
     keys, seen = np.empty(len(forms), dtype=np.int64), np.empty(order, dtype=np.int64)
     for i in range(len(forms)):
         key, met = np.int64(0), 0
@@ -40,7 +45,9 @@ def window_keys(forms, entities, starts, order, stride, bits, begin, padding, no
 
 @numba.njit(cache=True, nogil=True)
 def _slot(table, key):
-    """The slot of a key, or the free one where it belongs: the upper half of its hash scaled to the table (Lemire 2019)."""
+    """The slot of a key, or the free one where it belongs: the upper half of its hash scaled to the
+    table (Lemire 2019).
+    """
     slot: Any = np.int64(
         (((np.uint64(key) * GOLDEN) >> np.uint64(32)) * np.uint64(len(table))) >> np.uint64(32)
     )
@@ -60,7 +67,9 @@ def _insert(table, keys, column, numbers):
 
 
 def hashed(orders: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """(slots, 3) key, log probability (infinite for a context that is no n-gram) and log back-off weight of fitted orders."""
+    """(slots, 3) key, log probability (infinite for a context that is no n-gram) and log back-off
+    weight of fitted orders.
+    """
     table = np.full(
         (3 * sum(len(own[0]) + len(own[2]) for own in orders) // 2 + 16, 3), EMPTY, dtype=np.int64
     )
@@ -72,7 +81,9 @@ def hashed(orders: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
 
 @numba.njit(cache=True, nogil=True)
 def scores(table, keys, order, bits, unknown):
-    """(windows,) log probability of each window's last symbol: the longest n-gram met, after the weights of the contexts above it."""
+    """(windows,) log probability of each window's last symbol: the longest n-gram met, after the
+    weights of the contexts above it.
+    """
     values, found = table.view(np.float64), np.empty(len(keys))
     for i in range(len(keys)):
         total, last = 0.0, unknown

@@ -1,4 +1,6 @@
-"""Candidates for mentions of persons in English text, by rules: pronouns, names, nouns for persons, groups."""
+"""Candidates for mentions of persons in English text, by rules: pronouns, names, nouns for persons,
+groups.
+"""
 
 import itertools
 import re
@@ -241,7 +243,9 @@ def _is_subject(tokens: Sequence[Token], first: int, after: int) -> bool:
 
 
 def is_object(text: str, candidate: Candidate) -> bool:
-    """Whether a pronoun is the object of its clause; "her" owns what follows where that may be a noun or adjective."""
+    """Whether a pronoun is the object of its clause; "her" owns what follows where that may be a
+    noun or adjective.
+    """
     if candidate.words[0] != "her":
         return candidate.words[0] in OBJECT_FORMS
     following = _TOKEN.match(text, candidate.end + 1)

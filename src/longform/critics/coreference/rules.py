@@ -1,7 +1,10 @@
-"""Coreference resolvers for persons: by rules in passes (after Raghunathan et al. 2010), by the nearest mention, and F-coref's.
+"""Coreference resolvers for persons: by rules in passes (after Raghunathan et al. 2010), by the
+nearest mention, and F-coref's.
 
-Weights of the rules are ours, by hand from the literature's preferences (recency, subject before object; Lappin and Leass 1994); they
-were revised while looking at errors on GAP development and synthetic text, so scores on those two are development scores.
+Weights of the rules are ours, by hand from the literature's preferences (recency, subject before
+object; Lappin and Leass 1994); they
+were revised while looking at errors on GAP development and synthetic text, so scores on those two
+are development scores.
 """
 
 import importlib
@@ -179,7 +182,9 @@ def _alias(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:
-    """A pronoun that starts an entity is of the first name after it in its sentence, where that name is new."""
+    """A pronoun that starts an entity is of the first name after it in its sentence, where that
+    name is new.
+    """
     for entity in entities:
         first = entity.mentions[0]
         if first.kind != PRONOUN:
@@ -209,16 +214,20 @@ def read(
     subject: float = 0.6,
     keep_text: bool = False,
 ) -> Predictions:
-    """Chains of persons by rules; ``subject`` 0 leaves recency alone, as the synthetic world's pronouns have it."""
+    """Chains of persons by rules; ``subject`` 0 leaves recency alone, as the synthetic world's
+    pronouns have it.
+    """
     resolver = RuleResolver(subject=subject, parallel=min(subject, RuleResolver.parallel))
     return read_with(resolver, documents, splits, singletons, film_filter, keep_text)
 
 
 @dataclass(frozen=True)
 class NearestResolver(_NameResolver):
-    """Names are one entity where one contains the other's words; a pronoun is the latest entity, whatever its gender.
+    """Names are one entity where one contains the other's words; a pronoun is the latest entity,
+    whatever its gender.
 
-    A plural pronoun starts an entity of its own, kept for later plural pronouns; nouns are left out.
+    A plural pronoun starts an entity of its own, kept for later plural pronouns; nouns are left
+    out.
     """
 
     def _resolve(self, text: str) -> list[Mention]:
@@ -299,7 +308,9 @@ def read_fcoref(
     splits: Sequence[str],
     film_filter: str | None = None,
 ) -> Predictions:
-    """Chains of persons by the F-coref checkpoint in the folder ``reader``, which knows no person mentioned once."""
+    """Chains of persons by the F-coref checkpoint in the folder ``reader``, which knows no person
+    mentioned once.
+    """
     from longform.language_models.device import chosen_device  # here alone: rules need no torch
 
     for name in ("config.json", "model.safetensors"):
