@@ -1,6 +1,6 @@
-"""Copy tables of runs into the README between their marks: ``python experiments/readme.py``.
+"""Copy tables of runs into the README and the pages of results: ``python experiments/readme.py``.
 
-A mark names a table below ``paper_figures/``, ``scale:`` before it one that ``experiments/scales/<scale>`` keeps; and, where it is too
+They stand between marks. A mark names a table below ``paper_figures/``, ``scale:`` before it one that ``experiments/scales/<scale>`` keeps; and, where it is too
 long, what the rows to show begin with, several beginnings with semicolons between.
 """
 
@@ -14,7 +14,7 @@ MARK = r"<!-- (?P<head>(?:(?P<scale>\w+):)?(?P<place>\w+(?:/\w+)?)(?: (?P<begin>
 
 
 def fill(text: str, root: Path) -> str:
-    """The README's text with every marked table as ``report`` last wrote it, below a copy of the repository."""
+    """A page's text with every marked table as ``report`` last wrote it, below a copy of the repository."""
 
     def table(mark: re.Match[str]) -> str:
         place, begin, scale = mark["place"], mark["begin"], mark["scale"]
@@ -34,6 +34,11 @@ def cut(written: str, begin: str) -> str:
     return "\n".join(lines[: head + 1] + rows)
 
 
+def pages(root: Path) -> list[Path]:
+    """The pages that show tables of runs."""
+    return [root / "README.md", *sorted((root / "docs" / "results").glob("*.md"))]
+
+
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    path.write_text(fill(path.read_text(encoding="utf-8"), ROOT), encoding="utf-8")
+    for path in pages(ROOT):
+        path.write_text(fill(path.read_text(encoding="utf-8"), ROOT), encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.readme import MARK, fill
+from experiments.readme import MARK, fill, pages
 from longform.files.artefacts import read_yaml
 from longform_lab.experiment import Experiment
 from longform_lab.stages import STAGES
@@ -121,9 +121,10 @@ def test_stages_modules_and_programs_that_a_page_runs_exist_and_find_what_they_i
 
 def test_the_index_names_every_page():
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-    assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in index] == [
-        "index.md"
+    names = [
+        page.name for folder in ("docs", "docs/results") for page in (ROOT / folder).glob("*.md")
     ]
+    assert [name for name in names if name not in index] == ["index.md"]
 
 
 def test_every_scale_has_a_line_in_the_table_of_scales():
@@ -135,27 +136,37 @@ def test_every_scale_has_a_line_in_the_table_of_scales():
     assert told and [name for name in told if f"scales/{name}/overrides.yaml" not in text] == []
 
 
-def test_the_readme_shows_tables_and_names_make_targets_that_exist():
+def test_pages_show_tables_and_the_readme_names_make_targets_that_exist():
     readme, makefile = (
         (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile")
     )
-    assert {"deng2022/table_1", "deng2022/table_2", "ledger"} <= {
-        mark["place"] for mark in re.finditer(MARK, readme)
-    }
+    shown = set()
+    for page in pages(ROOT):
+        text = page.read_text(encoding="utf-8")
+        shown |= {mark["place"] for mark in re.finditer(MARK, text)}
+    assert {"deng2022/table_1", "deng2022/table_2", "ledger"} <= shown
     for target in re.findall(r"^make (\w+)", readme, re.M):
         assert re.search(rf"^{target}:", makefile, re.M), target
 
 
 def test_committed_readme_tables_are_the_ones_that_the_committed_run_wrote(tmp_path):
     """A run on another processor, or an edit of the README, changes the working tree and leaves both as committed."""
-    archive = ["git", "archive", "HEAD", "README.md", "experiments/scales", "paper_figures/*.md"]
+    archive = ["git", "archive", "HEAD", "README.md", "docs/results", "experiments/scales"]
+    archive.append("paper_figures/*.md")
     try:
         committed = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"needs a git checkout whose last commit holds the README and tables ({error})")
     subprocess.run(["tar", "-x", "-C", str(tmp_path)], input=committed, check=True)
-    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert fill(readme, tmp_path) == readme, "copy them: python experiments/readme.py"
+    for page in pages(tmp_path):
+        text = page.read_text(encoding="utf-8")
+        assert fill(text, tmp_path) == text, f"{page.name}: python experiments/readme.py"
+
+
+def test_the_readme_has_at_most_900_words_and_a_result_page_800():
+    for page in pages(ROOT):
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+        assert len(text.split()) <= (900 if page.name == "README.md" else 800), page.name
 
 
 def test_a_mark_may_name_a_scale_and_the_rows_to_show(tmp_path):
