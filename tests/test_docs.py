@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.readme import MARK, fill, pages
+from longform.cli import main
 from longform.files.artefacts import read_yaml
 from longform_lab.experiment import Experiment
 from longform_lab.stages import STAGES
@@ -181,3 +182,30 @@ def test_a_mark_may_name_a_scale_and_the_rows_to_show(tmp_path):
         fill(part, tmp_path)
         == "<!-- s:p/t wiki -->\n**T**\n\n| | x |\n|---|---|\n| wiki a | 2 |\n<!-- end -->"
     )
+
+
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.S)
+
+
+def numbers(text):
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
+
+
+def test_the_readmes_command_and_snippet_print_what_it_shows(tmp_path, monkeypatch, capsys):
+    """Up to the last digits, which another processor may round otherwise."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table, printed = blocks(readme, "text")
+    commands = [line for line in blocks(readme, "sh")[0].splitlines() if "longform" in line]
+    monkeypatch.chdir(tmp_path)
+    for command in commands:
+        words = command.partition("#")[0].split()
+        assert words[0] == "longform" and main(words[1:]) == 0
+        if words[1] == "criticize":
+            break
+    shown = capsys.readouterr().out
+    for line in table.splitlines()[2:-1]:
+        own = next(row for row in shown.splitlines() if row.startswith(line.split(" | ")[0]))
+        assert numbers(own) == pytest.approx(numbers(line), rel=0.02)
+    exec(blocks(readme, "python")[0], {})
+    assert numbers(capsys.readouterr().out) == pytest.approx(numbers(printed), abs=0.02)
