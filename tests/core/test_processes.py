@@ -1,6 +1,10 @@
 """How many works run at once where the environment says so."""
 
 import multiprocessing
+import os
+import runpy
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -113,3 +117,10 @@ def test_one_system_at_a_time_may_be_spread_over_processes(monkeypatch):
     seen = []
     side_by_side(seen.append, {"a": 1})
     assert seen == [1]
+
+
+def test_tests_track_no_training_whatever_is_exported(monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "online")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    runpy.run_path(str(Path(__file__).parents[1] / "conftest.py"))
+    assert os.environ["WANDB_MODE"] == "disabled"

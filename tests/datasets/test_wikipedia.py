@@ -9,10 +9,12 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import mediawiki
 import pytest
 
+from longform.datasets.wikipedia import building
 from longform.datasets.wikipedia.building import (
     Extraction,
     Shards,
@@ -334,3 +336,11 @@ def test_a_missing_or_double_month_a_file_cut_off_and_too_few_pages_are_one_sent
     refuses(r"201804-user\.bz2: cut off", ranked, visited)
     month.write_bytes(b"x")
     refuses("page views", ranked, visited)
+
+
+def test_a_long_read_of_a_dump_says_how_far_it_is_every_ten_seconds(monkeypatch, capsys):
+    clock = iter([0.0, 4.0, 11.0, 11.5, 15.0, 30.0, 30.5, 50.0])  # the last is after the end
+    monkeypatch.setattr(building, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    building._report(Path("folder/dump.bz2"), 5, iter([None] * 5))
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["dump.bz2: 2 of 5 shards read", "dump.bz2: 4 of 5 shards read"]

@@ -10,10 +10,18 @@ import torch
 from tiny import documents, lm_folder
 from transformers import AutoModel, AutoTokenizer
 
+from longform.criticize.panels import STEPS
 from longform.critics.bbscore import bridge
 from longform.critics.bbscore import read as reading
 from longform.critics.bbscore import train as training
-from longform.critics.bbscore.bridge import BridgeFeatures, BridgeRanker, diffusion, identity, path
+from longform.critics.bbscore.bridge import (
+    BridgeFeatures,
+    BridgeRanker,
+    LatentPath,
+    diffusion,
+    identity,
+    path,
+)
 from longform.critics.bbscore.read import bridge_head, open_bridge, read_gold
 from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, shuffled, trajectory
 from longform.critics.bbscore.train import Recipe, Sentences, likelihood_loss, paper_loss, pin_loss
@@ -484,3 +492,22 @@ def test_bad_input_is_named(frozen, tmp_path):
     refuses("1 documents", BridgeRanker().fit_pairs, [(one, one)])
     refuses("0 of 1 documents", BridgeRanker().fit_pairs, [(one[:0], one)])
     refuses("no pairs yet", BridgeRanker().order_scores, None, one)
+
+
+def test_steps_are_near_one_on_the_texts_that_taught_and_larger_on_others():
+    """What ``criticize`` says of the joint density's numbers, on bridges of one law."""
+    rng = np.random.default_rng(0)
+
+    def texts(split, count):
+        walks = rng.normal(size=(count, 9, 6)).cumsum(axis=1)
+        return [
+            LatentPath(f"{split}{n}", split, walk, np.arange(9)) for n, walk in enumerate(walks)
+        ]
+
+    taught, others = texts("train", 6), texts("test", 40)
+    critic = JointBridgeCritic().fit_units(taught)
+    near, larger = (
+        critic.score_of(critic.sufficient_statistics(units)) for units in (taught, others)
+    )
+    assert near == pytest.approx(1, abs=0.05) and larger > 1.1
+    assert "near 1 on the texts that taught it, more on others" in STEPS
