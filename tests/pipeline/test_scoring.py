@@ -1,0 +1,129 @@
+"""A critic's answers to the questions that are asked of any critic, from predictions in a folder."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from longform.critics.perplexity.score import LogProbs, Perplexity
+from longform.documents import Chain, Predictions, chains_to_predictions, ragged
+from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
+from longform.evaluation.order_discrimination import order_discrimination
+from longform.files.artefacts import write_predictions
+from longform.results import Record
+from longform.statistics.markov_chain import BigramCritic
+from longform.text.permutations import permuted_documents
+from longform_lab.experiment import System
+from longform_lab.scoring import _answer, metrics
+
+PLACE = "mine.critics.x.scores"
+
+
+def study(folder, read_as=None):
+    """A study of one seed without settings but those that say as what a corpus is read."""
+    settings = {} if read_as is None else {"read_as": read_as}
+    return SimpleNamespace(data=folder, seed=3, settings=lambda *_: settings)
+
+
+def keep(folder, critic, corpus, name, predictions):
+    path = folder / System("mine", corpus).predictions(critic, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_predictions(path, predictions)
+
+
+def words(rows, split="test"):
+    """Log-probabilities of texts as a reader writes them."""
+    arrays = ragged("token_logprob", list(rows.values()), np.float32)
+    return Predictions(tuple(rows), (split,) * len(rows), arrays)
+
+
+def asked(folder, critic, question, settings, read_as=None):
+    given = {"predictions": "words", **settings}
+    return _answer(study(folder, read_as), "mine", critic, question, "x", PLACE, given)
+
+
+def test_values_of_texts_are_kept_one_by_one_and_one_without_a_word_is_counted(tmp_path):
+    rows = {"a": [-1.0, -3.0], "b": [], "c": [-0.5] * 4}
+    keep(tmp_path, "perplexity", "summaries", "words", words(rows, "validation"))
+    (record,) = asked(tmp_path, "perplexity", "human_ratings", {"critic": "Perplexity"})
+    assert (record.critic, record.metric, record.task) == ("perplexity", "text_values", "x")
+    assert (record.corpus, record.system) == ("summaries", "data")
+    assert (record.units, record.excluded, record.better) == (2, 1, "lower")
+    assert record.details["unit_ids"] == ["a", "b", "c"]
+    first, second, third = record.details["values"]
+    assert (first, second, third) == (pytest.approx(math.e**2), None, pytest.approx(math.e**0.5))
+
+
+SOUND = {f"sound@0/d{n}": [-1.0 - 0.1 * n, -1.0] for n in range(6)}
+DAMAGED = {f"drop@0.5/d{n}": [-2.0 - 0.1 * n, -1.5] for n in range(6)}
+
+
+def test_a_response_to_damage_is_drawn_by_the_studys_seed_and_the_entrys_place(tmp_path):
+    rows = {**SOUND, **DAMAGED}
+    keep(tmp_path, "perplexity", "corruptions", "words", words(rows))
+    found = asked(tmp_path, "perplexity", "corruption_response", {"critic": "Perplexity"})
+    units = [LogProbs(name, "test", np.array(row, dtype=np.float32)) for name, row in rows.items()]
+    names = (3, PLACE)
+    alone = corruption_response(Perplexity(), units, case=of_failure, names=names, name="x")
+    assert [(r.task, r.severity, r.value, r.low, r.high, r.p_value) for r in found] == [
+        (r.task, r.severity, r.value, r.low, r.high, r.p_value) for r in alone
+    ]
+    assert [(r.critic, r.corpus, r.system) for r in found] == 2 * [("x", "corruptions", "data")]
+    sound, damaged = found
+    assert sound.value == pytest.approx(math.exp(sum(map(sum, SOUND.values())) / -12))
+    assert damaged.reference == sound.value and damaged.severity == 0.5
+
+
+def test_severities_are_told_by_the_ends_of_ids_and_recorded_under_their_corpus(tmp_path):
+    rows = {
+        f"d{n}@{severity}": [-1.0 - severity - 0.1 * n] for n in range(5) for severity in (0, 1)
+    }
+    keep(tmp_path, "perplexity", "wrong_pronoun", "words", words(rows))
+    found = asked(tmp_path, "perplexity", "severities", {"critic": "Perplexity"})
+    assert [(r.critic, r.task, r.severity) for r in found] == [
+        ("perplexity", "wrong_pronoun", 0.0),
+        ("perplexity", "wrong_pronoun", 1.0),
+    ]
+    units = [LogProbs(name, "test", np.array(row, dtype=np.float32)) for name, row in rows.items()]
+    alone = corruption_response(Perplexity(), units, case=of_severity, names=(3, PLACE), name="x")
+    assert [r.low for r in found] == [r.low for r in alone]
+
+
+def chains(rows, split):
+    return [Chain(name, split, tuple(symbols)) for name, symbols in rows.items()]
+
+
+def test_a_critic_learns_from_training_text_of_the_corpus_that_a_study_reads_it_as(tmp_path):
+    taught = chains({f"t{n}": "abc" for n in range(9)}, "train")
+    taught += chains({"left out": "cba"}, "validation")
+    judged = {}
+    for n in range(4):
+        judged |= {f"d{n}": "abc", f"d{n}/block_1/0": "cba", f"d{n}/block_1/1": "bac"}
+    texts = chains(judged, "test")
+    keep(tmp_path, "section_order", "wiki", "gold", chains_to_predictions(taught))
+    keep(tmp_path, "section_order", "shuffled_wiki", "gold", chains_to_predictions(texts))
+    entry = {"critic": "BigramCritic", "code": "statistics/markov_chain", "predictions": "gold"}
+    found = asked(
+        tmp_path, "section_order", "order_discrimination", entry, {"shuffled_wiki": "wiki"}
+    )
+    fitted = BigramCritic().fit_units(taught[:9])
+    alone = order_discrimination({"x": fitted}, permuted_documents(texts))
+    shown = [(r.metric, r.task, r.value, r.low, r.signature) for r in found]
+    assert shown == [(r.metric, r.task, r.value, r.low, r.signature) for r in alone]
+    accuracy = [r.value for r in found if r.metric == "pairwise_accuracy"]
+    assert accuracy == [1.0] and {r.corpus for r in found} == {"shuffled_wiki"}
+
+
+def test_shown_metrics_are_means_over_seeds_by_corpus_and_system_without_tasks():
+    def record(value, system="lm", metric="ppl", **more):
+        return Record("c", metric, corpus="wiki", system=system, value=value, **more)
+
+    shown = metrics([
+        record(2.0, seed=1), record(4.0, seed=2), record(9.0, system="data"),
+        record(5.0, metric="acc", variant="gold"), record(7.0, metric="acc", task="section_1"),
+        record(None, metric="lost"), record(1.0, metric="kept", seed=1), record(3.0, metric="kept"),
+    ])  # fmt: skip
+    assert shown == {
+        "wiki": {"lm": {"ppl": 3.0, "acc_gold": 5.0, "kept": 3.0}, "data": {"ppl": 9.0}}
+    }
