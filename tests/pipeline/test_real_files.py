@@ -397,3 +397,17 @@ def test_an_encoder_of_a_package_becomes_a_pointer_to_its_folder(tmp_path, monke
         "pretrained_model_name_or_path": str(package / "model"),
         "local_files_only": True,
     }
+
+
+def test_the_archive_of_a_commit_is_fetched_from_its_repository_under_its_own_name(
+    tmp_path, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr(real_files, "fetch", lambda *given: asked.append(given))
+    entry = {
+        "name": "suites", "to": "suites", "repository": "https://host/owner/suites",
+        "commit": "0123456789abcdef", "by_hand": "https://host/owner/suites",
+    }  # fmt: skip
+    refuses("1 of 1 are not in", real_files.place, [entry], tmp_path, None)
+    url = "https://host/owner/suites/archive/0123456789abcdef.tar.gz"
+    assert asked == [(url, None, tmp_path / "suites-01234567.tar.gz")]
