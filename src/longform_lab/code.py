@@ -38,7 +38,9 @@ APART = (
     "longform.critics.saving",
     "longform.critics.scores",
     "longform.critics.coreference.own_texts",
+    "longform.critics.mauve.own_texts",
     "longform.critics.section_order.own_texts",
+    "longform.critics.topics.own_texts",
     "longform.datasets.own_texts",
 )
 QUESTIONS = (

@@ -9,7 +9,7 @@ from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
 from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
-from longform.critics.topics.score import LogisticNormalCritic, RandomTopicCritic, TopicReading
+from longform.critics.topics.score import RandomTopicCritic, TopicReading, Topics
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.statistics.random_streams import generator
 from tests.oracles.bridge_loops import bridges
@@ -84,8 +84,8 @@ def disordered(units):
 
 SAMPLES = {
     "Mauve": lambda: (Mauve(), text_features(), text_features(shift=3.0)),
-    "LogisticNormalCritic": lambda: (
-        LogisticNormalCritic(full_expectation=True),
+    "Topics": lambda: (
+        Topics(full_expectation=True),
         topic_logits(),
         topic_logits(3.0),
     ),

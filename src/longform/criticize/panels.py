@@ -31,7 +31,8 @@ from longform.critics.section_order.rare_titles import (
     with_rare_titles_pooled,
 )
 from longform.critics.section_order.score import SectionOrder
-from longform.critics.topics.score import LogisticNormalCritic
+from longform.critics.topics.own_texts import COMMON, fitted_model, topics_of
+from longform.critics.topics.score import Topics
 from longform.critics.topics.score import units_from_predictions as topic_units
 from longform.documents import (
     Document,
@@ -262,15 +263,13 @@ def _repetition() -> Panel:
     )
 
 
-TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
-TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
-COMMON = 3  # ours: times that a word must be said to be one of a topic
 COMMON_WORD = f"a word said {COMMON} times or more in fewer than half of the fitted real texts"
 
 
 class TopicModels:
-    """Topic models of the real texts that teach the critics, each fitted once for the critics that
-    read with it.
+    """Topic models of the real texts that teach the critics.
+
+    Each is fitted once for the critics that read with it.
     """
 
     def __init__(self, seed: int) -> None:
@@ -280,45 +279,23 @@ class TopicModels:
     def read(self, documents: Sequence[Document], predictions: str) -> Predictions:
         """One of the predictions of :mod:`longform.critics.topics.read`.
 
-        Raises BadInput: too few texts to learn from.
+        Raises InputError: too few texts to learn from.
         """
-        from longform.critics.topics.read import read
-        from longform.critics.topics.train import fit
-
-        taught = frozenset(document.id for document in documents if document.split == "train")
-        count = min(TOPICS, len(taught) // TEXTS_PER_TOPIC)
-        if count < 2:
-            raise BadInput(
-                f"{len(taught)} texts to learn topics from; {2 * TEXTS_PER_TOPIC} are needed"
-            )
-        if taught not in self.models:
-            with redirect_stdout(
-                io.StringIO()
-            ):  # a line per iteration, and standard output is the report's
-                self.models[taught] = fit(
-                    documents,
-                    seed=self.seed,
-                    topics=count,
-                    min_count=COMMON,
-                    settings={"em_iterations": 60},
-                )
-        return read(
-            documents,
-            reader=self.models[taught],
-            predictions=predictions,
-            splits=splits_of(documents),
-        )
+        train = [document for document in documents if document.split == "train"]
+        ids = frozenset(document.id for document in train)
+        if ids not in self.models:
+            self.models[ids] = fitted_model(train, 0, self.seed)
+        return topics_of(documents, self.models[ids], predictions)
 
 
-def _topics(topics: TopicModels) -> Panel:
+def _topics(models: TopicModels) -> Panel:
     question = "Do topics go together as in real text? (nats per text; below zero is possible)"
 
     def read(texts: Sequence[Document]) -> list[Any]:
-        return topic_units(topics.read(texts, "proportions"))
+        return topic_units(models.read(texts, "proportions"))
 
-    critic = LogisticNormalCritic()
     return Panel(
-        "topics", question, read, critic, needs=COMMON_WORD, measure="words", learns="predictions"
+        "topics", question, read, Topics(), needs=COMMON_WORD, measure="words", learns="predictions"
     )
 
 

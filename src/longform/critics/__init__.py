@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from longform.critics.entity_grid.score import EntityGrid, GridRanker
     from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
     from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
+    from longform.critics.mauve.score import Mauve
     from longform.critics.repetition.score import DistinctGrams, Repetition
     from longform.critics.section_order.score import SectionOrder
+    from longform.critics.topics.score import Topics
 
 __all__ = [
     "BlockedEntityGrid",
@@ -26,11 +28,13 @@ __all__ = [
     "LatentSemanticAnalysis",
     "Lesk",
     "Lin",
+    "Mauve",
     "ReleasedCoreference",
     "Repetition",
     "Resnik",
     "SectionOrder",
     "SharedNouns",
+    "Topics",
 ]
 
 

@@ -115,6 +115,18 @@ def _jiang_conrath() -> "type[TextCritic]":
     return JiangConrath
 
 
+def _topics() -> "type[TextCritic]":
+    from longform.critics.topics.score import Topics
+
+    return Topics
+
+
+def _mauve() -> "type[TextCritic]":
+    from longform.critics.mauve.score import Mauve
+
+    return Mauve
+
+
 CATALOGUE: Mapping[str, Entry] = {
     "entity_grid": Entry(
         "EntityGrid",
@@ -228,6 +240,22 @@ CATALOGUE: Mapping[str, Entry] = {
         "lapata2005 section 3.2",
         needs="the folder of a word net (lexicon=FOLDER)",
         costs="1,000 texts in 1 min on one core",
+    ),
+    "topics": Entry(
+        "Topics",
+        _topics,
+        "Do topics go together as in real text?",
+        "deng2022 section 6",
+        needs="twelve real texts or more that share words",
+        costs="1,000 texts of 300 words in 1 min on one core",
+    ),
+    "mauve": Entry(
+        "Mauve",
+        _mauve,
+        "Are the texts spread over a model's features as real texts are?",
+        "deng2022 Table 4; Pillutla et al. 2021",
+        needs="the folder of a language model (model=FOLDER), torch, faiss",
+        costs="what the model costs: GPT-2 reads 1,000 texts in minutes on one core",
     ),
 }
 CLASSES: Mapping[str, Entry] = {entry.class_name: entry for entry in CATALOGUE.values()}

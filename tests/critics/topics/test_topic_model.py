@@ -17,7 +17,7 @@ from scipy.stats import multivariate_normal
 from longform.critics.topics import kernels
 from longform.critics.topics import model as models
 from longform.critics.topics import train as ctm
-from longform.critics.topics.score import LogisticNormalCritic, TopicReading
+from longform.critics.topics.score import TopicReading, Topics
 from longform.documents import Document, Section
 from longform.statistics.random_streams import generator
 from tests.refusals import refuses
@@ -173,9 +173,7 @@ def test_under_the_true_model_the_latent_nll_of_its_documents_is_the_entropy_of_
     found = ctm.expectation(counts, truth, replace(EXACT, tolerance=1e-8))
     rows = zip(found.logits, found.variances, strict=True)
     units = [TopicReading(str(i), "test", mean, wide, 1000) for i, (mean, wide) in enumerate(rows)]
-    critic = LogisticNormalCritic(full_expectation=True, own_prior=False).with_prior(
-        truth.mean, covariance
-    )
+    critic = Topics(full_expectation=True, own_prior=False).with_prior(truth.mean, covariance)
     entropy = multivariate_normal(truth.mean, covariance).entropy()
     reached = critic.score_of(critic.sufficient_statistics(units))
     assert reached == pytest.approx(entropy, abs=0.3)

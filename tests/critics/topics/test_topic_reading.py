@@ -52,7 +52,7 @@ def test_empty_unknown_and_unspoken_documents_keep_their_row_and_are_invalid():
     assert predictions.unit_ids == tuple("abcde")
     assert {name: predictions.arrays[name].tolist() for name in wanted} == wanted
     prior = (predictions.arrays[f"prior_{name}_names"] for name in ("mean", "covariance"))
-    critic = critics.LogisticNormalCritic().with_prior(*prior)
+    critic = critics.Topics().with_prior(*prior)
     assert (
         critic.sufficient_statistics(critics.units_from_predictions(predictions)).total("excluded")
         == 3
@@ -95,7 +95,7 @@ def test_the_critic_is_the_models_own_gaussian_released_or_fitted():
     settings = TopicSettings(rounds=-1, tolerance=1e-9, em_tolerance=1e-7, em_iterations=150)
     fitted = fit(documents, seed=5, topics=3, min_count=1, max_share=1.1, settings=settings)
     predictions = read(documents, reader=fitted)
-    critic = critics.LogisticNormalCritic().fit(critics.units_from_predictions(predictions))
+    critic = critics.Topics().fit(critics.units_from_predictions(predictions))
     np.testing.assert_allclose(critic.mean, fitted.mean, atol=5e-3)
     np.testing.assert_allclose(
         np.linalg.inv(critic.precision), fitted.covariance, rtol=0.03, atol=3e-3
@@ -134,11 +134,11 @@ def test_bad_input_is_named():
     refuses(
         r"lacks \['word_probabilities'", read_planted, [document("a", "ash")], reader_truth=truth
     )
-    refuses("none of 1 documents", critics.LogisticNormalCritic().fit, [LOST])
+    refuses("none of 1 documents", critics.Topics().fit, [LOST])
     flat = [critics.TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
-    refuses("singular", critics.LogisticNormalCritic().fit, flat)
-    refuses("not fitted", critics.LogisticNormalCritic().sufficient_statistics, flat)
-    fitted = critics.LogisticNormalCritic().fit(drawn(9))
+    refuses("singular", critics.Topics().fit, flat)
+    refuses("not fitted", critics.Topics().sufficient_statistics, flat)
+    fitted = critics.Topics().fit(drawn(9))
     refuses("has 2 logits, the critic was fitted on 3", fitted.sufficient_statistics, flat)
     refuses("no array", critics.units_from_predictions, Predictions(("u",), ("test",), {}))
     refuses("call fit", critics.RandomTopicCritic().judged, drawn(9))
@@ -240,7 +240,7 @@ def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior(
         expected, rel=1e-12
     )
     units = drawn(40)
-    critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
+    critic = critics.Topics(full_expectation=True).fit(units)
     reading = units[0]
     draws = reading.logits + generator("expected density").normal(size=(40_000, 3)) * np.sqrt(
         reading.variances
@@ -248,13 +248,13 @@ def test_the_score_is_the_normal_density_and_its_expectation_over_the_posterior(
     values = -multivariate_normal.logpdf(draws, critic.mean, np.linalg.inv(critic.precision))
     score = critic.score_of(critic.sufficient_statistics([reading]))
     assert score == pytest.approx(values.mean(), abs=5 * values.std() / 200)
-    at_mean = critics.LogisticNormalCritic(mean=critic.mean, precision=critic.precision)
+    at_mean = critics.Topics(mean=critic.mean, precision=critic.precision)
     assert at_mean.score_of(at_mean.sufficient_statistics([reading])) < score
 
 
 def test_the_fit_minimises_the_full_score_of_its_own_documents():
     units = drawn(30, seed=1)
-    critic = critics.LogisticNormalCritic(full_expectation=True).fit(units)
+    critic = critics.Topics(full_expectation=True).fit(units)
     least = 0.5 * (3 * np.log(2 * np.pi) - np.linalg.slogdet(critic.precision)[1] + 3)
     assert critic.score_of(critic.sufficient_statistics(units)) == pytest.approx(least, rel=1e-12)
 
@@ -262,7 +262,7 @@ def test_the_fit_minimises_the_full_score_of_its_own_documents():
 @pytest.mark.parametrize("full", [False, True])
 def test_topics_at_random_score_the_prior_against_its_own_diagonal(full):
     real, fresh = drawn(2000), drawn(20_000, seed=4)
-    kinds = critics.LogisticNormalCritic, critics.RandomTopicCritic
+    kinds = critics.Topics, critics.RandomTopicCritic
     own, chance = (kind(full_expectation=full).fit(real) for kind in kinds)
     spreads = np.var([unit.logits for unit in real], axis=0)
     spreads = spreads + np.mean([unit.variances for unit in real], axis=0) if full else spreads
@@ -293,7 +293,7 @@ def test_topics_at_random_are_described_by_what_was_drawn():
 
 def test_documents_without_known_words_are_excluded_and_counted_and_outliers_come_worst_first():
     units = drawn(20)
-    critic, clean = (critics.LogisticNormalCritic().fit(given) for given in ([*units, LOST], units))
+    critic, clean = (critics.Topics().fit(given) for given in ([*units, LOST], units))
     assert np.array_equal(critic.precision, clean.precision)
     statistics = critic.sufficient_statistics([*units, LOST])
     assert (statistics.total("excluded"), statistics.total("documents")) == (1, 20)

@@ -1,25 +1,26 @@
-r"""MAUVE: the area under the divergence curve of two sets of texts, quantised together (Pillutla et al. 2021, 2023).
+r"""MAUVE: the area under the divergence curve of two sets of texts, quantised together.
 
-For histograms $P$ and $Q$ over the clusters of both sides' features and mixtures $R_\lambda = \lambda P + (1-\lambda) Q$
-the curve is $(e^{-c\,KL(Q\|R_\lambda)}, e^{-c\,KL(P\|R_\lambda)})$, and the score the mean of the areas seen from both axes.
-Clusters depend on a seed, so several are drawn and their spread is part of the result (deng2022 Table 4 prints one).
+Pillutla et al. 2021, 2023. For histograms $P$ and $Q$ over the clusters of both sides' features and
+mixtures $R_\lambda = \lambda P + (1-\lambda) Q$ the curve is
+$(e^{-c\,KL(Q\|R_\lambda)}, e^{-c\,KL(P\|R_\lambda)})$, and the score the mean of the areas seen
+from both axes. Clusters depend on a seed, so several are drawn and their spread is part of the
+result (deng2022 Table 4 prints one).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import rel_entr
-from sklearn.decomposition import PCA
-from sklearn.preprocessing import normalize
 
-from longform.documents import Predictions, Unit
-from longform.errors import BadInput
+from longform.critics.base import TextCritic
+from longform.documents import Document, Predictions, Unit
+from longform.errors import ConfigError, InputError
 from longform.statistics.intervals import percentile_interval
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums, sums_of
-from longform.statistics.sum_scored import SumScored
 from longform.statistics.trainings import two_level_interval
 
 SEEDS = (25, 26, 27, 28, 29)  # 25 is the published program's default; at least five show the spread
@@ -27,9 +28,11 @@ SCALE = 5.0  # Pillutla et al. 2021, section 4: c
 MIXTURES = 25  # Pillutla et al. 2021, section 4
 EDGE = 1e-6  # of the mixture weights, as in the published program
 KEPT_VARIANCE = 0.9  # Pillutla et al. 2021, section 4
+TEXTS_PER_CLUSTER = 10  # Pillutla et al. 2021, section 4
 SMOOTHING = 0.5  # Krichevsky and Trofimov's, for the starred variant (Pillutla et al. 2023)
 AT_ONCE = 256  # resamples whose curves are in memory together
-MOST = 1.0  # MAUVE of equal histograms
+GREATEST = 1.0  # MAUVE of equal histograms
+NEARLY_ZERO = 1e-300
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,10 @@ class TextFeature(Unit):
 
 
 def units_from_predictions(predictions: Predictions) -> list[TextFeature]:
-    rows = predictions.rows("features", "valid")
-    return [TextFeature(unit, split, values, bool(valid)) for unit, split, values, valid in rows]
+    units = []
+    for unit_id, split, values, valid in predictions.rows("features", "valid"):
+        units.append(TextFeature(unit_id, split, values, bool(valid)))
+    return units
 
 
 def shares(labels: np.ndarray, buckets: int, smoothing: float = 0.0) -> np.ndarray:
@@ -51,36 +56,58 @@ def shares(labels: np.ndarray, buckets: int, smoothing: float = 0.0) -> np.ndarr
     return counts / counts.sum()
 
 
+def buckets_for(texts: int) -> int:
+    """Clusters for the smaller side's texts: a tenth of them, 2 at least."""
+    return max(2, round(texts / TEXTS_PER_CLUSTER))
+
+
 def quantise(
     real: np.ndarray, generated: np.ndarray, seed: int, buckets: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Cluster both sides' features (texts, dims) together: unit length, principal components to 90 % of the variance, k-means.
+    """Cluster both sides' features together.
 
-    ``buckets`` is a tenth of the smaller side by default, 2 at least. Returns both sides' clusters, and how many there are.
+    Unit length, principal components to 90 % of the variance, k-means.
+
+    Args:
+        real, generated: features, (texts, dims).
+        buckets: clusters; by default :func:`buckets_for` the smaller side.
+
+    Returns:
+        Both sides' clusters, and how many there are.
+
+    Raises:
+        InputError: fewer than two texts on a side, a feature that is not finite, or fewer texts
+            than clusters.
     """
     import faiss
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import normalize
 
-    if min(len(real), len(generated)) < 2:
-        raise BadInput(
+    smaller_side = min(len(real), len(generated))
+    if smaller_side < 2:
+        raise InputError(
             f"MAUVE: {len(real)} real and {len(generated)} generated texts; two of each are needed"
         )
     both = np.concatenate([generated, real])
     if not np.isfinite(both).all():
-        raise BadInput(
-            "MAUVE: a feature is not finite; leave empty texts out, or name another model to read them: the weights of this "
-            "one may hold nan or infinity"
+        raise InputError(
+            "MAUVE: a feature is not finite; leave empty texts out, or name another model to read "
+            "them: the weights of this one may hold nan or infinity"
         )
-    buckets = buckets or max(2, round(min(len(real), len(generated)) / 10))
+    buckets = buckets or buckets_for(smaller_side)
     if buckets > len(both):
-        raise BadInput(
+        raise InputError(
             f"MAUVE: {buckets} clusters for {len(both)} texts; allowed is at most one per text"
         )
+    # 1. Points of unit length, in the components that hold most of the variance.
     points = normalize(both, norm="l2")
-    parts = PCA(random_state=seed + 1).fit(points)
-    kept = int(np.argmax(np.cumsum(parts.explained_variance_ratio_) >= KEPT_VARIANCE)) + 1
-    points = np.ascontiguousarray(parts.transform(points)[:, :kept], dtype=np.float32)
+    components = PCA(random_state=seed + 1).fit(points)
+    explained = np.cumsum(components.explained_variance_ratio_)
+    dims = int(np.argmax(explained >= KEPT_VARIANCE)) + 1
+    points = np.ascontiguousarray(components.transform(points)[:, :dims], dtype=np.float32)
+    # 2. k-means, as in the published program.
     means = faiss.Kmeans(
-        kept,
+        dims,
         buckets,
         niter=500,
         nredo=5,
@@ -94,32 +121,38 @@ def quantise(
 
 
 def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
-    """Points of the curve with both its ends, (..., MIXTURES + 2, 2), from histograms (..., buckets)."""
+    """Points of the curve with both its ends, (..., MIXTURES + 2, 2), from histograms (...,
+    buckets).
+    """
     weights = np.linspace(EDGE, 1 - EDGE, MIXTURES)[:, None]
-    sides = [
-        np.asarray(side, dtype=np.float64)[..., None, :]
-        for side in np.broadcast_arrays(generated, real)
-    ]
-    mixtures = weights * sides[1] + (1 - weights) * sides[0]
-    points = np.empty((*sides[0].shape[:-2], MIXTURES + 2, 2))
-    points[..., 0, :], points[..., -1, :] = (0.0, np.inf), (np.inf, 0.0)
-    for column, side in enumerate(sides):
-        points[..., 1:-1, column] = rel_entr(side, mixtures).sum(axis=-1)
-    return np.exp(-SCALE * points)
+    generated, real = np.broadcast_arrays(generated, real)
+    p = np.asarray(generated, dtype=np.float64)[..., None, :]
+    q = np.asarray(real, dtype=np.float64)[..., None, :]
+    mixtures = weights * q + (1 - weights) * p
+    divergences = np.empty((*p.shape[:-2], MIXTURES + 2, 2))
+    # the curve's ends lie on the axes
+    divergences[..., 0, :] = (0.0, np.inf)
+    divergences[..., -1, :] = (np.inf, 0.0)
+    divergences[..., 1:-1, 0] = rel_entr(p, mixtures).sum(axis=-1)
+    divergences[..., 1:-1, 1] = rel_entr(q, mixtures).sum(axis=-1)
+    return np.exp(-SCALE * divergences)
 
 
 def area(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
     """MAUVE of two histograms (..., buckets): 1 for equal ones, near 0 for disjoint ones."""
     curve = divergence_curve(real, generated)
-    sides = []
-    for axes in (curve, curve[..., ::-1, ::-1]):
-        x, y = axes[..., 0], axes[..., 1]
-        order = np.lexsort(
-            (-y, x)
-        )  # of equal x the upper end first, which belongs to the curve before it falls
-        x, y = (np.take_along_axis(values, order, axis=-1) for values in (x, y))
-        sides.append(np.asarray(np.trapezoid(y, x, axis=-1)))
-    return (sides[0] + sides[1]) / 2
+    reflected = curve[..., ::-1, ::-1]
+    return (_area_below(curve) + _area_below(reflected)) / 2
+
+
+def _area_below(curve: np.ndarray) -> np.ndarray:
+    """Area between a curve (..., points, 2) and its first axis."""
+    x, y = curve[..., 0], curve[..., 1]
+    # of equal x the upper end first, which belongs to the curve before it falls
+    order = np.lexsort((-y, x))
+    x = np.take_along_axis(x, order, axis=-1)
+    y = np.take_along_axis(y, order, axis=-1)
+    return np.asarray(np.trapezoid(y, x, axis=-1))
 
 
 def mauve(
@@ -131,99 +164,134 @@ def mauve(
     buckets: int | None = None,
     resamples: int = 200,
 ) -> dict[str, Any]:
-    """MAUVE over seeds, ready for JSON: its mean and spread, each seed's, their mean smoothed, clusters.
+    """MAUVE over seeds, ready for JSON: its mean and spread, each seed's, their mean smoothed,
+    clusters.
 
-    The interval is over texts and seeds (:mod:`longform.statistics.trainings`). That over texts is a bootstrap over each side of
-    the mean over seeds, clusters held fixed, centred on the value: a resample is rougher than its sample, so every draw
-    lies below it.
+    The interval is over texts and seeds (:mod:`longform.statistics.trainings`). That over texts is
+    a
+    bootstrap over each side of the mean over seeds, clusters held fixed, centred on the value: a
+    resample is rougher than its sample, so every draw lies below it.
     """
-    found = [quantise(real, generated, seed, buckets) for seed in seeds]
-    plain, smoothed = (
-        [float(area(shares(own, size, s), shares(other, size, s))) for own, other, size in found]
-        for s in (0.0, SMOOTHING)
-    )
-    index = [
-        [rng.integers(0, len(side), len(side)) for side in (real, generated)]
-        for _ in range(resamples)
-    ]
-    drawn = [
-        area(
-            *(
-                np.array([shares(side[rows[k]], size) for rows in index])
-                for k, side in enumerate(sides)
-            )
+    # 1. Clusters of each seed, and the area under its curve, plain and smoothed.
+    quantised = [quantise(real, generated, seed, buckets) for seed in seeds]
+    plain: list[float] = []
+    smoothed: list[float] = []
+    for real_labels, generated_labels, size in quantised:
+        for areas, smoothing in ((plain, 0.0), (smoothed, SMOOTHING)):
+            real_shares = shares(real_labels, size, smoothing)
+            areas.append(float(area(real_shares, shares(generated_labels, size, smoothing))))
+    # 2. The same resamples of texts under every seed's clusters.
+    real_rows = []
+    generated_rows = []
+    for _ in range(resamples):
+        real_rows.append(rng.integers(0, len(real), len(real)))
+        generated_rows.append(rng.integers(0, len(generated), len(generated)))
+    draws_by_seed = []
+    for real_labels, generated_labels, size in quantised:
+        real_shares = np.array([shares(real_labels[rows], size) for rows in real_rows])
+        generated_shares = np.array(
+            [shares(generated_labels[rows], size) for rows in generated_rows]
         )
-        for *sides, size in found
-    ]
-    draws = np.mean(drawn, axis=0)
-    low, high = percentile_interval(np.minimum(draws + (np.mean(plain) - draws.mean()), MOST))
+        draws_by_seed.append(area(real_shares, generated_shares))
+    # 3. The interval over texts, centred on the value, widened by what seeds differ in.
+    value = float(np.mean(plain))
+    draws = np.mean(draws_by_seed, axis=0)
+    low, high = percentile_interval(np.minimum(draws + (np.mean(plain) - draws.mean()), GREATEST))
     spread = 0.0
     if len(plain) > 1:
         spread = float(np.std(plain, ddof=1))
-        low, high = two_level_interval((low, high), plain, (0.0, MOST))
-    made = {
-        "mauve": float(np.mean(plain)),
+        low, high = two_level_interval((low, high), plain, (0.0, GREATEST))
+    return {
+        "mauve": value,
         "spread": spread,
         "low": low,
         "high": high,
         "per_seed": plain,
+        "smoothed": float(np.mean(smoothed)),
+        "buckets": quantised[0][2],
     }
-    return {**made, "smoothed": float(np.mean(smoothed)), "buckets": found[0][2]}
 
 
 @dataclass(frozen=True)
-class Mauve(SumScored, better="higher"):
+class Mauve(TextCritic, better="higher", needs="a token of the model"):
     """MAUVE with clusters held fixed, so that it can be resampled and tested as every other metric.
 
-    The clusters are those of the real texts alone (one k-means per seed), where the published program clusters both
-    sides anew for every comparison; :func:`mauve` does that, and ``describe`` reports it beside this score.
+    The clusters are those of the real texts alone (one k-means per seed), where the published
+    program clusters both sides anew for every comparison; :func:`mauve` does that, and ``describe``
+    reports it beside this score.
+
+    Attributes:
+        seeds: of the clusterings.
+        buckets: clusters; 0 for a tenth of the real texts.
+        model: folder of the language model whose last hidden state is a text's feature.
+        real: features of the real texts, (texts, dims).
+        centres: of each seed the mean feature of each cluster, (clusters, dims).
+        shares: of each seed the clusters' shares among the real texts, (clusters,).
     """
 
     seeds: tuple[int, ...] = SEEDS
-    buckets: int = 0  # clusters; 0 for a tenth of the real texts
-    upper_bound: ClassVar[float] = MOST
+    buckets: int = 0
+    upper_bound: ClassVar[float] = GREATEST
+    model: Path | None = field(default=None, kw_only=True, metadata=READING)
     real: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)), repr=False, metadata=FITTED)
     centres: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
     shares: tuple[np.ndarray, ...] = field(default=(), repr=False, metadata=FITTED)
 
+    def read_texts(self, documents: Sequence[Document]) -> list[TextFeature]:
+        """The last hidden state of each text. Raises ConfigError: no model was named."""
+        if self.model is None:
+            raise ConfigError(
+                "Mauve: no language model to read with; give a folder, Mauve(model=Path(...))"
+            )
+        from longform.critics.mauve.own_texts import features
+
+        return units_from_predictions(features(documents, self.model))
+
     def fit_units(self, real: Sequence[TextFeature]) -> "Mauve":
+        """Cluster the real texts' features, once a seed. Raises InputError: fewer than two."""
+        from sklearn.preprocessing import normalize
+
         points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
         if len(points) < 2:
-            raise BadInput(
+            raise InputError(
                 f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed"
             )
-        unit, centres, parts = normalize(points), [], []
+        directions = normalize(points)
+        all_centres = []
+        all_shares = []
         for seed in self.seeds:
             labels, _, buckets = quantise(
-                points, points, seed, self.buckets or max(2, round(len(points) / 10))
+                points, points, seed, self.buckets or buckets_for(len(points))
             )
-            held = shares(labels, buckets)
-            kept = np.flatnonzero(held)
-            centres.append(np.array([unit[labels == k].mean(axis=0) for k in kept]))
-            parts.append(held[kept])
-        return replace(self, real=points, centres=tuple(centres), shares=tuple(parts))
+            cluster_shares = shares(labels, buckets)
+            used = np.flatnonzero(cluster_shares)
+            means = [directions[labels == cluster].mean(axis=0) for cluster in used]
+            all_centres.append(np.array(means))
+            all_shares.append(cluster_shares[used])
+        return replace(self, real=points, centres=tuple(all_centres), shares=tuple(all_shares))
 
     def sufficient_statistics(self, units: Sequence[TextFeature]) -> SufficientStatistics:
         """A column per seed and cluster, 1 where the text lies in it; and excluded (no feature)."""
         if not self.centres:
-            raise BadInput(
+            raise InputError(
                 "MAUVE has no clusters yet; call fit(real texts) and use what it returns"
             )
-        sizes = [len(centres) for centres in self.centres]
-        columns = [
-            f"seed_{s}_cluster_{k}"
-            for s, size in zip(self.seeds, sizes, strict=True)
-            for k in range(size)
-        ]
+        # 1. The columns of each seed stand side by side.
+        columns: list[str] = []
+        first_columns = []
+        for seed, centres in zip(self.seeds, self.centres, strict=True):
+            first_columns.append(len(columns))
+            columns.extend(f"seed_{seed}_cluster_{cluster}" for cluster in range(len(centres)))
+        # 2. Each text lies in the cluster of the nearest centre.
         values = np.zeros((len(units), len(columns) + 1))
         for row, unit in zip(values, units, strict=True):
             row[-1] = not unit.valid
-            if unit.valid:
-                point = unit.values / max(float(np.linalg.norm(unit.values)), 1e-300)
-                nearest = [
-                    np.argmin(((centres - point) ** 2).sum(axis=1)) for centres in self.centres
-                ]
-                row[np.cumsum([0, *sizes[:-1]]) + nearest] = 1
+            if not unit.valid:
+                continue
+            point = unit.values / max(float(np.linalg.norm(unit.values)), NEARLY_ZERO)
+            for first, centres in zip(first_columns, self.centres, strict=True):
+                distances = ((centres - point) ** 2).sum(axis=1)
+                row[first + np.argmin(distances)] = 1
         return SufficientStatistics.of(units, (*columns, "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
@@ -232,32 +300,31 @@ class Mauve(SumScored, better="higher"):
 
     def of_seeds(self, statistics: SufficientStatistics) -> list[float]:
         """The area under each seed's clusters."""
-        return [float(found) for found in self._areas(sums_of(statistics))]
+        return [float(value) for value in self._areas(sums_of(statistics))]
 
     def _areas(self, sums: Sums) -> list[np.ndarray]:
         """Of each seed the area, a number or one per resample; nan without a text."""
-        ends, areas = np.cumsum([len(real) for real in self.shares])[:-1], []
-        for real, part in zip(
-            self.shares, np.split(sums.values[..., :-1], ends, axis=-1), strict=True
-        ):
-            rows, found = part.reshape(-1, len(real)), []
-            for chunk in np.array_split(rows, range(AT_ONCE, len(rows), AT_ONCE)):
-                texts = chunk.sum(axis=1)
-                found.append(
-                    np.where(texts > 0, area(real, chunk / np.maximum(texts, 1)[:, None]), np.nan)
-                )
-            areas.append(np.concatenate(found).reshape(part.shape[:-1]))
+        ends = np.cumsum([len(real) for real in self.shares])[:-1]
+        counts_by_seed = np.split(sums.values[..., :-1], ends, axis=-1)
+        areas = []
+        for real, counts in zip(self.shares, counts_by_seed, strict=True):
+            rows = counts.reshape(-1, len(real))
+            chunks = np.array_split(rows, range(AT_ONCE, len(rows), AT_ONCE))
+            values = np.concatenate([_areas_against(real, chunk) for chunk in chunks])
+            areas.append(values.reshape(counts.shape[:-1]))
         return areas
 
     def describe(self, units: Sequence[TextFeature]) -> dict[str, Any]:
-        """The published measure, both sides clustered together: its value and spread over seeds, and its starred kin."""
+        """The published measure, both sides clustered together: its value and spread over seeds."""
         points = np.array([unit.values for unit in units if unit.valid], dtype=np.float64)
         if len(points) < 2:
             return {}
-        return mauve(
-            self.real,
-            points,
-            np.random.default_rng(0),
-            seeds=self.seeds,
-            buckets=self.buckets or None,
-        )
+        rng = np.random.default_rng(0)
+        return mauve(self.real, points, rng, seeds=self.seeds, buckets=self.buckets or None)
+
+
+def _areas_against(real: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The area of each row of counts (resamples, clusters); nan where it counts no text."""
+    texts = counts.sum(axis=1)
+    generated = counts / np.maximum(texts, 1)[:, None]
+    return np.where(texts > 0, area(real, generated), np.nan)
