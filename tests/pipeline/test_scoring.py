@@ -7,15 +7,25 @@ import numpy as np
 import pytest
 
 from longform.critics.perplexity.score import LogProbs, Perplexity
-from longform.documents import Chain, Predictions, chains_to_predictions, ragged
+from longform.documents import (
+    Chain,
+    Corpus,
+    Document,
+    Predictions,
+    Section,
+    chains_to_predictions,
+    ragged,
+)
+from longform.evaluation import human_ratings
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.order_discrimination import order_discrimination
-from longform.files.artefacts import write_predictions
-from longform.results import Record
+from longform.files.artefacts import write_corpus, write_json, write_predictions
+from longform.results import Record, read_results, write_results
 from longform.statistics.markov_chain import BigramCritic
 from longform.text.permutations import permuted_documents
 from longform_lab.experiment import System
-from longform_lab.scoring import _answer, metrics
+from longform_lab.scoring import _answer, curve, metrics, ratings
+from tests.refusals import refuses
 
 PLACE = "mine.critics.x.scores"
 
@@ -127,3 +137,70 @@ def test_shown_metrics_are_means_over_seeds_by_corpus_and_system_without_tasks()
     assert shown == {
         "wiki": {"lm": {"ppl": 3.0, "acc_gold": 5.0, "kept": 3.0}, "data": {"ppl": 9.0}}
     }
+
+
+def test_ratings_hold_every_critics_values_against_the_marks_of_the_same_text(
+    tmp_path, monkeypatch
+):
+    names, given = ["a", "b", "c"], []
+    truth = {
+        "marks": np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 5.0]]),
+        "cluster": np.array(["x", "y", "y"]),
+    }
+    documents = [Document(name, "test", (Section(None, "A text."),)) for name in names]
+    write_corpus(tmp_path / System("mine", "summaries").texts, Corpus(documents, truth))
+
+    def kept(task, ids, values, better):
+        more = {"corpus": "summaries", "better": better, "signature": f"{task}()", "units": 2}
+        details = {"unit_ids": ids, "values": values}
+        return Record(task, "text_values", task=task, details=details, **more)
+
+    records = [
+        kept("p", ["c", "a"], [7.0, 5.0], "higher"),
+        kept("q", names, [1.0, None, 3.0], "lower"),
+    ]
+    write_results(tmp_path / "scores" / "mine" / "both.json", records)
+
+    def recorded(*arguments, **named):
+        given.append((*arguments, named))
+        return [Record("p", f"asked_{len(given)}", value=0.5)]
+
+    monkeypatch.setattr(human_ratings, "rating_records", recorded)
+    monkeypatch.setattr(human_ratings, "combined_scorers", recorded)
+    ratings(study(tmp_path), "mine", "summaries")
+    (columns, marks, clusters, systems, told, named), (again, means, sources, _) = given
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "p": [5.0, pytest.approx(math.nan, nan_ok=True), 7.0],
+        "q": [1.0, pytest.approx(math.nan, nan_ok=True), 3.0],
+    }
+    assert again is columns and means.tolist() == [1.5, 3.0, 5.0]
+    assert np.array_equal(marks, truth["marks"], equal_nan=True)
+    assert clusters == sources == ["x", "y", "y"] and systems == ["", "", ""]
+    assert told == {"p": ("higher", "p()"), "q": ("lower", "q()")}
+    assert named == {"name": "mine summaries"}
+    found = read_results(tmp_path / "scores" / "human_ratings" / "summaries.json")
+    assert [(r.metric, r.corpus) for r in found] == [
+        ("asked_1", "summaries"),
+        ("asked_2", "summaries"),
+    ]
+
+
+def test_ratings_without_marks_or_critics_are_refused(tmp_path):
+    documents = [Document("d", "test", (Section(None, "A text."),))]
+    write_corpus(tmp_path / System("mine", "summaries").texts, Corpus(documents))
+    (tmp_path / "scores" / "mine").mkdir(parents=True)
+    refuses("0 critics, marks of the corpus: False", ratings, study(tmp_path), "mine", "summaries")
+
+
+def test_the_curve_has_a_line_for_each_system_of_each_corpus(tmp_path):
+    words = {
+        "wiki": {"data": {"word_ppl": 5.0}, "lm": {"word_ppl": 7.5}},
+        "arxiv": {"lm": {"word_ppl": 9.0}},
+    }
+    write_json(tmp_path / "metrics" / "mine" / "perplexity.json", words)
+    latent = {"wiki": {"lm": {"latent_ppl": 2.5}}}
+    write_json(tmp_path / "metrics" / "mine" / "section_order.json", latent)
+    curve(study(tmp_path), "mine")
+    lines = (tmp_path / "plots" / "systems.csv").read_text().splitlines()
+    assert lines[0] == "corpus,system,word_ppl,latent_ppl"
+    assert sorted(lines[1:]) == ["arxiv,lm,9.0,", "wiki,data,5.0,", "wiki,lm,7.5,2.5"]
