@@ -12,6 +12,7 @@ from longform.text.markdown import sections_in
 @pytest.mark.parametrize(("text", "sections"), [
     ("---\ntitle: Demo\ndate: 2026-09-18\n---\n# A\nx\n# B\ny", [("A", "x"), ("B", "y")]),
     ("+++\ntitle = 'D'\n+++\nx", [(None, "x")]),
+    ("---\ntitle: Demo\nNo end.", [(None, "---\ntitle: Demo\nNo end.")]),
     ("---\n\nNo settings here\n\n---\n\nx", [(None, "---\n\nNo settings here\n\n---\n\nx")]),
     ("One\n===\na\n\nTwo\nlines\n=====\nb", [("One", "a\n"), ("Two lines", "b")]),
     ("Lead.\n\nPart\n---\na\n\n---\n\nb", [("(lead)", "Lead.\n"), ("Part", "a\n\n---\n\nb")]),

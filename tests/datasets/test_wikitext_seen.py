@@ -36,6 +36,8 @@ TAGS = {
     "<code>f(a[i])</code> and <tt>x</tt>": "f(a[i]) and x",
     'Use <syntaxhighlight lang="c" inline>a{b}</syntaxhighlight> here': "Use a{b} here",
     "if a < b and c > d <b>x</b> <nothing>": "if a < b and c > d x <nothing>",
+    "text.\n<source>a{b}</source>\nmore": "text.\nmore",
+    "* <source>a{b}</source>\nmore": "more",
     "one <q>two</q>": 'one "two"',
     "<poem>one\ntwo</poem>": "one\ntwo",
     "a <span style='display:none'>hidden</span>b": "a b",

@@ -8,7 +8,17 @@ from PIL import Image
 
 from longform.errors import BadInput
 from longform.results import Record, Results
-from longform.tables import Cell, Figure, Listing, Table, cell, exact, write_rows
+from longform.tables import (
+    RESOLUTION,
+    Cell,
+    Figure,
+    Listing,
+    Table,
+    cell,
+    exact,
+    save_drawing,
+    write_rows,
+)
 from longform_lab.reporting.estimates import Facts
 from longform_lab.reporting.pivot import Given, errors, mean_over_seeds
 from longform_lab.reporting.printed import Expected, Line, ledger_markdown, read_expected, steps_of
@@ -352,3 +362,9 @@ def test_printed_numbers_that_rules_and_judged_networks_read_are_held_to_none_of
     assert len(mauve) == 5 and all(expected.incomparable(n, Facts(Path("none"))) for n in mauve)
     titles = [n for n in expected.numbers if n.table == "table_02"]
     assert titles and not any(expected.incomparable(n, Facts(Path("none"))) for n in titles)
+
+
+def test_a_drawing_has_its_size_in_inches_at_the_resolution(tmp_path):
+    save_drawing((lambda canvas: canvas.subplots(), (3.0, 2.0)), tmp_path / "drawing")
+    with Image.open(tmp_path / "drawing.png") as picture:
+        assert picture.size == (3 * RESOLUTION, 2 * RESOLUTION)
