@@ -1,6 +1,8 @@
 """Proposals: sections of reStructuredText and Markdown as prose, years, titles by their counts, splits by year."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longform.datasets import proposals
 from longform.text import markdown, restructured_text
@@ -178,6 +180,26 @@ def test_a_heading_alone_on_its_level_is_the_documents_title():
         ("B", "y\nz"),
     ]
     assert markdown.prose_sections("no heading") == []
+
+
+MARKS = st.text("a1 \n\t*_`[]()<>|#-=+:.\\~!&;\x00\u2028é", max_size=200)
+
+
+@pytest.mark.parametrize("read", [markdown.prose_sections, restructured_text.sections_in])
+@given(text=MARKS)
+def test_whatever_the_marks_are_a_section_is_paragraphs_of_one_line(read, text):
+    for title, body in read(f"A\n=====\n\n{text}\n\nB\n=====\n\nx\n"):
+        assert title == " ".join(title.split())
+        for paragraph in body.split("\n") if body else []:
+            assert paragraph and paragraph == " ".join(paragraph.split())
+
+
+@pytest.mark.parametrize("mark", ["*a ", "[", "![", "`a ", ":a", " _a", "|a ", "a_ "])
+def test_marks_that_never_end_stay_words(mark):
+    text = "x " + mark * 300
+    for prose in (markdown.prose, restructured_text.prose):
+        (paragraph,) = prose([text.rstrip()])
+        assert paragraph.count("a") == text.count("a")
 
 
 @pytest.mark.parametrize(("header", "year"), [

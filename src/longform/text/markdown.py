@@ -29,14 +29,18 @@ _HTML_BLOCK = re.compile(r" {0,3}</?[A-Za-z][^<>]*>?[ \t]*$")
 _HELD = re.compile(
     "\x00(\\d+)\x00"
 )  # stands for a code span while markup is taken off; no text holds NUL
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_IMAGE = re.compile(r"!\[[^\]]*\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
-_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])+)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
-_FOOTNOTE = re.compile(r" ?\[\^[^\]]+\]")
-_SHORTCUT = re.compile(r"(?<![\w\\])\[([^\[\]]+)\](?!\()")
-_ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]+)>")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-_EMPHASIS = re.compile(r"(?<![\w*\\])(\*{1,3}|_{1,3})(?=[^\s*_])(.+?)(?<=[^\s])\1(?![\w*])")
+# what stands inside markup is at most so long, so that a text without its end takes no time
+_ADDRESS_PART = r"\([^()]{0,1000}(?:\([^()]{0,200}\)[^()]{0,1000}){0,9}\)"
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.{1,1000}?)(?<!`)\1(?!`)")
+_IMAGE = re.compile(rf"!\[[^\]]{{0,1000}}\](?:{_ADDRESS_PART}|\[[^\]]{{0,200}}\])")
+_LINK = re.compile(
+    rf"\[((?:[^\[\]]|\[[^\[\]]{{0,200}}\]){{1,1000}})\](?:{_ADDRESS_PART}|\[[^\]]{{0,200}}\])"
+)
+_FOOTNOTE = re.compile(r" ?\[\^[^\]]{1,200}\]")
+_SHORTCUT = re.compile(r"(?<![\w\\])\[([^\[\]]{1,200})\](?!\()")
+_ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]{1,1000})>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
+_EMPHASIS = re.compile(r"(?<![\w*\\])(\*{1,3}|_{1,3})(?=[^\s*_])(.{1,500}?)(?<=[^\s])\1(?![\w*])")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -139,7 +143,7 @@ def _plain(text: str, labels: Collection[str]) -> str:
         spans.append(span[2].strip())
         return f"\x00{len(spans) - 1}\x00"
 
-    marked = _without_markup(_CODE_SPAN.sub(hold, text), labels)
+    marked = _without_markup(_CODE_SPAN.sub(hold, text.replace("\x00", "")), labels)
     return " ".join(_HELD.sub(lambda found: spans[int(found[1])], marked).split())
 
 

@@ -54,15 +54,16 @@ _BOXES = frozenset(
     ]
 )
 
-_ROLE = re.compile(r":(?P<role>[\w:+.-]+):`(?P<text>[^`]+)`")
-_LITERAL = re.compile(r"(?<!`)``(?P<text>.+?)``(?!`)")
-_FOOTNOTE = re.compile(r" ?\[(?:\d+|#[\w-]*|\*|[A-Za-z][\w.-]*)\]_(?!\w)")
-_LINK = re.compile(r"`(?P<text>[^`<]*?)\s*(?:<(?P<target>[^`>]*)>)?`__?(?!\w)")
-_INTERPRETED = re.compile(r"(?<![`\w])`(?P<text>[^`\s](?:[^`]*[^`\s])?)`(?![`\w])")
-_STRONG = re.compile(r"(?<![*\w\\])\*\*(?=\S)(?P<text>.+?)(?<=\S)\*\*(?![*\w])")
-_EMPHASIS = re.compile(r"(?<![*\w\\])\*(?=[^\s*])(?P<text>[^*]+?)(?<=\S)\*(?![*\w])")
-_SUBSTITUTION = re.compile(r"(?<![|\w])\|(?=\S)(?P<text>[^|]+?)(?<=\S)\|(?:__?)?(?![|\w])")
-_REFERENCE = re.compile(r"(?<![\w`])(?P<text>\w(?:[\w.+-]*\w)?)__?(?![\w_])")
+# what stands inside markup is at most so long, so that a text without its end takes no time
+_ROLE = re.compile(r"(?<!\w):(?P<role>[A-Za-z][\w:+.-]{0,60}):`(?P<text>[^`]{1,1000})`")
+_LITERAL = re.compile(r"(?<!`)``(?P<text>.{1,1000}?)``(?!`)")
+_FOOTNOTE = re.compile(r" ?\[(?:\d+|#[\w-]{0,100}|\*|[A-Za-z][\w.-]{0,100})\]_(?!\w)")
+_LINK = re.compile(r"`(?P<text>[^`<]{0,1000}?)(?: *<(?P<target>[^`>]{0,1000})>)?`__?(?!\w)")
+_INTERPRETED = re.compile(r"(?<![`\w])`(?P<text>[^`\s](?:[^`]{0,1000}[^`\s])?)`(?![`\w])")
+_STRONG = re.compile(r"(?<![*\w\\])\*\*(?=\S)(?P<text>.{1,500}?)(?<=\S)\*\*(?![*\w])")
+_EMPHASIS = re.compile(r"(?<![*\w\\])\*(?=[^\s*])(?P<text>[^*]{1,500}?)(?<=\S)\*(?![*\w])")
+_SUBSTITUTION = re.compile(r"(?<![|\w])\|(?=\S)(?P<text>[^|]{1,200}?)(?<=\S)\|(?:__?)?(?![|\w])")
+_REFERENCE = re.compile(r"(?<![\w`.+-])(?P<text>\w(?:[\w.+-]{0,100}\w)?)__?(?![\w_])")
 _ESCAPE = re.compile(r"\\(.)")
 _NUMBERED = {"pep": "PEP", "rfc": "RFC"}  # roles whose text is a document's number
 
