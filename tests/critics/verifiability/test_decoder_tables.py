@@ -10,6 +10,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from longform.critics.verifiability import reliability
 from longform.critics.verifiability import score as measures
+from longform.critics.verifiability.checker import Checker
 from longform.evaluation.verified_texts import MEASURES, correlations, decoder_records
 from longform.results import Results
 from longform.statistics.random_streams import generator
@@ -280,3 +281,22 @@ def test_answers_to_nothing_are_named():
     for wrong in (answer("s9", "x", S), answer("s0", "x", "true"), {}):
         refuses("answer 1", reliability.judged, items(("beam", "g")), [wrong])
     refuses("no line", reliability.judged, items(("beam", "g")), [])
+
+
+def test_measures_are_what_their_names_say():
+    support = {name: MEASURES[name] for name in MEASURES if "SP" in name}
+    assert len(support) == 9
+    for name, (critic, part) in support.items():
+        assert critic.unique == ("USP" in name), name
+        assert (part == "truth") == name.startswith("true_"), name
+        assert getattr(critic, "pooled", False) == name.endswith("_pooled"), name
+        assert type(critic) is type(MEASURES["SPG" if "SPG" in name else "SPV"][0]), name
+
+
+def test_a_checker_that_has_judged_is_equal_to_one_that_has_not():
+    def no_lines(claim):
+        return ()
+
+    judged, fresh = (Checker({}, no_lines, None, {"sure": 0.5}) for _ in range(2))
+    assert [verdict.label for verdict in judged.check(["Ulm is a town."])] == [N]
+    assert judged == fresh
