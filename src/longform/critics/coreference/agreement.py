@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from longform.critics.coreference.person_chains import person_chains
 from longform.documents import Predictions, Unit, grouped
-from longform.errors import BadInput
+from longform.errors import InputError
 from longform.statistics.arithmetic import ratio
 from longform.statistics.signatures import FITTED
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums, sums_of
@@ -43,62 +43,65 @@ class ReadClusters(Unit):
 
 def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
     """Clusters from (span, entity) pairs, in order of first mention."""
-    return tuple(
-        frozenset(span for span, _ in row)
-        for row in grouped(mentions, lambda mention: mention[1]).values()
-    )
+    by_entity = grouped(mentions, lambda mention: mention[1])
+    return tuple(frozenset(span for span, _ in pairs) for pairs in by_entity.values())
 
 
-def _owned(keys: Sequence[Cluster], others: Sequence[Cluster]) -> list[list[int]]:
+def _clusters_of(keys: Sequence[Cluster], others: Sequence[Cluster]) -> list[list[int]]:
     """For each key, the numbers of the other side's clusters that its mentions are in."""
-    owner = {mention: i for i, cluster in enumerate(others) for mention in cluster}
+    owner: dict[Hashable, int] = {}
+    for number, cluster in enumerate(others):
+        owner.update(dict.fromkeys(cluster, number))
     return [[owner[mention] for mention in key if mention in owner] for key in keys]
 
 
-def muc(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
-    r"""Links kept (Vilain et al. 1995): $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$, p the
-    partition of k by the other side.
+def muc(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
+    r"""Links kept: $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$ (Vilain et al. 1995).
+
+    p(k) is the partition of k by the other side.
     """
-
-    def links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
-        return sum(len(row) - len(set(row)) for row in _owned(keys, others)), sum(
-            len(key) - 1 for key in keys
-        )
-
-    return (*links(gold, read), *links(read, gold))
+    return (*_links(gold, predicted), *_links(predicted, gold))
 
 
-def b_cubed(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
-    r"""Per mention, the share of its cluster that is right (Bagga and Baldwin 1998), summed over
-    mentions.
-    """
-
-    def shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, int]:
-        hits = 0.0
-        for key, row in zip(keys, _owned(keys, others), strict=True):
-            hits += sum(size**2 for size in Counter(row).values()) / len(key)
-        return hits, sum(map(len, keys))
-
-    return (*shares(gold, read), *shares(read, gold))
+def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
+    """Links between mentions of one key that the other side keeps, and all such links."""
+    links = 0
+    for numbers in _clusters_of(keys, others):
+        links += len(numbers) - len(set(numbers))
+    return links, sum(len(key) - 1 for key in keys)
 
 
-def ceaf_e(gold: Sequence[Cluster], read: Sequence[Cluster]) -> Parts:
+def b_cubed(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
+    r"""Per mention, the share of its cluster that is right, summed (Bagga and Baldwin 1998)."""
+    return (*_right_shares(gold, predicted), *_right_shares(predicted, gold))
+
+
+def _right_shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, int]:
+    hits = 0.0
+    for key, numbers in zip(keys, _clusters_of(keys, others), strict=True):
+        hits += sum(size**2 for size in Counter(numbers).values()) / len(key)
+    return hits, sum(map(len, keys))
+
+
+def ceaf_e(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
     r"""Best one-to-one alignment of clusters under $\phi_4 = 2 |k \cap r| / (|k| + |r|)$ (Luo
     2005).
     """
-    shared = np.zeros((len(gold), len(read)))
-    for row, owned in zip(shared, _owned(gold, read), strict=True):
-        np.add.at(row, owned, 1)
-    sizes = np.add.outer([len(k) for k in gold], [len(k) for k in read]).reshape(shared.shape)
+    shared = np.zeros((len(gold), len(predicted)))
+    for row, numbers in zip(shared, _clusters_of(gold, predicted), strict=True):
+        np.add.at(row, numbers, 1)
+    gold_sizes = [len(cluster) for cluster in gold]
+    predicted_sizes = [len(cluster) for cluster in predicted]
+    sizes = np.add.outer(gold_sizes, predicted_sizes).reshape(shared.shape)
     similarity = np.divide(2 * shared, sizes, where=sizes > 0, out=np.zeros_like(shared))
-    best = float(similarity[linear_sum_assignment(similarity, maximize=True)].sum())
-    return best, len(gold), best, len(read)
+    alignment = linear_sum_assignment(similarity, maximize=True)
+    best = float(similarity[alignment].sum())
+    return best, len(gold), best, len(predicted)
 
 
 @dataclass(frozen=True)
 class ChainAgreement(SumScored, better="higher"):
-    """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums over
-    documents.
+    """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums.
 
     ``gold``: the true clusters by document, from other chains of the same documents.
     """
@@ -108,19 +111,23 @@ class ChainAgreement(SumScored, better="higher"):
     )
 
     def sufficient_statistics(self, units: Sequence[ReadClusters]) -> SufficientStatistics:
-        """Hits and totals of recall and precision of the three scores; a document without gold
-        mentions is excluded.
+        """Hits and totals of recall and precision of the three scores.
+
+        A document without gold mentions is excluded.
         """
-        if missing := [unit.unit_id for unit in units if unit.unit_id not in self.gold]:
-            raise BadInput(
-                f"agreement: document {missing[0]!r} has no gold chain; give slot fit its gold reading"
-            )
-        pairs = ((self.gold[unit.unit_id], unit.read) for unit in units)
-        nothing = [0.0] * (len(COLUMNS) - 1) + [1.0]
-        rows = [
-            [*muc(*pair), *b_cubed(*pair), *ceaf_e(*pair), 0.0] if pair[0] else nothing
-            for pair in pairs
-        ]
+        rows: list[tuple[float, ...]] = []
+        for unit in units:
+            if unit.unit_id not in self.gold:
+                raise InputError(
+                    f"agreement: document {unit.unit_id!r} has no gold chain; "
+                    "fit on its gold predictions"
+                )
+            gold = self.gold[unit.unit_id]
+            if gold:
+                pair = gold, unit.read
+                rows.append((*muc(*pair), *b_cubed(*pair), *ceaf_e(*pair), 0.0))
+            else:
+                rows.append((*[0.0] * (len(COLUMNS) - 1), 1.0))
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
@@ -129,31 +136,36 @@ class ChainAgreement(SumScored, better="higher"):
     def describe(self, units: Sequence[ReadClusters]) -> Mapping[str, Any]:
         """Recall, precision and F1 of each of the three scores."""
         sums = sums_of(self.sufficient_statistics(units))
-        return {
-            name: {part: float(value) for part, value in _f1(sums, name).items()} for name in SCORES
-        }
+        details = {}
+        for name in SCORES:
+            values = _f1(sums, name)
+            details[name] = {part: float(value) for part, value in values.items()}
+        return details
 
 
 def _f1(sums: Sums, name: str) -> dict[str, Any]:
-    totals = [sums.total(f"{name}_{part}") for part in PARTS]
-    recall, precision = (np.nan_to_num(ratio(*totals[i : i + 2])) for i in (0, 2))
+    recall_hits, recall_total, precision_hits, precision_total = (
+        sums.total(f"{name}_{part}") for part in PARTS
+    )
+    recall = np.nan_to_num(ratio(recall_hits, recall_total))
+    precision = np.nan_to_num(ratio(precision_hits, precision_total))
     f1 = np.nan_to_num(ratio(2 * recall * precision, recall + precision))
     return {"recall": recall, "precision": precision, "f1": f1}
 
 
 def against_gold(*, real: Predictions) -> ChainAgreement:
-    """Agreement with the chains of the predictions in slot ``fit``, which are taken for gold."""
+    """Agreement with the chains of the predictions to fit on, which are taken for gold."""
     return ChainAgreement({unit.unit_id: unit.read for unit in units_from_predictions(real)})
 
 
 def units_from_predictions(predictions: Predictions) -> list[ReadClusters]:
     """Clusters of mention chains, by the places of their symbols; sentence stops are no mentions."""
-    found = []
+    units = []
     for chain in person_chains(predictions):
-        parted = [
-            (span, symbol.rpartition(":"))
-            for span, symbol in zip(chain.spans, chain.symbols, strict=True)
-        ]
-        mentions = [(span, int(entity)) for span, (_, mark, entity) in parted if mark]
-        found.append(ReadClusters(chain.unit_id, chain.split, clusters(mentions)))
-    return found
+        mentions: list[tuple[Hashable, int]] = []
+        for span, symbol in zip(chain.spans, chain.symbols, strict=True):
+            _, colon, entity = symbol.rpartition(":")
+            if colon:
+                mentions.append((span, int(entity)))
+        units.append(ReadClusters(chain.unit_id, chain.split, clusters(mentions)))
+    return units
