@@ -18,7 +18,6 @@ from longform.files.opening import rows as table_rows
 from longform.results import Results
 from longform.tables import write_rows
 from longform_lab.reporting.estimates import Estimate
-from longform_lab.reporting.papers import complete
 from longform_lab.reporting.printed import Expected, Line, ledger_markdown, read_expected
 from longform_lab.reporting.verdicts import (
     ABSENT,
@@ -32,6 +31,7 @@ from longform_lab.reporting.verdicts import (
     decide,
     write_claims,
 )
+from longform_lab.reports import complete
 from longform_lab.scale import said
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from longform.files.artefacts import atomic_write, read_yaml
 from longform.results import Results
-from longform_lab.reporting.papers import complete
 from longform_lab.reporting.printed import read_expected
 from longform_lab.reporting.verdicts import (
     CONTRADICTED,
@@ -21,6 +20,7 @@ from longform_lab.reporting.verdicts import (
     claims_markdown,
     write_claims,
 )
+from longform_lab.reports import complete
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 

@@ -22,6 +22,7 @@ from longform.language_models.settings import REGISTRY as MODELS
 from longform.language_models.settings import TOKENIZERS, Training
 from longform.settings import KIND, Settings
 from longform_lab.code_names import Request, requested, source_of
+from longform_lab.settings.papers import PAPERS
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 from longform_lab.source_code import AT_IMPORT, EVERYTHING, SourceTree
 
@@ -111,10 +112,12 @@ def entry_points(
     add("scoring", ["curve"], [])
     add("scoring", ["ratings"], [])
     for paper, subjects in reports.items():
-        derived = _derived(paper, tree)
+        known = PAPERS.get(paper)
+        derived = [(known.__module__, known.__name__)] if known is not None else []
         add("reports", ["ledger"], derived)
         for subject, entry in _mappings(subjects):
-            add("reports", ["report", paper, subject], [*derived, *_of_report(entry)])
+            shown = list(_of_report(known.exhibits, entry)) if known is not None else []
+            add("reports", ["report", paper, subject], [*derived, *shown])
     return points
 
 
@@ -170,19 +173,12 @@ def _of_scores(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:
                 yield requested(str(settings.get("evaluate")), AT_IMPORT)
 
 
-def _of_report(entry: Mapping[str, Any]) -> Iterator[Request]:
+def _of_report(
+    exhibits: Mapping[str, type[Settings]], entry: Mapping[str, Any]
+) -> Iterator[Request]:
     settings = dict(_mappings(entry.get("settings")))
     for exhibit in entry.get("exhibits") or ():
-        name = settings.get(exhibit, {}).get("function", exhibit)
-        yield requested(str(entry.get("code")), str(name))
-
-
-def _derived(paper: str, tree: SourceTree) -> list[Request]:
-    """What makes records of a paper's records: importing its module, and its ``derived``, if it has one."""
-    name = f"{EXPERIMENTS.name}.{paper}.report"
-    module = tree.module(name)
-    defined = module is not None and "derived" in module.places.keys() | module.imported.keys()
-    return [(name, AT_IMPORT), *([(name, "derived")] if defined else [])]
+        yield from _of_kind(exhibits, {KIND: exhibit, **settings.get(exhibit, {})})
 
 
 def read_entry_points(home: Path, tree: SourceTree) -> dict[str, list[Request]]:

@@ -5,18 +5,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longform.errors import BadInput, did_you_mean
+from longform.errors import BadInput, ConfigError, did_you_mean
 from longform.files.artefacts import atomic_write, read_yaml
 from longform.results import Results, read_results
+from longform.settings import KIND, Nothing, parse_kind
 from longform.tables import write_rows
-from longform_lab.calls import call, function
 from longform_lab.experiment import Experiment
-from longform_lab.reporting.papers import complete
+from longform_lab.reporting.exhibits import Sheet
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import Line, ledger_markdown, read_expected
 from longform_lab.reporting.verdicts import claims_markdown, write_claims
+from longform_lab.settings.papers import PAPERS
 
 EXPERIMENTS = Path("experiments")
+
+
+def complete(paper: str, results: Results) -> Results:
+    """The records that exhibits, claims and the ledger of a paper read: these and those that follow from them.
+
+    Raises:
+        ConfigError: no such paper.
+    """
+    if paper not in PAPERS:
+        raise ConfigError(
+            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)}; allowed are {sorted(PAPERS)}, "
+            "or add it to longform_lab/settings/papers.py"
+        )
+    return Results([*results, *PAPERS[paper].derived(results)])
 
 
 def report(experiment: Experiment, paper: str, subject: str) -> None:
@@ -40,18 +55,28 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     }
     given = Given(results, expected, experiment.data, decoders=decoders)
     for exhibit in entry["exhibits"]:
-        sheet = drawn(f"{path.as_posix()}: reports.{subject}", entry, replace(given, name=exhibit))
+        sheet = drawn(f"reports.{subject}", paper, entry, replace(given, name=exhibit))
         with atomic_write(experiment.home / "paper_figures" / paper / exhibit) as folder:
             folder.mkdir()
             sheet.save(folder, exhibit)
         print(f"report {paper}: {exhibit}", flush=True)
 
 
-def drawn(place: str, entry: Mapping[str, Any], given: Given, **more: Any) -> Any:
-    """One exhibit of an entry, by the function of its name or the one that its settings name; ``more`` replaces settings."""
-    settings = {**entry.get("settings", {}).get(given.name, {}), **more}
-    wanted = function(place, str(entry["code"]), str(settings.pop("function", given.name)))
-    return call(place, wanted, settings, given=given)
+def drawn(place: str, paper: str, entry: Mapping[str, Any], given: Given, **more: Any) -> Sheet:
+    """One exhibit of a report's entry.
+
+    Args:
+        place: of the entry, for errors.
+        paper: a key of ``PAPERS``.
+        entry: a report: its ``settings`` say the kind of an exhibit, which by default has its name.
+        given: what it is drawn from; its name is the exhibit's.
+        more: settings that replace those of the entry.
+    """
+    settings = {KIND: given.name, **entry.get("settings", {}).get(given.name, {}), **more}
+    file = f"experiments/{paper}/params.yaml"
+    where = f"{place}.settings.{given.name}"
+    _, exhibit = parse_kind(PAPERS[paper].exhibits, Nothing, settings, where, file)
+    return exhibit.draw(given)
 
 
 def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:

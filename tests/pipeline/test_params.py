@@ -13,7 +13,9 @@ from longform.files.artefacts import read_yaml
 from longform.language_models.settings import REGISTRY as MODELS
 from longform.language_models.settings import TOKENIZERS, Training
 from longform.settings import Nothing, field_names, parse, parse_kind
+from longform_lab.scale import parameters
 from longform_lab.settings.entries import MadeCorpus, ModelPlacement, ReadCorpus
+from longform_lab.settings.papers import PAPERS
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 from tests import shape
 from tests.shape import ROOT
@@ -67,6 +69,21 @@ def test_every_part_of_a_study_without_kinds_is_taken_by_its_settings(scale):
         parse(Completions, params["sources"][part], f"sources.{part}")
     for name, run in params["facts"]["runs"].items():
         parse(Continuations, {**params["facts"]["sampling"], **run}, f"facts.runs.{name}")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_exhibit_is_taken_by_the_settings_of_its_kind(scale):
+    files = parameters(scale, ROOT) if scale else {}
+    checked = 0
+    for paper, known in PAPERS.items():
+        path = f"experiments/{paper}/params.yaml"
+        for report in (files.get(path) or read_yaml(ROOT / path))["reports"].values():
+            assert report.keys() <= {"scores", "exhibits", "settings"}
+            for exhibit in report["exhibits"]:
+                settings = {"kind": exhibit, **report.get("settings", {}).get(exhibit, {})}
+                parse_kind(known.exhibits, Nothing, settings, f"{paper}.{exhibit}", path)
+                checked += 1
+    assert checked > 30
 
 
 @pytest.mark.parametrize("room", ROOMS)

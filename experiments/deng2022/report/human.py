@@ -16,7 +16,6 @@ from longform.tables import Cell, Table, cell, exact
 from longform_lab.reporting.estimates import select
 from longform_lab.reporting.pivot import SYSTEM, Given, beside
 from longform_lab.study.tables import HUMAN, annotators, flip_rates
-from longform_lab.study.tables import human_study as human_study
 
 COLUMNS = {
     "PPL": {"critic": "perplexity", "metric": "word_ppl"},

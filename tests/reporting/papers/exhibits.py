@@ -21,7 +21,11 @@ def printed(paper, scale="default", **exhibits):
 def draw(expected, name, results, data, decoders=None, **settings):
     entry = next(entry for entry in reports(expected.paper).values() if name in entry["exhibits"])
     return drawn(
-        expected.paper, entry, Given(results, expected, data, name, decoders or {}), **settings
+        "reports",
+        expected.paper,
+        entry,
+        Given(results, expected, data, name, decoders or {}),
+        **settings,
     )
 
 

@@ -16,7 +16,7 @@ from longform.documents import Document, Section
 from longform.files.artefacts import write_documents
 from longform.results import Record, Results
 from longform.statistics.markov_chain import BEGIN, END
-from longform_lab.reporting.papers import complete
+from longform_lab.reports import complete
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save, state
 

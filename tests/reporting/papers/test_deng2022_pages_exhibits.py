@@ -10,7 +10,7 @@ from experiments.deng2022.report.sections import generated_folder
 from longform.documents import Document, Section
 from longform.files.artefacts import write_documents
 from longform.results import Record, Results
-from longform_lab.reporting.papers import complete
+from longform_lab.reports import complete
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, printed, save, state
 from tests.reporting.papers.test_deng2022_exhibits import near, verdict
@@ -185,4 +185,4 @@ def test_bad_input_is_named(tmp_path):
                               ("run the stage that scores it", tmp_path, {"system": "gpt_neo"}),
                               ("no such file; generate the texts", tmp_path / "elsewhere", {})):  # fmt: skip
         refuses(said, draw, EXPECTED, "generated_articles", results, place, **SHOWN | over)
-    refuses("no reports for", complete, "nobody1999", Results([]))
+    refuses("there is no paper", complete, "nobody1999", Results([]))

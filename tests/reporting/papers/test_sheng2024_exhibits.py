@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from longform.results import Record, Results
-from longform_lab.reporting.papers import complete
 from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, UNTESTABLE
+from longform_lab.reports import complete
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
 BLOCKS = [f"block_{size}" for size in (1, 2, 5, 10)]

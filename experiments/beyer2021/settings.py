@@ -1,0 +1,107 @@
+"""The tables and figures of beyer2021 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+
+from typing import TYPE_CHECKING
+
+from longform.settings import parameter
+from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+
+if TYPE_CHECKING:
+    from longform_lab.reporting.pivot import Given
+
+
+class Accuracies(Exhibit):
+    """Models by suites, and beneath them the printed rows of models that are not here; the paper's tables but one."""
+
+    caption: str = parameter("The table's heading.")
+    tasks: list[str] = parameter(
+        "Suites or their groups, a column each; ``*`` stands for any ending."
+    )
+    note: str = parameter("A sentence below the table.", "")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.beyer2021.report import accuracies
+
+        return accuracies(given, caption=self.caption, tasks=self.tasks, note=self.note)
+
+
+class OtherSuites(Exhibit):
+    """Suites beyond the paper's, which ``inside`` names: other languages, and whatever SyntaxGym files the run read."""
+
+    caption: str = parameter("The table's heading.")
+    inside: list[str] = parameter(
+        "Suites of the paper, which are left out; ``*`` stands for any ending."
+    )
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.beyer2021.report import other_suites
+
+        return other_suites(given, caption=self.caption, inside=self.inside)
+
+
+class Table4(Exhibit):
+    """Explicit connectives: a row for each connective and sense, a column for each connective put in its place."""
+
+    systems: list[str] = parameter("Models that are shown.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.beyer2021.report import table_4
+
+        return table_4(given, systems=self.systems)
+
+
+class SizeSweep(Exhibit):
+    """Accuracy of every phenomenon over the sizes of a model, which the paper left to future work."""
+
+    tasks: list[str] = parameter("Suites or their groups, a panel each.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.beyer2021.report import size_sweep
+
+        return size_sweep(given, tasks=self.tasks)
+
+
+class RegionSurprisal(Exhibit):
+    """Bits of the judged region under the conditions predicted ``likelier`` and the others, of the first system that the run has."""
+
+    suites: list[str] = parameter("Suites, a panel each.")
+    likelier: list[str] = parameter("Conditions that are predicted to be likelier.")
+    systems: list[str] = parameter("Models, of which the first that the run has is shown.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.beyer2021.report import region_surprisal
+
+        return region_surprisal(
+            given, suites=self.suites, likelier=self.likelier, systems=self.systems
+        )
+
+
+class HumanSheet(Exhibit):
+    """Pairs of texts for human judges from the named suites, sides by seed. Raises BadInput: the corpus lacks one of the suites."""
+
+    texts: str = parameter("The corpus of suites below ``data/``.")
+    suites: list[str] = parameter("Suites that are asked about.")
+    per_suite: int = parameter("Pairs of each suite.", ge=1)
+    seed: int = parameter("Of the draw of pairs and sides.", ge=0)
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.beyer2021.report import human_sheet
+
+        return human_sheet(
+            given, texts=self.texts, suites=self.suites, per_suite=self.per_suite, seed=self.seed
+        )
+
+
+EXHIBITS: dict[str, type[Exhibit]] = {
+    "accuracies": Accuracies,
+    "other_suites": OtherSuites,
+    "table_4": Table4,
+    "size_sweep": SizeSweep,
+    "region_surprisal": RegionSurprisal,
+    "human_sheet": HumanSheet,
+}
+
+
+class Beyer2021(Paper):
+    """What beyer2021 shows, and which records follow from others."""
+
+    exhibits = EXHIBITS

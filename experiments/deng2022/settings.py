@@ -1,0 +1,350 @@
+"""The tables and figures of deng2022 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from longform.settings import parameter
+from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+
+if TYPE_CHECKING:
+    from longform.results import Record, Results
+    from longform_lab.reporting.pivot import Given
+
+
+class Table4(Exhibit):
+    """PPL, MAUVE, Latent PPL and, where annotators were asked, the share called coherent, of data and of every system; correlations with them."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.human import table_4
+
+        return table_4(given)
+
+
+class Table18(Exhibit):
+    """Organisations of the articles called incoherent, most common first, pooled over systems."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.human import table_18
+
+        return table_18(given)
+
+
+class Table7(Exhibit):
+    """Latent PPL of mentions of persons, for data and models with and without titles, beside the exact value."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import table_7
+
+        return table_7(given)
+
+
+class Table8(Exhibit):
+    """Latent PPL of mentions of persons by model size, models with titles, as in Table 8."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import table_8
+
+        return table_8(given)
+
+
+class TableResolvers(Exhibit):
+    """The same chains under three readers: Latent PPL of each text, and agreement with the synthetic truth (ours)."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import table_resolvers
+
+        return table_resolvers(given)
+
+
+class Ngrams(Exhibit):
+    """5-grams that a record lists under ``kind``, and what it says of each (Tables 6, 15, 16 and 17)."""
+
+    table: str = parameter("The paper's table, as expected.yaml calls it.")
+    listed: str = parameter("Which list of the record: gap, rare, high or low.")
+    caption: str = parameter("The table's heading.")
+    header: list[str] = parameter("What stands above the columns.")
+    keys: list[str] = parameter("What a row shows of a 5-gram.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import ngrams
+
+        return ngrams(
+            given,
+            table=self.table,
+            kind=self.listed,
+            caption=self.caption,
+            header=self.header,
+            keys=self.keys,
+        )
+
+
+class Table15(Exhibit):
+    """A random subset of the improbable 5-grams, with what the critic expected."""
+
+    table: str = parameter("The paper's table, as expected.yaml calls it.")
+    listed: str = parameter("Which list of the record: gap, rare, high or low.")
+    caption: str = parameter("The table's heading.")
+    header: list[str] = parameter("What stands above the columns.")
+    keys: list[str] = parameter("What a row shows of a 5-gram.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import table_15
+
+        return table_15(
+            given,
+            table=self.table,
+            kind=self.listed,
+            caption=self.caption,
+            header=self.header,
+            keys=self.keys,
+        )
+
+
+class Figure5(Exhibit):
+    """The worst article's beginning with its chain below it, each symbol with its log probability."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import figure_5
+
+        return figure_5(given)
+
+
+class Figures1013(Exhibit):
+    """Four generated articles, mentions coloured by entity, improbable 5-grams circled: HTML pages, a picture of the first."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import figures_10_13
+
+        return figures_10_13(given)
+
+
+class FigureWrongPronoun(Exhibit):
+    """Latent PPL of mentions and of section titles as ever more pronouns get the wrong gender (ours, after section 5)."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.mentions import figure_wrong_pronoun
+
+        return figure_wrong_pronoun(given)
+
+
+class GeneratedArticles(Exhibit):
+    """The share of derivable sentences of real text and of every system; the first articles of one, beside real ones."""
+
+    corpus: str = parameter("Whose articles are shown.")
+    system: str = parameter("The model that wrote them.")
+    generated: int = parameter("Articles of the model.", 5, ge=1)
+    real: int = parameter("Real articles beside them.", 2, ge=0)
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.pages import generated_articles
+
+        return generated_articles(
+            given, corpus=self.corpus, system=self.system, generated=self.generated, real=self.real
+        )
+
+
+class Titles(Exhibit):
+    """Word PPL and Latent PPL of section titles beside exact and chance values (Tables 2, 3 and 5)."""
+
+    printed: str = parameter("The paper's table, as expected.yaml calls it.")
+    caption: str = parameter("The table's heading.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.sections import titles
+
+        return titles(given, printed=self.printed, caption=self.caption)
+
+
+class FigureSizes(Exhibit):
+    """Word PPL and Latent PPL over the size of the network (ours, after Table 5): a line for each corpus, with and without titles."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.sections import figure_sizes
+
+        return figure_sizes(given)
+
+
+class Table11(Exhibit):
+    """Articles per split, section types, section statistics of the validation split. Raises BadInput: a corpus is not there."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.sections import table_11
+
+        return table_11(given)
+
+
+class TitleCalibration(Exhibit):
+    """Reliability of the title classifiers on test sections, a panel for each corpus, with accuracy and calibration error."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.sections import title_calibration
+
+        return title_calibration(given)
+
+
+class InferenceError(Exhibit):
+    """Latent PPL before and after the classifier's errors are taken out, beside gold titles and ``exact``, what they tend to."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.sections import inference_error
+
+        return inference_error(given)
+
+
+class AppendixA(Exhibit):
+    """Appendix A's three terms, and the Latent NLL of a set split into its own diversity and its distance to the prior."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.sections import appendix_a
+
+        return appendix_a(given)
+
+
+class Table9(Exhibit):
+    """Latent NLL of topic logits in nats per document; the printed numbers stand beside the posterior's mean, as released code scores."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.topics import table_9
+
+        return table_9(given)
+
+
+class Table14(Exhibit):
+    """The documents with the largest T(x), worst first, each with its beginning (the paper's table is lost)."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.topics import table_14
+
+        return table_14(given)
+
+
+class Covariances(Exhibit):
+    """Covariances of topic logits of the data, of a model of it and of a model of another corpus (Figures 6, 8 and 9)."""
+
+    title: str = parameter("The figure's heading.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.topics import covariances
+
+        return covariances(given, title=self.title)
+
+
+class Table1(Exhibit):
+    """Word PPL and Latent PPL of data, transformer and HSMMs, beside the exact values; survival is the share that the oracle reads."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.topics import table_1
+
+        return table_1(given)
+
+
+class FigureLatentOverWord(Exhibit):
+    """Latent PPL over word PPL of every model (ours, after section 3); hollow points are the paper's, where our language has its size."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.topics import figure_latent_over_word
+
+        return figure_latent_over_word(given)
+
+
+class Table10(Exhibit):
+    """The most probable words of each language of the mixture, and which synthetic language they belong to."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.topics import table_10
+
+        return table_10(given)
+
+
+class Figure7(Exhibit):
+    """Mixes of languages of sentences on the simplex, one panel per system, with the dispersion as a number."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.topics import figure_7
+
+        return figure_7(given)
+
+
+class Table12(Exhibit):
+    """The most common improbable transitions of each system, in % of its transitions between sections."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.transitions import table_12
+
+        return table_12(given)
+
+
+class Figure4(Exhibit):
+    """P(z_m | z_{m-1}) of a model less that of real text, on the most common titles, improbable ones framed."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.transitions import figure_4
+
+        return figure_4(given)
+
+
+class ArticlePage(Exhibit):
+    """The most improbable article of a kind, ``worst`` or ``repeating``, its bad transitions marked (Figure 1, Table 13)."""
+
+    caption: str = parameter("The page's heading.")
+    choice: Literal["worst", "repeating"] = parameter(
+        "The most improbable article, or the most improbable with a repeated section."
+    )
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.deng2022.report.transitions import article_page
+
+        return article_page(given, caption=self.caption, kind=self.choice)
+
+
+class HumanStudy(Exhibit):
+    """What the annotators answered, one by one and together."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from longform_lab.study.tables import human_study
+
+        return human_study(given)
+
+
+EXHIBITS: dict[str, type[Exhibit]] = {
+    "human_study": HumanStudy,
+    "table_4": Table4,
+    "table_18": Table18,
+    "table_7": Table7,
+    "table_8": Table8,
+    "table_resolvers": TableResolvers,
+    "ngrams": Ngrams,
+    "table_15": Table15,
+    "figure_5": Figure5,
+    "figures_10_13": Figures1013,
+    "figure_wrong_pronoun": FigureWrongPronoun,
+    "generated_articles": GeneratedArticles,
+    "titles": Titles,
+    "figure_sizes": FigureSizes,
+    "table_11": Table11,
+    "title_calibration": TitleCalibration,
+    "inference_error": InferenceError,
+    "appendix_a": AppendixA,
+    "table_9": Table9,
+    "table_14": Table14,
+    "covariances": Covariances,
+    "table_1": Table1,
+    "figure_latent_over_word": FigureLatentOverWord,
+    "table_10": Table10,
+    "figure_7": Figure7,
+    "table_12": Table12,
+    "figure_4": Figure4,
+    "article_page": ArticlePage,
+}
+
+
+class Deng2022(Paper):
+    """What deng2022 shows, and which records follow from others."""
+
+    exhibits = EXHIBITS
+
+    @staticmethod
+    def derived(results: "Results") -> "Iterable[Record]":
+        from experiments.deng2022.report import derived
+
+        return derived(results)

@@ -1,0 +1,58 @@
+"""The tables and figures of lapata2005 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+
+from typing import TYPE_CHECKING
+
+from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+
+if TYPE_CHECKING:
+    from longform_lab.reporting.pivot import Given
+
+
+class Correlations(Exhibit):
+    """The paper's own models with people's mean marks and with each other (Pearson); all others stand in the meta-evaluation."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.lapata2005.report import correlations
+
+        return correlations(given)
+
+
+class MetaEvaluation(Exhibit):
+    """Every scorer against people's mean marks, turned so that higher is better; and who goes with them better than whom."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.lapata2005.report import meta_evaluation
+
+        return meta_evaluation(given)
+
+
+class Regression(Exhibit):
+    """The combined model: stepwise regression (ours) on two thirds of the clusters, its correlation with marks on the rest."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.lapata2005.report import regression
+
+        return regression(given)
+
+
+class Matrix(Exhibit):
+    """Pairwise accuracy of every scorer on every shuffle task; one that ties on every pair is blind to order and has a dash."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.lapata2005.report import matrix
+
+        return matrix(given)
+
+
+EXHIBITS: dict[str, type[Exhibit]] = {
+    "correlations": Correlations,
+    "meta_evaluation": MetaEvaluation,
+    "regression": Regression,
+    "matrix": Matrix,
+}
+
+
+class Lapata2005(Paper):
+    """What lapata2005 shows, and which records follow from others."""
+
+    exhibits = EXHIBITS

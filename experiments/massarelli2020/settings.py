@@ -1,0 +1,125 @@
+"""The tables and figures of massarelli2020 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+
+from typing import TYPE_CHECKING, Any
+
+from longform.settings import parameter
+from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+
+if TYPE_CHECKING:
+    from longform_lab.reporting.pivot import Given
+
+
+class Table1(Exhibit):
+    """Decoders on test prefixes (the run ``test``, then the small model); those of ``grid`` that validation on ``sweep`` chose."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import table_1
+
+        return table_1(given)
+
+
+class Table3(Exhibit):
+    """What validation chooses by USPG, strategy by strategy, beside the settings of the paper's choice, over the whole grid."""
+
+    papers_choice: list[dict[str, Any]] = parameter("The decoders that the paper chose.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import table_3
+
+        return table_3(given, papers_choice=self.papers_choice)
+
+
+class Table4(Exhibit):
+    """Counts of sentences by decoder on validation prefixes; by rules, where the paper has spaCy's parser."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import table_4
+
+        return table_4(given)
+
+
+class Checker(Exhibit):
+    """How far the checker can be trusted, and support corrected for it; the paper's lines are its checker against people."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import checker
+
+        return checker(given)
+
+
+class Table2(Exhibit):
+    """What the paper's annotators found, exact repeats counted here, and, with ``answers``, what ours found."""
+
+    answers: str | None = parameter(
+        "A CSV file of our annotators' answers; without one, repeats alone are counted.", None
+    )
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import table_2
+
+        return table_2(given, answers=self.answers)
+
+
+class Figure2(Exhibit):
+    """USPV against USPG on validation prefixes, decoders that all runs have: (a) models of several corpora, (b) sizes, where there are."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import figure_2
+
+        return figure_2(given)
+
+
+class Figure3(Exhibit):
+    """SPG, SPV and proportion of 4-grams by delay length (delayed beam search) and by blocking size (beam search)."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import figure_3
+
+        return figure_3(given)
+
+
+class Figure4(Exhibit):
+    """Pearson correlation of what a sentence is like with whether it is supported, and verified."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import figure_4
+
+        return figure_4(given)
+
+
+class Figure5(Exhibit):
+    """Different supported sentences by delay length, a line for each k that has several; beside them plain sampling of the same k."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import figure_5
+
+        return figure_5(given)
+
+
+class TradeOff(Exhibit):
+    """Support against repetition for every decoder on test prefixes: SPG at the left, USPG at the right."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.massarelli2020.report import trade_off
+
+        return trade_off(given)
+
+
+EXHIBITS: dict[str, type[Exhibit]] = {
+    "table_1": Table1,
+    "table_3": Table3,
+    "table_4": Table4,
+    "checker": Checker,
+    "table_2": Table2,
+    "figure_2": Figure2,
+    "figure_3": Figure3,
+    "figure_4": Figure4,
+    "figure_5": Figure5,
+    "trade_off": TradeOff,
+}
+
+
+class Massarelli2020(Paper):
+    """What massarelli2020 shows, and which records follow from others."""
+
+    exhibits = EXHIBITS

@@ -1,0 +1,43 @@
+"""The tables and figures of matrix that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+
+from typing import TYPE_CHECKING
+
+from longform.settings import Number, parameter
+from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+
+if TYPE_CHECKING:
+    from longform_lab.reporting.pivot import Given
+
+
+class CorruptionMatrix(Exhibit):
+    """Responses at one severity, a row for each critic, a column for each corruption. Raises BadInput: none at that severity."""
+
+    severity: Number = parameter(
+        "The share of struck places that is shown.", 0.2, source="ours", gt=0, le=1
+    )
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.matrix.report import corruption_matrix
+
+        return corruption_matrix(given, severity=self.severity)
+
+
+class CorruptionResponses(Exhibit):
+    """Responses over severity, upward where the critic judges worse: a strip for each critic, a field of it for each corruption."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.matrix.report import corruption_responses
+
+        return corruption_responses(given)
+
+
+EXHIBITS: dict[str, type[Exhibit]] = {
+    "corruption_matrix": CorruptionMatrix,
+    "corruption_responses": CorruptionResponses,
+}
+
+
+class Matrix(Paper):
+    """What matrix shows, and which records follow from others."""
+
+    exhibits = EXHIBITS

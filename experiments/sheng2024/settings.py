@@ -1,0 +1,125 @@
+"""The tables and figures of sheng2024 that its ``params.yaml`` can name: a class of settings for each, and their registry."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from longform.settings import parameter
+from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+
+if TYPE_CHECKING:
+    from longform.results import Record, Results
+    from longform_lab.reporting.pivot import Given
+
+
+class Table1(Exhibit):
+    """Pairs of original and shuffle in each test set."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import table_1
+
+        return table_1(given)
+
+
+class Table6(Exhibit):
+    """Three rated classes of coherence, beside the commonest class, which the paper leaves out."""
+
+    caption: str = parameter("The table's heading.")
+    where: dict[str, Any] = parameter("Fields of the records that are shown.")
+    column: str = parameter("The field that names a column.")
+    rows: list[str] = parameter("Fields whose labels name a row.", ["critic", "variant"])
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import table_6
+
+        return table_6(
+            given, caption=self.caption, where=self.where, column=self.column, rows=self.rows
+        )
+
+
+class Length(Exhibit):
+    """Rank correlation of a score with a document's number of sentences; not in the paper."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import length
+
+        return length(given)
+
+
+class Accuracies(Exhibit):
+    """Scorers by tasks or writers, in percent; the printed rows that none of ours stands beside (Tables 2 to 6)."""
+
+    caption: str = parameter("The table's heading.")
+    where: dict[str, Any] = parameter("Fields of the records that are shown.")
+    column: str = parameter("The field that names a column.")
+    rows: list[str] = parameter("Fields whose labels name a row.", ["critic", "variant"])
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import accuracies
+
+        return accuracies(
+            given, caption=self.caption, where=self.where, column=self.column, rows=self.rows
+        )
+
+
+class Rocs(Exhibit):
+    """ROC curves: a panel for each encoder, a stroke for each task or writer, and the area under the very curve that is drawn."""
+
+    what: str = parameter("The figure's heading.")
+    where: dict[str, Any] = parameter("Fields of the records that are shown.")
+    column: str = parameter("The field that names a stroke.")
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import rocs
+
+        return rocs(given, what=self.what, where=self.where, column=self.column)
+
+
+class Figure6(Exhibit):
+    """Wasserstein distances between the writers' distributions of the diffusion estimate, scaled to [1, 2] per row."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import figure_6
+
+        return figure_6(given)
+
+
+class Figure7(Exhibit):
+    """Mean absolute latent along a document, texts stretched to one length: each writer beside human text."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import figure_7
+
+        return figure_7(given)
+
+
+class Figure9(Exhibit):
+    """Area under the ROC curve over the diffusion variance; pairwise accuracy, which cannot move, is the control."""
+
+    def draw(self, given: "Given") -> Sheet:
+        from experiments.sheng2024.report import figure_9
+
+        return figure_9(given)
+
+
+EXHIBITS: dict[str, type[Exhibit]] = {
+    "table_1": Table1,
+    "table_6": Table6,
+    "length": Length,
+    "accuracies": Accuracies,
+    "rocs": Rocs,
+    "figure_6": Figure6,
+    "figure_7": Figure7,
+    "figure_9": Figure9,
+}
+
+
+class Sheng2024(Paper):
+    """What sheng2024 shows, and which records follow from others."""
+
+    exhibits = EXHIBITS
+
+    @staticmethod
+    def derived(results: "Results") -> "Iterable[Record]":
+        from experiments.sheng2024.report import derived
+
+        return derived(results)
