@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dvc.repo import Repo
-
 from longform_lab.calls import function
-from longform_lab.code import code_file, read_entry_points, source_tree
 from longform_lab.code_names import Request, source_of
+
+from longform_lab.code import code_file, read_entry_points, source_tree
 from longform_lab.criticism import READING
 from longform_lab.experiment import Experiment
 from longform_lab.scale import parameters

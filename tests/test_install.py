@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from longform import extras
-from longform_lab.code_names import PACKAGES
+from longform_lab.source_code import PACKAGES
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[1]

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import yaml
 from dvc.utils.serialize import modify_yaml
+from longform_lab.calls import arguments
 from networkx import descendants
 
 from experiments.differences import IDENTITY
 from longform.errors import BadInput
 from longform.files.artefacts import read_yaml
-from longform_lab.calls import arguments
 from longform_lab.code import code_file, entry_points
 from longform_lab.stages import STAGES
 from tests import shape

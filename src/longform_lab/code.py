@@ -21,10 +21,10 @@ from longform.files.yaml_dialect import YamlReader
 from longform.language_models.settings import REGISTRY as MODELS
 from longform.language_models.settings import TOKENIZERS, Training
 from longform.settings import KIND, Settings
-from longform_lab.code_names import Request, requested, source_of
+from longform_lab.settings.critics import EVALUATIONS, METRICS, READINGS, TRAININGS
 from longform_lab.settings.papers import PAPERS
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
-from longform_lab.source_code import AT_IMPORT, EVERYTHING, SourceTree
+from longform_lab.source_code import EVERYTHING, Request, SourceTree
 
 # longform.documents and what imports NumPy would triple the time of this stage
 FOLDER = Path("data/code")
@@ -43,13 +43,6 @@ APART = (
     "longform.critics.section_order.own_texts",
     "longform.critics.topics.own_texts",
     "longform.datasets.own_texts",
-)
-QUESTIONS = (
-    "metrics",
-    "corruption_response",
-    "severities",
-    "order_discrimination",
-    "human_ratings",
 )
 
 
@@ -105,10 +98,11 @@ def entry_points(
             add("texts", ["generate", study, "", model], list(_of_kind(SAMPLERS, sampling)))
         for critic, entry in _mappings(settings.get("critics")):
             if isinstance(entry.get("train"), dict):
-                code = source_of(critic, str(entry["train"].get("code", "train")))
-                add("criticism", ["train", study, critic], [requested(code, "fit")])
-            add("criticism", ["read", study, critic], list(_of_readings(critic, entry)))
-            add("scoring", ["score", study, critic], list(_of_scores(critic, entry)))
+                add(
+                    "criticism", ["train", study, critic], list(_of_kind(TRAININGS, entry["train"]))
+                )
+            add("criticism", ["read", study, critic], list(_of_predictions(entry)))
+            add("scoring", ["score", study, critic], list(_of_scores(entry)))
     add("scoring", ["curve"], [])
     add("scoring", ["ratings"], [])
     for paper, subjects in reports.items():
@@ -155,22 +149,18 @@ def _sampling(
     return sampling if isinstance(sampling, dict) else {}
 
 
-def _of_readings(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:
+def _of_predictions(entry: Mapping[str, Any]) -> Iterator[Request]:
     for _, settings in _mappings(entry.get("predictions")):
-        code, _, name = str(settings.get("code", "read")).partition(".")
-        yield requested(source_of(critic, code), name or "read")
+        yield from _of_kind(READINGS, settings)
 
 
-def _of_scores(critic: str, entry: Mapping[str, Any]) -> Iterator[Request]:
-    scores = entry.get("scores")
-    for kind, listed in _mappings(scores):
+def _of_scores(entry: Mapping[str, Any]) -> Iterator[Request]:
+    for kind, listed in _mappings(entry.get("scores")):
+        registry: Mapping[str, type[Settings]] = METRICS
+        if kind == "evaluations":
+            registry = EVALUATIONS
         for _, settings in _mappings(listed):
-            if kind in QUESTIONS:
-                code = source_of(critic, str(settings.get("code", "score")))
-                yield requested(code, str(settings.get("critic")))
-                yield requested(code, "units_from_predictions")
-            else:
-                yield requested(str(settings.get("evaluate")), AT_IMPORT)
+            yield from _of_kind(registry, settings)
 
 
 def _of_report(

@@ -7,16 +7,18 @@ names functions of predictions that return records themselves. All of them are c
 
 import csv
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from longform.critics.inputs import MetricSettings
 from longform.documents import Predictions
-from longform.errors import BadInput, did_you_mean
+from longform.errors import BadInput, ConfigError, did_you_mean
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.order_discrimination import order_discrimination
+from longform.evaluation.settings import Evaluation, EvaluationInputs
 from longform.files.artefacts import (
     atomic_write,
     read_corpus,
@@ -25,6 +27,7 @@ from longform.files.artefacts import (
     write_json,
 )
 from longform.results import Record, Results, read_results, write_results
+from longform.settings import parse_kind
 from longform.statistics.comparisons import compare
 from longform.statistics.estimates import estimate
 from longform.statistics.protocols import Describing, Grouping
@@ -33,80 +36,87 @@ from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import unit_scores
 from longform.text.permutations import ShuffleTask, permuted_documents, written
-from longform_lab.calls import arguments, call, function, module
-from longform_lab.code_names import source_of
 from longform_lab.experiment import Experiment, System, chosen_systems
+from longform_lab.settings.critics import EVALUATIONS, METRICS
+from longform_lab.settings.entries import (
+    EvaluationPlacement,
+    MetricPlacement,
+    QuestionPlacement,
+)
 
-METRIC = (
-    "code", "titles", "system", "critic", "metric", "variant", "predictions", "train", "train_corpus", "of", "corpora", "split",
-)  # fmt: skip
 QUESTIONS = {  # question -> the corpus of the study that asks it
     "corruption_response": "corruptions",
     "severities": "wrong_pronoun",
     "order_discrimination": "shuffled_wiki",
     "human_ratings": "summaries",
 }
-OWN = ("code", "critic", "predictions", "train", "train_corpus", "corpus", "tolerance", "tasks")
-EVALUATION = ("evaluate", "predictions", "train", "train_corpus", "corpora", "of", "variant")
-KINDS = {  # key of scores -> what its entries must have, what of them is the stage's own, and what the stage gives
-    "metrics": (("critic",), METRIC, ("real",)),
-    **dict.fromkeys(QUESTIONS, (("critic", "predictions"), OWN, ("real",))),
-    "evaluations": (
-        ("evaluate", "predictions"),
-        EVALUATION,
-        ("train", "texts", "seed", "name", "variant"),
-    ),
-}
+METRICS_KEY, EVALUATIONS_KEY = "metrics", "evaluations"
+KINDS = (METRICS_KEY, *QUESTIONS, EVALUATIONS_KEY)  # the keys of scores, in the records' order
+Placement = MetricPlacement | QuestionPlacement | EvaluationPlacement
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a critic's ``scores``: which predictions it is about, and what is done with them."""
+
+    study: str
+    critic: str
+    kind: str  # one of KINDS
+    name: str
+    placed: Any  # a Placement, by kind
+    settings: Any  # MetricSettings, or an Evaluation
+
+    @property
+    def place(self) -> str:
+        """Its dotted key in the parameters."""
+        return f"{self.study}.critics.{self.critic}.scores.{self.kind}.{self.name}"
 
 
 def score(experiment: Experiment, study: str, critic: str) -> None:
     """Every metric of a critic for every corpus and system -> ``data/scores/<study>/<critic>.json`` and ``data/metrics``."""
     records: list[Record] = []
-    for kind, name, place, settings in _asked(experiment, study, critic):
-        if kind == "metrics":
-            for corpus in settings.get("corpora", experiment.corpora_of(study, critic)):
-                records += _measured(
-                    experiment, System(study, corpus), critic, name, place, settings
-                )
+    for entry in _entries(experiment, study, critic):
+        if entry.kind == METRICS_KEY:
+            corpora = entry.placed.corpora
+            if corpora is None:
+                corpora = experiment.corpora_of(study, critic)
+            for corpus in corpora:
+                records += _measured(experiment, System(study, corpus), entry)
             continue
-        answer = _evaluated if kind == "evaluations" else _answer
-        found = answer(experiment, study, critic, kind, name, place, settings)
-        print(f"score {critic} {kind}: {name}, {len(found)} records", flush=True)
+        answer = _evaluated if entry.kind == EVALUATIONS_KEY else _answer
+        found = answer(experiment, entry)
+        print(f"score {critic} {entry.kind}: {entry.name}, {len(found)} records", flush=True)
         records += found
     write_results(experiment.data / "scores" / study / f"{critic}.json", records)
     write_json(experiment.data / "metrics" / study / f"{critic}.json", metrics(records))
 
 
-def _asked(
-    experiment: Experiment, study: str, critic: str
-) -> list[tuple[str, str, str, dict[str, Any]]]:
-    """Kind, name, place and settings of every entry of a critic's ``scores``, checked before any file is read.
+def _entries(experiment: Experiment, study: str, critic: str) -> list[Entry]:
+    """Every entry of a critic's ``scores``, checked before any file is read.
 
-    Raises BadInput: a question that is none, or an entry whose function is not there, lacks a setting or does not take one.
+    Raises:
+        ConfigError: a question that is none, or an entry with a wrong setting.
     """
-    keys, entries = (study, "critics", critic, "scores"), []
-    listed = experiment.settings(*keys)
+    keys = (study, "critics", critic, "scores")
+    listed, entries = experiment.settings(*keys), []
     for kind in listed:
         if kind not in KINDS:
-            told = f"{kind!r}{did_you_mean(kind, KINDS)}; allowed are {list(KINDS)}"
-            raise BadInput(f"{'.'.join(keys)} has {told}; fix params.yaml")
-    for kind, (needed, own, given) in KINDS.items():
+            close = did_you_mean(kind, KINDS)
+            raise ConfigError(
+                f"{'.'.join(keys)} has {kind!r}{close}; allowed are {list(KINDS)}; fix params.yaml"
+            )
+    for kind in KINDS:
         for name in experiment.settings(*keys, kind) if kind in listed else ():
-            settings, place = experiment.settings(*keys, kind, name), ".".join((*keys, kind, name))
-            if missing := [key for key in needed if key not in settings]:
-                raise BadInput(
-                    f"{place} lacks {missing}; every entry of {kind} has {list(needed)}; fix params.yaml"
-                )
-            if kind == "evaluations":
-                code, _, wanted = str(settings["evaluate"]).partition(".")
+            entry, place = experiment.entry(*keys, kind, name), ".".join((*keys, kind, name))
+            placed: Placement
+            settings: MetricSettings | Evaluation
+            if kind == METRICS_KEY:
+                placed, settings = parse_kind(METRICS, MetricPlacement, entry, place)
+            elif kind == EVALUATIONS_KEY:
+                placed, settings = parse_kind(EVALUATIONS, EvaluationPlacement, entry, place)
             else:
-                code, wanted = (
-                    source_of(critic, str(settings.get("code", "score"))),
-                    str(settings["critic"]),
-                )
-            passed = {key: value for key, value in settings.items() if key not in own}
-            arguments(place, function(place, code, wanted), passed, dict.fromkeys(given))
-            entries.append((kind, name, place, settings))
+                placed, settings = parse_kind(METRICS, QuestionPlacement, entry, place)
+            entries.append(Entry(study, critic, kind, name, placed, settings))
     return entries
 
 
@@ -189,37 +199,32 @@ def metrics(records: Sequence[Record]) -> dict[str, Any]:
     return found
 
 
-def _measured(
-    experiment: Experiment,
-    real: System,
-    critic: str,
-    name: str,
-    place: str,
-    settings: Mapping[str, Any],
-) -> list[Record]:
+def _measured(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
     """A fitted critic's score of every system with its interval and, beside held-out real text, the test against it."""
-    reading, seed = str(settings.get("predictions", "text")), experiment.seed
-    trained_on = replace(real, corpus=settings.get("train_corpus", real.corpus))
-    named = chosen_systems(
-        settings.get("of", "all"), [real, *experiment.systems(real.study, real.corpus)]
-    )
-    chosen = [system for system in named if settings.get("titles", system.titles) == system.titles]
-    learned = experiment.data / trained_on.predictions(critic, str(settings.get("train", reading)))
-    if (
-        not learned.is_file() and "train" not in settings
-    ):  # real text is not read: the metric learns nothing
-        learned = experiment.data / chosen[0].predictions(critic, reading)
-    train_reading = read_predictions(learned)
-    made, units_of = _scorer(place, critic, settings, METRIC, train_reading)
-    fitted = made.fit([unit for unit in units_of(train_reading) if unit.split == "train"])
+    placed: MetricPlacement = entry.placed
+    scorer: MetricSettings = entry.settings
+    critic, name, place, seed = entry.critic, entry.name, entry.place, experiment.seed
+    trained_on = replace(real, corpus=placed.train_corpus or real.corpus)
+    named = chosen_systems(placed.of, [real, *experiment.systems(real.study, real.corpus)])
+    chosen = [system for system in named if placed.titles in (None, system.titles)]
+    learned = experiment.data / trained_on.predictions(critic, placed.train or placed.predictions)
+    if not learned.is_file() and placed.train is None:
+        # real text is not read: the metric learns nothing
+        learned = experiment.data / chosen[0].predictions(critic, placed.predictions)
+    train_predictions = read_predictions(learned)
+    made, units_of = scorer.metric(train_predictions), scorer.units
+    fitted = made.fit([unit for unit in units_of(train_predictions) if unit.split == "train"])
     reference: SufficientStatistics | None = None
     records = []
     for system in chosen:
-        file = experiment.data / system.predictions(critic, reading)
+        file = experiment.data / system.predictions(critic, placed.predictions)
         if not file.is_file():
             where = f"{system.corpus} {system.folder}"
-            raise BadInput(f"{place}: {critic} has no reading {reading!r} of {where}; fix reading")
-        wanted = (settings.get("split", "test"), "generated")
+            raise BadInput(
+                f"{place}: {critic} has no predictions {placed.predictions!r} of {where}; "
+                "fix predictions"
+            )
+        wanted = (placed.split, "generated")
         units = [unit for unit in units_of(read_predictions(file)) if unit.split in wanted]
         statistics, draw = fitted.sufficient_statistics(units), (seed, f"{place} {system.texts}")
         if isinstance(
@@ -235,7 +240,7 @@ def _measured(
         if isinstance(fitted, Describing):
             details |= fitted.describe(units)
         record = Record(
-            critic, settings.get("metric", name), **system.fields, variant=settings.get("variant", ""),
+            critic, placed.metric or name, **system.fields, variant=placed.variant,
             value=found.value, low=found.low, high=found.high, excluded=found.excluded, better=fitted.better,
             units=len(units) - found.excluded if len(statistics.unit_ids) != len(units) else found.units,
             signature=found.signature, details=details,
@@ -246,50 +251,34 @@ def _measured(
             test = compare(fitted, statistics, reference, generator(*draw, "permutation"))
             tested: dict[str, Any] = {"p_value": test.p_value, "paired": test.paired}
             record = replace(record, reference=fitted.score_of(reference), **tested)
-        records.append(replace(record, system=settings.get("system", system.model)))
+        records.append(replace(record, system=placed.system or system.model))
         print(
             f"score {critic} {name}: {system.corpus} {system.folder} {found.value:.4f}", flush=True
         )
     return records
 
 
-def _scorer(
-    place: str, critic: str, settings: Mapping[str, Any], own: Sequence[str], real: Predictions
-) -> tuple[Any, Callable[[Predictions], Sequence[Any]]]:
-    """What an entry scores with, and how its module makes units of a reading."""
-    source = source_of(critic, str(settings.get("code", "score")))
-    passed = {key: value for key, value in settings.items() if key not in own}
-    made = call(place, function(place, source, str(settings["critic"])), passed, real=real)
-    return made, module(place, source).units_from_predictions
-
-
-def _reading(experiment: Experiment, system: System, critic: str, name: str) -> Predictions:
+def _predictions(experiment: Experiment, system: System, critic: str, name: str) -> Predictions:
     return read_predictions(experiment.data / system.predictions(critic, name))
 
 
-def _answer(
-    experiment: Experiment,
-    study: str,
-    critic: str,
-    question: str,
-    name: str,
-    place: str,
-    settings: Mapping[str, Any],
-) -> list[Record]:
+def _answer(experiment: Experiment, entry: Entry) -> list[Record]:
     """Records of one scorer that answers a question that is asked of any critic."""
-    corpus, read = settings.get("corpus", QUESTIONS[question]), str(settings["predictions"])
-    read_as = experiment.settings(study).get("read_as", {})
-    trained_on = settings.get("train_corpus", read_as.get(corpus, corpus))
-    train = _reading(
-        experiment, System(study, trained_on), critic, str(settings.get("train", read))
-    )
-    texts = _reading(experiment, System(study, corpus), critic, read)
-    scorer, units_of = _scorer(place, critic, settings, OWN, train)
+    placed: QuestionPlacement = entry.placed
+    metric: MetricSettings = entry.settings
+    question, name, place, critic = entry.kind, entry.name, entry.place, entry.critic
+    corpus = placed.corpus or QUESTIONS[question]
+    read_as = experiment.settings(entry.study).get("read_as", {})
+    trained_on = placed.train_corpus or read_as.get(corpus, corpus)
+    learned = placed.train or placed.predictions
+    train = _predictions(experiment, System(entry.study, trained_on), critic, learned)
+    texts = _predictions(experiment, System(entry.study, corpus), critic, placed.predictions)
+    scorer, units_of = metric.metric(train), metric.units
     learnt = [unit for unit in units_of(train) if unit.split == "train"]
     units = [unit for unit in units_of(texts) if unit.split == "test"]
-    more = {"corpus": corpus, "system": "data"}
-    if question == "order_discrimination" and "tasks" in settings:
-        tasks = [ShuffleTask(kind, (size,)) for kind, size in settings["tasks"]]
+    more: dict[str, Any] = {"corpus": corpus, "system": "data"}
+    if question == "order_discrimination" and placed.tasks is not None:
+        tasks = [ShuffleTask(kind, (size,)) for kind, size in placed.tasks]
         records = order_discrimination(
             {name.removesuffix(f"_{corpus}"): scorer}, units, tasks, train=learnt
         )
@@ -300,7 +289,7 @@ def _answer(
         fitted = scorer if permuted or not learnt else scorer.fit(learnt)
         records = order_discrimination(
             {name: fitted}, permuted_documents(units), train=permuted_documents(learnt) if permuted else (),
-            tolerance=float(settings.get("tolerance", 0.0)),
+            tolerance=float(placed.tolerance),
         )  # fmt: skip
     elif (
         question == "human_ratings"
@@ -325,68 +314,63 @@ def _answer(
     return [replace(record, **more) for record in records]
 
 
-def _evaluated(
-    experiment: Experiment,
-    study: str,
-    critic: str,
-    _: str,
-    name: str,
-    place: str,
-    settings: dict[str, Any],
-) -> list[Record]:
+def _evaluated(experiment: Experiment, entry: Entry) -> list[Record]:
     """Records of a function of predictions, over the corpora and systems that its entry names.
 
-    ``train`` is the reading to learn from: the data's own by default, ``previous`` for that of the system before,
-    ``with_titles`` for that of the same model with titles, and then only systems without that have one are evaluated. Where
-    a function tells heads of an encoder apart by ``variant``, they become seeds of one variant.
+    ``train`` are the predictions to learn from: the data's own by default, ``previous`` for those of the system before,
+    ``with_titles`` for those of the same model with titles, and then only systems without that have one are evaluated.
     """
-    code, _, wanted = str(settings.pop("evaluate")).partition(".")
-    corpora = settings.pop("corpora", experiment.corpora_of(study, critic))
-    variant, read, of = (
-        settings.pop("variant", ""),
-        str(settings.pop("predictions")),
-        settings.pop("of", "data"),
-    )
-    learn, learn_corpus = str(settings.pop("train", read)), settings.pop("train_corpus", None)
-    heads = list(settings.get("heads", ()))
+    placed: EvaluationPlacement = entry.placed
+    evaluation: Evaluation = entry.settings
+    study, critic, read = entry.study, entry.critic, placed.predictions
+    corpora = placed.corpora
+    if corpora is None:
+        corpora = experiment.corpora_of(study, critic)
+    learn = placed.train or read
     records: list[Record] = []
     for corpus in corpora:
         before: Predictions | None = None
         known = [System(study, corpus), *experiment.systems(study, corpus)]
-        for system in chosen_systems(of, known):
+        for system in chosen_systems(placed.of, known):
             titled = replace(system, titles=True)
             if learn == "with_titles" and (system.titles is not False or titled not in known):
                 continue
-            texts = _reading(experiment, system, critic, read)
+            texts = _predictions(experiment, system, critic, read)
             if learn == "previous":
                 train = before or texts
             elif learn == "with_titles":
-                train = _reading(experiment, titled, critic, read)
+                train = _predictions(experiment, titled, critic, read)
             else:
-                train = _reading(experiment, System(study, learn_corpus or corpus), critic, learn)
-            given = {
-                "train": train,
-                "texts": texts,
-                "seed": experiment.seed,
-                "name": place,
-                "variant": variant,
-            }
-            found: Sequence[Record] = call(place, function(place, code, wanted), settings, **given)
-            for (
-                one
-            ) in found:  # the corpus, system, training seed and variant that the function left open
-                head = one.variant != "" and one.variant in heads
-                seed = system.seed if one.seed is None and not one.system else one.seed
-                own: dict[str, Any] = {
-                    "critic": one.critic or critic,
-                    "corpus": one.corpus or system.corpus,
-                    "system": one.system or system.model,
-                    "titles": one.titles if one.system else system.titles,
-                    "variant": variant
-                    if head
-                    else "-".join(filter(None, dict.fromkeys((one.variant, variant)))),
-                    "seed": heads.index(one.variant) if head else seed,
-                }
-                records.append(replace(one, **own))
+                learn_corpus = System(study, placed.train_corpus or corpus)
+                train = _predictions(experiment, learn_corpus, critic, learn)
+            inputs = EvaluationInputs(
+                train=train,
+                texts=texts,
+                seed=experiment.seed,
+                name=entry.place,
+                variant=placed.variant,
+            )
+            for record in evaluation.evaluate(inputs):
+                records.append(_completed(record, system, entry))
             before = texts
     return records
+
+
+def _completed(record: Record, system: System, entry: Entry) -> Record:
+    """A record with the corpus, system, training seed and variant that its function left open.
+
+    Where a function tells heads of an encoder apart by variant, they become seeds of one variant.
+    """
+    variant, heads = entry.placed.variant, entry.settings.head_names
+    is_head = record.variant != "" and record.variant in heads
+    seed = system.seed if record.seed is None and not record.system else record.seed
+    both = "-".join(filter(None, dict.fromkeys((record.variant, variant))))
+    return replace(
+        record,
+        critic=record.critic or entry.critic,
+        corpus=record.corpus or system.corpus,
+        system=record.system or system.model,
+        titles=record.titles if record.system else system.titles,
+        variant=variant if is_head else both,
+        seed=heads.index(record.variant) if is_head else seed,
+    )

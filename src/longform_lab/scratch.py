@@ -13,9 +13,8 @@ from longform.errors import ArtefactError
 from longform.files.artefacts import atomic_write, read_json, write_json
 from longform.processes import first_process
 from longform.settings import Settings
-from longform_lab.code_names import Request, dotted
 from longform_lab.experiment import Experiment
-from longform_lab.source_code import EVERYTHING, SourceTree
+from longform_lab.source_code import Request, SourceTree
 
 FINISHED = "finished"  # what one system of a stage made, beside its marker
 HARDWARE = ("threads", "workers")  # settings that say how a stage runs, not what comes out
@@ -26,7 +25,7 @@ SOURCES = Path(__file__).parents[1]
 def resumable(
     experiment: Experiment,
     name: str,
-    settings: Sequence[Settings] | Mapping[str, Any],
+    settings: Sequence[Settings],
     *inputs: Path,
 ) -> Iterator[Path]:
     """A work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
@@ -40,12 +39,8 @@ def resumable(
         scratch.mkdir(parents=True, exist_ok=True)
         yield scratch
         return
-    if isinstance(settings, Mapping):
-        given: Any = settings
-        starts = [(dotted(str(settings.get("code", ""))), EVERYTHING)]
-    else:
-        given = [one.given() for one in settings]
-        starts = [(type(one).__module__, type(one).__name__) for one in settings]
+    given = [one.given() for one in settings]
+    starts = [(type(one).__module__, type(one).__name__) for one in settings]
     own, code = json.loads(json.dumps(_without_hardware(given))), _code(starts)
     stamp = {
         "settings": own,

@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longform_lab.code_names import PACKAGES, Request
 from longform_lab.statements import (
     IMPORT,
     NAMED,
@@ -37,6 +36,8 @@ from longform_lab.statements import (
     statements,
 )
 
+PACKAGES = ("longform", "longform_lab", "synthetic_world", "experiments")  # that are followed
+Request = tuple[str, str]  # a module by its dotted name, and a name in it
 AT_IMPORT = ""  # in place of a name: what runs when the module is imported
 EVERYTHING = "*"  # in place of a name: the whole module
 MODULE_TEXT = re.compile(r"(\w+[./])+\w+([.:]\w+)?")

@@ -13,8 +13,7 @@ from statistics import median_low
 
 from longform.extras import told
 from longform_lab.code import FOLDER, SOURCE, read_entry_points, source_tree
-from longform_lab.code_names import PACKAGES, dotted, place_of
-from longform_lab.source_code import Closure, SourceTree
+from longform_lab.source_code import PACKAGES, Closure, SourceTree
 
 with told("study"):
     from dvc.repo import Repo
@@ -91,10 +90,12 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.module is None:
         _show_modules(tree, found)
         return 0
-    name = dotted(chosen.module.removesuffix(".py")).removesuffix(".__init__")
+    name = chosen.module.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    if name.partition(".")[0] not in PACKAGES:
+        name = f"longform.{name}"
     if tree.module(name) is None:
         print(
-            f"longform: there is no {place_of(name)}.py; name a file below {SOURCE}",
+            f"longform: there is no {SOURCE}/{name.replace('.', '/')}.py; name a file below {SOURCE}",
             file=sys.stderr,
         )
         return 2

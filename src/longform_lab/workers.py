@@ -26,7 +26,7 @@ from typing import Any
 
 from longform.errors import BadInput
 from longform.processes import die_with_parent
-from longform_lab.code_names import PACKAGES
+from longform_lab.source_code import PACKAGES
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NOT_PLAIN = re.compile(r"[;&|<>()$`\\*?\n]")  # needs a shell that stays

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from longform_lab.code_names import PACKAGES
+from longform_lab.source_code import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted(

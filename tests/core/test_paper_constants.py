@@ -6,7 +6,6 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
-
 from longform_lab.code_names import dotted
 
 # place (module:name, or module:callable(parameter)), the printed number, where it is printed

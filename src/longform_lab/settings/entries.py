@@ -1,8 +1,9 @@
 """What entries say beside their kind's own settings: which texts they concern, and where things lie."""
 
-from typing import Any
+from typing import Any, Literal
 
-from longform.settings import Settings, parameter
+from longform.datasets.settings import Task
+from longform.settings import Number, Settings, parameter
 
 STUDY = "The study that the corpus belongs to: its folder below ``data/corpora``."
 
@@ -30,3 +31,93 @@ class ModelPlacement(Settings):
     sampling: dict[str, Any] | None = parameter(
         "What writes the model's texts, in place of its study's ``sampling``.", None
     )
+
+
+OF = "Whose texts: ``data``, ``models``, ``all``, or names of models."
+CORPORA = "The corpora whose texts are concerned; null is all that the critic judges."
+PREDICTIONS = "The predictions that are scored, by name."
+TRAIN = "The predictions of training texts that it learns from; null is those that are scored."
+TRAIN_CORPUS = "The corpus that it learns from; null is the one that is scored."
+
+
+class TrainingPlacement(Settings):
+    """What ``train`` of a critic says beside its kind's settings."""
+
+    corpora: list[str] | None = parameter(
+        "The corpora that it learns from, one after another.", None
+    )
+    base: str | None = parameter(
+        "What it starts from, below ``data/``; {corpus} stands for the corpus. By default the "
+        "study's tokenizer.",
+        None,
+    )
+
+
+class ReadingPlacement(Settings):
+    """What an entry of ``predictions`` says beside its kind's settings."""
+
+    stored_as: str | None = parameter("The name under which metrics find it.", None, alias="as")
+    of: str | list[str] = parameter(OF, "all")
+    corpora: list[str] | None = parameter(CORPORA, None)
+    reader: str = parameter(
+        "What reads: ``critic`` (trained), ``system`` (each model its own corpus), ``corpus`` (its own "
+        "truth), or a folder below ``data/``.",
+        "critic",
+    )
+    splits: list[Literal["train", "validation", "test", "generated"]] = parameter(
+        "Which splits of a corpus; generated texts are read whatever it says.", ["test"]
+    )
+    texts: str | None = parameter(
+        "A folder of texts below ``data/`` in place of the system's own; {corpus} stands for the corpus.",
+        None,
+    )
+    titles: bool | None = parameter(
+        "Whether section titles are part of the texts; null is as the system has it.", None
+    )
+
+
+class MetricPlacement(Settings):
+    """What an entry of ``metrics`` says beside its kind's settings."""
+
+    predictions: str = parameter(PREDICTIONS)
+    train: str | None = parameter(TRAIN, None)
+    train_corpus: str | None = parameter(TRAIN_CORPUS, None)
+    of: str | list[str] = parameter(OF, "all")
+    corpora: list[str] | None = parameter(CORPORA, None)
+    split: Literal["train", "validation", "test"] = parameter("Which split of a corpus.", "test")
+    titles: bool | None = parameter("Systems with or without titles alone.", None)
+    system: str | None = parameter("What the records call the system.", None)
+    metric: str | None = parameter(
+        "What the records call the metric; null is the entry's name.", None
+    )
+    variant: str = parameter("What tells it from others of one name.", "")
+
+
+class QuestionPlacement(Settings):
+    """What an entry of a question that is asked of any critic says beside its kind's settings."""
+
+    predictions: str = parameter(PREDICTIONS)
+    train: str | None = parameter(TRAIN, None)
+    train_corpus: str | None = parameter(TRAIN_CORPUS, None)
+    corpus: str | None = parameter("The corpus that asks; null is the question's own.", None)
+    tolerance: Number = parameter("Scores so near each other are a tie.", 0.0, source="ours", ge=0)
+    tasks: list[Task] | None = parameter(
+        "Shuffles that are drawn here; null takes those that the corpus holds.",
+        None,
+        source="sheng2024 section 5.1",
+    )
+
+
+class EvaluationPlacement(Settings):
+    """What an entry of ``evaluations`` says beside its kind's settings."""
+
+    predictions: str = parameter(PREDICTIONS)
+    train: str | None = parameter(
+        "The predictions to learn from; ``previous`` is those of the system before, ``with_titles`` "
+        "those of the same model with titles.",
+        None,
+    )
+    train_corpus: str | None = parameter(TRAIN_CORPUS, None)
+    corpora: list[str] | None = parameter(CORPORA, None)
+    of: str | list[str] = parameter(OF, "data")
+    variant: str = parameter("What tells it from others of one name.", "")
