@@ -5,21 +5,15 @@
 
 import ast
 import subprocess
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from dvc.repo import Repo
-from longform_lab.calls import function
-from longform_lab.code_names import Request, source_of
 
 from longform_lab.code import code_file, read_entry_points, source_tree
-from longform_lab.criticism import READING
 from longform_lab.experiment import Experiment
 from longform_lab.scale import parameters
-from longform_lab.scoring import KINDS
-from longform_lab.source_code import AT_IMPORT, Closure, SourceTree
+from longform_lab.source_code import AT_IMPORT, Closure, Request, SourceTree
 from longform_lab.stale import closures
 from tests import density
 
@@ -29,9 +23,6 @@ PACKAGES = ("longform", "synthetic_world", "longform_lab")
 MODULES = sorted(
     path.relative_to(SOURCES) for package in PACKAGES for path in (SOURCES / package).rglob("*.py")
 )
-Entry = tuple[str, str, Any, dict[str, Any], set[str]]  # place, code, function, settings, given
-TRAIN = {"name", "seed", "base", "scratch", "documents", "titles", "bases"}
-READ = {"documents", "truth", "reader", "reader_truth", "seed", "name", "splits", "titles"}
 
 
 @cache
@@ -108,11 +99,6 @@ def code_in(file: str) -> Closure:
     return tree().closure(starts()[file])
 
 
-@cache
-def known_entries():
-    return list(entries(experiment()))
-
-
 def critics() -> list[Path]:
     """The critics' folders below ``src``."""
     found = [
@@ -180,48 +166,6 @@ def tracked_bytes() -> int:
     ).stdout
     files = [ROOT / name for name in listed.split("\0") if name]
     return sum(file.stat().st_size for file in files if file.is_file())
-
-
-def entries(experiment: Experiment) -> Iterator[Entry]:
-    """Every call that the parameters ask for: the function, its settings, and what the stage gives it."""
-    params = experiment.params
-    for study, settings in params.items():
-        if not isinstance(settings, dict):
-            continue
-        for critic, entry in settings.get("critics", {}).items():
-            yield from _of_critic(f"{study}.critics.{critic}", critic, entry)
-
-
-def _of_critic(place: str, critic: str, entry: dict[str, Any]) -> Iterator[Entry]:
-    if "train" in entry:
-        code = source_of(critic, entry["train"].get("code", "train"))
-        yield _entry(
-            f"{place}.train", code, "fit", entry["train"], ("code", "corpora", "base"), TRAIN
-        )
-    for name, settings in entry.get("predictions", {}).items():
-        code, _, wanted = settings.get("code", "read").partition(".")
-        yield _entry(
-            f"{place}.predictions.{name}",
-            source_of(critic, code),
-            wanted or "read",
-            settings,
-            READING,
-            READ,
-        )
-    for kind, (_, own, given) in KINDS.items():
-        for name, settings in entry.get("scores", {}).get(kind, {}).items():
-            if kind == "evaluations":
-                code, _, wanted = settings["evaluate"].partition(".")
-            else:
-                code, wanted = source_of(critic, settings.get("code", "score")), settings["critic"]
-            yield _entry(f"{place}.scores.{kind}.{name}", code, wanted, settings, own, set(given))
-
-
-def _entry(
-    place: str, code: str, name: str, settings: dict[str, Any], slots: Any, given: set[str]
-) -> Entry:
-    own = {key: value for key, value in settings.items() if key not in slots}
-    return place, code, function(place, code, name), own, given
 
 
 def rooms() -> list[Path]:

@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 import yaml
 from dvc.utils.serialize import modify_yaml
-from longform_lab.calls import arguments
 from networkx import descendants
 
 from experiments.differences import IDENTITY
-from longform.errors import BadInput
 from longform.files.artefacts import read_yaml
 from longform_lab.code import code_file, entry_points
+from longform_lab.settings.params import ROOMS, entries
 from longform_lab.stages import STAGES
 from tests import shape
+from tests.called import calls
 from tests.shape import MODULES, PACKAGES, ROOT, SOURCES, closure, imports, room, stages
 
 BASE = (
@@ -90,6 +90,7 @@ KNOWS = {  # package -> what its modules may import of ours
     "experiments": {"experiments", "longform_lab", "synthetic_world", "longform"},
 }
 REGISTRIES = [  # where all entries meet
+    "src/longform_lab/settings/critics.py",
     "src/longform_lab/settings/papers.py",
     "src/longform_lab/settings/registries.py",
 ]
@@ -156,17 +157,6 @@ for name in {names!r} + ["longform_lab.scoring", "longform_lab.reports"]:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "src"
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_every_entry_has_settings_that_its_function_takes(scale):
-    for place, _, wanted, settings, given in shape.entries(shape.experiment(scale)):
-        try:
-            assert (
-                settings.keys() <= arguments(place, wanted, settings, dict.fromkeys(given)).keys()
-            )
-        except BadInput as error:
-            raise AssertionError(f"{scale or 'the default'}: {error}") from error
 
 
 def test_a_scale_says_only_what_differs_and_every_value_of_the_parameters_has_a_source():
@@ -259,22 +249,33 @@ def code_files(params):
                 yield file
 
 
-def test_the_code_of_a_stage_holds_every_function_that_its_entry_names():
+STAGE_OF = {  # the room of an entry -> the stage that runs it
+    "corpora": "corpus",
+    "corpora_from_files": "corpus",
+    "models": "language_model",
+    "train": "train",
+    "predictions": "read",
+    "metrics": "score",
+    "questions": "score",
+    "evaluations": "score",
+}
+
+
+def test_the_code_of_a_stage_holds_the_class_of_its_entry_and_what_it_calls():
     """The functions are found by importing them here, by reading the source files there."""
     checked = 0
-    for place, _, function, *_ in shape.known_entries():
-        head, *keys = place.split(".")
-        if keys[0] == "critics":
-            stage = {"train": "train", "predictions": "read", "scores": "score"}[keys[2]]
-            file = f"{stage}/{head}/{keys[1]}.json"
-        else:
+    for room_of_entry, place, entry in entries(shape.experiment().params):
+        if room_of_entry not in STAGE_OF:
             continue
-        if hasattr(function, "__name__"):  # a partial has none
-            reached = shape.code_in(file)[function.__module__]
+        head, *keys = place.split(".")
+        names = [head, keys[1]] if keys[0] == "critics" else keys[:1]
+        closure = shape.code_in("/".join([STAGE_OF[room_of_entry], *names]) + ".json")
+        settings = ROOMS[room_of_entry].registry[entry["kind"]]
+        for function in [settings, *(function for function, _ in calls(settings))]:
             wanted = shape.tree().module(function.__module__).places[function.__name__]
-            assert wanted and set(wanted) <= reached, place
+            assert wanted and set(wanted) <= closure[function.__module__], place
             checked += 1
-    assert checked > 120
+    assert checked > 250
 
 
 def test_what_is_called_by_name_is_known_to_the_stage_that_hashes_code():
@@ -286,7 +287,6 @@ def test_what_is_called_by_name_is_known_to_the_stage_that_hashes_code():
         if calls.search((SOURCES / module).read_text(encoding="utf-8"))
     }
     settings = {
-        "longform_lab/calls.py",
         "longform_lab/stages.py",
     }  # longform_lab.code reads them
     foreign = {

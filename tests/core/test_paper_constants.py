@@ -6,7 +6,6 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
-from longform_lab.code_names import dotted
 
 # place (module:name, or module:callable(parameter)), the printed number, where it is printed
 PRINTED = [
@@ -114,7 +113,14 @@ def value_of(place):
     """The constant, or the default of a parameter or field, that a place names."""
     module, _, name = place.partition(":")
     name, _, parameter = name.rstrip(")").partition("(")
-    value = getattr(importlib.import_module(dotted(module)), name)
+    value = getattr(
+        importlib.import_module(
+            module
+            if module.startswith(("synthetic_world", "experiments"))
+            else f"longform.{module}"
+        ),
+        name,
+    )
     if not parameter:
         return value
     if is_dataclass(value):

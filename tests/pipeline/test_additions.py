@@ -107,7 +107,7 @@ def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
         ("perplexity", "probes"),
     ):
         critics[critic]["predictions"].pop(name)  # what other exhibits show
-    latent = {"critic": "validated", "deltas": [0.1, 1], "predictions": "titles"}
+    latent = {"kind": "title_ppl", "deltas": [0.1, 1], "predictions": "titles"}
     critics["section_order"]["scores"] = {"metrics": {"latent_ppl": latent}}
     critics["perplexity"]["corpora"] = ["wiki"]
     critics["perplexity"]["scores"] = {"metrics": critics["perplexity"]["scores"]["metrics"]}

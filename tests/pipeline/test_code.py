@@ -17,10 +17,10 @@ PARAMS = {
         "sampling": {"kind": "long_documents"},
         "critics": {
             "words": {
-                "predictions": {"text": {}},
+                "predictions": {"text": {"kind": "words"}},
                 "scores": {
-                    "metrics": {"share": {"critic": "Share"}},
-                    "evaluations": {"e": {"evaluate": "evaluation/grids.sources"}},
+                    "metrics": {"share": {"kind": "overlap"}},
+                    "evaluations": {"e": {"kind": "grid_sources"}},
                 },
             }
         },
@@ -65,6 +65,24 @@ SAMPLERS = """class LongDocuments:
 
         return generate()
 """
+READINGS = """class Words:
+    def predict(self):
+        from longform.critics.words.read import read
+
+        return read()
+"""
+METRICS = """class Overlap:
+    def metric(self):
+        from longform.critics.words.score import Share
+
+        return Share()
+"""
+EVALUATIONS = """class GridSources:
+    def evaluate(self):
+        from longform.evaluation.grids import sources
+
+        return sources()
+"""
 FILES = {
     "longform_lab/__main__.py": "from longform_lab.stages import main\n\nif __name__ == '__main__':\n    main()\n",
     "longform_lab/texts.py": "def corpus(): ...\ndef language_model(): ...\ndef generate(): ...\n",
@@ -78,6 +96,9 @@ FILES = {
     "longform/language_models/causal_lm.py": "def fit(): ...\n",
     "longform/language_models/floor.py": "def count(): ...\n",
     "longform/decoding/long_documents.py": "def generate(): ...\n",
+    "longform/critics/readings.py": READINGS,
+    "longform/critics/metrics.py": METRICS,
+    "longform/evaluation/settings.py": EVALUATIONS,
     "longform/critics/words/read.py": "LEAST = 5\n\n\ndef read():\n    return LEAST\n",
     "longform/critics/words/score.py": "class Share: ...\n\n\ndef units_from_predictions(): ...\n",
     "longform/evaluation/grids.py": "def sources(): ...\n",

@@ -3,12 +3,14 @@
 import numpy as np
 from tiny import documents, lm_folder
 
+from longform.critics.readings import GoldTitles
 from longform.documents import Corpus, Document, Section, chains_from_predictions
 from longform.files.artefacts import read_predictions, write_corpus
 from longform.language_models import causal_lm
 from longform.language_models.tokenizers import Window
-from longform_lab.criticism import _read
+from longform_lab.criticism import Entry, _read
 from longform_lab.experiment import System
+from longform_lab.settings.entries import ReadingPlacement
 
 
 class Study:
@@ -27,13 +29,8 @@ def test_a_reading_says_which_generated_texts_were_cut(tmp_path):
     corpus = Corpus(texts, truth={"cut": np.array([False, True, False])})
     write_corpus(tmp_path / system.texts, corpus)
     file = tmp_path / "predictions" / "gold.npz"
-    _read(
-        Study(tmp_path),
-        "section_order",
-        "gold",
-        {"code": "read.read_gold", "of": "all"},
-        (system, file),
-    )
+    entry = Entry("section_order", "gold", "gold", ReadingPlacement(of="all"), GoldTitles())
+    _read(Study(tmp_path), entry, (system, file))
     assert [chain.cut for chain in chains_from_predictions(read_predictions(file))] == [
         False,
         True,

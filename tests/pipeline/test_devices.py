@@ -60,23 +60,25 @@ def test_other_commands_and_wrong_entries_hold_no_gpu(default):
 
 def test_a_reading_that_loads_a_network_alone_makes_its_stage_hold_one(tmp_path, monkeypatch):
     package = tmp_path / "longform"
-    critic = package / "critics" / "own"
-    critic.mkdir(parents=True)
+    (package / "critics").mkdir(parents=True)
     (package / "language_models").mkdir()
     (package / "language_models" / "device.py").write_text("def placed():\n    pass\n")
-    lazy = "def read():\n    from longform.language_models.device import placed\n"
-    (critic / "words.py").write_text(lazy + "def count():\n    pass\n")
-    (critic / "chain.py").write_text(
-        "from longform.critics.own import words\n\ndef read():\n    words.count()\n"
+    (package / "critics" / "chain.py").write_text(
+        "def read():\n    from longform.language_models.device import placed\n\n\ndef count():\n    pass\n"
     )
-    (critic / "direct.py").write_text("import longform.language_models.device\n")
+    bodies = {"Topics": "read", "Words": "count"}
+    classes = [
+        f"class {name}:\n    def predict(self):\n        from longform.critics.chain import {function}\n"
+        for name, function in bodies.items()
+    ]
+    (package / "critics" / "readings.py").write_text("\n\n".join(classes))
     monkeypatch.setattr(devices, "SOURCE", tmp_path)
 
-    def held(*codes):
-        readings = {f"reading {number}": {"code": code} for number, code in enumerate(codes)}
+    def held(*kinds):
+        readings = {f"reading {number}": {"kind": kind} for number, kind in enumerate(kinds)}
         params = {"study": {"critics": {"own": {"predictions": readings}}}}
         (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
         return uses_gpu(OURS + "read study own", Experiment(tmp_path))
 
-    assert held("words") and held("direct") and held("chain", "words")
-    assert not held("words.count") and not held("chain")
+    assert held("topics") and held("words", "topics")
+    assert not held("words")

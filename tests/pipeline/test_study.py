@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from longform.evaluation.settings import Evaluation
 from longform.files.artefacts import read_yaml
 from longform.results import Record, read_results
 from longform_lab import criticism, scoring
 from longform_lab.experiment import Experiment
 from longform_lab.scale import overridden
+from longform_lab.settings.entries import EvaluationPlacement
 from longform_lab.stages import main
 from tests.refusals import refuses
 
@@ -57,7 +59,7 @@ PARAMS = overridden(
         },
         "synthetic.sampling": {"documents": 24, "batch": 24, "max_tokens": 64},
         "synthetic.critics.perplexity.predictions": {
-            "log_probs": {"of": "models", "reader": "system"}
+            "log_probs": {"kind": "token_log_probs", "of": "models", "reader": "system"}
         },
         "synthetic.critics.perplexity.scores.metrics": {"word_ppl": {"of": "models"}},
     },
@@ -136,13 +138,7 @@ SCORE = ["score synthetic synthetic_states"]
 
 def scored(scores: dict) -> dict:
     """The study, asking something else of its critic of states."""
-    good = {
-        "latent_ppl": {
-            "code": "statistics/markov_chain",
-            "critic": "true_markov",
-            "predictions": "states",
-        }
-    }
+    good = {"latent_ppl": {"kind": "true_markov", "predictions": "states"}}
     critic = {
         **PARAMS["synthetic"]["critics"]["synthetic_states"],
         "scores": {"metrics": good, **scores},
@@ -170,14 +166,14 @@ def scored(scores: dict) -> dict:
         (["language_model synthetic synthetic large"], {}, "params.yaml has no models.large"),
         (["read synthetic perplexity"], {}, "documents.jsonl"),
         (SCORE, scored({"metric": {}}), "synthetic.critics.synthetic_states.scores has 'metric' (near: metrics); allowed are ['metrics', 'corruption_response'"),
-        (SCORE, scored({"metrics": {"ppl": {"code": "statistics/markov_chain", "predictions": "states"}}}), "scores.metrics.ppl lacks ['critic']; every"),
-        (SCORE, scored({"corruption_response": {"ppl": {"critic": "true_markov"}}}), "scores.corruption_response.ppl lacks ['predictions']; every"),
-        (SCORE, scored({"evaluations": {"sides": {"predictions": "states"}}}), "scores.evaluations.sides lacks ['evaluate']; every"),
+        (SCORE, scored({"metrics": {"ppl": {"predictions": "states"}}}), "scores.metrics.ppl lacks 'kind'; allowed are ['bigram', "),
+        (SCORE, scored({"corruption_response": {"ppl": {"kind": "true_markov"}}}), "scores.corruption_response.ppl lacks ['predictions']; add them"),
+        (SCORE, scored({"evaluations": {"sides": {"predictions": "states"}}}), "scores.evaluations.sides lacks 'kind'; allowed are ['annotation_sheet', "),
         (SCORE, scored({"metrics": {"ppl": 5}}), "scores.metrics.ppl is 5, allowed is a mapping"),
-        (SCORE, scored({"metrics": {"ppl": {"code": "statistics/markov_chain", "critic": "true_markof"}}}), "no function 'true_markof' (near: true_markov)"),
-        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "predictions": "states", "delt": 1}}}), "severities.ppl has 'delt' (near: delta)"),
-        (SCORE, scored({"severities": {"ppl": {"code": "statistics/markov_chain", "critic": "BigramCritic", "predictions": "states", "delta": "x"}}}), "severities.ppl: delta is 'x', allowed is"),
-        (SCORE, scored({"evaluations": {"sides": {"evaluate": "evaluation/sentence_paths.sources", "predictions": "states"}}}), "scores.evaluations.sides lacks ['sources']"),
+        (SCORE, scored({"metrics": {"ppl": {"kind": "true_markof", "predictions": "states"}}}), "scores.metrics.ppl: kind is 'true_markof' (near: true_markov)"),
+        (SCORE, scored({"severities": {"ppl": {"kind": "bigram", "predictions": "states", "delt": 1}}}), "severities.ppl has 'delt' (near: delta)"),
+        (SCORE, scored({"severities": {"ppl": {"kind": "bigram", "predictions": "states", "delta": "x"}}}), "severities.ppl: delta is 'x', allowed is a number"),
+        (SCORE, scored({"evaluations": {"sides": {"kind": "path_sources", "predictions": "states"}}}), "scores.evaluations.sides lacks ['sources']"),
         (["decode facts sweep"], {"facts": FACTS}, "no list of decoders 'grids' (near: grid); allowed are ['grid'], the files of lists"),
     ],
 )  # fmt: skip
@@ -241,25 +237,23 @@ def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
 
 
 def test_a_ratio_over_titles_is_asked_only_of_a_model_that_has_both_settings(monkeypatch):
-    monkeypatch.setattr(scoring, "_reading", lambda _, system, *__: [system.folder])
-    monkeypatch.setattr(
-        scoring, "call", lambda *_, train, texts, **__: [Record("", " ".join([*texts, *train]))]
-    )
-    asked = {
-        "evaluate": "critics/perplexity/score.ratio",
-        "predictions": "log_probs",
-        "of": "models",
-        "train": "with_titles",
-    }
+    monkeypatch.setattr(scoring, "_predictions", lambda _, system, *__: [system.folder])
+
+    class Joined(Evaluation):
+        """Names what it is given."""
+
+        def evaluate(self, inputs):
+            return [Record("", " ".join([*inputs.texts, *inputs.train]))]
+
+    placed = EvaluationPlacement(predictions="log_probs", of="models", train="with_titles")
+    entry = scoring.Entry("articles", "perplexity", "evaluations", "titles", placed, Joined())
     for titles, found in (
         (["without"], []),
         (["with", "without"], ["a-without_titles a-with_titles"]),
     ):
         critics = {"perplexity": {"corpora": ["wiki"]}}
         study = of({"corpora": ["wiki"], "models": ["a"], "titles": titles, "critics": critics})
-        records = scoring._evaluated(
-            study, "articles", "perplexity", "", "titles", "titles", dict(asked)
-        )
+        records = scoring._evaluated(study, entry)
         assert [record.metric for record in records] == found
 
 

@@ -21,8 +21,8 @@ from longform.datasets.wikipedia import dump
 from longform.documents import Corpus, Document, Predictions, Section
 from longform.errors import BadInput
 from longform.files import artefacts
+from longform.settings import Number, Settings, parameter, parse
 from longform.text import lexicon
-from longform_lab.calls import arguments
 from longform_lab.experiment import Experiment
 from longform_lab.study.items import load_study
 from tests.refusals import refuses
@@ -292,15 +292,17 @@ def test_a_record_with_one_wrong_value_is_read_or_refused_in_words(what, data, t
     answers(read, prepared(tmp_path, name, lines(data.draw(exchanged(RECORDS[what])))))
 
 
+class Smoothing(Settings):
+    smoothing: Number = parameter("How smooth.")
+
+
 @QUICK
 @given(params=exchanged({"seed": 1, "articles": {"critics": {"a": {"smoothing": 0.5}}}}))
 def test_parameters_with_one_wrong_value_are_read_or_refused_in_words(params, tmp_path):
-    def smoothed(*, smoothing: float) -> None: ...
-
     def asked(path):
         experiment = Experiment(path.parent)
         settings = experiment.settings("articles", "critics", "a")
-        return experiment.seed, arguments("articles.critics.a", smoothed, settings, {})
+        return experiment.seed, parse(Smoothing, settings, "articles.critics.a")
 
     answers(asked, prepared(tmp_path, "params.yaml", yaml.safe_dump(params).encode()))
 

@@ -200,18 +200,18 @@ class MentionPpl(_OfMentions):
     """Latent PPL of mentions under the authors' n-grams."""
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.coreference.score import MentionCritic
+        from longform.critics.coreference.score import ReleasedCoreference
 
-        return MentionCritic(order=self.order)
+        return ReleasedCoreference(order=self.order)
 
 
 class KneserNeyMentionPpl(_OfMentions):
     """The same under interpolated modified Kneser-Ney n-grams."""
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.coreference.score import KneserNeyCritic
+        from longform.critics.coreference.score import Coreference
 
-        return KneserNeyCritic(order=self.order)
+        return Coreference(order=self.order)
 
 
 class RandomMentionPpl(_OfMentions):
@@ -442,9 +442,9 @@ class Overlap(_OfLexicalGrids):
     """Nouns that neighbouring sentences share."""
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.lexical.score import Overlap
+        from longform.critics.lexical.score import SharedNouns
 
-        return Overlap()
+        return SharedNouns()
 
 
 class LatentSemantics(_OfLexicalGrids):
@@ -455,9 +455,9 @@ class LatentSemantics(_OfLexicalGrids):
     )
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.lexical.score import LatentSemantics
+        from longform.critics.lexical.score import LatentSemanticAnalysis
 
-        return LatentSemantics(dims=self.dims)
+        return LatentSemanticAnalysis(dims=self.dims)
 
 
 class WordnetSimilarity(MetricSettings):
