@@ -31,7 +31,7 @@ from longform_lab.reporting.verdicts import (
     decide,
     write_claims,
 )
-from longform_lab.reports import complete
+from longform_lab.reports import with_derived
 from longform_lab.scale import said
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
@@ -58,7 +58,7 @@ def judged(scale: str, results: Results, old: Path) -> list[Judged]:
     found = []
     for paper in papers():
         expected = read_expected(ROOT / "experiments" / paper, claims_name(scale))
-        for one in expected.judged(complete(paper, results), NOWHERE):
+        for one in expected.judged(with_derived(paper, results), NOWHERE):
             lines = [
                 line
                 for line in read_lines(old)
@@ -112,7 +112,7 @@ def ledger_lines(scale: str, results: Results, old: Sequence[Mapping[str, str]])
         facts = {
             (n.table, ".".join(n.path)) for n in expected.numbers if by_facts(expected, n.rule)
         }
-        for line in expected.ledger(complete(paper, results), NOWHERE):
+        for line in expected.ledger(with_derived(paper, results), NOWHERE):
             before = kept.get((line.paper, line.table, line.number))
             if before is not None and (line.table, line.number) in facts:
                 numbers = {

@@ -20,7 +20,7 @@ from longform_lab.reporting.verdicts import (
     claims_markdown,
     write_claims,
 )
-from longform_lab.reports import complete
+from longform_lab.reports import with_derived
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 
@@ -49,7 +49,9 @@ def judged() -> list[Judged]:
         for path in sorted((ROOT / "experiments").glob("*/expected.yaml"))
     ]
     return [
-        claim for paper in papers for claim in paper.judged(complete(paper.paper, results), nowhere)
+        claim
+        for paper in papers
+        for claim in paper.judged(with_derived(paper.paper, results), nowhere)
     ]
 
 

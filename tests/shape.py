@@ -13,7 +13,8 @@ from dvc.repo import Repo
 from longform_lab.code import code_file, read_entry_points, source_tree
 from longform_lab.experiment import Experiment
 from longform_lab.scale import parameters
-from longform_lab.source_code import AT_IMPORT, Closure, Request, SourceTree
+from longform_lab.settings.critics import METRICS
+from longform_lab.source_code import AT_IMPORT, EVERYTHING, Closure, Request, SourceTree
 from longform_lab.stale import closures
 from tests import density
 
@@ -133,15 +134,22 @@ def lines(pattern: str) -> int:
 def behind_a_cell_of_table_2() -> set[str]:
     """Modules with code that runs between the scores of a system and the cell that shows its Latent PPL.
 
-    The cell is a metric: the questions that the same stage asks of a critic (corruptions, orders,
+    The cell is one metric: others of the critic, the questions that the same stage asks of a critic (corruptions, orders,
     ratings) are no part of it, nor are records that the paper's other tables derive.
     """
-    metric = {("longform_lab.scoring", "_asked"), ("longform_lab.scoring", "_measured")}
-    score = metric | set(starts()[code_file(["score", "articles", "section_order"])])
-    score.remove(("longform_lab.scoring", "score"))
+    entry = experiment().entry(
+        *["articles", "critics", "section_order", "scores", "metrics", "latent_ppl"]
+    )
+    metric = METRICS[entry["kind"]]
+    score = {
+        ("longform_lab.__main__", EVERYTHING),
+        ("longform_lab.scoring", "_entries"),
+        ("longform_lab.scoring", "_measured"),
+        (metric.__module__, metric.__name__),
+    }
     report = set()
     for start in starts()["report/deng2022/sections.json"]:
-        if start[1] not in ("derived", AT_IMPORT):
+        if start[1] not in ("Deng2022", AT_IMPORT):
             report.add(start)
     modules = set()
     for code in (tree().closure(score), tree().closure(report)):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from longform.settings import parameter
-from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
     from longform.results import Record, Results

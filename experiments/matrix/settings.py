@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from longform.settings import Number, parameter
-from longform_lab.reporting.exhibits import Exhibit, Paper, Sheet
+from longform_lab.settings.entries import Exhibit, Paper, Sheet
 
 if TYPE_CHECKING:
     from longform_lab.reporting.pivot import Given

@@ -9,7 +9,7 @@ This module imports pydantic, so code that only uses a critic does not import it
 
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -65,6 +65,11 @@ def _as_written(value: Any, check: Callable[[Any], float]) -> float:
 
 
 Number = Annotated[float, WrapValidator(_as_written)]  # a float, or an int in its place
+
+
+Task = Annotated[
+    tuple[Literal["block", "window", "section"], int], Field(strict=False)
+]  # what is shuffled: blocks or windows of sentences and their size, or whole sections (and 1)
 
 
 class Keys:

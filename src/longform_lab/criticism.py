@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from longform.critics.inputs import PredictionInputs, Reading, TrainingInputs
+from longform.critics.readings import PredictionInputs, Reading
+from longform.critics.trainings import TrainingInputs
 from longform.documents import SPLITS, with_cut_texts
 from longform.errors import BadInput, ConfigError
 from longform.files.artefacts import atomic_write, read_arrays, read_corpus, write_predictions

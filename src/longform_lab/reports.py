@@ -11,16 +11,16 @@ from longform.results import Results, read_results
 from longform.settings import KIND, Nothing, parse_kind
 from longform.tables import write_rows
 from longform_lab.experiment import Experiment
-from longform_lab.reporting.exhibits import Sheet
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import Line, ledger_markdown, read_expected
 from longform_lab.reporting.verdicts import claims_markdown, write_claims
+from longform_lab.settings.entries import Sheet
 from longform_lab.settings.papers import PAPERS
 
 EXPERIMENTS = Path("experiments")
 
 
-def complete(paper: str, results: Results) -> Results:
+def with_derived(paper: str, results: Results) -> Results:
     """The records that exhibits, claims and the ledger of a paper read: these and those that follow from them.
 
     Raises:
@@ -43,7 +43,7 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     if subject not in subjects:
         raise BadInput(f"{path} has no report {subject!r}{did_you_mean(subject, subjects)}")
     entry: Mapping[str, Any] = subjects[subject]
-    results = complete(paper, scores(experiment, entry["scores"]))
+    results = with_derived(paper, scores(experiment, entry["scores"]))
     chosen = {
         name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()
     }
@@ -122,12 +122,12 @@ def ledger(experiment: Experiment) -> None:
     judged = [
         claim
         for paper in papers
-        for claim in paper.judged(complete(paper.paper, results), experiment.data)
+        for claim in paper.judged(with_derived(paper.paper, results), experiment.data)
     ]
     lines = [
         line
         for paper in papers
-        for line in paper.ledger(complete(paper.paper, results), experiment.data)
+        for line in paper.ledger(with_derived(paper.paper, results), experiment.data)
     ]
     with atomic_write(experiment.home / "paper_figures" / "ledger") as folder:
         folder.mkdir()

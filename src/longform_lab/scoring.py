@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from longform.critics.inputs import MetricSettings
+from longform.critics.metrics import MetricSettings
 from longform.documents import Predictions
 from longform.errors import BadInput, ConfigError, did_you_mean
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
@@ -27,7 +27,7 @@ from longform.files.artefacts import (
     write_json,
 )
 from longform.results import Record, Results, read_results, write_results
-from longform.settings import parse_kind
+from longform.settings import Settings, parse_kind
 from longform.statistics.comparisons import compare
 from longform.statistics.estimates import estimate
 from longform.statistics.protocols import Describing, Grouping
@@ -109,7 +109,7 @@ def _entries(experiment: Experiment, study: str, critic: str) -> list[Entry]:
         for name in experiment.settings(*keys, kind) if kind in listed else ():
             entry, place = experiment.entry(*keys, kind, name), ".".join((*keys, kind, name))
             placed: Placement
-            settings: MetricSettings | Evaluation
+            settings: Settings
             if kind == METRICS_KEY:
                 placed, settings = parse_kind(METRICS, MetricPlacement, entry, place)
             elif kind == EVALUATIONS_KEY:

@@ -57,6 +57,7 @@ class Definition:
     requests: frozenset[Request]  # names of its own module and of others that it uses
     texts: frozenset[str] = frozenset()  # its literals
     runs_at_import: bool = False
+    is_registry: bool = False  # whose entries parameters choose: it stands for no code
 
 
 @dataclass
@@ -121,6 +122,8 @@ class SourceTree:
             elif wanted != AT_IMPORT:
                 waiting.append((name, EVERYTHING))
             for place in set(places) - closure[name]:
+                if module.definitions[place].is_registry:
+                    continue
                 closure[name].add(place)
                 waiting += module.definitions[place].requests
         return closure
@@ -185,7 +188,13 @@ class SourceTree:
         for statement in defining:
             registered = decorators(statement.node) & own_names
             if is_registry(statement.node):  # whoever asks for the closure names the entry
-                empty = Definition(statement.node.lineno, sorted(statement.bound), "", frozenset())
+                empty = Definition(
+                    statement.node.lineno,
+                    sorted(statement.bound),
+                    digest="",
+                    requests=frozenset(),
+                    is_registry=True,
+                )
                 module.definitions.append(empty)
                 continue
             definition = Definition(

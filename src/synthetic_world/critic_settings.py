@@ -3,14 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from longform.critics.inputs import (
-    CriticTraining,
-    MetricSettings,
-    PredictionInputs,
-    Reading,
-    Saved,
-    TrainingInputs,
-)
+from longform.critics.metrics import MetricSettings
+from longform.critics.readings import PredictionInputs, Reading
+from longform.critics.trainings import CriticTraining, Saved, TrainingInputs
 from longform.settings import Number, Settings, parameter
 
 if TYPE_CHECKING:

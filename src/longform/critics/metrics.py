@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from longform.critics.inputs import MetricSettings
-from longform.settings import Number, parameter
+from longform.settings import Number, Settings, parameter
 
 if TYPE_CHECKING:
     from longform.documents import Predictions
@@ -14,6 +13,22 @@ DELTAS_SOURCE = "deng2022, authors' code: 0 and 1; 0.1 is ours"
 ORDER = "The longest n-gram of mentions."
 ORDER_SOURCE = "deng2022 section 5: 5"
 GRAM = "Length of an n-gram."
+
+
+class MetricSettings(Settings):
+    """A metric: what scores predictions."""
+
+    def metric(self, real: "Predictions") -> Any:
+        """The metric before it is fitted.
+
+        Args:
+            real: predictions of the texts that it will be fitted on.
+        """
+        raise NotImplementedError
+
+    def units(self, predictions: "Predictions") -> Sequence[Any]:
+        """What the metric scores, one for each text."""
+        raise NotImplementedError
 
 
 class _OfChains(MetricSettings):

@@ -1,13 +1,17 @@
 """How texts can be read, as parameters name it under ``predictions``: a class of settings for each way, and their registry."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from longform.critics.inputs import PredictionInputs, Reading
 from longform.datasets.settings import Splitter
-from longform.settings import Number, parameter
+from longform.settings import Number, Settings, parameter
 
 if TYPE_CHECKING:
-    from longform.documents import Predictions
+    import numpy as np
+
+    from longform.documents import Document, Predictions
 
 FilmFilter = Literal["released", "paper"] | None
 FILM_FILTER = (
@@ -15,6 +19,28 @@ FILM_FILTER = (
 )
 SINGLETONS = "Keep persons who are mentioned once."
 KEEP_TEXT = "Keep the texts beside what was read in them."
+
+
+@dataclass(frozen=True)
+class PredictionInputs:
+    """What a stage gives a reader of texts."""
+
+    documents: "list[Document]"
+    truth: "Mapping[str, np.ndarray]"  # what the texts' corpus says of itself
+    reader: Path  # the folder of a trained critic, a model or a corpus
+    reader_truth: "Mapping[str, np.ndarray]"  # what that corpus says of itself
+    splits: list[str]
+    titles: bool  # whether section titles are part of the texts
+    name: str
+    seed: int
+
+
+class Reading(Settings):
+    """A way to read texts: what comes out are predictions, which metrics score."""
+
+    def predict(self, inputs: PredictionInputs) -> "Predictions":
+        """Read the texts."""
+        raise NotImplementedError
 
 
 class SectionTitles(Reading):

@@ -1,13 +1,44 @@
 """What critics can learn, as parameters name it: a class of settings for each training, and their registry."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
-from longform.critics.inputs import CriticTraining, Saved, TrainingInputs
-from longform.datasets.settings import Splitter, Task
+from longform.datasets.settings import Splitter
 from longform.language_models.settings import NetworkShape, Schedule
-from longform.settings import Keys, Number, Settings, parameter, plain
+from longform.settings import Keys, Number, Settings, Task, parameter, plain
+
+if TYPE_CHECKING:
+    from longform.documents import Document
 
 SPLITTER = "How a text is cut into sentences."
+
+
+class Saved(Protocol):
+    """What a training gives: something that writes itself into a folder."""
+
+    def save(self, folder: Path) -> None:
+        """Write the files."""
+
+
+@dataclass(frozen=True)
+class TrainingInputs:
+    """What a stage gives the training of a critic."""
+
+    documents: "Sequence[Document]"
+    base: Path  # what the training starts from
+    name: str
+    seed: int
+    scratch: Path  # a folder for unfinished work
+
+
+class CriticTraining(Settings):
+    """What a critic learns from real text."""
+
+    def fit(self, inputs: TrainingInputs) -> Saved:
+        """Learn it."""
+        raise NotImplementedError
 
 
 class TitleClassifier(CriticTraining):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from longform.settings import Keys, Number, Settings, parameter, plain
+from longform.settings import Keys, Number, Settings, Task, parameter, plain
 
 if TYPE_CHECKING:
     from longform.documents import Corpus
@@ -21,7 +21,6 @@ SplitShares = Annotated[
     dict[str, Annotated[Number, Field(ge=0, le=1)]], Keys("train", "validation", "test")
 ]  # shares of the whole, which add up to one
 SplitFiles = Annotated[dict[str, str], Keys("train", "validation", "test")]
-Task = Annotated[tuple[Literal["block", "window", "section"], int], Field(strict=False)]
 Splitter = Literal["rules", "full_stops", "spacy"]
 RegionMetric = Literal["mean", "sum", "median", "range", "max", "min"]
 SPLITTER = "How a text is cut into sentences."

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from longform.critics.inputs import MetricSettings
+from longform.critics.metrics import MetricSettings
 from longform.settings import Settings, parameter, plain
 
 if TYPE_CHECKING:

@@ -3,10 +3,12 @@
 They stand apart from :mod:`longform_lab.settings.registries`, so that a stage that makes texts does not load them.
 """
 
-from longform.critics.inputs import CriticTraining, MetricSettings, Reading
 from longform.critics.metrics import METRICS as METRICS_OF_CRITICS
+from longform.critics.metrics import MetricSettings
 from longform.critics.readings import READINGS as READINGS_OF_THE_LIBRARY
+from longform.critics.readings import Reading
 from longform.critics.trainings import TRAININGS as TRAININGS_OF_THE_LIBRARY
+from longform.critics.trainings import CriticTraining
 from longform.evaluation.settings import EVALUATIONS
 from longform.evaluation.settings import METRICS as METRICS_OF_ANSWERS
 from synthetic_world.critic_settings import METRICS as METRICS_OF_THE_WORLD

@@ -1,9 +1,14 @@
 """What entries say beside their kind's own settings: which texts they concern, and where things lie."""
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from longform.datasets.settings import Task
-from longform.settings import Number, Settings, parameter
+from longform.settings import Number, Settings, Task, parameter
+
+if TYPE_CHECKING:
+    from longform.results import Record, Results
+    from longform_lab.reporting.pivot import Given
 
 STUDY = "The study that the corpus belongs to: its folder below ``data/corpora``."
 
@@ -121,3 +126,33 @@ class EvaluationPlacement(Settings):
     corpora: list[str] | None = parameter(CORPORA, None)
     of: str | list[str] = parameter(OF, "data")
     variant: str = parameter("What tells it from others of one name.", "")
+
+
+class Sheet(Protocol):
+    """A drawn exhibit: a table, a figure, or files of another kind."""
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write its files."""
+
+
+class Exhibit(Settings):
+    """A kind of table or figure, with what an entry may say of it."""
+
+    def draw(self, given: "Given") -> Sheet:
+        """Draw it.
+
+        Args:
+            given: the records, what the paper printed, and the data folder.
+        """
+        raise NotImplementedError
+
+
+class Paper:
+    """A paper: its exhibits, and the records that follow from others."""
+
+    exhibits: ClassVar[dict[str, type[Exhibit]]] = {}
+
+    @staticmethod
+    def derived(results: "Results") -> "Iterable[Record]":
+        """Records that follow from those of the critics; none by default."""
+        return ()

@@ -4,13 +4,14 @@ With :mod:`longform_lab.settings.registries` the only module here that knows the
 line of ``PAPERS``.
 """
 
+import longform_lab.experiment  # noqa: F401, which makes experiments importable
 from experiments.beyer2021.settings import Beyer2021
 from experiments.deng2022.settings import Deng2022
 from experiments.lapata2005.settings import Lapata2005
 from experiments.massarelli2020.settings import Massarelli2020
 from experiments.matrix.settings import Matrix
 from experiments.sheng2024.settings import Sheng2024
-from longform_lab.reporting.exhibits import Paper
+from longform_lab.settings.entries import Paper
 
 PAPERS: dict[str, type[Paper]] = {
     "beyer2021": Beyer2021,

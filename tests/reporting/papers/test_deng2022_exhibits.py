@@ -16,7 +16,7 @@ from longform.documents import Document, Section
 from longform.files.artefacts import write_documents
 from longform.results import Record, Results
 from longform.statistics.markov_chain import BEGIN, END
-from longform_lab.reports import complete
+from longform_lab.reports import with_derived
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save, state
 
@@ -60,7 +60,7 @@ def test_table_12_counts_transitions_between_sections_and_lists_failures_beside_
     assert found["repeated_titles", ""].units == 100
     assert found["transition_share", "a → b"].value == pytest.approx(0.6)
     both = [titled("gpt2", False, 3.0, TRANSITIONS), titled("gpt2", True, 2.5, TRANSITIONS)]
-    found = at(draw(EXPECTED, "table_12", complete("deng2022", Results(both)), tmp_path))
+    found = at(draw(EXPECTED, "table_12", with_derived("deng2022", Results(both)), tmp_path))
     row = "encyclopedia, GPT-2 (LM1), without titles"
     assert [r for r, _ in found if r.startswith(row)][:2] == [f"{row}: a → a", f"{row}: b → a"]
     total = found[f"{row}: total failures", "frequency, %"]
@@ -171,7 +171,7 @@ def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tm
         for critic, (metric, chance) in kinds.items()
         for system, titles in (("data", None), (chance, None), ("gpt2", True), ("gpt2", False))
     ]
-    found = EXPECTED.judged(complete("deng2022", Results(results)), tmp_path)
+    found = EXPECTED.judged(with_derived("deng2022", Results(results)), tmp_path)
     rows = [
         row
         for one in found
@@ -217,7 +217,7 @@ BLAMED = Record(
 
 
 def test_n_grams_are_records_and_mention_pages_mark_and_escape(tmp_path):
-    results = complete("deng2022", Results([BLAMED]))
+    results = with_derived("deng2022", Results([BLAMED]))
     found = results.one(metric="percent_of_generated")
     assert found.task == "   . M:0" and found.value == 0.12
     lines = {
@@ -227,7 +227,7 @@ def test_n_grams_are_records_and_mention_pages_mark_and_escape(tmp_path):
     }
     assert lines["rows.0.p_data"] == 0.1 and lines["rows.1.p_data"] is None
     silent = replace(BLAMED, system="gpt_neo", details={"totals": {}})  # its texts mention nobody
-    results = complete("deng2022", Results([BLAMED, silent]))
+    results = with_derived("deng2022", Results([BLAMED, silent]))
     listing = draw(EXPECTED, "table_6", results, tmp_path)
     assert listing.rows == [["GPT-2 (LM1), with titles", "∅ ∅ ∅ . [Male]0", 0.1, 0.12, 0.01]]
     assert "of the paper's 10 5-grams, 1 are among these" in listing.notes
@@ -297,7 +297,7 @@ def study(system, titles, share):
 
 def test_the_study_says_that_people_are_simulated_and_recovers_their_rates(tmp_path):
     shares = [study("data", None, 0.66), study("gpt2", True, 0.5), study("gpt2", False, 0.4)]
-    results = complete("deng2022", Results(shares))
+    results = with_derived("deng2022", Results(shares))
     table = draw(EXPECTED, "human_study", results, tmp_path)
     found = at(table)
     assert "SIMULATED" in table.caption
@@ -347,7 +347,7 @@ def test_wrong_pronouns_by_severity(tmp_path):
 
 def test_appendix_a_adds_its_terms_and_splits_the_latent_nll(tmp_path):
     place = {"critic": "section_order", "corpus": "wiki", "system": "data"}
-    results = complete("deng2022", Results([
+    results = with_derived("deng2022", Results([
         near(4.0, metric="latent_ppl", **place), near(3.9, metric="expected_log_prior", details={"totals": {"evidence": 50.0, "transitions": 20.0}}, **place),
         near(2.0, metric="chain_entropy", **place),
     ]))  # fmt: skip
@@ -383,7 +383,7 @@ def of_sizes(*values):
 
 
 def verdict(claim, results, tmp_path):
-    return judged(EXPECTED, complete("deng2022", Results(results)), tmp_path)[claim].verdict
+    return judged(EXPECTED, with_derived("deng2022", Results(results)), tmp_path)[claim].verdict
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,10 @@ def test_records_bear_a_claim_out_contradict_it_or_leave_it_undecided(
 def test_the_corrected_latent_ppl_stands_beside_the_exact_one(tmp_path):
     found = at(
         draw(
-            EXPECTED, "inference_error", complete("deng2022", Results([corrected(2.45)])), tmp_path
+            EXPECTED,
+            "inference_error",
+            with_derived("deng2022", Results([corrected(2.45)])),
+            tmp_path,
         )
     )
     assert found["encyclopedia, exact", "Latent PPL, gold titles"].value == 2.5
@@ -431,7 +434,7 @@ def test_table_11_reads_facts_or_counts_documents(tmp_path):
 
 
 def draw_sizes(records, data):
-    draw(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), data).draw(
+    draw(EXPECTED, "figure_sizes", with_derived("deng2022", Results(records)), data).draw(
         matplotlib.figure.Figure()
     )
 
@@ -453,7 +456,7 @@ def test_sizes_have_a_line_for_each_corpus_and_setting_of_titles_with_seeds_aver
         ).encode()
         (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
     refuses("`dvc repro` trains the model", draw_sizes, records, tmp_path / "elsewhere")
-    figure = save(EXPECTED, "figure_sizes", complete("deng2022", Results(records)), tmp_path)
+    figure = save(EXPECTED, "figure_sizes", with_derived("deng2022", Results(records)), tmp_path)
     figure.draw(canvas := matplotlib.figure.Figure())
     latent = canvas.axes[1]
     lines = [line for line in latent.get_lines() if line.get_marker() in ("o", "s")]

@@ -10,7 +10,7 @@ from experiments.deng2022.report.sections import generated_folder
 from longform.documents import Document, Section
 from longform.files.artefacts import write_documents
 from longform.results import Record, Results
-from longform_lab.reports import complete
+from longform_lab.reports import with_derived
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, printed, save, state
 from tests.reporting.papers.test_deng2022_exhibits import near, verdict
@@ -128,7 +128,7 @@ SYNTHETIC = [
 
 def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
     figure = save(
-        EXPECTED, "figure_latent_over_word", complete("deng2022", Results(SYNTHETIC)), tmp_path
+        EXPECTED, "figure_latent_over_word", with_derived("deng2022", Results(SYNTHETIC)), tmp_path
     )
     assert {c.row for c in figure.cells} == {"data", "transformer", "HSMM, EM"}
     figure.draw(points := matplotlib.figure.Figure())
@@ -152,7 +152,7 @@ def test_a_fit_by_em_stands_beside_the_printed_hsmm_where_no_gradient_fit_was_ma
 
 
 def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp_path):
-    results = complete("deng2022", Results(SYNTHETIC))
+    results = with_derived("deng2022", Results(SYNTHETIC))
     for states, wanted in ((24, "not comparable at this size"), (256, "differs")):
         state(
             tmp_path,
@@ -185,4 +185,4 @@ def test_bad_input_is_named(tmp_path):
                               ("run the stage that scores it", tmp_path, {"system": "gpt_neo"}),
                               ("no such file; generate the texts", tmp_path / "elsewhere", {})):  # fmt: skip
         refuses(said, draw, EXPECTED, "generated_articles", results, place, **SHOWN | over)
-    refuses("there is no paper", complete, "nobody1999", Results([]))
+    refuses("there is no paper", with_derived, "nobody1999", Results([]))

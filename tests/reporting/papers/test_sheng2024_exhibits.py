@@ -5,7 +5,7 @@ import pytest
 
 from longform.results import Record, Results
 from longform_lab.reporting.verdicts import CONTRADICTED, HOLDS, UNTESTABLE
-from longform_lab.reports import complete
+from longform_lab.reports import with_derived
 from tests.reporting.papers.exhibits import at, draw, judged, printed, save
 
 BLOCKS = [f"block_{size}" for size in (1, 2, 5, 10)]
@@ -78,7 +78,7 @@ MEASURED = Results([*shuffles(), *areas(), *writers(),
                     record("bbscore", "class_accuracy", 0.5, variant="three_layer", corpus="rated_wiki",
                            reference=0.4),
                     record("bbscore", "length_correlation", 0.3), record("joint", "length_correlation", -0.1)])  # fmt: skip
-RESULTS = complete("sheng2024", MEASURED)
+RESULTS = with_derived("sheng2024", MEASURED)
 NAMES = [*(f"table_{n}" for n in range(1, 7)), "length", *(f"figure_{n}" for n in (4, 5, 6, 7, 9))]
 
 
@@ -136,7 +136,9 @@ def test_writers_in_their_own_top_two_are_compared_with_chance_among_so_many(tmp
         for name in "abcdefgh"
     ]
     top = Results([*many, record("bbscore", "own_top_two", 0.4, corpus="c", system="")])
-    recognised = judged(EXPECTED, complete("sheng2024", top), tmp_path)["writers_are_recognised"]
+    recognised = judged(EXPECTED, with_derived("sheng2024", top), tmp_path)[
+        "writers_are_recognised"
+    ]
     assert recognised.rows[0].contrast.value == pytest.approx(0.4 - 2 / 8)
 
 
