@@ -303,9 +303,9 @@ class TopicNll(_OfTopics):
     """Latent NLL of topic logits under a Gaussian fitted on real texts."""
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.topics.score import LogisticNormalCritic
+        from longform.critics.topics.score import Topics
 
-        return LogisticNormalCritic(full_expectation=self.full_expectation)
+        return Topics(full_expectation=self.full_expectation)
 
 
 class RandomTopicNll(_OfTopics):
