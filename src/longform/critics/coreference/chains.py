@@ -31,10 +31,11 @@ from longform.documents import (
     in_splits,
     ragged,
 )
-from longform.errors import BadInput
+from longform.errors import ConfigError, InputError
 from longform.text.rendering import pack
 from longform.text.sentences import sentences
 
+Span = tuple[int, int]
 _WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _AFTER_HEAD = re.compile(
     r"\s(?:of|in|at|from|with|for|on|who|whom|which|that|and|or|to|by)\s|[,;:(]"
@@ -43,18 +44,23 @@ _AFTER_HEAD = re.compile(
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention of an entity; ``start``, ``end``: half-open character offsets in the text."""
+    """One mention of an entity.
+
+    Attributes:
+        start, end: half-open character offsets in the text.
+        entity: its number within the text.
+        named: whether the reader took it for the name of a person (the part of named-entity
+            recognition).
+        root: offset of its head word, where the chain places it; None: read off its words.
+        gender: MALE, FEMALE or PLURAL where the reader knows it from the name itself.
+    """
 
     start: int
     end: int
-    entity: int  # its number within the text
-    named: bool = False  # whether the reader took it for the name of a person (the part of named-entity recognition)
-    root: int | None = (
-        None  # offset of its head word, where the chain places it; None: read off its words
-    )
-    gender: str | None = (
-        None  # MALE, FEMALE or PLURAL where the reader knows it from the name itself
-    )
+    entity: int
+    named: bool = False
+    root: int | None = None
+    gender: str | None = None
 
 
 class CorefResolver(Protocol):
@@ -77,9 +83,11 @@ class GivenMentions:
         return {"resolver": "gold"}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        if missing := [text[:40] for text in texts if text not in self.by_text]:
-            raise BadInput(
-                f"no gold mentions for {len(missing)} texts, first {missing[0]!r}; give entries, maybe empty"
+        missing = [text for text in texts if text not in self.by_text]
+        if missing:
+            raise InputError(
+                f"no gold mentions for {len(missing)} texts, first {missing[0][:40]!r}; "
+                "give entries, maybe empty"
             )
         return [sorted(self.by_text[text], key=lambda m: (m.start, m.end)) for text in texts]
 
@@ -102,18 +110,23 @@ def is_person(word: str, named: bool) -> bool:
 
 def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]:
     """Type of each entity from (entity, head word, gender of the name or None), in reading order."""
+    # 1. What pronouns and titles say of each entity, and what names say.
     votes: dict[int, Counter[str]] = {}
-    named: dict[int, str] = {}
+    genders_of_names: dict[int, str] = {}
     for entity, word, gender in words:
-        votes.setdefault(entity, Counter()).update(
-            [VOTES[word.lower()]] if word.lower() in VOTES else []
-        )
+        entity_votes = votes.setdefault(entity, Counter())
+        if word.lower() in VOTES:
+            entity_votes[VOTES[word.lower()]] += 1
         if gender:
-            named.setdefault(entity, gender)
-    return {
-        e: counts.most_common(1)[0][0] if counts else named.get(e, NEITHER)
-        for e, counts in votes.items()
-    }
+            genders_of_names.setdefault(entity, gender)
+    # 2. The most votes decide; without any, the first name.
+    types = {}
+    for entity, entity_votes in votes.items():
+        if entity_votes:
+            types[entity] = entity_votes.most_common(1)[0][0]
+        else:
+            types[entity] = genders_of_names.get(entity, NEITHER)
+    return types
 
 
 def person_chain(
@@ -124,26 +137,42 @@ def person_chain(
 
     ``singletons``: keep persons mentioned once; the paper's resolver never has any.
     """
+    # 1. The head word of each mention, or the whole of a pronoun.
     sizes = Counter(mention.entity for mention in mentions)
-    roots = []  # (span, head word or whole pronoun, mention)
-    for m in mentions:
-        if singletons or sizes[m.entity] > 1:
-            root = m.root if m.root is not None else root_offset(text, m.start, m.end)
-            head = _WORD.match(text, root)
-            whole = text[m.start : m.end] in PERSON_PRONOUNS
-            span = (m.start, m.end) if whole else (root, head.end() if head else m.end)
-            roots.append((span, text[slice(*span)], m))
-    persons = {m.entity for _, word, m in roots if is_person(word, m.named)}
-    types = entity_types([(m.entity, word, m.gender) for _, word, m in roots])
-    tags: dict[tuple[int, int], str] = {}
-    for span, word, m in sorted(roots, key=lambda root: root[2].entity):
-        if m.entity in persons:  # overlapping mentions with one head word: the last entity stays
-            tags[span] = f"{word if word in PERSON_PRONOUNS else types[m.entity]}:{m.entity}"
+    heads: list[tuple[Span, str, Mention]] = []
+    for mention in mentions:
+        if singletons or sizes[mention.entity] > 1:
+            span = _head_span(text, mention)
+            heads.append((span, text[slice(*span)], mention))
+    # 2. The entities that are persons, and what kind of person.
+    persons = {mention.entity for _, word, mention in heads if is_person(word, mention.named)}
+    types = entity_types([(mention.entity, word, mention.gender) for _, word, mention in heads])
+    # 3. Their tags by place; of overlapping mentions with one head word the last entity stays.
+    tags: dict[Span, str] = {}
+    for span, word, mention in sorted(heads, key=lambda head: head[2].entity):
+        if mention.entity in persons:
+            form = word if word in PERSON_PRONOUNS else types[mention.entity]
+            tags[span] = f"{form}:{mention.entity}"
+    # 4. A stop opens each sentence.
     stops = [((start, start), STOP) for start, _ in sentences(text)]
-    placed = sorted([*stops, *tags.items()], key=lambda item: item[0])
+    symbols = sorted([*stops, *tags.items()], key=lambda symbol: symbol[0])
     return PersonChain(
-        document_id, split, tuple(tag for _, tag in placed), spans=tuple(span for span, _ in placed)
+        document_id,
+        split,
+        tuple(tag for _, tag in symbols),
+        spans=tuple(span for span, _ in symbols),
     )
+
+
+def _head_span(text: str, mention: Mention) -> Span:
+    """Where a mention's head word stands; of a person's pronoun the whole."""
+    if text[mention.start : mention.end] in PERSON_PRONOUNS:
+        return mention.start, mention.end
+    root = mention.root
+    if root is None:
+        root = root_offset(text, mention.start, mention.end)
+    head = _WORD.match(text, root)
+    return root, head.end() if head else mention.end
 
 
 def read_chains(
@@ -151,23 +180,29 @@ def read_chains(
 ) -> list[PersonChain]:
     """Chains of the documents' texts (section texts joined by a blank line, titles left out)."""
     texts = [document.text.strip() for document in documents]
-    rows = zip(documents, texts, resolver.resolve(texts), strict=True)
-    return [
-        person_chain(doc.id, doc.split, text, mentions, singletons) for doc, text, mentions in rows
-    ]
+    all_mentions = resolver.resolve(texts)
+    chains = []
+    for document, text, mentions in zip(documents, texts, all_mentions, strict=True):
+        chains.append(person_chain(document.id, document.split, text, mentions, singletons))
+    return chains
 
 
 def is_film_paper(document: Document) -> bool:
     """The paper's film filter (appendix G): ``is a.*film`` somewhere in the first section."""
-    return (
-        bool(document.sections)
-        and re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
-    )
+    if not document.sections:
+        return False
+    return re.search(r"is a.*film", document.sections[0].text, re.DOTALL) is not None
+
+
+def _any_document(document: Document) -> bool:
+    return True
 
 
 FILM_FILTERS: Mapping[str | None, Callable[[Document], bool]] = {
-    None: lambda _: True, "released": is_film, "paper": is_film_paper,
-}  # fmt: skip
+    None: _any_document,
+    "released": is_film,
+    "paper": is_film_paper,
+}
 
 
 def read_with(
@@ -184,20 +219,25 @@ def read_with(
     A document that the film filter leaves out is an invalid chain, so it is counted.
     """
     if film_filter not in FILM_FILTERS:
-        raise BadInput(
-            f"film_filter is {film_filter!r}, allowed are {sorted(filter(None, FILM_FILTERS))} or null; fix it"
-        )
-    documents = in_splits(documents, splits)
-    kept = [document for document in documents if FILM_FILTERS[film_filter](document)]
-    read = {chain.unit_id: chain for chain in read_chains(kept, resolver, singletons)}
-    chains = [read.get(d.id) or PersonChain(d.id, d.split, (), valid=False) for d in documents]
-    packed = chains_to_predictions(chains)
-    arrays = {**packed.arrays, **ragged("span", [chain.spans for chain in chains], np.int64, 2)}
-    arrays["header_names"] = np.array(
-        [f"{key}={value}" for key, value in resolver.header().items()], dtype=np.str_
-    )
-    arrays |= pack([document.text.strip() for document in documents]) if keep_text else {}
-    return replace(packed, arrays=arrays)
+        allowed = sorted(filter(None, FILM_FILTERS))
+        raise ConfigError(f"film_filter is {film_filter!r}, allowed are {allowed} or null; fix it")
+    # 1. Chains of the documents that pass the filter; the others have an invalid one.
+    chosen = in_splits(documents, splits)
+    passing = [document for document in chosen if FILM_FILTERS[film_filter](document)]
+    by_id = {chain.unit_id: chain for chain in read_chains(passing, resolver, singletons)}
+    chains = []
+    for document in chosen:
+        filtered_out = PersonChain(document.id, document.split, (), valid=False)
+        chains.append(by_id.get(document.id) or filtered_out)
+    # 2. Beside them the places of their symbols, and what the resolver is.
+    predictions = chains_to_predictions(chains)
+    arrays = dict(predictions.arrays)
+    arrays |= ragged("span", [chain.spans for chain in chains], np.int64, 2)
+    header = [f"{key}={value}" for key, value in resolver.header().items()]
+    arrays["header_names"] = np.array(header, dtype=np.str_)
+    if keep_text:
+        arrays |= pack([document.text.strip() for document in chosen])
+    return replace(predictions, arrays=arrays)
 
 
 CHAIN_ARRAYS = ("mention_chain", "mention_chain_lengths", "mention_symbol_names")
@@ -217,56 +257,67 @@ def read_gold(
 
 
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:
-    """Chains of the documents, from ``mention_chain`` (indices into ``mention_symbol_names``) and
-    its lengths.
+    """Chains of the documents from the truth.
+
+    ``mention_chain`` (indices into ``mention_symbol_names``) and its lengths.
     """
     cuts = _cuts(truth, CHAIN_ARRAYS, len(documents))
     names = truth["mention_symbol_names"].tolist()
-    pairs = zip(documents, np.split(truth["mention_chain"], cuts), strict=True)
-    return [Chain(doc.id, doc.split, tuple(names[i] for i in row.tolist())) for doc, row in pairs]
+    rows = np.split(truth["mention_chain"], cuts)
+    chains = []
+    for document, row in zip(documents, rows, strict=True):
+        symbols = tuple(names[i] for i in row.tolist())
+        chains.append(Chain(document.id, document.split, symbols))
+    return chains
 
 
 def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
-    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text
-    and persons.
+    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text.
+
+    Raises InputError: a span outside its text, or a truth of other documents.
     """
     cuts = _cuts(truth, SPAN_ARRAYS, len(documents))
     rows = np.split(np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1), cuts)
-    known = all(name in truth for name in CHAIN_ARRAYS)
-    chains = (
-        gold_chains(documents, truth)
-        if known
-        else [Chain(doc.id, doc.split, ()) for doc in documents]
-    )
-    found: dict[str, list[Mention]] = {}
-    for document, row, chain in zip(documents, rows, chains, strict=True):
+    # 1. Genders, where the truth has chains, whose forms are genders or pronouns.
+    genders: list[dict[int, str]] = [{} for _ in documents]
+    if all(name in truth for name in CHAIN_ARRAYS):
+        for document_genders, chain in zip(genders, gold_chains(documents, truth), strict=True):
+            for symbol in chain.symbols:
+                form, _, person = symbol.partition(":")
+                if form in GENDERS.values():
+                    document_genders[int(person)] = form
+    # 2. The mentions of each text.
+    by_text: dict[str, list[Mention]] = {}
+    for document, row, document_genders in zip(documents, rows, genders, strict=True):
         text = document.text
-        forms = (symbol.partition(":") for symbol in chain.symbols)
-        genders = {int(person): form for form, _, person in forms if form in GENDERS.values()}
-        found[text] = []
+        mentions = []
         for start, end, person in row.tolist():
             if not 0 <= start < end <= len(text):
-                raise BadInput(
-                    f"document {document.id!r}: span {[start, end, person]} is outside its {len(text)} characters; "
-                    "check the truth"
+                raise InputError(
+                    f"document {document.id!r}: span {[start, end, person]} is outside its "
+                    f"{len(text)} characters; check the truth"
                 )
             named = text[start:end] not in PERSON_PRONOUNS
-            found[text].append(Mention(start, end, person, named, gender=genders.get(person)))
-    return GivenMentions(found)
+            gender = document_genders.get(person)
+            mentions.append(Mention(start, end, person, named, gender=gender))
+        by_text[text] = mentions
+    return GivenMentions(by_text)
 
 
 def _cuts(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int) -> np.ndarray:
     """Where a flat array of the truth is cut into the documents' rows.
 
-    Raises BadInput: not all there, or of other documents.
+    Raises InputError: an array is missing, or it is of other documents.
     """
-    if missing := [name for name in names if name not in truth]:
-        raise BadInput(
+    missing = [name for name in names if name not in truth]
+    if missing:
+        raise InputError(
             f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions"
         )
-    lengths = next(name for name in names if name.endswith("_lengths"))
-    if len(truth[lengths]) != documents:
-        raise BadInput(
-            f"truth has {len(truth[lengths])} {lengths}, the corpus {documents} texts; they belong apart"
+    name = next(name for name in names if name.endswith("_lengths"))
+    lengths = truth[name]
+    if len(lengths) != documents:
+        raise InputError(
+            f"truth has {len(lengths)} {name}, the corpus {documents} texts; they belong apart"
         )
-    return np.cumsum(truth[lengths])[:-1]
+    return np.cumsum(lengths)[:-1]

@@ -1,7 +1,8 @@
-"""Reads topics: the variational posterior of a text's topic proportions under a fitted correlated topic model.
+"""Reads topics: the posterior of a text's topic proportions under a correlated topic model.
 
-Three predictions: ``proportions`` of each document; ``paths``, every sentence read as if it were a document, for critics of
-paths; and ``completion``, the words of a document's second half under the topics of its first.
+Three predictions: ``proportions`` of each document; ``paths``, every sentence read as if it were a
+document, for critics of paths; and ``completion``, the words of a document's second half under the
+topics of its first.
 """
 
 import re
@@ -14,7 +15,7 @@ import numpy as np
 from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, count_terms, words_of
 from longform.critics.topics.train import expectation
 from longform.documents import SPLITS, Document, Predictions, Section, of_splits, ragged
-from longform.errors import BadInput
+from longform.errors import ConfigError, InputError
 from longform.text.rendering import pack
 from longform.text.sentences import sentence_texts, sentences
 
@@ -27,15 +28,19 @@ def read(
     predictions: str = "proportions",
     keep_text: bool = False,  # beside the predictions, for lists of outliers with their documents
 ) -> Predictions:
-    """Posterior of the topic logits (deng2022 section 6; released settings), as one of the module's three predictions."""
-    ways = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
-    if predictions not in ways:
-        raise BadInput(
-            f"topics: predictions are {predictions!r}, allowed is one of {list(ways)}; fix the entry"
+    """Posterior of the topic logits (deng2022 section 6; released settings), as one of the module's
+    three predictions.
+    """
+    readers = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
+    if predictions not in readers:
+        raise ConfigError(
+            f"topics: predictions are {predictions!r}, allowed is one of {list(readers)}; "
+            "fix the entry"
         )
     chosen = of_splits(documents, splits, "topics")
-    arrays = ways[predictions](open_topics(reader), chosen)
-    arrays |= pack([document.text for document in chosen]) if keep_text else {}
+    arrays = readers[predictions](open_topics(reader), chosen)
+    if keep_text:
+        arrays |= pack([document.text for document in chosen])
     return Predictions.of(chosen, arrays)
 
 
@@ -47,115 +52,161 @@ class TopicReader:
     words: Callable[[Document], list[str]]
 
     def proportions(self, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-        """One row per document; one without a known word is invalid and zeros, so that it is counted and never scored.
+        """One row per document; one without a known word is invalid and zeros, so that it is
+        counted and never scored.
 
         Returns:
-            ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound`` (units), nats;
-            ``tokens`` and ``unknown`` (units): tokens inside and outside the vocabulary; ``valid`` (units); and of the
-            model ``prior_mean_names`` (topics - 1) and ``prior_covariance_names`` (topics - 1, topics - 1).
+            ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound``
+            (units), nats; ``tokens`` and ``unknown`` (units): tokens inside and outside the
+            vocabulary; ``valid`` (units); and of the model ``prior_mean_names`` (topics - 1) and
+            ``prior_covariance_names`` (topics - 1, topics - 1).
         """
+        size = len(documents)
         counts, unknown = count_terms(documents, self.model.vocabulary, self.words)
-        spoken = (
-            self.model.beta.max(axis=0)[counts.terms] > 0
-        )  # words that no topic gives any probability are unknown
-        owner, size = np.repeat(np.arange(len(counts)), np.diff(counts.starts)), len(documents)
-        unknown = unknown + np.bincount(owner[~spoken], counts.counts[~spoken], size).astype(
-            np.int64
-        )
-        starts = np.concatenate(
-            [[0], np.cumsum(np.bincount(owner[spoken], minlength=size))]
+        # 1. A word that no topic gives any probability is unknown.
+        has_topic = self.model.beta.max(axis=0)[counts.terms] > 0
+        document_of_term = np.repeat(np.arange(size), np.diff(counts.starts))
+        without_topic = np.bincount(
+            document_of_term[~has_topic], counts.counts[~has_topic], size
         ).astype(np.int64)
-        known = replace(
-            counts, starts=starts, terms=counts.terms[spoken], counts=counts.counts[spoken]
+        terms_by_document = np.bincount(document_of_term[has_topic], minlength=size)
+        starts = np.concatenate([[0], np.cumsum(terms_by_document)]).astype(np.int64)
+        usable = replace(
+            counts,
+            starts=starts,
+            terms=counts.terms[has_topic],
+            counts=counts.counts[has_topic],
         )
-        valid = np.diff(known.starts) > 0
-        found = expectation(known.take(np.flatnonzero(valid)), self.model, RELEASED_INFERENCE)
-        arrays = {}
-        for name, values in (
-            ("lambda", found.logits),
-            ("nu", found.variances),
-            ("bound", found.bounds),
-        ):
-            arrays[name] = np.zeros((size, *values.shape[1:]))
-            arrays[name][valid] = values
-        model = {
+        # 2. Posteriors of the documents that have a word left; the others are zeros.
+        valid = np.diff(usable.starts) > 0
+        posterior = expectation(usable.take(np.flatnonzero(valid)), self.model, RELEASED_INFERENCE)
+        return {
+            "lambda": _with_zeros(posterior.logits, valid),
+            "nu": _with_zeros(posterior.variances, valid),
+            "bound": _with_zeros(posterior.bounds, valid),
+            "tokens": usable.tokens,
+            "unknown": unknown + without_topic,
+            "valid": valid,
             "prior_mean_names": self.model.mean,
             "prior_covariance_names": self.model.covariance,
         }
-        return {**arrays, "tokens": known.tokens, "unknown": unknown, "valid": valid, **model}
+
+
+def _with_zeros(rows: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """Rows of the valid documents in their places among all, zeros for the others."""
+    everywhere = np.zeros((len(valid), *rows.shape[1:]))
+    everywhere[valid] = rows
+    return everywhere
 
 
 def open_topics(reader: TopicModel | TopicReader | Path) -> TopicReader:
-    """A reader as it is, or that of a topic model or of the folder of one. Raises BadInput: the model names no words."""
+    """A reader as it is, or that of a topic model or of the folder of one.
+
+    Raises BadInput: the model names no words.
+    """
     if isinstance(reader, TopicReader):
         return reader
     model = reader if isinstance(reader, TopicModel) else TopicModel.load(reader)
     if not model.vocabulary:
-        raise BadInput("topic proportions: the model names no words; train it on documents")
+        raise InputError("topic proportions: the model names no words; train it on documents")
     return TopicReader(model, words_of)
 
 
 def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-    """Each sentence's topics, read as if it were a document, in the layout of BBScore's sentence paths.
+    """Each sentence's topics, read as if it were a document, in the layout of BBScore's sentence
+    paths.
 
-    The synthetic world draws every sentence's topic from logits that follow a Brownian bridge, so with its own words this
+    The synthetic world draws every sentence's topic from logits that follow a Brownian bridge, so
+    with its own words this
     is the encoder that sheng2024's score asks for, but for what a single sentence can tell.
 
     Returns:
         ragged ``latents`` (sentences, topics - 1), ``text_ids`` and ``sentence``, each
-        latent's place among the document's sentences; and ``silent`` (units), how many sentences have no known word:
+        latent's place among the document's sentences; and ``silent`` (units), how many sentences
+        have no known word:
         they speak of no topic and are left out of the path.
     """
-    numbers: dict[str, int] = {}  # every distinct sentence is read once
-    texts = [sentence_texts(document.text) for document in documents]
-    rows = [
-        np.array([numbers.setdefault(one, len(numbers)) for one in own], dtype=np.int64)
-        for own in texts
-    ]
-    found = reader.proportions([Document("", "", (Section("", text),)) for text in numbers])
-    places = [np.flatnonzero(found["valid"][row]) for row in rows]
-    arrays = ragged(
-        "text_ids", [row[place] for row, place in zip(rows, places, strict=True)], np.int64
-    )
-    arrays |= ragged("sentence", places, np.int64)
+    # 1. Every distinct sentence is read once.
+    numbers: dict[str, int] = {}
+    rows = []
+    for document in documents:
+        texts = sentence_texts(document.text)
+        row = [numbers.setdefault(text, len(numbers)) for text in texts]
+        rows.append(np.array(row, dtype=np.int64))
+    proportions = reader.proportions([Document("", "", (Section("", text),)) for text in numbers])
+    # 2. A path has the sentences that speak of a topic.
+    speaking = [np.flatnonzero(proportions["valid"][row]) for row in rows]
+    text_ids = [row[sentence] for row, sentence in zip(rows, speaking, strict=True)]
+    arrays = ragged("text_ids", text_ids, np.int64)
+    arrays |= ragged("sentence", speaking, np.int64)
     lengths = arrays["sentence_lengths"]
-    arrays |= {"latents": found["lambda"][arrays["text_ids"]], "latents_lengths": lengths}
+    arrays["latents"] = proportions["lambda"][arrays["text_ids"]]
+    arrays["latents_lengths"] = lengths
     arrays["silent"] = np.array([len(row) for row in rows], dtype=np.int64) - lengths
     return arrays
 
 
 def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-    r"""Words of a document's second half under the topics of its first (Wallach et al. 2009, section 5.1).
+    r"""Words of a document's second half under the topics of its first (Wallach et al. 2009,
+    section 5.1).
 
-    Each known word has $p(w) = \beta_w^\top \mathrm{softmax}([\lambda, 0])$, the posterior's mean plugged in. The first
-    half is the sentences before the middle one; of an odd number the middle one belongs to the second half.
+    Each known word has $p(w) = \beta_w^\top \mathrm{softmax}([\lambda, 0])$, the posterior's mean
+    plugged in. The first
+    half is the sentences before the middle one; of an odd number the middle one belongs to the
+    second half.
 
     Returns:
-        ragged ``token_logprob``, nats, and ``token_span`` (words, 2), characters, in the layout of a language model's
+        ragged ``token_logprob``, nats, and ``token_span`` (words, 2), characters, in the layout of
+        a language model's
         predictions, so that perplexity judges it; nothing where the first half has no known word.
     """
-    begun, rests, spans = [], [], []
+    # 1. Both halves of each document, and where the words of the second stand.
+    first_halves = []
+    second_halves = []
+    spans = []
     for document in documents:
-        text, found = document.text, sentences(document.text)
-        middle = len(found) // 2
-        first, rest = (
-            replace(document, sections=(Section(None, " ".join(text[a:b] for a, b in part)),))
-            for part in (found[:middle], found[middle:])
-        )
-        begun.append(first)
-        rests.append(rest)
-        words = [(a, word) for a, b in found[middle:] for word in re.finditer(r"\S+", text[a:b])]
-        spans.append([(a + word.start(), a + word.end()) for a, word in words])
-    read_off, beta = reader.proportions(begun), reader.model.beta
-    logits = np.append(read_off["lambda"], np.zeros((len(documents), 1)), axis=1)
+        text = document.text
+        sentence_spans = sentences(text)
+        middle = len(sentence_spans) // 2
+        first_halves.append(_excerpt(document, sentence_spans[:middle]))
+        second_halves.append(_excerpt(document, sentence_spans[middle:]))
+        word_spans = []
+        for start, end in sentence_spans[middle:]:
+            for match in re.finditer(r"\S+", text[start:end]):
+                word_spans.append((start + match.start(), start + match.end()))
+        spans.append(word_spans)
+    # 2. The shares of topics in the first halves, and words that a topic gives a probability.
+    posterior = reader.proportions(first_halves)
+    shares = _softmax(np.append(posterior["lambda"], np.zeros((len(documents), 1)), axis=1))
+    beta = reader.model.beta
+    has_topic = beta.max(axis=0) > 0
+    terms = {word: i for i, word in enumerate(reader.model.vocabulary) if has_topic[i]}
+    # 3. Each such word of the second half under these shares.
+    log_probs = []
+    token_spans = []
+    for half, own_spans, row, valid in zip(
+        second_halves, spans, shares, posterior["valid"], strict=True
+    ):
+        own_terms = []
+        term_spans = []
+        for word, span in zip(reader.words(half), own_spans, strict=True):
+            if valid and word in terms:
+                own_terms.append(terms[word])
+                term_spans.append(span)
+        log_probs.append(np.log((row[:, None] * beta[:, own_terms]).sum(axis=0)))
+        token_spans.append(term_spans)
+    arrays = ragged("token_logprob", log_probs, np.float64)
+    return arrays | ragged("token_span", token_spans, np.int64, 2)
+
+
+def _excerpt(document: Document, spans: Sequence[tuple[int, int]]) -> Document:
+    """A document of some of its sentences."""
+    text = document.text
+    joined = " ".join(text[start:end] for start, end in spans)
+    return replace(document, sections=(Section(None, joined),))
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    """Of each row."""
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    spoken = beta.max(axis=0) > 0
-    known = {word: i for i, word in enumerate(reader.model.vocabulary) if spoken[i]}
-    values, places = [], []
-    for rest, own, shares, valid in zip(rests, spans, weights, read_off["valid"], strict=True):
-        pairs = zip(reader.words(rest), own, strict=True)
-        kept = [(known[word], span) for word, span in pairs if valid and word in known]
-        values.append(np.log((shares[:, None] * beta[:, [term for term, _ in kept]]).sum(axis=0)))
-        places.append([span for _, span in kept])
-    return ragged("token_logprob", values, np.float64) | ragged("token_span", places, np.int64, 2)
+    return weights / weights.sum(axis=1, keepdims=True)
