@@ -26,8 +26,10 @@ from longform.critics.coreference.person_mentions import (
     candidates,
 )
 from longform.documents import Document, Predictions
-from longform.errors import BadInput
+from longform.errors import ConfigError
 from longform.statistics.signatures import FITTED, signature
+
+DOUBT = 0.5  # cost of each step by which a name is less surely a person's
 
 
 @dataclass
@@ -74,135 +76,177 @@ class _NameResolver:
 
 @dataclass(frozen=True)
 class RuleResolver(_NameResolver):
-    """Multi-pass resolver for persons."""
+    """Multi-pass resolver for persons.
 
-    sentences_back: int = 3  # how many a pronoun or a noun looks back
-    distance: float = 1.0  # cost of each sentence back
-    subject: float = (
-        0.6  # gain of an antecedent that is the subject of its clause; 0 leaves recency alone
-    )
-    parallel: float = 0.3  # gain where pronoun and antecedent are both subjects
-    known: float = 1.0  # gain of an antecedent whose gender is known to agree
-    order: float = 0.25  # cost of each person mentioned more recently
+    Attributes:
+        sentences_back: how many a pronoun or a noun looks back.
+        distance: cost of each sentence back.
+        subject: gain of an antecedent that is the subject of its clause; 0 leaves recency alone.
+        parallel: gain where pronoun and antecedent are both subjects.
+        known: gain of an antecedent whose gender is known to agree.
+        order: cost of each person mentioned more recently.
+    """
+
+    sentences_back: int = 3
+    distance: float = 1.0
+    subject: float = 0.6
+    parallel: float = 0.3
+    known: float = 1.0
+    order: float = 0.25
 
     def _resolve(self, text: str) -> list[Mention]:
+        # 1. Each candidate joins an earlier entity or begins one.
         entities: list[_Entity] = []
-        for mention in candidates(text, self.first_names):
-            entity = self._antecedent(text, mention, entities)
+        for candidate in candidates(text, self.first_names):
+            entity = self._antecedent(text, candidate, entities)
             if entity is None:
                 entity = _Entity(len(entities))
                 entities.append(entity)
-            entity.add(mention)
+            entity.add(candidate)
+        # 2. Pronouns that come before their name.
         _resolve_forwards(entities)
-        return [
-            Mention(
-                m.start, m.end, entity.number, m.kind in {NAME, GROUP} and entity.sure >= persons.LIKELY, m.root,
-                entity.gender,
-            )
-            for entity in entities
-            for m in entity.mentions
-            if m.kind != GROUP or len(entity.mentions) > 1
-        ]  # fmt: skip
+        # 3. A group counts where it is mentioned again.
+        mentions = []
+        for entity in entities:
+            for candidate in entity.mentions:
+                if candidate.kind != GROUP or len(entity.mentions) > 1:
+                    mentions.append(_as_mention(candidate, entity))
+        return mentions
 
     def _antecedent(
-        self, text: str, mention: Candidate, entities: Sequence[_Entity]
+        self, text: str, candidate: Candidate, entities: Sequence[_Entity]
     ) -> _Entity | None:
-        if mention.kind == NAME:
-            fitting = [e for e in entities if e.allows(mention.gender)]
-            same = next((e for e in reversed(fitting) if mention.words in e.names), None)
-            alike = (e for e in fitting if any(_alias(mention.words, name) for name in e.names))
-            return same or max(alike, key=lambda e: e.mentions[-1].start, default=None)
-        if mention.kind == GROUP:
-            return next(
-                (
-                    e
-                    for e in reversed(entities)
-                    if any(m.words == mention.words for m in e.mentions)
-                ),
-                None,
-            )
-        if mention.kind == PRONOUN:
-            return self._of_pronoun(text, mention, entities)
-        back = mention.sentence - self.sentences_back
-        for entity in reversed(entities) if mention.words[0] != "a" else ():
-            nouns = [m for m in entity.mentions if m.kind == NOUN and m.sentence >= back]
-            if any(
-                m.words[1] == mention.words[1] and m.words[0] in {"a", mention.words[0]}
-                for m in nouns
-            ):
+        if candidate.kind == NAME:
+            return _of_name(candidate, entities)
+        if candidate.kind == PRONOUN:
+            return self._of_pronoun(text, candidate, entities)
+        for entity in reversed(entities):
+            if candidate.kind == GROUP:
+                if any(earlier.words == candidate.words for earlier in entity.mentions):
+                    return entity
+            elif self._is_noun_again(candidate, entity):
                 return entity
         return None
 
+    def _is_noun_again(self, candidate: Candidate, entity: _Entity) -> bool:
+        """Whether a noun with a definite determiner was mentioned a few sentences back."""
+        determiner, noun = candidate.words
+        if determiner == "a":
+            return False
+        first_sentence = candidate.sentence - self.sentences_back
+        for earlier in entity.mentions:
+            if earlier.kind != NOUN or earlier.sentence < first_sentence:
+                continue
+            if earlier.words[1] == noun and earlier.words[0] in {"a", determiner}:
+                return True
+        return False
+
     def _of_pronoun(
-        self, text: str, mention: Candidate, entities: Sequence[_Entity]
+        self, text: str, pronoun: Candidate, entities: Sequence[_Entity]
     ) -> _Entity | None:
-        reflexive = mention.words[0] in persons.REFLEXIVES
-        object_of_clause = not reflexive and persons.is_object(text, mention)
+        """The preferred entity of those that a pronoun may mean; the more recent one on a tie."""
+        possible = [entity for entity in entities if self._may_mean(text, pronoun, entity)]
+        possible.sort(key=lambda entity: entity.mentions[-1].start, reverse=True)
+        best: _Entity | None = None
+        best_preference = 0.0
+        for rank, entity in enumerate(possible):
+            preference = self._preference(pronoun, rank, entity)
+            if best is None or preference > best_preference:
+                best = entity
+                best_preference = preference
+        return best
 
-        def possible(entity: _Entity) -> bool:
-            last = entity.mentions[-1]
-            near = last.sentence >= mention.sentence - (0 if reflexive else self.sentences_back)
-            contained = last.start <= mention.start < last.end
-            own_subject = last.subject and (last.sentence, last.clause) == (
-                mention.sentence,
-                mention.clause,
-            )
-            return (
-                near
-                and entity.allows(mention.gender)
-                and not contained
-                and not (own_subject and object_of_clause)
-            )
+    def _may_mean(self, text: str, pronoun: Candidate, entity: _Entity) -> bool:
+        """Whether a pronoun may mean an entity: near, of its gender, and not what grammar forbids."""
+        last = entity.mentions[-1]
+        reflexive = pronoun.words[0] in persons.REFLEXIVES
+        sentences_back = 0 if reflexive else self.sentences_back
+        if last.sentence < pronoun.sentence - sentences_back or not entity.allows(pronoun.gender):
+            return False
+        if last.start <= pronoun.start < last.end:
+            return False
+        # "Ann saw her": an object is not the subject of its own clause, unless it is reflexive
+        same_clause = (last.sentence, last.clause) == (pronoun.sentence, pronoun.clause)
+        if not last.subject or not same_clause or reflexive:
+            return True
+        return not persons.is_object(text, pronoun)
 
-        def preference(rank: int, entity: _Entity) -> float:
-            last = entity.mentions[-1].sentence
-            subject = any(m.subject for m in entity.mentions if m.sentence == last)
-            return (
-                -self.distance * (mention.sentence - last)
-                - self.order * rank
-                + self.subject * subject
-                + self.parallel * (subject and mention.subject)
-                + self.known * (entity.gender == mention.gender)
-                - (persons.STRONG - entity.sure) * 0.5
-            )
-
-        ranked = sorted(
-            filter(possible, entities), key=lambda e: e.mentions[-1].start, reverse=True
+    def _preference(self, pronoun: Candidate, rank: int, entity: _Entity) -> float:
+        """How likely a pronoun means an entity that ``rank`` others were mentioned after."""
+        last_sentence = entity.mentions[-1].sentence
+        subject = any(m.subject for m in entity.mentions if m.sentence == last_sentence)
+        return (
+            -self.distance * (pronoun.sentence - last_sentence)
+            - self.order * rank
+            + self.subject * subject
+            + self.parallel * (subject and pronoun.subject)
+            + self.known * (entity.gender == pronoun.gender)
+            - (persons.STRONG - entity.sure) * DOUBT
         )
-        scored = [(preference(rank, entity), -rank, entity) for rank, entity in enumerate(ranked)]
-        return max(scored, key=lambda item: item[:2])[2] if scored else None
+
+
+def _as_mention(candidate: Candidate, entity: _Entity) -> Mention:
+    named = candidate.kind in {NAME, GROUP} and entity.sure >= persons.LIKELY
+    return Mention(
+        candidate.start, candidate.end, entity.number, named, candidate.root, entity.gender
+    )
+
+
+def _of_name(name: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
+    """The last entity of the same name, else the one that was last mentioned of those of a like
+    name.
+    """
+    fitting = [entity for entity in entities if entity.allows(name.gender)]
+    for entity in reversed(fitting):
+        if name.words in entity.names:
+            return entity
+    alike = []
+    for entity in fitting:
+        if any(_alias(name.words, other) for other in entity.names):
+            alike.append(entity)
+    return max(alike, key=lambda entity: entity.mentions[-1].start, default=None)
 
 
 def _alias(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two names may be of one person: a part of the other, or its initials."""
     short, long = sorted((one, other), key=len)
     if len(short) == 1:
-        return len(long) > 1 and short[0] in {long[0], long[-1]} and len(short[0]) > 1
-    initials = len(short[0]) == 1 or len(long[0]) == 1
-    return short[-1] == long[-1] and short[0][0] == long[0][0] and (initials or short[0] == long[0])
+        (word,) = short
+        return len(long) > 1 and len(word) > 1 and word in {long[0], long[-1]}
+    has_initials = len(short[0]) == 1 or len(long[0]) == 1
+    same_first_name = has_initials or short[0] == long[0]
+    return short[-1] == long[-1] and short[0][0] == long[0][0] and same_first_name
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:
-    """A pronoun that starts an entity is of the first name after it in its sentence, where that
-    name is new.
-    """
+    """A pronoun that starts an entity is of the first new name after it in its sentence."""
     for entity in entities:
         first = entity.mentions[0]
         if first.kind != PRONOUN:
             continue
-        later = [
-            (m.start, e)
-            for e in entities
-            for m in e.mentions
-            if m.kind == NAME
-            and m.sentence == first.sentence
-            and m.start > first.start
-            and e.allows(first.gender)
-        ]
-        _, target = min(later, key=lambda item: item[0], default=(0, entity))
-        if target is not entity and min(m.start for m in target.mentions) > first.start:
+        target = _next_named(first, entities)
+        if target is None or target is entity:
+            continue
+        if min(mention.start for mention in target.mentions) > first.start:
             target.mentions.extend(entity.mentions)
-            target.gender, target.sure = target.gender or entity.gender, persons.STRONG
+            target.gender = target.gender or entity.gender
+            target.sure = persons.STRONG
             entity.mentions = []
+
+
+def _next_named(pronoun: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
+    """The entity of the first name after a pronoun in its sentence that may be its own."""
+    nearest: tuple[int, _Entity] | None = None
+    for entity in entities:
+        if not entity.allows(pronoun.gender):
+            continue
+        for mention in entity.mentions:
+            later = mention.sentence == pronoun.sentence and mention.start > pronoun.start
+            if mention.kind != NAME or not later:
+                continue
+            if nearest is None or mention.start < nearest[0]:
+                nearest = mention.start, entity
+    return nearest[1] if nearest else None
 
 
 def read(
@@ -315,7 +359,7 @@ def read_fcoref(
 
     for name in ("config.json", "model.safetensors"):
         if not (reader / name).is_file():
-            raise BadInput(
+            raise ConfigError(
                 f"{reader}: no {name}; give a folder with an F-coref checkpoint saved by save_pretrained"
             )
     try:
@@ -323,7 +367,7 @@ def read_fcoref(
         spacy = importlib.import_module("spacy")
         modeling = importlib.import_module("fastcoref.coref_models.modeling_fcoref")
     except ImportError as error:
-        raise BadInput(
+        raise ConfigError(
             f"F-coref needs {error.name}; install fastcoref, or use rules, which need nothing"
         ) from error
     patch_tied_weights(modeling.FCorefModel)
