@@ -91,7 +91,7 @@ def alternated(**works: Callable[[], Any]) -> dict[str, list[float]]:
 
 def scoring(paths: Sequence[LatentPath]) -> dict[str, Any]:
     """Seconds to draw and to score all shuffles, the loop's on a few documents scaled up, and their largest gap."""
-    features = BridgeFeatures().fit(paths)
+    features = BridgeFeatures().fit_units(paths)
     orders = drawn_orders(paths)
     found = [features.sums(unit, order) for unit, order in zip(paths, orders, strict=True)]
     sample = list(range(0, len(paths), max(1, len(paths) // 6)))

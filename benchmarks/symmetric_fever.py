@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from longform.critics.verifiability.checker import Entailment, Pair
-from longform.critics.verifiability.score import LABELS
+from longform.critics.verifiability.checks import LABELS
 from longform.critics.verifiability.train import train_entailment
 from longform.datasets.fever import LABELS as FEVER_LABELS
 from longform.datasets.fever import plain

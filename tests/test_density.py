@@ -2,10 +2,18 @@
 
 import pytest
 
-from tests import density
+from tests import density, draws
 from tests.shape import SOURCES
 
-FINISHED = ("longform/statistics",)
+FINISHED = (
+    "longform/statistics",
+    "longform/critics/bbscore",
+    "longform/critics/code_mixing",
+    "longform/critics/neural_ranker",
+    "longform/critics/perplexity",
+    "longform/critics/surprisal",
+    "longform/critics/verifiability",
+)
 
 PLANTED = '''
 """A docstring is no statement."""
@@ -47,3 +55,9 @@ def test_a_long_function_without_comments_lacks_steps(tmp_path):
         f"def bare():\n{body}\n\ndef told():\n    # 1. Start.\n{body}"
     )
     assert density.measure(tmp_path).unexplained == ("long.py:bare",)
+
+
+def test_functions_are_drawn_by_the_commits_hash():
+    first, again, other = (draws.drawn(commit) for commit in ("ab12", "ab12", "cd34"))
+    assert first == again != other and len({function.place for function in first}) == 20
+    assert all(f"def {function.name}(" in function.source for function in first)

@@ -22,7 +22,7 @@ import numpy as np
 
 from longform.critics.code_mixing import read as language_mixture
 from longform.critics.code_mixing.score import (
-    DirichletCritic,
+    CodeMixing,
     LanguageDispersion,
     MixtureReading,
     units_from_predictions,
@@ -56,7 +56,7 @@ def named(model: language_mixture.LanguageModel, corpus: Corpus) -> tuple[list[s
 
 
 def scores(
-    units: Sequence[MixtureReading], real: Sequence[MixtureReading], prior: DirichletCritic
+    units: Sequence[MixtureReading], real: Sequence[MixtureReading], prior: CodeMixing
 ) -> dict[str, Any]:
     """Dispersion, corners and Latent NLL with intervals, each with its test against real sentences."""
     found = {}
@@ -113,7 +113,7 @@ def measure(raw: Path, epochs: float, work: Path) -> dict[str, Any]:
     names, accuracy = named(model, corpus)
     read = language_mixture.read(documents, reader=model, seed=SEED, splits=["test"])
     real = units_from_predictions(read)
-    prior = DirichletCritic(own_prior=False).with_prior(model.alpha)
+    prior = CodeMixing(own_prior=False).with_prior(model.alpha)
     found: dict[str, Any] = {
         "pairs": len(documents),
         "dropped": corpus.facts["pairs_without_a_side"],

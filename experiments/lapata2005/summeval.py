@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 from statsmodels.stats.multitest import multipletests
 
 from longform.critics.bbscore import read as bridge_paths
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
+from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.critics.bbscore.score import units_from_predictions as paths
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import ReleasedCoreference
@@ -119,8 +119,8 @@ def feature_values(corpus: Corpus, scratch: Path) -> dict[str, np.ndarray]:
     units = paths(bridge_paths.read(documents=corpus.documents, **read))
     real = [unit for unit in units if unit.split == "train"]
     critics = {
-        "BBScore, frozen MiniLM": BridgeCritic(),
-        "joint bridge density, frozen MiniLM": JointBridgeCritic(),
+        "BBScore, frozen MiniLM": BBScore(),
+        "joint bridge density, frozen MiniLM": JointBridge(),
     }
     return {name: unit_scores(critic.fit(real), units) for name, critic in critics.items()} | {
         "neural ranker (ours), MiniLM": ranker_values(corpus.documents, scratch)

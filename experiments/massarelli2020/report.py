@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from longform.critics.verifiability.checks import LABELS
 from longform.critics.verifiability.reliability import FLAGS, judged, read_answers
-from longform.critics.verifiability.score import LABELS
 from longform.results import Record, Results
 from longform.tables import Cell, Figure, Files, Table, cell, csv_text
 from longform_lab.reporting.pivot import COLOURS, Given, errors

@@ -23,7 +23,7 @@ import numpy as np
 from longform.criticize.judging import by_sentence, worst_places
 from longform.criticize.lengths import Excerpt
 from longform.criticize.panels import Options, Panel, completion, panels
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
+from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.critics.bbscore.score import units_from_predictions as paths_from_predictions
 from longform.critics.coreference import rules
 from longform.critics.coreference.score import ReleasedCoreference
@@ -105,8 +105,8 @@ def sentence_starts() -> dict[str, np.ndarray]:
 def planted_panels(truth: dict[str, Any]) -> Iterator[Panel]:
     """Critics on the matrix's readings: persons by recency alone, sentence topics with the planted words."""
     yield _persons()
-    yield _topic_path("BBScore, true topics", BridgeCritic(), truth, skipped=1)
-    yield _topic_path("joint bridge, true topics", JointBridgeCritic(), truth, skipped=0)
+    yield _topic_path("BBScore, true topics", BBScore(), truth, skipped=1)
+    yield _topic_path("joint bridge, true topics", JointBridge(), truth, skipped=0)
     known = {"reader_truth": truth, "splits": ["train", "generated"]}
     words = completion(lambda documents: read_topics(documents, predictions="completion", **known))
     yield replace(words, name="completion, true topics")

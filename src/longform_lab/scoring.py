@@ -34,7 +34,7 @@ from longform.statistics.protocols import Describing, Grouping
 from longform.statistics.random_streams import generator
 from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
-from longform.statistics.sum_scored import unit_scores
+from longform.statistics.sum_scored import SumScored, unit_scores
 from longform.text.permutations import ShuffleTask, permuted_documents, written
 from longform_lab.experiment import Experiment, System, chosen_systems
 from longform_lab.settings.critics import EVALUATIONS, METRICS
@@ -213,7 +213,9 @@ def _measured(experiment: Experiment, real: System, entry: Entry) -> list[Record
         learned = experiment.data / chosen[0].predictions(critic, placed.predictions)
     train_predictions = read_predictions(learned)
     made, units_of = scorer.metric(train_predictions), scorer.units
-    fitted = made.fit([unit for unit in units_of(train_predictions) if unit.split == "train"])
+    learnt = [unit for unit in units_of(train_predictions) if unit.split == "train"]
+    # A critic of ours that learns nothing from real text takes no units at all.
+    fitted: Any = made.fit_units(learnt) if isinstance(made, SumScored) else made.fit(learnt)
     reference: SufficientStatistics | None = None
     records = []
     for system in chosen:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from longform.critics.verifiability import checks
 from longform.critics.verifiability import read as generations
-from longform.critics.verifiability import score
+from longform.critics.verifiability.checks import NEI, CheckedText
 from longform.critics.verifiability.read import Label
-from longform.critics.verifiability.score import NEI, CheckedText
 from longform.decoding.continuations import prefix_of
 from longform.documents import Document, Predictions
 from longform.errors import BadInput
@@ -69,7 +69,7 @@ def read(
     for document in documents:
         rows = [label(sentence) for sentence in sentence_texts(document.text)]
         units.append(CheckedText.of(document.id, document.split, rows))
-    return score.checks_to_predictions(units)
+    return checks.checks_to_predictions(units)
 
 
 def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:

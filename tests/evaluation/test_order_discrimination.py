@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, identity, path
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, text_diffusion
+from longform.critics.bbscore.score import BBScore, JointBridge, text_diffusion
 from longform.critics.entity_grid.score import GridRanker, TransitionFeatures
 from longform.evaluation import human_vs_machine as sources
 from longform.evaluation import order_discrimination as orders
@@ -304,7 +304,7 @@ def by_metric(records, metric):
 
 def test_pairs_equal_a_loop_and_ties_count_one_half():
     units = both_sides(6, 3)
-    critic = BridgeCritic().fit([unit.human for unit in units])
+    critic = BBScore().fit([unit.human for unit in units])
     scores = [
         [abs(loop_score(t.latents, critic.sigma2)) for t in (u.human, u.text("robot"))]
         for u in units
@@ -339,7 +339,7 @@ def test_wandering_machines_are_told_from_humans_by_every_judge():
         "machine": 20.0,
     }
     long = both_sides(30, 70, human=12, machine=60)
-    cut = human_vs_machine({"cut": BridgeCritic()}, long, ["robot"], train=train, matched=True)
+    cut = human_vs_machine({"cut": BBScore()}, long, ["robot"], train=train, matched=True)
     assert by_metric(cut, "pairwise_accuracy")["cut"].details["mean_sentences"] == {
         "human": 12.0,
         "machine": 12.0,
@@ -349,7 +349,7 @@ def test_wandering_machines_are_told_from_humans_by_every_judge():
 @pytest.mark.parametrize("classifier", ["linear", "three_layer"])
 def test_single_texts_are_classified_and_a_documents_two_are_one_unit(classifier):
     train, test = both_sides(40, 9), both_sides(30, 90)
-    features = BridgeFeatures().fit([unit.human for unit in train])
+    features = BridgeFeatures().fit_units([unit.human for unit in train])
     given = (
         lambda unit: features.values(unit, identity(unit))[0],
         test,
@@ -417,7 +417,7 @@ def test_sources_are_detected_by_their_own_training_texts():
 
 def test_broken_sides_are_excluded_and_missing_ones_named():
     (broken,) = sides_of([path(np.eye(2, 4), "x-human"), path(np.ones((9, 4)), "x-robot")])
-    critic = BridgeCritic().fit([unit.human for unit in both_sides(4, 13)])
+    critic = BBScore().fit([unit.human for unit in both_sides(4, 13)])
     found = by_metric(human_vs_machine({"b": critic}, [broken], ["robot"]), "pairwise_accuracy")[
         "b"
     ]
@@ -432,10 +432,8 @@ def test_length_moves_bbscore_as_scipy_says_not_the_joint_density_and_short_text
         [path(bridges(1, n, 4, 1.0, seed + n)[0], f"{n}") for n in range(6, 61)]
         for seed in (0, 1000)
     )
-    own, joint = length_confound(
-        {"bbscore": BridgeCritic(), "joint": JointBridgeCritic()}, test, train=train
-    )
-    critic = BridgeCritic().fit(train)
+    own, joint = length_confound({"bbscore": BBScore(), "joint": JointBridge()}, test, train=train)
+    critic = BBScore().fit(train)
     values = [critic.score_of(critic.sufficient_statistics([unit])) for unit in test]
     assert own.value == pytest.approx(spearmanr(values, range(6, 61)).statistic) and own.low > 0.3
     assert joint.low < 0 < joint.high

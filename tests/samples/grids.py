@@ -11,7 +11,7 @@ from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.entity_grid.score import EntityGrid, GridRanker
 from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
 from longform.critics.lexical.wordnet import HirstStOnge, JiangConrath, Lesk, Lin, Resnik
-from longform.critics.neural_ranker.score import GivenScore, ScoredText
+from longform.critics.neural_ranker.score import NeuralRanker, ScoredText
 from longform.statistics.random_streams import generator
 from longform.text.entity_grids import grid_from_mentions
 from longform.text.lexicon import Taxonomy, read_lmf
@@ -52,7 +52,7 @@ def judged(critic):
 def given_scores():
     """Scores that a model gave; it had none for the fifth text."""
     real = [ScoredText(f"d{i}", "test", float("nan") if i == 4 else 1.0 + i) for i in range(8)]
-    return GivenScore(), real, [replace(unit, value=-unit.value) for unit in real]
+    return NeuralRanker(), real, [replace(unit, value=-unit.value) for unit in real]
 
 
 def blocks():
@@ -76,5 +76,5 @@ SAMPLES = {
     "GridRanker": judged(GridRanker()),
     "SharedNouns": judged(SharedNouns()),
     "LatentSemanticAnalysis": judged(LatentSemanticAnalysis(dims=8)),
-    "GivenScore": given_scores,
+    "NeuralRanker": given_scores,
 } | {kind.__name__: related(kind) for kind in (HirstStOnge, Lesk, Resnik, Lin, JiangConrath)}

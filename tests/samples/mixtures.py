@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from longform.critics.bbscore.bridge import path
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
-from longform.critics.code_mixing.score import DirichletCritic, LanguageDispersion, MixtureReading
+from longform.critics.bbscore.score import BBScore, JointBridge
+from longform.critics.code_mixing.score import CodeMixing, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
 from longform.critics.topics.score import RandomTopicCritic, TopicReading, Topics
@@ -90,9 +90,9 @@ SAMPLES = {
         topic_logits(3.0),
     ),
     "RandomTopicCritic": random_topics,
-    "DirichletCritic": lambda: (DirichletCritic(), mixes(), mixes(pure=False)),
+    "CodeMixing": lambda: (CodeMixing(), mixes(), mixes(pure=False)),
     "LanguageDispersion": lambda: (LanguageDispersion(), mixes(), mixes(pure=False)),
     "SuiteAccuracy": suite_items,
-    "BridgeCritic": lambda: (BridgeCritic(), paths(), disordered(paths())),
-    "JointBridgeCritic": lambda: (JointBridgeCritic(), paths(), disordered(paths())),
+    "BBScore": lambda: (BBScore(), paths(), disordered(paths())),
+    "JointBridge": lambda: (JointBridge(), paths(), disordered(paths())),
 }

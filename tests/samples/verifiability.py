@@ -3,9 +3,10 @@
 import numpy as np
 
 from longform.critics.repetition.score import DistinctGrams, GramProportion, Repetition
+from longform.critics.verifiability import checks as packing
 from longform.critics.verifiability import score
+from longform.critics.verifiability.checks import LABELS, CheckedGeneration, CheckedText
 from longform.critics.verifiability.reliability import CheckerAccuracy
-from longform.critics.verifiability.score import LABELS, CheckedGeneration, CheckedText
 from longform.evaluation.human_study import CoherentShare, Judged
 from longform.evaluation.verified_texts import GenerationMean, SentenceMean
 from longform.statistics.random_streams import generator
@@ -56,9 +57,9 @@ def generations(worse=False):
         rng, name = generator("generation", i), f"g{i}"
         truth = [LABELS[k] for k in rng.integers(0, 3, i % 5 + 1)] if i != 4 else []
         said = [LABELS[2]] * len(truth) if worse else truth
-        table = rng.random((len(truth), len(score.SENTENCE_COLUMNS))) + 3 * worse
-        table[:, score.SENTENCE_COLUMNS.index("same_as")] = 0 if worse else np.arange(len(truth))
-        about = rng.random(len(score.UNIT_COLUMNS)) + worse
+        table = rng.random((len(truth), len(packing.SENTENCE_COLUMNS))) + 3 * worse
+        table[:, packing.SENTENCE_COLUMNS.index("same_as")] = 0 if worse else np.arange(len(truth))
+        about = rng.random(len(packing.UNIT_COLUMNS)) + worse
         tokens = TokenText(name, "generated", rng.integers(0, 9, 12), rng.integers(0, 9, 12))
         checks = (generated(name, said), generated(name, truth))
         made.append(

@@ -18,7 +18,7 @@ from longform import extras
 from longform.criticize.brought_models import NETWORKS, Options
 from longform.criticize.lengths import Excerpt, Measure
 from longform.criticize.splits import SPLITS
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
+from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.critics.coreference.score import STOP, Coreference, PersonChain
 from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
 from longform.critics.lexical.score import LatentSemanticAnalysis, SharedNouns
@@ -138,10 +138,10 @@ def panels(options: Options) -> list[Panel]:
         _topics(topics),
         completion(partial(topics.read, predictions="completion")),
         # under a head that was trained by its contrast (sheng2024 section 3)
-        _sentence_path(options, "sentence path (BBScore)", MOVES, BridgeCritic(), "paper", 1),
+        _sentence_path(options, "sentence path (BBScore)", MOVES, BBScore(), "paper", 1),
         # under a head that was trained by its own density, so that texts of any length compare
         _sentence_path(
-            options, "sentence path (joint density)", STEPS, JointBridgeCritic(), "likelihood", 0
+            options, "sentence path (joint density)", STEPS, JointBridge(), "likelihood", 0
         ),
         _model(options),
     ]

@@ -127,6 +127,54 @@ def _mauve() -> "type[TextCritic]":
     return Mauve
 
 
+def _perplexity() -> "type[TextCritic]":
+    from longform.critics.perplexity.score import Perplexity
+
+    return Perplexity
+
+
+def _code_mixing() -> "type[TextCritic]":
+    from longform.critics.code_mixing.score import CodeMixing
+
+    return CodeMixing
+
+
+def _language_dispersion() -> "type[TextCritic]":
+    from longform.critics.code_mixing.score import LanguageDispersion
+
+    return LanguageDispersion
+
+
+def _bbscore() -> "type[TextCritic]":
+    from longform.critics.bbscore.score import BBScore
+
+    return BBScore
+
+
+def _joint_bridge() -> "type[TextCritic]":
+    from longform.critics.bbscore.score import JointBridge
+
+    return JointBridge
+
+
+def _neural_ranker() -> "type[TextCritic]":
+    from longform.critics.neural_ranker.score import NeuralRanker
+
+    return NeuralRanker
+
+
+def _supported_per_generation() -> "type[TextCritic]":
+    from longform.critics.verifiability.score import SupportedPerGeneration
+
+    return SupportedPerGeneration
+
+
+def _supported_per_verified() -> "type[TextCritic]":
+    from longform.critics.verifiability.score import SupportedPerVerified
+
+    return SupportedPerVerified
+
+
 CATALOGUE: Mapping[str, Entry] = {
     "entity_grid": Entry(
         "EntityGrid",
@@ -256,6 +304,68 @@ CATALOGUE: Mapping[str, Entry] = {
         "deng2022 Table 4; Pillutla et al. 2021",
         needs="the folder of a language model (model=FOLDER), torch, faiss",
         costs="what the model costs: GPT-2 reads 1,000 texts in minutes on one core",
+    ),
+    "perplexity": Entry(
+        "Perplexity",
+        _perplexity,
+        "How surprising are a text's tokens to a language model?",
+        "deng2022 section 4",
+        needs="the folder of a causal language model, and pip install 'longform[models]'",
+        costs="as the model reads: SmolLM2 270 words a second on one core",
+    ),
+    "code_mixing": Entry(
+        "CodeMixing",
+        _code_mixing,
+        "Do sentences mix languages as real ones do?",
+        "deng2022 appendix C",
+        needs="pip install 'longform[study]' (tomotopy)",
+    ),
+    "language_dispersion": Entry(
+        "LanguageDispersion",
+        _language_dispersion,
+        "How many languages does a sentence mix?",
+        "deng2022 appendix C",
+        needs="pip install 'longform[study]' (tomotopy)",
+    ),
+    "bbscore": Entry(
+        "BBScore",
+        _bbscore,
+        "Do a text's sentences move from its first to its last as in real text?",
+        "sheng2024 section 3",
+        needs="the folder of a sentence encoder, and pip install 'longform[models]'",
+        costs="as the encoder reads, and the training of a head",
+    ),
+    "joint_bridge": Entry(
+        "JointBridge",
+        _joint_bridge,
+        "Do sentences jump from one to the next as in real text?",
+        "ours after sheng2024 section 3",
+        needs="the folder of a sentence encoder, and pip install 'longform[models]'",
+        costs="as the encoder reads, and the training of a head",
+    ),
+    "neural_ranker": Entry(
+        "NeuralRanker",
+        _neural_ranker,
+        "Does a network trained on shuffles hold a text for an original?",
+        "sheng2024 section 5.1",
+        needs="the folder of an encoder or of a trained ranker, and pip install 'longform[models]'",
+        costs="as the encoder reads, and the training of a ranker",
+    ),
+    "supported_per_generation": Entry(
+        "SupportedPerGeneration",
+        _supported_per_generation,
+        "How much of a text's first sentences does an encyclopedia support?",
+        "massarelli2020 section 3",
+        needs="the folder of a fact checker that the pipeline trained",
+        costs="as the checker reads",
+    ),
+    "supported_per_verified": Entry(
+        "SupportedPerVerified",
+        _supported_per_verified,
+        "How much of what can be verified does an encyclopedia support?",
+        "massarelli2020 section 3",
+        needs="the folder of a fact checker that the pipeline trained",
+        costs="as the checker reads",
     ),
 }
 CLASSES: Mapping[str, Entry] = {entry.class_name: entry for entry in CATALOGUE.values()}

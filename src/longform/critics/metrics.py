@@ -373,9 +373,9 @@ class Bridge(_OfPaths):
     """BBScore: how far a path strays from a Brownian bridge."""
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.bbscore.score import BridgeCritic
+        from longform.critics.bbscore.score import BBScore
 
-        return BridgeCritic()
+        return BBScore()
 
 
 class JointBridge(_OfPaths):
@@ -384,18 +384,18 @@ class JointBridge(_OfPaths):
     ridge: Number = parameter("Added to the covariance's diagonal.", 1e-6, source="ours", ge=0)
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.bbscore.score import JointBridgeCritic
+        from longform.critics.bbscore.score import JointBridge
 
-        return JointBridgeCritic(ridge=self.ridge)
+        return JointBridge(ridge=self.ridge)
 
 
 class GivenOrderScore(MetricSettings):
     """The numbers that a trained ranker gave."""
 
     def metric(self, real: "Predictions") -> Any:
-        from longform.critics.neural_ranker.score import GivenScore
+        from longform.critics.neural_ranker.score import NeuralRanker
 
-        return GivenScore()
+        return NeuralRanker()
 
     def units(self, predictions: "Predictions") -> Sequence[Any]:
         from longform.critics.neural_ranker.score import units_from_predictions

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from longform.critics.bbscore import score as bbscore
-from longform.critics.bbscore.bridge import BridgeFeatures, BridgeRanker, identity
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic
+from longform.critics.bbscore.bridge import BridgeFeatures, identity
+from longform.critics.bbscore.ranker import BridgeRanker
+from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.documents import Predictions
 from longform.errors import BadInput
 from longform.evaluation import human_vs_machine as sides
@@ -30,9 +31,9 @@ LEARNERS = {
     kind: BridgeRanker(kind) for kind in ("three_layer", "linear")
 }  # on the score's features
 JUDGES = {
-    "bbscore": BridgeCritic(),
+    "bbscore": BBScore(),
     **LEARNERS,
-    "joint": JointBridgeCritic(),
+    "joint": JointBridge(),
 }  # the last one of joint density
 
 
@@ -105,7 +106,7 @@ def shuffle_tasks(
     given: dict[str, Any] = {"train": known, "heads": heads}
     chosen = {judge: JUDGES[judge] for judge in judges}
     records = orders.order_discrimination(chosen, judged, tasks, **given, learn_from=learned)
-    first, seen = BridgeCritic().fit(under(known, heads[0])), under(judged, heads[0])
+    first, seen = BBScore().fit(under(known, heads[0])), under(judged, heads[0])
     negative = {
         "negative": first.sufficient_statistics(seen).total("negative")
     }  # where a logarithm has none
@@ -117,14 +118,14 @@ def shuffle_tasks(
             records[place] = replace(record, details={**record.details, **negative})
     named = {task.name: task for task in blocked}
     for record in (
-        orders.order_areas({"bbscore": BridgeCritic()}, judged, blocked, **given) if areas else ()
+        orders.order_areas({"bbscore": BBScore()}, judged, blocked, **given) if areas else ()
     ):
         course = {} if record.variant != heads[0] else _course(first, seen, named[record.task])
         records.append(replace(record, details={**record.details, **course}))
     return records
 
 
-def _course(critic: BridgeCritic, units: Sequence[Any], task: ShuffleTask) -> dict[str, Any]:
+def _course(critic: BBScore, units: Sequence[Any], task: ShuffleTask) -> dict[str, Any]:
     """What Figure 9 draws: area and pairwise accuracy at each variance."""
     drawn = orders.drawn_orders(units, replace(task, copies=1))
     swept = list(
@@ -164,7 +165,7 @@ def sources(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -
         for record in equal
         if record.metric == "pairwise_accuracy"
     ]
-    features = BridgeFeatures().fit([side.human for side in known])
+    features = BridgeFeatures().fit_units([side.human for side in known])
 
     def seen(unit: Any) -> np.ndarray | None:
         return features.values(unit, identity(unit))[0] if unit.usable else None
@@ -225,7 +226,7 @@ def detection(*, train: Predictions, texts: Predictions, sources: Sequence[str])
 def classes(*, train: Predictions, texts: Predictions, only_length: bool = False) -> list[Record]:
     """Three classes of rated coherence from the five features, or from length alone (sheng2024 appendix B, Table 6)."""
     rated = [unit for unit in _split(train, "train") if unit.usable and unit.rating >= 0]
-    features = BridgeFeatures().fit(rated)
+    features = BridgeFeatures().fit_units(rated)
 
     def seen(unit: Any) -> np.ndarray | None:
         if not unit.usable:

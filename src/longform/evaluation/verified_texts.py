@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from longform.critics.repetition.score import DistinctGrams, GramProportion
+from longform.critics.verifiability.checks import (
+    UNIT_COLUMNS,
+    CheckedGeneration,
+    generations_from_predictions,
+)
 from longform.critics.verifiability.reliability import (
     accuracy_records,
     corrected_records,
     sheet_record,
-)
-from longform.critics.verifiability.score import (
-    UNIT_COLUMNS,
-    CheckedGeneration,
-    generations_from_predictions,
 )
 from longform.critics.verifiability.score import SupportedPerGeneration as PerGeneration
 from longform.critics.verifiability.score import SupportedPerVerified as PerVerified

@@ -14,11 +14,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Returns:
         A corrected value for each, in the order given, never below its own.
     """
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
     corrected = [1.0] * len(p_values)
     largest = 0.0
-    for step, place in enumerate(order):
+    for step, i in enumerate(order):
         remaining = len(p_values) - step
-        largest = max(largest, min(1.0, remaining * p_values[place]))
-        corrected[place] = largest
+        largest = max(largest, min(1.0, remaining * p_values[i]))
+        corrected[i] = largest
     return corrected

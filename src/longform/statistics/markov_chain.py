@@ -225,20 +225,19 @@ def read_transitions(
     """
     # 1. Each chain between its begin and end symbols, as indices.
     index = {name: i for i, name in enumerate(names)}
-    symbols: list[int] = []
+    indices: list[int] = []
     lengths = []
     for chain in units:
-        sequence: list[str] = []
+        start = len(indices)
         if chain.valid:
             if begin is not None:
-                sequence.append(begin)
-            sequence.extend(chain.symbols)
+                indices.append(index.get(begin, UNKNOWN))
+            indices += [index.get(symbol, UNKNOWN) for symbol in chain.symbols]
             if end and not chain.cut:
-                sequence.append(END)
-        symbols.extend(index.get(symbol, UNKNOWN) for symbol in sequence)
-        lengths.append(len(sequence))
+                indices.append(index.get(END, UNKNOWN))
+        lengths.append(len(indices) - start)
     # 2. Neighbours that belong to the same chain are transitions.
-    flat = np.array(symbols, dtype=np.int64)
+    flat = np.array(indices, dtype=np.int64)
     unit = np.repeat(np.arange(len(lengths)), lengths)
     same_unit = unit[1:] == unit[:-1]
     return Transitions(unit[1:][same_unit], flat[:-1][same_unit], flat[1:][same_unit])

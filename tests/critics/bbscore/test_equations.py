@@ -14,16 +14,10 @@ from longform.criticize.panels import STEPS
 from longform.critics.bbscore import bridge
 from longform.critics.bbscore import read as reading
 from longform.critics.bbscore import train as training
-from longform.critics.bbscore.bridge import (
-    BridgeFeatures,
-    BridgeRanker,
-    LatentPath,
-    diffusion,
-    identity,
-    path,
-)
+from longform.critics.bbscore.bridge import BridgeFeatures, LatentPath, diffusion, identity, path
+from longform.critics.bbscore.ranker import BridgeRanker, held_out, train_network
 from longform.critics.bbscore.read import bridge_head, open_bridge, read_gold
-from longform.critics.bbscore.score import BridgeCritic, JointBridgeCritic, shuffled, trajectory
+from longform.critics.bbscore.score import BBScore, JointBridge, shuffled, trajectory
 from longform.critics.bbscore.train import Recipe, Sentences, likelihood_loss, paper_loss, pin_loss
 from longform.documents import Document, Section
 from longform.evaluation.order_discrimination import order_discrimination
@@ -86,8 +80,8 @@ def test_published_fixture_and_table_and_the_variance_of_simulated_bridges():
 def test_where_real_sums_are_negative_the_sum_is_taken_as_it_is():
     """The absolute value would prefer the shuffle: sheng2024 prints it for sums that are not negative."""
     tiny = [path(0.01 * z, str(i)) for i, z in enumerate(bridges(20, 5, 2, 1.0, seed=3))]
-    fitted = BridgeCritic().fit(tiny)
-    assert fitted.signed and not BridgeCritic().fit([path(z.latents * 100) for z in tiny]).signed
+    fitted = BBScore().fit(tiny)
+    assert fitted.signed and not BBScore().fit([path(z.latents * 100) for z in tiny]).signed
     units = [tiny[0], path(tiny[0].latents[[0, 3, 1, 2, 4]])]
     sums = [fitted.sums(unit, identity(unit))[0, 0] for unit in units]
     assert sums[0] < sums[1] < 0
@@ -104,19 +98,19 @@ def test_short_and_unfinished_paths_are_counted_and_fitting_is_the_mean_over_doc
         path(Z[:0], "none"),
         path(broken, "nan"),
     ]
-    statistics = BridgeCritic(sigma2=0.5).sufficient_statistics(units)
+    statistics = BBScore(sigma2=0.5).sufficient_statistics(units)
     assert statistics.column("excluded").tolist() == [0, 1, 1, 1, 1]
-    assert BridgeCritic(sigma2=0.5).score_of(statistics) == pytest.approx(2.1196085042)
-    fitted = BridgeCritic().fit([path(Z), path(P), path(Z[:2])])
+    assert BBScore(sigma2=0.5).score_of(statistics) == pytest.approx(2.1196085042)
+    fitted = BBScore().fit([path(Z), path(P), path(Z[:2])])
     assert fitted.sigma2 == pytest.approx((0.5833333333 + 1.4722222222) / 2)
     refuses(
         r"sigma_m.2 is 0 over 2 paths",
-        BridgeFeatures().fit,
+        BridgeFeatures().fit_units,
         [path(np.ones((6, 3))), path(np.zeros((4, 3)))],
     )
-    refuses("undefined over 1 paths", BridgeCritic().fit, [path(Z[:2])])
-    refuses(r"sigma2 is 0\.0", BridgeCritic, sigma2=0.0)
-    refuses("no sigma2 yet", BridgeCritic().sufficient_statistics, [path(Z)])
+    refuses("undefined over 1 paths", BBScore().fit, [path(Z[:2])])
+    refuses(r"sigma2 is 0\.0", BBScore, sigma2=0.0)
+    refuses("no sigma2 yet", BBScore().sufficient_statistics, [path(Z)])
     refuses("classifier 'svm'", BridgeRanker, "svm")
 
 
@@ -134,17 +128,15 @@ def test_the_joint_density_is_that_of_the_dense_covariance_under_any_linear_map(
     for steps in (3, 5, 17):
         z = rng.normal(size=(steps, 4))
         dense = dense_quadratic(z) / (4 * (steps - 2))
-        assert JointBridgeCritic(whitener=np.eye(4)).scores(z[None])[0] == pytest.approx(
-            dense, rel=1e-10
-        )
+        assert JointBridge(whitener=np.eye(4)).scores(z[None])[0] == pytest.approx(dense, rel=1e-10)
     z = rng.normal(size=(17, 4))
-    factor = np.linalg.inv(JointBridgeCritic(ridge=0.0).fit([path(z)]).whitener)
+    factor = np.linalg.inv(JointBridge(ridge=0.0).fit([path(z)]).whitener)
     assert np.trace(factor @ factor.T) == pytest.approx(dense_quadratic(z) / 15, rel=1e-10)
     rng = np.random.default_rng(4)
     train = [path(rng.normal(size=(12, 3))) for _ in range(20)]
     bend = rng.normal(size=(3, 3))
     bent = [path(unit.latents @ bend) for unit in train]
-    first, second = (JointBridgeCritic(ridge=0.0).fit(units) for units in (train, bent))
+    first, second = (JointBridge(ridge=0.0).fit(units) for units in (train, bent))
     np.testing.assert_allclose(
         first.sufficient_statistics(train).values,
         second.sufficient_statistics(bent).values,
@@ -154,7 +146,7 @@ def test_the_joint_density_is_that_of_the_dense_covariance_under_any_linear_map(
 
 def test_a_jump_is_blamed_on_its_sentence_and_unusable_paths_are_counted():
     train = [path(z) for z in bridges(200, 12, 4, 1.0, seed=7)]
-    critic, jumped = JointBridgeCritic().fit(train), bridges(1, 12, 4, 1.0, seed=8)[0]
+    critic, jumped = JointBridge().fit(train), bridges(1, 12, 4, 1.0, seed=8)[0]
     jumped[5] += 8.0
     parts = critic.part_values([path(jumped), path(np.eye(2))])
     assert parts[0].argmax() == 5 and parts[0].sum() == pytest.approx(
@@ -165,9 +157,9 @@ def test_a_jump_is_blamed_on_its_sentence_and_unusable_paths_are_counted():
         [path(np.zeros((2, 4))), path(np.full((5, 4), np.nan)), path(np.eye(5, 4))]
     )
     assert statistics.column("excluded").tolist() == [1, 1, 0]
-    refuses("sigma is 0", JointBridgeCritic().fit, [path(np.ones((6, 2)))])
-    refuses("0 of 1 paths", JointBridgeCritic().fit, [path(np.ones((2, 2)))])
-    for call in (JointBridgeCritic().sufficient_statistics, JointBridgeCritic().part_values):
+    refuses("sigma is 0", JointBridge().fit, [path(np.ones((6, 2)))])
+    refuses("0 of 1 paths", JointBridge().fit, [path(np.ones((2, 2)))])
+    for call in (JointBridge().sufficient_statistics, JointBridge().part_values):
         refuses("no whitener", call, [path(np.eye(5, 2))])
 
 
@@ -182,7 +174,7 @@ def planted(
 
 def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
     unit = planted(1)[0]
-    features = BridgeFeatures().fit([unit])
+    features = BridgeFeatures().fit_units([unit])
     orders = np.array([np.random.default_rng(r).permutation(18) for r in range(6)])
     together = features.sums(unit, orders)
     assert together.shape == (6, len(bridge.WINDOWS))
@@ -192,9 +184,9 @@ def test_many_orders_and_a_sweep_of_variances_equal_one_path_at_a_time():
             features.sums(moved, identity(moved))[0], together[row], rtol=1e-10
         )
     np.testing.assert_allclose(
-        BridgeCritic().fit([unit]).order_scores(unit, orders), np.abs(together[:, 0])
+        BBScore().fit([unit]).order_scores(unit, orders), np.abs(together[:, 0])
     )
-    fitted = BridgeCritic().fit(planted(9))
+    fitted = BBScore().fit(planted(9))
     for unit in (planted(1, seed=8)[0], path(np.eye(2, 4), "two")):
         orders = np.array(
             [np.random.default_rng(i).permutation(len(unit.latents)) for i in range(4)]
@@ -419,8 +411,10 @@ def test_the_worlds_diffusion_is_estimated_from_its_gold_paths():
     units = bridge.units_from_predictions(read_gold(documents=corpus.documents, truth=corpus.truth))
     train, test = ([unit for unit in units if unit.split == split] for split in ("train", "test"))
     dims, hidden_bridge = train[0].latents.shape[1], 0.05
-    assert BridgeFeatures().fit(units).sigma2 == pytest.approx(dims / 2 * hidden_bridge, rel=0.1)
-    joint = JointBridgeCritic().fit(train)
+    assert BridgeFeatures().fit_units(units).sigma2 == pytest.approx(
+        dims / 2 * hidden_bridge, rel=0.1
+    )
+    joint = JointBridge().fit(train)
     assert joint.score_of(joint.sufficient_statistics(test)) == pytest.approx(1.0, abs=0.05)
 
 
@@ -459,11 +453,11 @@ def test_a_network_ranks_what_a_line_cannot_and_missing_features_become_the_trai
     # training is a function of its pairs and validates on whole documents
     sides = [side[:60] for side in ring(60)]
     first, second = (
-        [part for layer in bridge.train_network(*sides, *sides) for part in layer] for _ in range(2)
+        [part for layer in train_network(sides, sides) for part in layer] for _ in range(2)
     )
     assert all(map(np.array_equal, first, second))
     document = np.arange(60) // 5
-    held = bridge.held_out(document)
+    held = held_out(document)
     assert held.any() and not set(document[held]) & set(document[~held])
 
 
@@ -505,7 +499,7 @@ def test_steps_are_near_one_on_the_texts_that_taught_and_larger_on_others():
         ]
 
     taught, others = texts("train", 6), texts("test", 40)
-    critic = JointBridgeCritic().fit_units(taught)
+    critic = JointBridge().fit_units(taught)
     near, larger = (
         critic.score_of(critic.sufficient_statistics(units)) for units in (taught, others)
     )

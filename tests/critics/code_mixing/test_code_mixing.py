@@ -129,14 +129,14 @@ def test_bad_input_is_refused_by_name(model):
     )
     refuses("positive", LanguageModel, ("a", "b"), np.full((2, 2), 0.5), np.array([0.0, 1.0]))
     refuses("phi has shape", LanguageModel, ("a", "b"), np.full((2, 3), 0.5), np.ones(2))
-    refuses("none of 1 sentences", critics.DirichletCritic().fit, [LOST])
-    refuses("not fitted", critics.DirichletCritic().sufficient_statistics, [LOST])
-    refuses("positive numbers", critics.DirichletCritic().with_prior, np.array([1.0, 0.0]))
-    two, three = critics.DirichletCritic().with_prior(np.ones(2)), sentences(np.array([[1, 1, 1]]))
+    refuses("none of 1 sentences", critics.CodeMixing().fit, [LOST])
+    refuses("not fitted", critics.CodeMixing().sufficient_statistics, [LOST])
+    refuses("positive numbers", critics.CodeMixing().with_prior, np.array([1.0, 0.0]))
+    two, three = critics.CodeMixing().with_prior(np.ones(2)), sentences(np.array([[1, 1, 1]]))
     refuses("mixes 3 languages, the critic knows 2", two.sufficient_statistics, three)
     refuses("no array", critics.units_from_predictions, Predictions(("u",), ("test",), {}))
     refuses("finite negative", critics.dirichlet_from_logs, np.array([-1.0, 0.0]))
-    critic = critics.DirichletCritic().with_prior(ALPHA)
+    critic = critics.CodeMixing().with_prior(ALPHA)
     assert critic.sufficient_statistics([LOST]).total("excluded") == 1 and np.isnan(
         critic.score_of(critic.sufficient_statistics([LOST]))
     )
@@ -153,7 +153,7 @@ def sentences(counts: np.ndarray, alpha: np.ndarray = ALPHA) -> list[critics.Mix
 
 def test_the_score_is_the_expectation_of_the_dirichlet_density():
     unit = sentences(np.array([[3, 1, 6]]))[0]
-    critic = critics.DirichletCritic().with_prior(ALPHA)
+    critic = critics.CodeMixing().with_prior(ALPHA)
     draws = generator("draws of a mix").dirichlet(unit.posterior, 20_000)
     values = -dirichlet.logpdf(draws.T, ALPHA)
     score = critic.score_of(critic.sufficient_statistics([unit]))
@@ -163,7 +163,7 @@ def test_the_score_is_the_expectation_of_the_dirichlet_density():
 def test_the_fit_has_the_expected_logs_of_real_sentences_and_is_best():
     counts = generator("counts of languages").multinomial(8, [0.8, 0.1, 0.1], size=40)
     real = sentences(counts)
-    critic = critics.DirichletCritic().fit(real)
+    critic = critics.CodeMixing().fit(real)
     means = critics.expected_logs(np.array([unit.posterior for unit in real])).mean(axis=0)
     np.testing.assert_allclose(
         digamma(critic.alpha) - digamma(critic.alpha.sum()), means, atol=1e-8

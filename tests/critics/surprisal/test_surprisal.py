@@ -260,7 +260,7 @@ def test_sharing_reads_fewer_tokens_and_batches_keep_to_the_budget():
     assert sum(len(tree.tokens) for tree in grow(made, True)) == 6 + 1 + 2
     assert common_prefix(made[0], made[1]) == 4
     made = [tuple(range(n)) for n in (3, 5, 4, 9, 2, 50)]
-    planned = list(batches(grow(made, False), 12))
+    planned = list(batches(grow(made, False), 12, False))
     assert sum(len(batch) for batch in planned) == 6
     assert all(
         len(batch) * max(len(t.tokens) for t in batch) <= 12 or len(batch) == 1 for batch in planned

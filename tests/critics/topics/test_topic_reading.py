@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from longform.critics.bbscore.score import JointBridgeCritic
+from longform.critics.bbscore.score import JointBridge
 from longform.critics.bbscore.score import units_from_predictions as paths_from_predictions
 from longform.critics.perplexity.score import Perplexity
 from longform.critics.perplexity.score import units_from_predictions as tokens_from_predictions
@@ -215,7 +215,7 @@ def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_exclude
     alone = read([document("x", "The eel and cod swam on.")], reader=model())
     assert np.array_equal(first.latents[3], alone.arrays["lambda"][0])
     assert first.latents[0, 0] > 0 > first.latents[0, 1]
-    statistics = JointBridgeCritic().fit([first]).sufficient_statistics([first, silent, short])
+    statistics = JointBridge().fit([first]).sufficient_statistics([first, silent, short])
     assert statistics.column("excluded").tolist() == [0, 1, 1]
 
 

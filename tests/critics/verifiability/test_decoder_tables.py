@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
+from longform.critics.verifiability import checks as packing
 from longform.critics.verifiability import reliability
 from longform.critics.verifiability import score as measures
 from longform.critics.verifiability.checker import Checker
@@ -18,24 +19,24 @@ from longform.statistics.sufficient_statistics import clustered
 from longform.text.rendering import TokenText
 from tests.refusals import refuses
 
-S, R, N = measures.LABELS
+S, R, N = packing.LABELS
 
 
 def generation(
     name, labels, true=None, setting="beam", page=None, tokens=(1, 2, 3, 4, 5), **columns
 ):
     lines = [frozenset({("p", i)}) if label != N else frozenset() for i, label in enumerate(labels)]
-    table = np.zeros((len(labels), len(measures.SENTENCE_COLUMNS)))
-    table[:, measures.SENTENCE_COLUMNS.index("same_as")] = range(len(labels))
+    table = np.zeros((len(labels), len(packing.SENTENCE_COLUMNS)))
+    table[:, packing.SENTENCE_COLUMNS.index("same_as")] = range(len(labels))
     for column, values in columns.items():
-        table[:, measures.SENTENCE_COLUMNS.index(column)] = values
+        table[:, packing.SENTENCE_COLUMNS.index(column)] = values
     text = TokenText(name, "generated", np.array(tokens), np.array([1, 2, 3, 4, 5]))
     truth = (
-        None if true is None else measures.CheckedText(name, "generated", tuple(true), tuple(lines))
+        None if true is None else packing.CheckedText(name, "generated", tuple(true), tuple(lines))
     )
-    checks = measures.CheckedText(name, "generated", tuple(labels), tuple(lines))
-    about = np.arange(len(measures.UNIT_COLUMNS), dtype=float)
-    return measures.CheckedGeneration(
+    checks = packing.CheckedText(name, "generated", tuple(labels), tuple(lines))
+    about = np.arange(len(packing.UNIT_COLUMNS), dtype=float)
+    return packing.CheckedGeneration(
         name, "generated", setting, page or name, checks, truth, text, table, about
     )
 
@@ -45,14 +46,14 @@ UNITS = [generation("a", [S, S, R, N, S], [S, R, R, N, N], entities=[1, 2, 3, 4,
 
 
 def test_generations_come_back_from_their_arrays():
-    found = measures.generations_from_predictions(measures.generations_to_predictions(UNITS))
+    found = packing.generations_from_predictions(packing.generations_to_predictions(UNITS))
     for wanted, made in zip(UNITS, found, strict=True):
         for field in ("unit_id", "setting", "page", "checks", "truth"):
             assert getattr(made, field) == getattr(wanted, field)
         assert np.array_equal(made.sentences, wanted.sentences, equal_nan=True)
         assert made.tokens.tokens.tolist() == list(wanted.tokens.tokens)
-    untold = measures.generations_to_predictions([generation("a", [S], None)])
-    assert measures.generations_from_predictions(untold)[0].truth is None
+    untold = packing.generations_to_predictions([generation("a", [S], None)])
+    assert packing.generations_from_predictions(untold)[0].truth is None
 
 
 def table(units, **settings):
@@ -172,7 +173,7 @@ def noisy(count, true_rate, name):
         said = [int(rng.choice(3, p=matrix[t])) for t in true]
         units.append(
             generation(
-                f"{name}{i}", [measures.LABELS[s] for s in said], [measures.LABELS[t] for t in true]
+                f"{name}{i}", [packing.LABELS[s] for s in said], [packing.LABELS[t] for t in true]
             )
         )
     return units

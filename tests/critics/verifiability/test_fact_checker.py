@@ -18,8 +18,8 @@ from transformers import (
 
 from longform.critics.verifiability import checker as checking
 from longform.critics.verifiability import train
+from longform.critics.verifiability.checks import LABELS
 from longform.critics.verifiability.read import open_checker
-from longform.critics.verifiability.score import LABELS
 from longform.datasets.fever import PageFile, claims_of, pages_of
 from synthetic_world.fever_corpus import build
 from tests.refusals import refuses

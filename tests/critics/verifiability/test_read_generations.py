@@ -8,6 +8,7 @@ import types
 import numpy as np
 import pytest
 
+from longform.critics.verifiability import checks
 from longform.critics.verifiability import read as reading
 from longform.critics.verifiability import score as measures
 from longform.critics.verifiability.checker import Checker, frozen, selector
@@ -67,7 +68,7 @@ def units(folder, *texts, domain="encyclopedia", **given):
     documents, truth = generated(*texts, **given)
     given = {"documents": documents, "truth": truth, "reader": folder, "name": "row"}
     found = facts.read_generations(**given, domain=domain) if domain else reading.read(**given)
-    return measures.generations_from_predictions(found)
+    return checks.generations_from_predictions(found)
 
 
 def test_the_planted_truth_stands_beside_the_verdicts(folder, monkeypatch):
@@ -124,7 +125,7 @@ def test_claims_with_known_labels_are_units_of_one_sentence(folder):
     claims = reading.read_claims(
         documents=corpus.documents, reader=folder, name="row", splits=["test"]
     )
-    found = measures.generations_from_predictions(claims)
+    found = checks.generations_from_predictions(claims)
     assert found and all(len(unit.checks.labels) == 1 == len(unit.truth.labels) for unit in found)
     refuses(
         "no claims in splits",
@@ -228,7 +229,7 @@ def test_the_determiner_rule_leaves_names_adjectives_and_other_places_alone():
 def test_false_facts_are_refuted_and_sound_ones_supported():
     damage = {"severities": [1.0], "corruptions": ["false_fact"]}
     corpus = corpora.corrupted(name="m", seed=3, domain="wiki", documents={"test": 12}, **damage)
-    found = measures.units_from_predictions(
+    found = checks.units_from_predictions(
         facts.read(documents=corpus.documents, name="x", domain="wiki")
     )
     labels = {
@@ -261,7 +262,7 @@ S, R, N = "supported", "refuted", "not_enough_info"
 
 
 def unit(*pairs, name="g"):
-    return measures.CheckedText.of(name, "generated", pairs)
+    return checks.CheckedText.of(name, "generated", pairs)
 
 
 def scores(*units):
@@ -304,7 +305,7 @@ def test_missing_unverified_and_pooled_generations_count_as_the_paper_says_and_s
         unit(name="b"),
         unit((R, frozenset({("A\tb", 2)})), name="c"),
     ]
-    assert measures.units_from_predictions(measures.checks_to_predictions(units)) == units
+    assert checks.units_from_predictions(checks.checks_to_predictions(units)) == units
 
 
 def test_bad_input_is_named(folder):
@@ -324,5 +325,5 @@ def test_bad_input_is_named(folder):
     refuses(
         "no continuation", reading.read, documents=plain, truth=truth, reader=folder, name="row"
     )
-    refuses("SUPPORTS", measures.CheckedText, "g", "generated", ("SUPPORTS",), (A,))
-    refuses("2 labels and 1", measures.CheckedText, "g", "generated", (S, S), (A,))
+    refuses("SUPPORTS", checks.CheckedText, "g", "generated", ("SUPPORTS",), (A,))
+    refuses("2 labels and 1", checks.CheckedText, "g", "generated", (S, S), (A,))

@@ -1,9 +1,12 @@
-"""Sentence latents of any text: a frozen encoder reads each sentence once, a trained head places it (sheng2024 section 3)."""
+"""Sentence latents of any text: a frozen encoder reads it, a trained head places each sentence.
+
+Source: sheng2024 section 3.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from longform.documents import Document, Predictions, ragged
-from longform.errors import BadInput
+from longform.errors import ArtefactError, InputError
 from longform.language_models.sentence_features import (
     ENCODER,
     KeptFeatures,
@@ -22,65 +25,74 @@ from longform.text.permutations import numbered
 
 
 def bridge_head(features: int, hidden: int = 128, latent: int = 8) -> torch.nn.Sequential:
-    """The four linear maps, the first two of which compose to one; widths of sheng2024 appendix E."""
-    maps = [
-        torch.nn.Linear(a, b, bias=False)
-        for a, b in pairwise((features, hidden, hidden, hidden, latent))
-    ]
-    return torch.nn.Sequential(maps[0], maps[1], torch.nn.ReLU(), maps[2], torch.nn.ReLU(), maps[3])
+    """The four linear maps, of which the first two compose to one (sheng2024 appendix E)."""
+    return torch.nn.Sequential(
+        torch.nn.Linear(features, hidden, bias=False),
+        torch.nn.Linear(hidden, hidden, bias=False),
+        torch.nn.ReLU(),
+        torch.nn.Linear(hidden, hidden, bias=False),
+        torch.nn.ReLU(),
+        torch.nn.Linear(hidden, latent, bias=False),
+    )
 
 
 @dataclass(frozen=True)
 class TrainedBridge:
-    """Heads by name, and the frozen encoder with the features that it has read."""
+    """Trained heads and the encoder that they stand on.
+
+    Attributes:
+        heads: by name.
+        frozen: the encoder with the features that it has read.
+        splitter: how texts are split into sentences, a key of ``SPLITTERS``.
+    """
 
     heads: Mapping[str, torch.nn.Sequential]
     frozen: KeptFeatures
     splitter: str
 
     def save(self, folder: Path) -> None:
-        weights = {
-            f"{name}/{key}": v
-            for name, head in self.heads.items()
-            for key, v in head.state_dict().items()
-        }
-        save_file(
-            {key: value.contiguous() for key, value in weights.items()},
-            folder / "heads.safetensors",
-        )
-        named = {"heads": list(self.heads), "splitter": self.splitter}
-        (folder / "bridge.json").write_text(
-            json.dumps(named, sort_keys=True) + "\n", encoding="utf-8"
-        )
+        """Write heads and encoder into a folder, which is there and has none yet."""
+        weights = {}
+        for name, head in self.heads.items():
+            for key, value in head.state_dict().items():
+                weights[f"{name}/{key}"] = value.contiguous()
+        save_file(weights, folder / "heads.safetensors")
+        record = {"heads": list(self.heads), "splitter": self.splitter}
+        text = json.dumps(record, sort_keys=True) + "\n"
+        (folder / "bridge.json").write_text(text, encoding="utf-8")
         (folder / ENCODER).mkdir()
         self.frozen.save(folder / ENCODER)
 
 
 def open_bridge(folder: Path) -> TrainedBridge:
-    """Inverse of :meth:`TrainedBridge.save`."""
+    """Inverse of :meth:`TrainedBridge.save`. Raises ArtefactError: no heads, or no encoder."""
     if not (folder / "bridge.json").is_file():
-        raise BadInput(
-            f"{folder}: no bridge.json; the reader must be a folder that bbscore trained; train it first"
+        raise ArtefactError(
+            f"{folder}: no bridge.json; the reader must be a folder that bbscore trained; "
+            "train it first"
         )
-    named = json.loads((folder / "bridge.json").read_text(encoding="utf-8"))
+    record = json.loads((folder / "bridge.json").read_text(encoding="utf-8"))
     if not (folder / ENCODER).is_dir():
-        raise BadInput(
-            f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again"
+        raise ArtefactError(
+            f"{folder} reads features of {folder / ENCODER}, which is not there; "
+            "run its train stage again"
         )
     weights = load_file(folder / "heads.safetensors")
     heads = {}
-    for name in named["heads"]:
-        own = {
-            key.removeprefix(f"{name}/"): value
-            for key, value in weights.items()
-            if key.startswith(f"{name}/")
-        }
-        (hidden, features), latent = own["0.weight"].shape, own["5.weight"].shape[0]
+    for name in record["heads"]:
+        # 1. The weights of this head, under the names of its modules.
+        prefix = f"{name}/"
+        state = {}
+        for key, value in weights.items():
+            if key.startswith(prefix):
+                state[key.removeprefix(prefix)] = value
+        # 2. A head of their widths.
+        hidden, features = state["0.weight"].shape
+        latent = state["5.weight"].shape[0]
         heads[name] = bridge_head(features, hidden, latent).eval()
-        heads[name].load_state_dict(own)
-    return TrainedBridge(
-        heads, KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER)), named["splitter"]
-    )
+        heads[name].load_state_dict(state)
+    frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
+    return TrainedBridge(heads, frozen, record["splitter"])
 
 
 def read(
@@ -92,33 +104,56 @@ def read(
     splits: Sequence[str] | None = None,
     splitter: str | None = None,
 ) -> Predictions:
-    """Ragged ``latents`` under each head of a trained ``reader``, or features of any frozen encoder, and ``text_ids``; ``rating`` if known."""
-    trained = open_bridge(reader) if (reader / "bridge.json").is_file() else None
+    """Latents of every sentence under each head of a trained reader, or features of any encoder.
+
+    Args:
+        documents, truth: of the corpus.
+        reader: folder of trained heads, or of a frozen encoder.
+        name: of the stage, for messages.
+        splits: which documents are read; None for all.
+        splitter: how texts are split into sentences; by default as the heads were trained, or by
+            full stops.
+
+    Returns:
+        Ragged ``latents`` float32, (sentences, heads, dims) or (sentences, dims) without heads, and
+        ``text_ids``; ``head_names``, and ``rating`` where it is known.
+
+    Raises InputError: no document of these splits.
+    """
+    # 1. The reader.
+    trained = None
+    if (reader / "bridge.json").is_file():
+        trained = open_bridge(reader)
     encoder = open_encoder(reader) if trained is None else trained.frozen.encoder
-    places = [
-        place
-        for place, document in enumerate(documents)
-        if splits is None or document.split in splits
-    ]
-    chosen = [documents[place] for place in places]
-    texts = split_sentences(chosen, splitter or (trained.splitter if trained else "full_stops"))
+    if splitter is None:
+        splitter = "full_stops" if trained is None else trained.splitter
+    # 2. Sentences of the chosen documents.
+    rows = []
+    for row, document in enumerate(documents):
+        if splits is None or document.split in splits:
+            rows.append(row)
+    chosen = [documents[row] for row in rows]
+    texts = split_sentences(chosen, splitter)
     if not texts:
-        raise BadInput(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits")
-    features = encoder.encode([text for pieces in texts for text in pieces], f"infer {name}")
-    arrays = ragged("text_ids", [numbered(pieces) for pieces in texts], np.int64)
-    arrays["latents"] = features if trained is None else placed(features, trained.heads.values())
-    arrays["latents_lengths"] = arrays["text_ids_lengths"]
+        raise InputError(f"infer {name}: 0 of {len(documents)} documents are left; loosen splits")
+    # 3. Their features, and where the heads place them.
+    latents = encoder.encode(list(chain.from_iterable(texts)), f"infer {name}")
+    arrays = ragged("text_ids", map(numbered, texts), np.int64)
     if trained is not None:
+        latents = placed(latents, trained.heads.values())
         arrays["head_names"] = np.array(list(trained.heads), dtype=np.str_)
+    arrays["latents"] = latents
+    arrays["latents_lengths"] = arrays["text_ids_lengths"]
     if "rating" in truth:
-        arrays["rating"] = truth["rating"][places]
+        arrays["rating"] = truth["rating"][rows]
     return Predictions.of(chosen, arrays)
 
 
 @torch.no_grad()
 def placed(features: np.ndarray, heads: Iterable[torch.nn.Module]) -> np.ndarray:
     """Latents under each head, float32 (sentences, heads, dims)."""
-    return np.stack([head(torch.from_numpy(features)).numpy() for head in heads], axis=1)
+    latents = [head(torch.from_numpy(features)).numpy() for head in heads]
+    return np.stack(latents, axis=1)
 
 
 def read_gold(
@@ -127,16 +162,25 @@ def read_gold(
     truth: Mapping[str, np.ndarray],
     splits: Sequence[str] | None = None,
 ) -> Predictions:
-    """Ragged ``latents`` and ``text_ids`` from ``bridge_path`` of the truth."""
+    """The planted paths of a corpus.
+
+    Returns:
+        Ragged ``latents`` and ``text_ids`` from ``bridge_path`` of the truth.
+
+    Raises InputError: the corpus has no planted paths.
+    """
     if "bridge_path" not in truth:
-        raise BadInput(
+        raise InputError(
             "gold bridge paths: the corpus has no 'bridge_path' in its truth; use a planted corpus"
         )
-    whole, lengths = truth["bridge_path"], truth["bridge_path_lengths"]
-    rows = zip(documents, np.split(whole, np.cumsum(lengths)[:-1]), strict=True)
-    kept = [
-        (document, path) for document, path in rows if splits is None or document.split in splits
-    ]
-    arrays = ragged("latents", [path for _, path in kept], whole.dtype, *whole.shape[1:])
-    arrays |= ragged("text_ids", [np.arange(len(path)) for _, path in kept], np.int64)
-    return Predictions.of([document for document, _ in kept], arrays)
+    flat = truth["bridge_path"]
+    ends = np.cumsum(truth["bridge_path_lengths"])[:-1]
+    chosen, paths, ids = [], [], []
+    for document, latents in zip(documents, np.split(flat, ends), strict=True):
+        if splits is None or document.split in splits:
+            chosen.append(document)
+            paths.append(latents)
+            ids.append(np.arange(len(latents)))
+    arrays = ragged("latents", paths, flat.dtype, *flat.shape[1:])
+    arrays |= ragged("text_ids", ids, np.int64)
+    return Predictions.of(chosen, arrays)

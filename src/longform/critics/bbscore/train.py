@@ -1,8 +1,8 @@
-"""An encoder whose sentence latents follow a Brownian bridge (sheng2024 section 3, after Time Control)."""
+"""Training heads whose sentence latents follow a Brownian bridge (sheng2024 section 3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +12,57 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from longform.critics.bbscore.read import TrainedBridge, bridge_head
-from longform.documents import Document
-from longform.errors import BadInput
+from longform.documents import Document, in_splits
+from longform.errors import ConfigError
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
-from longform.language_models.sentence_features import KeptFeatures, open_encoder, split_sentences
+from longform.language_models.sentence_features import (
+    KeptFeatures,
+    SentenceEncoder,
+    open_encoder,
+    split_sentences,
+)
 from longform.statistics.random_streams import derived_seed
 
-EPS = 1e-6  # BBScore release and Time Control
+EPS = 1e-6  # BBScore release and Time Control, which the paper follows
+OBJECTIVES = ("paper", "likelihood")
+OPTIMISERS = ("sgd", "adamw")
+MOMENTUM = 0.9  # sheng2024 appendix E
+MIN_SENTENCES = 5  # the release trains on documents of at least five sentences
 
 
 def paper_loss(latents: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
-    r"""Mean of $-\log (e^{d_{jj}} / \sum_k e^{d_{jk}})$: ends, share and variance of triplet j, middle of triplet k.
+    r"""Mean of $-\log (e^{d_{jj}} / \sum_k e^{d_{jk}})$ over a batch of triplets.
 
-    Latents (batch, 3, dims) of first, middle and last sentence, and their places in time (batch, 3).
+    $d_{jk}$ takes ends, share and variance of triplet j, and the middle of triplet k.
+
+    Args:
+        latents: of first, middle and last sentence, (batch, 3, dims).
+        times: their places in time, (batch, 3).
     """
     first, middle, last = latents.unbind(1)
     s, t, e = times.to(latents.dtype).unbind(1)
-    share, variance = (t - s) / (e - s), (t - s) * (e - t) / (e - s)
+    # 1. The bridge's mean and variance at the middle's time.
+    share = (t - s) / (e - s)
+    variance = (t - s) * (e - t) / (e - s)
     means = (1 - share)[:, None] * first + share[:, None] * last
-    distance = -(means[:, None] - middle[None]).square().sum(-1) / (2 * variance[:, None])
+    # 2. Each triplet tells its own middle from the others'.
+    squared = (means[:, None] - middle[None]).square().sum(-1)
+    distance = -squared / (2 * variance[:, None])
     return cross_entropy(distance, torch.arange(len(latents), device=latents.device))
 
 
 def pin_loss(latents: torch.Tensor, times: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
-    """Mean square of first latents that open a document, plus that of (absolute last latent minus one) at its end."""
-    opens, ends = times[:, 0] == 0, times[:, 2] == total - 1
+    """The release's unprinted terms, which pin a document's ends.
+
+    Mean square of first latents that open a document, plus that of (absolute last latent minus one)
+    at its end.
+
+    Args:
+        latents, times: as for :func:`paper_loss`.
+        total: sentences of each triplet's document, (batch,).
+    """
+    opens = times[:, 0] == 0
+    ends = times[:, 2] == total - 1
     loss = latents.new_zeros(())
     if opens.any():
         loss = loss + latents[opens, 0].square().mean()
@@ -46,71 +72,98 @@ def pin_loss(latents: torch.Tensor, times: torch.Tensor, total: torch.Tensor) ->
 
 
 def likelihood_loss(documents: Sequence[torch.Tensor]) -> torch.Tensor:
-    r"""Half of $\ln\det\Sigma_{bridge} - \ln\det\Sigma_{independent}$, per inner sentence, both by maximum likelihood.
+    r"""Half of $\ln\det\Sigma_{bridge} - \ln\det\Sigma_{independent}$, per inner sentence.
 
-    $\Sigma_{bridge}$ is the joint bridge's (scatter of steps less that of the chord), $\Sigma_{independent}$ the
-    covariance around the batch's mean. The ratio does not change under any invertible linear map of the latents, so it
-    cannot be lowered by shrinking them; it falls as neighbours become alike and documents spread. Its form is ours.
+    Both are by maximum likelihood. $\Sigma_{bridge}$ is the joint bridge's (scatter of steps less
+    that of the chord), $\Sigma_{independent}$ the covariance around the batch's mean. The ratio
+    does not change under any invertible linear map of the latents, so it cannot be lowered by
+    shrinking them; it falls as neighbours become alike and documents spread. Its form is ours.
+
+    Args:
+        documents: latents (sentences, dims) of each; those below three sentences are left out.
     """
-    kept = [z for z in documents if len(z) >= 3]
-    steps = torch.cat([z.diff(dim=0) for z in kept])
-    chords = torch.stack([(z[-1] - z[0]) / (len(z) - 1) ** 0.5 for z in kept])
-    everything = torch.cat(kept)
+    paths = [z for z in documents if len(z) >= 3]
+    # 1. The bridge's covariance, from steps and chords.
+    steps = torch.cat([z.diff(dim=0) for z in paths])
+    chords = torch.stack([(z[-1] - z[0]) / (len(z) - 1) ** 0.5 for z in paths])
+    degrees = sum(len(z) - 2 for z in paths)
+    bridge = (steps.T @ steps - chords.T @ chords) / degrees
+    # 2. That of independent sentences.
+    everything = torch.cat(paths)
     centred = everything - everything.mean(0)
-    bridge = (steps.T @ steps - chords.T @ chords) / sum(len(z) - 2 for z in kept)
     independent = centred.T @ centred / len(everything)
-    ridge = EPS * torch.eye(everything.shape[1], device=everything.device)
+    # 3. Both with the same ridge.
     level = independent.diagonal().mean().detach()
-    return 0.5 * (torch.logdet(bridge + ridge * level) - torch.logdet(independent + ridge * level))
-
-
-OBJECTIVES = ("paper", "likelihood")
-MOMENTUM = 0.9  # sheng2024 appendix E
-MIN_SENTENCES = 5  # the release trains on documents of at least five sentences
+    ridge = EPS * torch.eye(everything.shape[1], device=everything.device)
+    log_ratio = torch.logdet(bridge + ridge * level) - torch.logdet(independent + ridge * level)
+    return 0.5 * log_ratio
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is minimised, and how."""
+    """What is minimised, and how.
+
+    Attributes:
+        objective: one of ``OBJECTIVES``.
+        pins: add the release's unprinted terms: first sentence near 0, last near 1 in absolute
+        value.
+        optimiser: ``sgd``, constant rate and momentum (paper), or ``adamw`` with a linear schedule
+            (release).
+        sgd_rate: the constant rate.
+    """
 
     objective: str = "paper"
-    pins: bool = True  # add the release's unprinted terms: first sentence near 0, last near 1 in absolute value
-    optimiser: str = (
-        "sgd"  # constant rate and momentum (paper), or adamw with a linear schedule (release)
-    )
+    pins: bool = True
+    optimiser: str = "sgd"
     sgd_rate: float = 1e-4
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
-            raise BadInput(
+            raise ConfigError(
                 f"objective {self.objective!r}; allowed are {list(OBJECTIVES)}; fix the entry"
             )
-        if self.optimiser not in ("sgd", "adamw"):
-            raise BadInput(
+        if self.optimiser not in OPTIMISERS:
+            raise ConfigError(
                 f"optimiser {self.optimiser!r}; allowed are 'sgd' and 'adamw'; fix the entry"
             )
 
 
 class Sentences:
-    """Features of many documents one after another, with each sentence's place in its document."""
+    """Features of many documents one after another.
+
+    Attributes:
+        features: float32 (sentences, features).
+        documents: the same, one tensor a document.
+        start, total, place: of each sentence the first row of its document, the document's
+        sentences,
+            and its own number in it from 0, (sentences,).
+    """
 
     def __init__(self, features: np.ndarray, lengths: Sequence[int]) -> None:
         self.features = torch.as_tensor(np.asarray(features, dtype=np.float32))
         self.documents = self.features.split(list(lengths))
-        each = torch.as_tensor(list(lengths), dtype=torch.long)
-        # of each sentence: first row of its document, length of its document, 0-based place
-        self.start = torch.repeat_interleave(torch.cumsum(each, 0) - each, each)
-        self.total = torch.repeat_interleave(each, each)
+        sizes = torch.as_tensor(list(lengths), dtype=torch.long)
+        self.start = torch.repeat_interleave(torch.cumsum(sizes, 0) - sizes, sizes)
+        self.total = torch.repeat_interleave(sizes, sizes)
         self.place = torch.arange(len(self.features)) - self.start
 
 
 def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -> torch.Tensor:
-    """Places (batch, 3) of first, middle and last sentence of each anchor's triplet, from (batch, 2) draws in [0, 1)."""
+    """First, middle and last sentence of each anchor's triplet.
+
+    Args:
+        anchors: rows of the last sentences, (batch,).
+        draws: two random numbers in [0, 1) a triplet, (batch, 2).
+
+    Returns:
+        Numbers of the sentences in their documents, (batch, 3).
+    """
     last = sentences.place[anchors].clamp(min=2)
-    one = (draws[:, 0] * last).long()
-    other = (draws[:, 1] * (last - 1)).long()
-    other = other + (other >= one)
-    return torch.stack([torch.minimum(one, other), torch.maximum(one, other), last], dim=1)
+    # Two different sentences before the last one.
+    first = (draws[:, 0] * last).long()
+    second = (draws[:, 1] * (last - 1)).long()
+    second = second + (second >= first)
+    return torch.stack([torch.minimum(first, second), torch.maximum(first, second), last], dim=1)
 
 
 class BridgeEncoder(pl.LightningModule):
@@ -123,51 +176,56 @@ class BridgeEncoder(pl.LightningModule):
         recipe: Recipe,
         plan: Schedule,
         updates: int,
-    ):
+    ) -> None:
         super().__init__()
-        self.head, self.data, self.recipe, self.plan, self.updates = (
-            head,
-            dict(data),
-            recipe,
-            plan,
-            updates,
-        )
+        self.head = head
+        self.data = dict(data)
+        self.recipe = recipe
+        self.plan = plan
+        self.updates = updates
 
     def loss(
         self, labels: torch.Tensor, split: str, rng: torch.Generator | None = None
     ) -> torch.Tensor:
-        """Loss of a batch of anchors (or, for ``likelihood``, of documents) in nats per triplet or inner sentence."""
+        """Loss of a batch in nats per triplet or inner sentence.
+
+        Args:
+            labels: rows of anchors, or numbers of documents for ``likelihood``, (batch,).
+            split: of the data.
+            rng: draws the triplets; torch's own by default.
+        """
         sentences = self.data[split]
         if self.recipe.objective == "likelihood":
-            return likelihood_loss(
-                [self.head(sentences.documents[int(n)].to(self.device)) for n in labels]
-            )
+            paths = []
+            for number in labels:
+                paths.append(self.head(sentences.documents[int(number)].to(self.device)))
+            return likelihood_loss(paths)
+        # 1. A triplet of each anchor's document.
         anchors = labels.cpu()
         times = triplets(anchors, sentences, torch.rand((len(labels), 2), generator=rng))
-        latents = self.head(
-            sentences.features[sentences.start[anchors, None] + times].to(self.device)
-        )
-        loss = paper_loss(latents, times.to(self.device))
-        if not self.recipe.pins:
-            return loss
-        return loss + pin_loss(
-            latents, times.to(self.device), sentences.total[anchors].to(self.device)
-        )
+        rows = sentences.start[anchors, None] + times
+        latents = self.head(sentences.features[rows].to(self.device))
+        # 2. Their loss.
+        times = times.to(self.device)
+        loss = paper_loss(latents, times)
+        if self.recipe.pins:
+            loss = loss + pin_loss(latents, times, sentences.total[anchors].to(self.device))
+        return loss
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
+        """Loss of a training batch."""
         loss = self.loss(batch["labels"], "train")
         self.log("loss", loss)
         return loss
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
+        """Log the loss of a validation batch, the same triplets in every round."""
         rng = torch.Generator().manual_seed(derived_seed("validation", index) % 2**63)
-        self.log(
-            "validation_loss",
-            self.loss(batch["labels"], "validation", rng),
-            batch_size=len(batch["labels"]),
-        )
+        loss = self.loss(batch["labels"], "validation", rng)
+        self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
+        """The recipe's optimiser."""
         if self.recipe.optimiser == "adamw":
             return adamw(self.head, self.plan, self.updates)
         return torch.optim.SGD(self.head.parameters(), lr=self.recipe.sgd_rate, momentum=MOMENTUM)
@@ -183,12 +241,20 @@ def train_head(
     scratch: Path,
     latent: int,
 ) -> torch.nn.Sequential:
-    """Fit a head on features of the splits train and validation; best validation loss is kept."""
-    whole = recipe.objective == "likelihood"
-    anchors = {
-        split: range(len(s.documents) if whole else len(s.features) - 1)
-        for split, s in data.items()
-    }
+    """Fit a head on features of the splits train and validation; best validation loss is kept.
+
+    Args:
+        data: features by split.
+        recipe, plan: what is minimised, and for how long.
+        seed, name, scratch: of the training.
+        latent: width of the latents.
+    """
+    anchors = {}
+    for split, sentences in data.items():
+        if recipe.objective == "likelihood":
+            anchors[split] = range(len(sentences.documents))
+        else:
+            anchors[split] = range(len(sentences.features) - 1)
     torch.manual_seed(derived_seed(seed, "bridge head"))
     head = bridge_head(int(data["train"].features.shape[1]), latent=latent)
     module = BridgeEncoder(head, data, recipe, plan, plan.updates(len(anchors["train"])))
@@ -209,38 +275,66 @@ def fit(
     seeds: int = 1,
     latent: int = 8,
 ) -> TrainedBridge:
-    """Train heads on the documents of split train, each keeping its round of best loss on split validation.
+    """Train heads on the documents of split train.
+
+    Each keeps its round of best loss on split validation.
 
     Args:
+        documents: of a corpus.
         base: a causal LM, a sentence encoder, or a ``sentence_features`` row with kept features.
-        recipes: of :class:`Recipe` by name, heads ``<recipe>_0`` and so on; their own ``schedule`` is merged over the entry's.
+        name, seed, scratch: of the training.
+        splitter: how texts are split into sentences, a key of ``SPLITTERS``.
+        recipes: fields of :class:`Recipe` by name; heads are ``<recipe>_0`` and so on. Their own
+            ``schedule`` is merged over the entry's.
+        schedule: fields of :class:`Schedule`.
+        seeds: heads of each recipe.
+        latent: width of the latents.
+
+    Raises ConfigError: no recipe, or no seed.
     """
     if not recipes or seeds < 1:
-        raise BadInput(
+        raise ConfigError(
             f"train {name}: {len(recipes)} recipes, {seeds} seeds; at least one of each is needed"
         )
-    encoder, data = open_encoder(base), {}
+    # 1. Features of the training and validation sentences, and of all others, which are kept.
+    encoder = open_encoder(base)
+    data = {}
     for split in ("train", "validation"):
-        texts = split_sentences([d for d in documents if d.split == split], splitter)
-        kept = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
-        print(
-            f"train {name}: {len(texts) - len(kept)} of {len(texts)} {split} documents are too short",
-            flush=True,
-        )
-        data[split] = Sentences(
-            encoder.encode([t for pieces in kept for t in pieces], name), list(map(len, kept))
-        )
-    encoder.encode(
-        [text for texts in split_sentences(documents, splitter) for text in texts], f"train {name}"
-    )
+        texts = split_sentences(in_splits(documents, [split]), splitter)
+        data[split] = long_documents(texts, encoder, name, split)
+    every_sentence = chain.from_iterable(split_sentences(documents, splitter))
+    encoder.encode(list(every_sentence), f"train {name}")
+    # 2. A head for each recipe and seed.
     heads = {}
-    for recipe, replica in product(recipes, range(seeds)):
-        settings, head = dict(recipes[recipe]), f"{recipe}_{replica}"
+    for recipe, fields in recipes.items():
+        settings = dict(fields)
         plan = Schedule.from_settings({**schedule, **settings.pop("schedule", {})})
-        own: dict[str, Any] = {
-            "seed": derived_seed(seed, replica),
-            "name": f"{name}-{head}",
-            "scratch": scratch / head,
-        }
-        heads[head] = train_head(data, Recipe(**settings), plan, **own, latent=latent)
+        for replica in range(seeds):
+            head = f"{recipe}_{replica}"
+            heads[head] = train_head(
+                data,
+                Recipe(**settings),
+                plan,
+                seed=derived_seed(seed, replica),
+                name=f"{name}-{head}",
+                scratch=scratch / head,
+                latent=latent,
+            )
     return TrainedBridge(heads, KeptFeatures(base, encoder), splitter)
+
+
+def long_documents(
+    texts: Sequence[Sequence[str]], encoder: SentenceEncoder, name: str, split: str
+) -> Sentences:
+    """Features of the documents of ``MIN_SENTENCES`` or more; the others are counted.
+
+    Args:
+        texts: sentences of each document.
+        encoder: reads them.
+        name, split: for messages.
+    """
+    long_enough = [pieces for pieces in texts if len(pieces) >= MIN_SENTENCES]
+    too_short = len(texts) - len(long_enough)
+    print(f"train {name}: {too_short} of {len(texts)} {split} documents are too short", flush=True)
+    features = encoder.encode(list(chain.from_iterable(long_enough)), name)
+    return Sentences(features, list(map(len, long_enough)))

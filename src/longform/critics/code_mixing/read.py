@@ -1,11 +1,13 @@
-r"""Latent Dirichlet allocation over the languages of a sentence (deng2022, appendix C): its mix is $z \sim \mathrm{Dirichlet}(\alpha)$.
+r"""Fitting and reading the mixture of languages of deng2022, appendix C.
 
-The paper fits with MALLET; here tomotopy runs the same sampler and the same re-estimation of $\alpha$, with $\beta$ fixed, as the paper says.
-To read: $t \sim P(t \mid x; \phi^*)$ by Gibbs sampling, then $z \sim \mathrm{Dirichlet}(\alpha_i + \#\{n : t_n = i\})$.
+A sentence's mix is $z \sim \mathrm{Dirichlet}(\alpha)$. The paper fits with MALLET; here tomotopy
+runs the same sampler and the same re-estimation of $\alpha$, with $\beta$ fixed, as the paper says.
+To read: $t \sim P(t \mid x; \phi^*)$ by Gibbs sampling, then $z \sim \mathrm{Dirichlet}(\alpha_i +
+\#\{n : t_n = i\})$.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,60 +15,16 @@ import numba
 import numpy as np
 import tomotopy
 
+from longform.critics.code_mixing.mixture import LanguageModel, words_of
 from longform.documents import SPLITS, Document, Predictions, of_splits
-from longform.errors import BadInput
-from longform.files.artefacts import load_fitted, save_fitted
+from longform.errors import ConfigError, InputError
 from longform.statistics.random_streams import generator
 
 BETA = 0.01  # Dirichlet of the words of a language (appendix C)
 ALPHA_SUM = 1.0  # of the initial alpha, 1/M each (appendix C)
-TARGET = "target"  # title of the section that holds a translation, where a document also holds its source
-# of reading, before and between samples of the average; MALLET 2.0.8's inferencer
+# Of reading: sweeps, those before the first sample of the average, and between samples; as in
+# MALLET 2.0.8's inferencer.
 SWEEPS, BURN_IN, INTERVAL = 100, 10, 10
-TOP_WORDS = 20  # per language (Table 10)
-
-
-@dataclass(frozen=True)
-class LanguageModel:
-    """A fitted mixture of languages."""
-
-    vocabulary: tuple[str, ...]
-    phi: (
-        np.ndarray
-    )  # (languages, terms) word probabilities given the sampled assignments, smoothed by beta
-    alpha: np.ndarray  # (languages,) Dirichlet parameters of the mix
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        wanted = len(self.alpha), len(self.vocabulary)
-        if self.phi.shape != wanted:
-            raise BadInput(
-                f"language model: phi has shape {self.phi.shape}, languages x words is {wanted}"
-            )
-        if not np.all(self.alpha > 0):
-            raise BadInput(
-                f"language model: alpha is {self.alpha.tolist()}, allowed are positive numbers"
-            )
-
-    def top_words(self, count: int = TOP_WORDS) -> list[list[str]]:
-        """The most probable words of each language, best first (Table 10)."""
-        order = np.argsort(-self.phi, axis=1, kind="stable")[:, :count]
-        return [[self.vocabulary[i] for i in row] for row in order.tolist()]
-
-    def save(self, folder: Path | str) -> None:
-        record = {"vocabulary": list(self.vocabulary), "facts": dict(self.facts)}
-        save_fitted(folder, "languages", {"phi": self.phi, "alpha": self.alpha}, record)
-
-    @classmethod
-    def load(cls, folder: Path | str) -> "LanguageModel":
-        arrays, record = load_fitted(folder, "languages", "a language model")
-        return cls(tuple(record["vocabulary"]), arrays["phi"], arrays["alpha"], record["facts"])
-
-
-def words_of(document: Document) -> list[str]:
-    """Lower-cased white-space tokens of a sentence: of its target side, where it has one, else of all its text."""
-    target = [section.text for section in document.sections if section.title == TARGET]
-    return " ".join(target or [section.text for section in document.sections]).lower().split()
 
 
 def fit(
@@ -79,35 +37,53 @@ def fit(
     optimise_every: int = 100,
     restarts: int = 5,
 ) -> LanguageModel:
-    """Fit the mixture to the sentences of split train; empty ones are left out and counted in ``facts``."""
+    """Fit the mixture to the sentences of split train.
+
+    Args:
+        documents: one sentence each; empty ones are left out and counted in ``facts``.
+        seed: of the first chain; each restart has the next one.
+        languages: how many there are.
+        sweeps: of the sampler.
+        burn_in, optimise_every: sweeps before alpha is estimated, and between its estimates.
+        restarts: chains, of which the likeliest is kept.
+
+    Raises ConfigError: fewer than two languages. Raises InputError: fewer than two distinct words.
+    """
     if languages < 2:
-        raise BadInput(f"language model: got {languages} language(s), allowed is 2 or more")
-    sentences = [words_of(document) for document in documents if document.split == "train"]
-    kept = [sentence for sentence in sentences if sentence]
-    distinct = len({word for sentence in kept for word in sentence})
+        raise ConfigError(f"language model: got {languages} language(s), allowed is 2 or more")
+    # 1. The sentences with words.
+    training = [document for document in documents if document.split == "train"]
+    sentences = list(filter(None, map(words_of, training)))
+    distinct = len(set().union(*sentences))
     if distinct < 2:
-        told = f"{len(sentences)} training documents hold {distinct} distinct word(s), 2 are needed"
-        raise BadInput(f"language model: {told}")
+        raise InputError(
+            f"language model: {len(training)} training documents hold {distinct} distinct "
+            "word(s), 2 are needed"
+        )
+    # 2. One chain for each restart.
     chains = []
     for start in range(max(1, restarts)):
         chain = tomotopy.LDAModel(
             k=languages, alpha=ALPHA_SUM / languages, eta=BETA, seed=(seed + start) % 2**32
         )
-        for sentence in kept:
+        for sentence in sentences:
             chain.add_doc(sentence)
-        chain.burn_in, chain.optim_interval = burn_in, optimise_every
+        chain.burn_in = burn_in
+        chain.optim_interval = optimise_every
         chain.train(sweeps, workers=1)
         chains.append(chain)
-    model = max(chains, key=lambda chain: chain.ll_per_word)
-    phi = np.array([model.get_topic_word_dist(k) for k in range(languages)], np.float64)
+    # 3. The likeliest chain's words and alpha.
+    best = max(chains, key=lambda chain: chain.ll_per_word)
+    phi = np.array(list(map(best.get_topic_word_dist, range(languages))), np.float64)
     facts: dict[str, Any] = {
-        "documents": len(kept),
-        "empty_documents": len(sentences) - len(kept),
+        "documents": len(sentences),
+        "empty_documents": len(training) - len(sentences),
         "seed": seed,
+        "sweeps": sweeps,
+        "library": f"tomotopy {tomotopy.__version__}",
+        "nats_per_word": [round(float(chain.ll_per_word), 6) for chain in chains],
     }
-    facts |= {"sweeps": sweeps, "library": f"tomotopy {tomotopy.__version__}"}
-    facts["nats_per_word"] = [round(float(chain.ll_per_word), 6) for chain in chains]
-    return LanguageModel(tuple(model.used_vocabs), phi, np.array(model.alpha, np.float64), facts)
+    return LanguageModel(tuple(best.used_vocabs), phi, np.array(best.alpha, np.float64), facts)
 
 
 def read(
@@ -117,71 +93,95 @@ def read(
     seed: int,
     splits: Sequence[str] = SPLITS,
 ) -> Predictions:
-    """Mix of languages per sentence; a sentence draws the same numbers in any company.
+    """Mix of languages of each sentence, which draws the same numbers in any company.
+
+    Args:
+        documents: one sentence each.
+        reader: a fitted mixture, or its folder.
+        seed: names the draws, together with each document's id.
+        splits: which documents are read.
 
     Returns:
-        one row per unit: ``share`` (languages) a draw of the mix; ``posterior`` (languages) the parameters it was drawn
-        from, alpha plus assigned words; ``mean_share`` (languages) the average mix, MALLET's own output; ``tokens``,
-        ``unknown``, ``valid``; and of the model ``alpha_names`` (languages) and ``top_word_names`` (languages, words).
+        One row per unit: ``share`` (languages,) a draw of the mix; ``posterior`` (languages,) the
+        parameters it was drawn from, alpha plus assigned words; ``mean_share`` (languages,) the
+        average mix, MALLET's own output; ``tokens``, ``unknown``, ``valid``. And of the model
+        ``alpha_names`` (languages,) and ``top_word_names`` (languages, words).
+
+    Raises BadInput: no document of these splits.
     """
     model = reader if isinstance(reader, LanguageModel) else LanguageModel.load(reader)
-    documents = of_splits(documents, splits, "language mixture")
+    chosen = of_splits(documents, splits, "language mixture")
     index = {word: number for number, word in enumerate(model.vocabulary)}
-    rows = []
-    for document in documents:
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for document in chosen:
+        # 1. The known words, and the probability of each in each language.
         words = words_of(document)
         terms = np.array([index[word] for word in words if word in index], np.int64)
+        likelihoods = np.ascontiguousarray(model.phi[:, terms].T)
+        # 2. Words are assigned to languages, then the mix is drawn.
         rng = generator("language mixture", seed, document.id)
-        chances, uniforms = (
-            np.ascontiguousarray(model.phi[:, terms].T),
-            rng.random((SWEEPS, len(terms))),
-        )
-        counts, mean = assign(chances, model.alpha, uniforms, (BURN_IN, INTERVAL))
-        posterior, known = model.alpha + counts, len(terms)
-        rows.append(
-            (rng.dirichlet(posterior), posterior, mean, known, len(words) - known, bool(known))
-        )
-    names = ("share", "posterior", "mean_share", "tokens", "unknown", "valid")
-    arrays = {
-        name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
-    }
-    top_words = np.array(model.top_words(), dtype=np.str_)
-    return Predictions.of(
-        documents, {**arrays, "alpha_names": model.alpha, "top_word_names": top_words}
-    )
+        uniforms = rng.random((SWEEPS, len(terms)))
+        counts, mean_share = assign(likelihoods, model.alpha, uniforms, (BURN_IN, INTERVAL))
+        posterior = model.alpha + counts
+        columns["share"].append(rng.dirichlet(posterior))
+        columns["posterior"].append(posterior)
+        columns["mean_share"].append(mean_share)
+        columns["tokens"].append(len(terms))
+        columns["unknown"].append(len(words) - len(terms))
+        columns["valid"].append(len(terms) > 0)
+    arrays = {name: np.array(column) for name, column in columns.items()}
+    arrays["alpha_names"] = model.alpha
+    arrays["top_word_names"] = np.array(model.top_words(), dtype=np.str_)
+    return Predictions.of(chosen, arrays)
 
 
 @numba.njit(cache=True)
-def assign(chances, alpha, uniforms, schedule):
-    r"""Gibbs sweeps over one sentence: $P(t_n = i \mid t_{-n}) \propto \phi_{i w_n} (\alpha_i + \#_{-n} i)$.
+def assign(likelihoods, alpha, uniforms, schedule):
+    r"""Gibbs sweeps over one sentence.
 
-    From the probability of each token under each language (tokens, languages), a random number for each step (sweeps,
-    tokens), and burn-in and interval; to the words per language after the last sweep, and the average of (alpha + words)
-    / sum over kept sweeps.
+    $P(t_n = i \mid t_{-n}) \propto \phi_{i w_n} (\alpha_i + \#_{-n} i)$.
+
+    Args:
+        likelihoods: probability of each token under each language, (tokens, languages).
+        alpha: Dirichlet parameters of the mix, (languages,).
+        uniforms: a random number for each step, (sweeps, tokens).
+        schedule: sweeps before the first sample of the average, and from one to the next.
+
+    Returns:
+        Words per language after the last sweep, and the average of (alpha + words) / their sum over
+        the sampled sweeps; (languages,) each.
     """
     burn_in, interval = schedule
-    tokens, languages = chances.shape
-    counts, mean, weights = np.zeros(languages), np.zeros(languages), np.zeros(languages)
-    state, kept = np.zeros(tokens, np.int64), 0
+    tokens, languages = likelihoods.shape
+    counts = np.zeros(languages)
+    mean = np.zeros(languages)
+    cumulated = np.zeros(languages)
+    assigned = np.zeros(tokens, np.int64)
+    samples = 0
+    # 1. Start with each token's likeliest language.
     for n in range(tokens):
         for i in range(1, languages):
-            state[n] = i if chances[n, i] > chances[n, state[n]] else state[n]
-        counts[state[n]] += 1
+            if likelihoods[n, i] > likelihoods[n, assigned[n]]:
+                assigned[n] = i
+        counts[assigned[n]] += 1
     for sweep in range(len(uniforms)):
+        # 2. Draw each token's language given those of all others.
         for n in range(tokens):
-            counts[state[n]] -= 1
-            total, drawn = 0.0, languages - 1
+            counts[assigned[n]] -= 1
+            total = 0.0
             for i in range(languages):
-                total += chances[n, i] * (alpha[i] + counts[i])
-                weights[i] = total
+                total += likelihoods[n, i] * (alpha[i] + counts[i])
+                cumulated[i] = total
+            language = languages - 1
             for i in range(languages - 1):
-                if weights[i] > uniforms[sweep, n] * total:
-                    drawn = i
+                if cumulated[i] > uniforms[sweep, n] * total:
+                    language = i
                     break
-            state[n] = drawn
-            counts[drawn] += 1
+            assigned[n] = language
+            counts[language] += 1
+        # 3. Sample the mix.
         if sweep >= burn_in and (sweep - burn_in) % interval == 0:
-            kept += 1
+            samples += 1
             for i in range(languages):
                 mean[i] += alpha[i] + counts[i]
-    return counts, mean / (kept * (alpha.sum() + tokens))
+    return counts, mean / (samples * (alpha.sum() + tokens))

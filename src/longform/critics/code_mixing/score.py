@@ -1,31 +1,37 @@
-r"""The code-mixing critic: a Dirichlet over a sentence's mix of languages, and how dispersed mixes are.
+r"""The code-mixing critic: a Dirichlet over mixes of languages, and how dispersed mixes are.
 
-deng2022, appendix C: $z \sim \mathrm{Dirichlet}(\alpha)$. With the posterior $\mathrm{Dirichlet}(a)$, $a = \alpha + $
-assigned words, the latent negative log-likelihood has a closed form through $E \log z_i = \psi(a_i) - \psi(\sum a)$.
+deng2022, appendix C: $z \sim \mathrm{Dirichlet}(\alpha)$. With the posterior
+$\mathrm{Dirichlet}(a)$, $a = \alpha + $ assigned words, the latent negative log-likelihood has a
+closed form through $E \log z_i = \psi(a_i) - \psi(\sum a)$.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from longform.documents import Predictions, Unit
-from longform.errors import BadInput
+from longform.critics.base import TextCritic
+from longform.critics.code_mixing.mixture import LanguageModel
+from longform.documents import Document, Predictions, Unit
+from longform.errors import InputError
 from longform.statistics.arithmetic import ratio
-from longform.statistics.signatures import FITTED
+from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
-from longform.statistics.sum_scored import SumScored
 
-CORNER = 0.9  # a mix with this share of one language or more lies in a corner of Figure 7's simplex (ours)
+CORNER = 0.9  # ours: a mix with this share of one language lies in a corner of Figure 7's simplex
+NEWTON_STEPS = 8  # of the digamma function's inverse
 
 
 @dataclass(frozen=True)
 class MixtureReading(Unit):
-    """One sentence's mix of languages: ``share`` (languages,), a draw from the Dirichlet of ``posterior`` (languages,).
+    """One sentence's mix of languages.
 
-    Not ``valid`` is a sentence without a known word, which is counted, never scored.
+    Attributes:
+        share: a draw of the mix, (languages,).
+        posterior: parameters of the Dirichlet that it was drawn from, (languages,).
+        valid: False for a sentence without a known word, which is counted, never scored.
     """
 
     share: np.ndarray
@@ -35,95 +41,182 @@ class MixtureReading(Unit):
 
 def units_from_predictions(predictions: Predictions) -> list[MixtureReading]:
     """One reading per unit of what :mod:`longform.critics.code_mixing.read` wrote."""
-    rows = predictions.rows("share", "posterior", "valid")
-    return [
-        MixtureReading(unit, split, share, after, bool(ok))
-        for unit, split, share, after, ok in rows
-    ]
+    readings = []
+    for unit, split, share, posterior, valid in predictions.rows("share", "posterior", "valid"):
+        readings.append(MixtureReading(unit, split, share, posterior, bool(valid)))
+    return readings
 
 
 @dataclass(frozen=True)
-class DirichletCritic(
-    SumScored, better="reference_matched", divided=("nats", "documents"), parts="languages", blame=1
-):
-    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative)."""
+class _MixtureCritic(TextCritic):
+    """Reads texts by a mixture of languages that it learns from real texts.
 
-    own_prior: bool = (
-        True  # fit to real sentences; False keeps the mixture model's alpha, as the paper does
-    )
+    Attributes:
+        languages: how many the mixture has.
+        seed: of its fit and of reading.
+        mixture: the fitted mixture.
+    """
+
+    languages: int = field(default=3, kw_only=True, metadata=READING)
+    seed: int = field(default=0, kw_only=True, metadata=READING)
+    mixture: LanguageModel | None = field(default=None, kw_only=True, repr=False, metadata=FITTED)
+
+    def prepare(self, documents: Sequence[Document]) -> Self:
+        """Fit the mixture of languages to real texts."""
+        from longform.critics.code_mixing.read import fit  # here, since it brings tomotopy along
+
+        training = [replace(document, split="train") for document in documents]
+        return replace(self, mixture=fit(training, seed=self.seed, languages=self.languages))
+
+    def read_texts(self, documents: Sequence[Document]) -> list[MixtureReading]:
+        """The mix of each text. Raises InputError: no mixture was fitted to real texts."""
+        if self.mixture is None:
+            raise InputError(
+                f"{type(self).__name__}: not fitted to texts yet; call fit(real texts)"
+            )
+        from longform.critics.code_mixing.read import read
+
+        return units_from_predictions(read(documents, reader=self.mixture, seed=self.seed))
+
+    def part_names(self, values: np.ndarray) -> Sequence[str]:
+        """Each language by its most probable words."""
+        if self.mixture is None:
+            return super().part_names(values)
+        return list(map(" ".join, self.mixture.top_words(5)))
+
+
+@dataclass(frozen=True)
+class CodeMixing(
+    _MixtureCritic,
+    better="reference_matched",
+    divided=("nats", "documents"),
+    parts="languages",
+    blame=1,
+    needs="a word of the texts it learnt from",
+    recorded_as="DirichletCritic",
+):
+    """Latent NLL of a mix of languages, nats per sentence (a density: it can be negative).
+
+    Attributes:
+        own_prior: whether the Dirichlet is fitted to the mixes of real sentences; False keeps the
+            mixture model's alpha, as the paper does.
+        alpha: parameters of the Dirichlet, (languages,).
+        top_words: the words that Table 10 shows of each language.
+    """
+
+    own_prior: bool = True
     alpha: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     top_words: tuple[tuple[str, ...], ...] = field(default=(), repr=False, metadata=FITTED)
 
-    def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
-        alpha = self._alpha()
-        fixed = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
-        return [
-            fixed - (alpha - 1) * expected_logs(unit.posterior) if unit.valid else np.zeros(0)
-            for unit in units
-        ]
+    def prepare(self, documents: Sequence[Document]) -> Self:
+        """Fit the mixture of languages, and take its Dirichlet where no other is fitted."""
+        critic = super().prepare(documents)
+        if self.own_prior or critic.mixture is None:
+            return critic
+        return critic.with_prior(critic.mixture.alpha)
 
-    def fit_units(self, real: Sequence[MixtureReading]) -> "DirichletCritic":
+    def fit_units(self, real: Sequence[MixtureReading]) -> Self:
+        """Fit the Dirichlet to the mixes of real sentences, by the expected logarithms of shares.
+
+        Raises InputError: no sentence has a known word.
+        """
         if not self.own_prior:
             return self
-        kept = [unit.posterior for unit in real if unit.valid]
-        if not kept:
-            raise BadInput(
-                f"language critic: none of {len(real)} sentences has a known word; fit on other sentences"
+        posteriors = [unit.posterior for unit in real if unit.valid]
+        if not posteriors:
+            raise InputError(
+                f"language critic: none of {len(real)} sentences has a known word; "
+                "fit on other sentences"
             )
-        return self.with_prior(dirichlet_from_logs(expected_logs(np.array(kept)).mean(axis=0)))
+        mean_logs = expected_logs(np.array(posteriors)).mean(axis=0)
+        return self.with_prior(dirichlet_from_logs(mean_logs))
 
-    def with_prior(self, alpha: np.ndarray) -> "DirichletCritic":
-        """The critic with the mixture model's own Dirichlet."""
+    def with_prior(self, alpha: np.ndarray) -> Self:
+        """The critic with another Dirichlet, such as the mixture model's own."""
         alpha = np.asarray(alpha, np.float64)
         if len(alpha) < 2 or not np.all(alpha > 0):
-            raise BadInput(
-                f"language critic: alpha is {alpha.tolist()}, allowed are two or more positive numbers"
+            raise InputError(
+                f"language critic: alpha is {alpha.tolist()}, "
+                "allowed are two or more positive numbers"
             )
         return replace(self, alpha=alpha)
 
-    def sufficient_statistics(self, units: Sequence[MixtureReading]) -> SufficientStatistics:
-        alpha, rows = self._alpha(), []
-        log_normaliser = gammaln(alpha).sum() - gammaln(alpha.sum())
+    def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
+        """What each language adds to the nats, (languages,); the normaliser is shared evenly."""
+        alpha = self._alpha()
+        normaliser = gammaln(alpha) - gammaln(alpha.sum()) / len(alpha)
+        parts = []
         for unit in units:
-            if unit.valid and len(unit.posterior) != len(alpha):
-                raise BadInput(
-                    f"language critic: sentence {unit.unit_id!r} mixes {len(unit.posterior)} languages, the critic knows "
-                    f"{len(alpha)}; read it with the same model"
+            if unit.valid:
+                parts.append(normaliser - (alpha - 1) * expected_logs(unit.posterior))
+            else:
+                parts.append(np.zeros(0))
+        return parts
+
+    def sufficient_statistics(self, units: Sequence[MixtureReading]) -> SufficientStatistics:
+        r"""Expected $-\log P(z)$ of each sentence.
+
+        $\sum_i \ln \Gamma(\alpha_i) - \ln \Gamma(\sum \alpha) - \sum_i (\alpha_i - 1) E \log z_i$.
+
+        Raises InputError: a sentence mixes another number of languages.
+        """
+        alpha = self._alpha()
+        log_normaliser = gammaln(alpha).sum() - gammaln(alpha.sum())
+        rows = []
+        for unit in units:
+            if not unit.valid:
+                rows.append((0.0, 0.0, 1.0))
+                continue
+            if len(unit.posterior) != len(alpha):
+                raise InputError(
+                    f"language critic: sentence {unit.unit_id!r} mixes {len(unit.posterior)} "
+                    f"languages, the critic knows {len(alpha)}; read it with the same model"
                 )
-            nats = log_normaliser - (alpha - 1) @ expected_logs(unit.posterior) if unit.valid else 0
-            rows.append((nats, unit.valid, not unit.valid))
+            nats = log_normaliser - (alpha - 1) @ expected_logs(unit.posterior)
+            rows.append((nats, 1.0, 0.0))
         return SufficientStatistics.of(units, ("nats", "documents", "excluded"), rows)
 
     def describe(self, units: Sequence[MixtureReading]) -> dict[str, Any]:
         """The Dirichlet, and the words that each language's row of Table 10 shows."""
         return {
             "alpha": np.asarray(self.alpha).tolist(),
-            "top_words": [list(words) for words in self.top_words],
+            "top_words": list(map(list, self.top_words)),
         }
 
     def _alpha(self) -> np.ndarray:
         if self.alpha is None:
-            raise BadInput(
-                "language critic: not fitted; call fit on real sentences or with_prior on a model's alpha"
+            raise InputError(
+                "language critic: not fitted; call fit on real sentences "
+                "or with_prior on a model's alpha"
             )
         return np.asarray(self.alpha)
 
 
-def released(*, real: Predictions) -> DirichletCritic:
-    """The paper's critic: the mixture model's own alpha, as the predictions carries it; fitting changes nothing."""
-    words = tuple(tuple(row) for row in real.arrays["top_word_names"].tolist())
-    return replace(
-        DirichletCritic(own_prior=False).with_prior(real.arrays["alpha_names"]), top_words=words
-    )
+def released(*, real: Predictions) -> CodeMixing:
+    """The paper's critic: the mixture model's own alpha, as the predictions carry it.
+
+    Fitting changes nothing.
+    """
+    top_words = tuple(map(tuple, real.arrays["top_word_names"].tolist()))
+    critic = CodeMixing(own_prior=False).with_prior(real.arrays["alpha_names"])
+    return replace(critic, top_words=top_words)
 
 
 @dataclass(frozen=True)
 class LanguageDispersion(
-    SumScored, better="reference_matched", parts="languages", attributed=("dispersion",), blame=1
+    _MixtureCritic,
+    better="reference_matched",
+    parts="languages",
+    attributed=("dispersion",),
+    blame=1,
+    needs="a word of the texts it learnt from",
 ):
-    r"""Chance that two words drawn from a sentence's mix differ in language, $1 - \sum_i z_i^2$: 0 in Figure 7's corners.
+    r"""Chance that two words drawn from a sentence's mix differ in language, $1 - \sum_i z_i^2$.
 
-    ``corners`` scores the share of sentences in a corner instead, as an intelligible second number.
+    It is 0 in the corners of Figure 7's simplex.
+
+    Attributes:
+        corners: score the share of sentences in a corner instead, as an intelligible second number.
     """
 
     corners: bool = False
@@ -133,26 +226,37 @@ class LanguageDispersion(
         return self.corners
 
     def part_values(self, units: Sequence[MixtureReading]) -> list[np.ndarray]:
-        """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another; sums to the dispersion."""
-        return [unit.share * (1 - unit.share) if unit.valid else np.zeros(0) for unit in units]
+        """Per language $z_i (1 - z_i)$: the chance that a word in it meets one in another.
+
+        They sum to the dispersion.
+        """
+        parts = []
+        for unit in units:
+            parts.append(unit.share * (1 - unit.share) if unit.valid else np.zeros(0))
+        return parts
 
     def sufficient_statistics(self, units: Sequence[MixtureReading]) -> SufficientStatistics:
+        """Dispersion of each sentence, and whether it lies in a corner."""
         rows = []
         for unit in units:
-            found = 1 - float(unit.share @ unit.share), float(unit.share.max() >= CORNER), 1.0, 0.0
-            rows.append(found if unit.valid else (0.0, 0.0, 0.0, 1.0))
-        return SufficientStatistics.of(
-            units, ("dispersion", "corner", "documents", "excluded"), rows
-        )
+            if unit.valid:
+                dispersion = 1 - float(unit.share @ unit.share)
+                in_corner = float(unit.share.max() >= CORNER)
+                rows.append((dispersion, in_corner, 1.0, 0.0))
+            else:
+                rows.append((0.0, 0.0, 0.0, 1.0))
+        columns = ("dispersion", "corner", "documents", "excluded")
+        return SufficientStatistics.of(units, columns, rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        return ratio(
-            sums.total("corner" if self.corners else "dispersion"), sums.total("documents")
-        )
+        """Mean dispersion, or the share of sentences in a corner."""
+        column = "corner" if self.corners else "dispersion"
+        return ratio(sums.total(column), sums.total("documents"))
 
     def describe(self, units: Sequence[MixtureReading], count: int = 500) -> dict[str, Any]:
         """The first ``count`` valid mixes, as points for Figure 7's simplex."""
-        return {"points": [unit.share.round(4).tolist() for unit in units if unit.valid][:count]}
+        valid = [unit for unit in units if unit.valid]
+        return {"points": [unit.share.round(4).tolist() for unit in valid[:count]]}
 
 
 def expected_logs(posterior: np.ndarray) -> np.ndarray:
@@ -163,21 +267,34 @@ def expected_logs(posterior: np.ndarray) -> np.ndarray:
 def dirichlet_from_logs(
     mean_logs: np.ndarray, *, tolerance: float = 1e-12, steps: int = 1000
 ) -> np.ndarray:
-    r"""Parameters with $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs`` (Minka 2000, fixed point, equation 9)."""
+    r"""Parameters with $\psi(\alpha_i) - \psi(\sum \alpha) = $ ``mean_logs``.
+
+    Source: Minka (2000), the fixed point of equation 9.
+
+    Args:
+        mean_logs: mean logarithm of each share, negative, (languages,).
+        tolerance: relative change at which alpha has converged.
+        steps: at most.
+
+    Raises InputError: a mean that is not finite or not negative.
+    """
     if not np.all(np.isfinite(mean_logs)) or np.any(mean_logs >= 0):
-        raise BadInput(
+        raise InputError(
             f"Dirichlet: mean logs are {mean_logs.tolist()}, allowed are finite negative numbers"
         )
     alpha = np.full(len(mean_logs), 1.0)
     for _ in range(steps):
-        wanted = digamma(alpha.sum()) + mean_logs
-        near_zero = -1 / np.minimum(wanted - digamma(1.0), -1.0)
-        fresh = np.where(wanted >= -2.22, np.exp(wanted) + 0.5, near_zero)
-        for _ in range(
-            8
-        ):  # the digamma function's inverse, by Newton's method from Minka's start (2000, appendix C)
-            fresh = fresh - (digamma(fresh) - wanted) / polygamma(1, fresh)
-        if np.max(np.abs(fresh - alpha) / alpha) < tolerance:
-            return fresh
-        alpha = fresh
+        updated = inverse_digamma(digamma(alpha.sum()) + mean_logs)
+        if np.max(np.abs(updated - alpha) / alpha) < tolerance:
+            return updated
+        alpha = updated
     return alpha
+
+
+def inverse_digamma(values: np.ndarray) -> np.ndarray:
+    r"""x with $\psi(x) = $ ``values``: Newton's method from Minka's start (2000, appendix C)."""
+    near_zero = -1 / np.minimum(values - digamma(1.0), -1.0)
+    x = np.where(values >= -2.22, np.exp(values) + 0.5, near_zero)
+    for _ in range(NEWTON_STEPS):
+        x = x - (digamma(x) - values) / polygamma(1, x)
+    return x

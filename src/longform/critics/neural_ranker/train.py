@@ -1,4 +1,4 @@
-"""A neural coherence ranker: sentence features, an adjacent module and a global module under a pairwise loss."""
+"""A network over sentence features that is trained to put texts above their shuffles."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from longform.documents import Document, Predictions, in_splits
-from longform.errors import BadInput
+from longform.errors import ArtefactError, ConfigError
 from longform.files.artefacts import read_json
 from longform.language_models.lightning import Schedule, adamw, fit_module, numbers
 from longform.language_models.sentence_features import (
@@ -29,7 +29,13 @@ KERNEL = 5  # width of a convolution, as in Moon et al.'s lightweight ones
 
 
 class RankerNetwork(nn.Module):
-    """Scores texts of one length: higher is more coherent. Widths, ours: of sentence features, their projection, a pair."""
+    """A value of texts of one length: higher is more coherent.
+
+    Args:
+        features: width of the sentence features.
+        sentence: width of their projection (ours).
+        pair: width of a pair of neighbours (ours).
+    """
 
     def __init__(self, features: int, sentence: int, pair: int) -> None:
         super().__init__()
@@ -38,34 +44,42 @@ class RankerNetwork(nn.Module):
             nn.LayerNorm(features), nn.Linear(features, sentence), nn.Tanh()
         )
         self.adjacent = nn.Sequential(nn.Linear(4 * sentence, pair), nn.ReLU())
-        self.convolutions = nn.ModuleList(
-            nn.Conv1d(sentence, sentence, KERNEL, padding=KERNEL // 2) for _ in range(2)
-        )
+        convolutions = []
+        for _ in range(2):
+            convolutions.append(nn.Conv1d(sentence, sentence, KERNEL, padding=KERNEL // 2))
+        self.convolutions = nn.ModuleList(convolutions)
         self.value = nn.Linear(pair + sentence, 1)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Mean value of the adjacent pairs: (texts, sentences, dims) -> (texts,); two sentences at least."""
+        """Mean value of the adjacent pairs.
+
+        Args:
+            features: (texts, sentences, features), of two sentences at least.
+
+        Returns:
+            (texts,).
+        """
+        # 1. The adjacent module sees each pair of neighbours.
         sentences = self.sentence(features)
         first, second = sentences[:, :-1], sentences[:, 1:]
-        pairs = self.adjacent(
-            torch.cat([first, second, first * second, (first - second).abs()], dim=-1)
-        )
-        states = sentences.transpose(
-            1, 2
-        )  # the global module: convolutions over sentences with residuals
+        neighbours = torch.cat([first, second, first * second, (first - second).abs()], dim=-1)
+        pairs = self.adjacent(neighbours)
+        # 2. The global module sees the text: convolutions over sentences with residuals.
+        states = sentences.transpose(1, 2)
         for convolution in self.convolutions:
             states = states + torch.relu(convolution(states))
-        whole = states.mean(dim=2)[:, None].expand(-1, pairs.shape[1], -1)
-        return self.value(torch.cat([pairs, whole], dim=-1)).squeeze(-1).mean(dim=1)
+        text = states.mean(dim=2)[:, None].expand(-1, pairs.shape[1], -1)
+        # 3. Each pair is valued beside the text.
+        values = self.value(torch.cat([pairs, text], dim=-1)).squeeze(-1)
+        return values.mean(dim=1)
 
 
-Features = tuple[
-    Sequence[np.ndarray], Sequence[Sequence[str]]
-]  # of the sentences of documents, beside the sentences
+# Of documents: the features of their sentences, and the sentences.
+Features = tuple[Sequence[np.ndarray], Sequence[Sequence[str]]]
 
 
 class CoherenceRanker(pl.LightningModule):
-    """Network, features and shuffle tasks; each step shuffles each document once, by (seed, step)."""
+    """Network, features and shuffle tasks; a step shuffles each document once, by (seed, step)."""
 
     def __init__(
         self,
@@ -73,71 +87,99 @@ class CoherenceRanker(pl.LightningModule):
         data: Mapping[str, Features],
         tasks: Sequence[tuple[str, int]],
         plan: Schedule,
-    ):
+    ) -> None:
         super().__init__()
-        self.network, self.data, self.tasks, self.plan = network, dict(data), list(tasks), plan
+        self.network = network
+        self.data = dict(data)
+        self.tasks = list(tasks)
+        self.plan = plan
 
     def losses(self, split: str, numbers: Sequence[int], rng: np.random.Generator) -> torch.Tensor:
-        """log(1 + exp(shuffled - original)) of each document that can be shuffled; a zero where none can."""
-        kept, (rows, texts) = [], self.data[split]
+        """log(1 + exp(shuffled - original)) of each document that can be shuffled.
+
+        Args:
+            split: of the data.
+            numbers: documents of the split.
+            rng: draws the task and the shuffle of each.
+
+        Returns:
+            (documents,), or one zero where none can be shuffled.
+        """
+        features, texts = self.data[split]
+        losses = []
         for number in numbers:
             task, size = self.tasks[int(rng.integers(len(self.tasks)))]
             orders = shuffled_orders(task, size, texts[number], 1, rng)
-            if len(orders):
-                shown = np.stack([rows[number], rows[number][orders[0]]])
-                scores = self.network(torch.from_numpy(shown).to(self.device))
-                kept.append(nn.functional.softplus(scores[1] - scores[0]))
-        return torch.stack(kept) if kept else torch.zeros(1, requires_grad=True)
+            if not len(orders):
+                continue
+            original = features[number]
+            both = np.stack([original, original[orders[0]]])
+            values = self.network(torch.from_numpy(both).to(self.device))
+            losses.append(nn.functional.softplus(values[1] - values[0]))
+        if not losses:
+            return torch.zeros(1, requires_grad=True)
+        return torch.stack(losses)
 
     def training_step(self, batch: Mapping[str, torch.Tensor], index: int) -> torch.Tensor:
+        """Mean loss of a batch; torch gives the seed of its shuffles, so that a run resumes."""
         rng = np.random.Generator(np.random.PCG64(int(torch.randint(2**62, (1,)))))
         loss = self.losses("train", batch["labels"].tolist(), rng).mean()
         self.log("loss", loss)
         return loss
 
     def validation_step(self, batch: Mapping[str, torch.Tensor], index: int) -> None:
-        loss = self.losses(
-            "validation", batch["labels"].tolist(), generator("ranker validation", index)
-        ).mean()
+        """Log the mean loss of a batch, the same shuffles in every round."""
+        rng = generator("ranker validation", index)
+        loss = self.losses("validation", batch["labels"].tolist(), rng).mean()
         self.log("validation_loss", loss, batch_size=len(batch["labels"]))
 
     def configure_optimizers(self) -> Any:
-        return adamw(self.network, self.plan, self.plan.updates(len(self.data["train"][0])))
+        """AdamW over the schedule's updates."""
+        documents = len(self.data["train"][0])
+        return adamw(self.network, self.plan, self.plan.updates(documents))
 
 
 @dataclass(frozen=True)
 class TrainedRanker:
-    """A network, and the frozen encoder whose features it reads."""
+    """A network, and the frozen encoder whose features it reads.
+
+    Attributes:
+        network: the trained network.
+        frozen: the encoder with the features that it computed.
+        splitter: how texts are split into sentences, a key of ``SPLITTERS``.
+    """
 
     network: RankerNetwork
     frozen: KeptFeatures
     splitter: str
 
     def save(self, folder: Path) -> None:
+        """Write network and encoder into a folder, which is there and has no ranker yet."""
         save_file(self.network.state_dict(), folder / "ranker.safetensors")
-        named = {"splitter": self.splitter, "shape": self.network.shape}
-        (folder / "ranker.json").write_text(
-            json.dumps(named, sort_keys=True) + "\n", encoding="utf-8"
-        )
+        record = {"splitter": self.splitter, "shape": self.network.shape}
+        text = json.dumps(record, sort_keys=True) + "\n"
+        (folder / "ranker.json").write_text(text, encoding="utf-8")
         (folder / ENCODER).mkdir()
         self.frozen.save(folder / ENCODER)
 
 
 def open_ranker(folder: Path) -> TrainedRanker:
-    """Inverse of :meth:`TrainedRanker.save`."""
+    """Inverse of :meth:`TrainedRanker.save`. Raises ArtefactError: no ranker, or no encoder."""
     if not (folder / "ranker.json").is_file():
-        raise BadInput(
-            f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; train it"
+        raise ArtefactError(
+            f"{folder}: no ranker.json; the reader must be a folder that neural_ranker trained; "
+            "train it"
         )
-    named = read_json(folder / "ranker.json")
+    record = read_json(folder / "ranker.json")
     if not (folder / ENCODER).is_dir():
-        raise BadInput(
-            f"{folder} reads features of {folder / ENCODER}, which is not there; run its train stage again"
+        raise ArtefactError(
+            f"{folder} reads features of {folder / ENCODER}, which is not there; "
+            "run its train stage again"
         )
-    network = RankerNetwork(**named["shape"])
+    network = RankerNetwork(**record["shape"])
     network.load_state_dict(load_file(folder / "ranker.safetensors"))
     frozen = KeptFeatures(folder / ENCODER, open_encoder(folder / ENCODER))
-    return TrainedRanker(network.eval(), frozen, named["splitter"])
+    return TrainedRanker(network.eval(), frozen, record["splitter"])
 
 
 def fit(
@@ -153,26 +195,40 @@ def fit(
     sentence: int = 64,
     pair: int = 32,
 ) -> TrainedRanker:
-    """Train on documents of split train against their own shuffles, choosing the round of best validation loss.
+    """Train on documents of split train against their own shuffles.
 
-    ``base``: a causal LM, a sentence encoder, or a ``sentence_features`` row. Each of ``tasks``, (``block`` or ``window``,
-    size), is drawn equally often. ``sentence``, ``pair``: widths of :class:`RankerNetwork`.
+    The round of best loss on split validation is kept.
+
+    Args:
+        documents: of both splits.
+        base: a causal LM, a sentence encoder, or a ``sentence_features`` row.
+        name, seed, scratch: of the training.
+        splitter: how texts are split into sentences, a key of ``SPLITTERS``.
+        tasks: (``block`` or ``window``, size) of each kind of shuffle, drawn equally often.
+        schedule: fields of :class:`Schedule`.
+        sentence, pair: widths of :class:`RankerNetwork`.
+
+    Raises ConfigError: no task, or an unknown one.
     """
-    if not tasks or any(task not in TASKS or size < 1 for task, size in tasks):
-        raise BadInput(
-            f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} and a size from 1"
+    allowed = [task in TASKS and size >= 1 for task, size in tasks]
+    if not tasks or not all(allowed):
+        raise ConfigError(
+            f"ranker tasks {list(tasks)}; allowed are pairs of one of {sorted(TASKS)} "
+            "and a size from 1"
         )
+    # 1. The frozen features of each split.
     encoder = open_encoder(base)
     data = {}
     for split in ("train", "validation"):
-        texts = split_sentences(
-            [document for document in documents if document.split == split], splitter
-        )
+        split_documents = in_splits(documents, [split])
+        texts = split_sentences(split_documents, splitter)
         data[split] = [encoder.encode(row, f"train {name}") for row in texts], texts
+    # 2. The network, as wide as the first document's features.
     plan = Schedule.from_settings(schedule)
     torch.manual_seed(derived_seed(seed, name, "coherence ranker"))
     dims = next((row.shape[1] for row in data["train"][0] if len(row)), 1)
     module = CoherenceRanker(RankerNetwork(dims, sentence, pair), data, tasks, plan)
+    # 3. Training.
     items = {split: range(len(rows)) for split, (rows, _) in data.items()}
     fit_module(module, items, numbers, plan, seed=seed, name=name, scratch=scratch)
     return TrainedRanker(module.network, KeptFeatures(base, encoder), splitter)
@@ -182,15 +238,19 @@ def fit(
 def read(
     *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str]
 ) -> Predictions:
-    """``text_score`` float64 (units,): nan for a text of fewer than two sentences."""
+    """The network's number of each text.
+
+    Returns:
+        ``text_score`` float64 (units,), nan for a text of fewer than two sentences.
+    """
     ranker = open_ranker(reader)
     chosen = in_splits(documents, splits)
     scores = []
-    for text in split_sentences(chosen, ranker.splitter):
-        rows = ranker.frozen.encoder.encode(text, f"infer {name}")
-        scores.append(
-            ranker.network(torch.from_numpy(rows[None])).double().item()
-            if len(rows) > 1
-            else np.nan
-        )
+    for sentences in split_sentences(chosen, ranker.splitter):
+        features = ranker.frozen.encoder.encode(sentences, f"infer {name}")
+        if len(features) < 2:
+            scores.append(np.nan)
+            continue
+        value = ranker.network(torch.from_numpy(features[None]))
+        scores.append(value.double().item())
     return Predictions.of(chosen, {"text_score": np.array(scores, dtype=np.float64)})

@@ -1,15 +1,17 @@
-"""What a language model says of each document's tokens: log-probabilities in nats, document by document."""
+"""What a language model says of each document's tokens: log-probabilities in nats."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from longform.documents import Document, Predictions, in_splits, ragged
-from longform.errors import BadInput
+from longform.errors import ConfigError
 from longform.hsmm import HSMM
 from longform.language_models import capacity
+from longform.language_models.checkpoints import load_tokenizer
 from longform.language_models.log_probs import open_reader
 from longform.language_models.tokenizers import (
     article_ids,
@@ -20,6 +22,24 @@ from longform.language_models.tokenizers import (
     windows,
 )
 from longform.language_models.trial import open_language_model
+from longform.text.rendering import render
+
+UNLIMITED = 10**9  # tokens of a document that is not cut
+LogProbReading = Callable[
+    [Sequence[Any]], Sequence[np.ndarray]
+]  # of each row, from its second token
+
+
+class Scored(NamedTuple):
+    """The scored tokens of each document.
+
+    Attributes:
+        log_probs: float32 (scored tokens,) a document, nats.
+        positions: bool (tokens,) a document: which tokens of its row are scored.
+    """
+
+    log_probs: list[np.ndarray]
+    positions: list[np.ndarray]
 
 
 def read(
@@ -29,87 +49,166 @@ def read(
     name: str,
     titles: bool,
     splits: Sequence[str],
-    batch: int = 16,  # full windows that are read at a time, as long as memory for them is bounded (``open_reader``)
-    preset: str
-    | None = None,  # "paper" for disjoint blocks of all documents' stream, None for overlapping windows
-    window: int | None = None,  # most tokens that the model sees; None for all its positions
+    batch: int = 16,
+    preset: str | None = None,
+    window: int | None = None,
 ) -> Predictions:
-    """Log-probability of each scored token, ragged over tokens: float32 ``token_logprob``, ``token_logprob_lengths``.
+    """Log-probability of each scored token.
 
-    Where titles are part of the text, bool ``in_title``, ragged likewise, says which tokens are theirs. A text stands between
-    the tokenizer's begin and end token (``start_ids``, ``end_ids``): its last log-probability is that of its end, unless the
-    tokenizer has no end token; then ``end_scored`` is there and false.
+    A text stands between the tokenizer's begin and end token (``start_ids``, ``end_ids``): its last
+    log-probability is that of its end, unless the tokenizer has no end token.
 
-    Raises BadInput: an unknown preset, a window that the model does not have, or no causal language model.
+    Args:
+        documents: the texts; those of ``splits`` are read.
+        reader: folder of a causal language model.
+        name: of the stage, for messages.
+        titles: whether titles of sections are part of the text.
+        batch: full windows that are read at a time, as long as memory for them is bounded
+            (``open_reader``).
+        preset: "paper" for disjoint blocks of all documents' stream, None for overlapping windows.
+        window: largest number of tokens that the model sees; None for all its positions.
+
+    Returns:
+        ``token_logprob`` float32, ragged over tokens. Where titles are part of the text, bool
+        ``in_title``, ragged likewise, says which tokens are theirs. Where the tokenizer has no end
+        token, ``end_scored`` is there and false.
+
+    Raises ConfigError: an unknown preset, or a window that the model does not have.
+    Raises BadInput: the folder holds no causal language model.
     """
     if preset not in (None, "paper"):
-        raise BadInput(
+        raise ConfigError(
             f"infer {name}: preset is {preset!r}, allowed are 'paper' and null; fix the entry"
         )
+    # 1. The model, and how many tokens it sees at once.
     tokenizer, network = open_language_model(reader)
     positions = capacity.window_size(network)
     size = positions if window is None else window
     if not 2 <= size <= positions:
-        raise BadInput(
+        raise ConfigError(
             f"infer {name}: window is {size!r}, allowed is 2 to {positions}; fix the entry"
         )
+    read_rows = open_reader(network, batch * size, share=False, label=f"infer {name}").read
+    # 2. Log-probabilities of the documents' tokens.
     chosen = in_splits(documents, splits)
-    log_probs = open_reader(network, batch * size, share=False, label=f"infer {name}").read
     if preset == "paper":
         rows = [article_ids(document, tokenizer, titles) for document in chosen]
-        stream = list(chain.from_iterable(rows))
-        blocks = [
-            tuple(stream[start : start + size]) for start in range(0, len(stream) - size + 1, size)
-        ]
-        places = np.arange(len(stream))
-        counted = (places % size > 0) & (
-            places < len(blocks) * size
-        )  # nothing predicts a block's first token
-        values = np.zeros(len(stream), dtype=np.float32)
-        values[counted] = np.concatenate([values[:0], *log_probs(blocks)])
-        ends = np.cumsum([len(ids) for ids in rows])[:-1]
-        places_of = np.split(counted, ends)
-        scored = [part[kept] for part, kept in zip(np.split(values, ends), places_of, strict=True)]
+        scored = in_disjoint_blocks(rows, size, read_rows)
     else:
-        rows = document_rows(chosen, tokenizer, titles, 10**9)
-        cuts = [windows(len(row), size) for row in rows]
-        pieces = [
-            tuple(row[start:stop])
-            for row, own in zip(rows, cuts, strict=True)
-            for start, stop, _ in own
-        ]
-        found = iter(log_probs(pieces))
-        scored = [
-            np.concatenate([next(found)[first - start - 1 :] for start, _, first in own])
-            for own in cuts
-        ]
-        places_of = [np.arange(len(row)) > 0 for row in rows]
-    arrays = ragged("token_logprob", scored, np.float32)
+        rows = document_rows(chosen, tokenizer, titles, UNLIMITED)
+        scored = in_overlapping_windows(rows, size, read_rows)
+    # 3. What the tokens are.
+    arrays = ragged("token_logprob", scored.log_probs, np.float32)
     if titles:
         before = len(start_ids(tokenizer))
-        marked = []
-        for document, row, kept in zip(chosen, rows, places_of, strict=True):
-            whole = np.zeros(
-                len(row), dtype=bool
-            )  # what stands around the body, and a newline, are in no title
-            inside = in_titles(document, tokenizer)
-            whole[before : before + len(inside)] = inside
-            marked.append(whole[kept])
-        arrays |= ragged("in_title", marked, np.bool_)
+        marks = []
+        for document, positions_of in zip(chosen, scored.positions, strict=True):
+            # What stands around the body, and a newline, are in no title.
+            is_title = np.zeros(len(positions_of), dtype=bool)
+            in_body = in_titles(document, tokenizer)
+            is_title[before : before + len(in_body)] = in_body
+            marks.append(is_title[positions_of])
+        arrays |= ragged("in_title", marks, np.bool_)
     if not end_ids(tokenizer):
         arrays["end_scored"] = np.zeros(len(chosen), dtype=bool)
     return Predictions.of(chosen, arrays)
 
 
+def in_disjoint_blocks(
+    rows: Sequence[Sequence[int]], size: int, read_rows: LogProbReading
+) -> Scored:
+    """Score the stream of all documents in blocks of ``size`` tokens, as the paper does.
+
+    Nothing predicts a block's first token; the last, partial block is not read.
+
+    Args:
+        rows: token ids of each document.
+        size: tokens of a block.
+        read_rows: gives the log-probabilities of each block's tokens from the second on.
+    """
+    stream = list(chain.from_iterable(rows))
+    num_blocks = len(stream) // size
+    blocks = []
+    for number in range(num_blocks):
+        blocks.append(tuple(stream[number * size : (number + 1) * size]))
+    positions = np.arange(len(stream))
+    is_scored = (positions % size > 0) & (positions < num_blocks * size)
+    log_probs = np.zeros(len(stream), dtype=np.float32)
+    log_probs[is_scored] = np.concatenate([log_probs[:0], *read_rows(blocks)])
+    # Back to documents.
+    ends = np.cumsum(list(map(len, rows)))[:-1]
+    scored_of = np.split(is_scored, ends)
+    parts = []
+    for part, mask in zip(np.split(log_probs, ends), scored_of, strict=True):
+        parts.append(part[mask])
+    return Scored(parts, scored_of)
+
+
+def in_overlapping_windows(
+    rows: Sequence[Sequence[int]], size: int, read_rows: LogProbReading
+) -> Scored:
+    """Score every token of each document but its first; a long document in windows that overlap.
+
+    Args:
+        rows: token ids of each document.
+        size: tokens of a window.
+        read_rows: gives the log-probabilities of each window's tokens from the second on.
+    """
+    # 1. All windows of all documents.
+    cuts, pieces = [], []
+    for row in rows:
+        cuts.append(windows(len(row), size))
+        for start, stop, _ in cuts[-1]:
+            pieces.append(tuple(row[start:stop]))
+    # 2. Of each window, the log-probabilities that it is the first to give.
+    readings = iter(read_rows(pieces))
+    scored, positions = [], []
+    for row, own_cuts in zip(rows, cuts, strict=True):
+        parts = []
+        for start, _, first in own_cuts:
+            # The window's first reading is of its token start + 1.
+            parts.append(next(readings)[first - start - 1 :])
+        scored.append(np.concatenate(parts))
+        positions.append(np.arange(len(row)) > 0)
+    return Scored(scored, positions)
+
+
+def token_spans(document: Document, reader: Path) -> list[tuple[int, int]] | None:
+    """Where the tokens that :func:`read` scores without titles stand in ``document.text``.
+
+    Returns:
+        Half-open spans, that of the end token empty; None where the text is read in another form
+        (blank lines in a section) or the tokenizer does not say where its tokens stand.
+    """
+    tokenizer = load_tokenizer(reader)
+    if render(document, titles=False) != document.text or not tokenizer.is_fast:
+        return None
+    encoded = tokenizer(
+        document.text, add_special_tokens=False, verbose=False, return_offsets_mapping=True
+    )
+    spans = [(int(start), int(end)) for start, end in encoded["offset_mapping"]]
+    if not start_ids(tokenizer):
+        spans = spans[1:]  # the first token is context only
+    if end_ids(tokenizer):
+        spans.append((len(document.text), len(document.text)))
+    return spans
+
+
 def read_segments(
     *, documents: Sequence[Document], reader: Path, splits: Sequence[str]
 ) -> Predictions:
-    """A text's log-likelihood (sum over segmentations and states) stands at its last token, zero before it."""
+    """What a hidden semi-Markov model says of each document, as one number.
+
+    Returns:
+        ``token_logprob`` float64, ragged: the log-likelihood in nats (summed over segmentations and
+        states) at a text's last token, zero before it.
+    """
     chosen = in_splits(documents, splits)
     texts = [document.text.split() for document in chosen]
     totals = HSMM.load(reader).log_prob(texts)
-    rows = [
-        [0.0] * (len(text) - 1) + [total] if text else []
-        for text, total in zip(texts, totals, strict=True)
-    ]
+    rows = []
+    for text, total in zip(texts, totals, strict=True):
+        row = np.zeros(len(text))
+        row[-1:] = total
+        rows.append(row)
     return Predictions.of(chosen, ragged("token_logprob", rows, np.float64))

@@ -1,78 +1,137 @@
-r"""Perplexity per token from log-probabilities: $\exp(-\sum \log p / n)$, corpus-level as in all five papers."""
+r"""Perplexity per token, $\exp(-\sum \log p / n)$, over a corpus as in all five papers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longform.documents import Predictions, Unit
-from longform.errors import BadInput
+from longform.critics.base import Spans, TextCritic
+from longform.documents import SPLITS, Document, Predictions, Unit
+from longform.errors import ConfigError, InputError
 from longform.results import Record
 from longform.statistics.arithmetic import perplexity
 from longform.statistics.comparisons import resampled_difference
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
-from longform.statistics.signatures import signature
+from longform.statistics.signatures import READING, signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
-from longform.statistics.sum_scored import SumScored
 
 
 @dataclass(frozen=True)
 class LogProbs(Unit):
-    """Log-probabilities in nats of one unit's tokens, float (tokens,), and which of them are in a title, bool likewise."""
+    """What a language model says of one text.
+
+    Attributes:
+        values: log-probability of each scored token in nats, float (tokens,).
+        in_title: which tokens are in a title, bool (tokens,); None where the text has no titles.
+        ended: whether the last token is the end token.
+    """
 
     values: np.ndarray
-    in_title: np.ndarray | None = None  # None where the text has no titles
-    ended: bool = True  # whether the last one is that of the end token
+    in_title: np.ndarray | None = None
+    ended: bool = True
 
 
 @dataclass(frozen=True)
-class Perplexity(SumScored, better="lower", parts="tokens", attributed=("logprob",), blame=-1):
-    """Word PPL of the body: a title's tokens are counted apart, so that texts with and without titles count the same tokens.
+class Perplexity(
+    TextCritic,
+    better="lower",
+    parts="tokens",
+    attributed=("logprob",),
+    blame=-1,
+    needs="two tokens",
+):
+    """How surprising the tokens of texts are to a language model: word PPL of the body.
 
-    ``count_end``: with the closing end token (deng2022's transformer counts it, its HSMM has none).
+    A title's tokens are counted apart, so that texts with and without titles count the same tokens.
+
+    Attributes:
+        count_end: whether the closing end token counts (deng2022's transformer counts it, its HSMM
+            has none).
+        model: folder of a causal language model that reads texts.
+        window: largest number of tokens that the model sees; None for all its positions.
     """
 
     count_end: bool = True
+    model: Path | str | None = field(default=None, kw_only=True, metadata=READING)
+    window: int | None = field(default=None, kw_only=True, metadata=READING)
+
+    def read_texts(self, documents: Sequence[Document]) -> list[LogProbs]:
+        """Log-probabilities of the documents' tokens; titles are left out.
+
+        Raises ConfigError: no model was named.
+        """
+        if self.model is None:
+            raise ConfigError(
+                "Perplexity has no language model to read texts with; "
+                "name its folder: Perplexity(model=FOLDER)"
+            )
+        from longform.critics.perplexity.read import read  # here, since it brings torch along
+
+        predictions = read(
+            documents=documents,
+            reader=Path(self.model),
+            name="perplexity",
+            titles=False,
+            splits=SPLITS,
+            window=self.window,
+        )
+        return units_from_predictions(predictions)
+
+    def spans(self, document: Document, unit: LogProbs, values: np.ndarray) -> Spans | None:
+        """Where the scored tokens stand."""
+        from longform.critics.perplexity.read import token_spans
+
+        if self.model is None:
+            return None
+        spans = token_spans(document, Path(self.model))
+        return None if spans is None else spans[: len(values)]
 
     def part_values(self, units: Sequence[LogProbs]) -> list[np.ndarray]:
-        """Log probabilities of the tokens, those of titles 0: nothing is judged by them."""
+        """Log-probabilities of the tokens, those of titles 0: nothing is judged by them."""
         parts = []
         for unit in units:
-            values, inside = self._tokens(unit)
-            parts.append(np.where(inside, 0.0, values))
+            values, in_title = self._tokens(unit)
+            parts.append(np.where(in_title, 0.0, values))
         return parts
 
     def sufficient_statistics(self, units: Sequence[LogProbs]) -> SufficientStatistics:
-        """Nats and tokens of the body (``logprob``, ``tokens``), of titles where there are any, and exclusions."""
-        body, titles, excluded = [], [], []
+        """Nats and tokens of the body, and of titles where there are any.
+
+        Returns:
+            Columns ``logprob`` (nats), ``tokens`` and ``excluded`` (a text without tokens), and
+            ``title_logprob`` and ``title_tokens`` where a unit knows its titles.
+        """
+        has_titles = any(unit.in_title is not None for unit in units)
+        rows = []
         for unit in units:
-            values, inside = self._tokens(unit)
-            body.append((values[~inside].sum(), len(values) - inside.sum()))
-            titles.append((values[inside].sum(), inside.sum()))
-            excluded.append((not len(values) - inside.sum(),))
-        if all(unit.in_title is None for unit in units):
-            return SufficientStatistics.of(
-                units,
-                ("logprob", "tokens", "excluded"),
-                np.hstack([body, excluded]) if units else [],
-            )
-        columns = ("logprob", "tokens", "title_logprob", "title_tokens", "excluded")
-        return SufficientStatistics.of(units, columns, np.hstack([body, titles, excluded]))
+            values, in_title = self._tokens(unit)
+            tokens = len(values) - in_title.sum()
+            row = [values[~in_title].sum(), tokens]
+            if has_titles:
+                row += [values[in_title].sum(), in_title.sum()]
+            row.append(not tokens)
+            rows.append(row)
+        columns = ["logprob", "tokens", "excluded"]
+        if has_titles:
+            columns[2:2] = ["title_logprob", "title_tokens"]
+        return SufficientStatistics.of(units, columns, rows)
 
     def _tokens(self, unit: LogProbs) -> tuple[np.ndarray, np.ndarray]:
-        """Log probabilities of the counted tokens, and which of them are in a title."""
+        """Log-probabilities of the tokens that count, and which of them are in a title."""
         values = np.asarray(unit.values, dtype=np.float64)
-        inside = (
-            np.zeros(len(values), dtype=bool)
-            if unit.in_title is None
-            else np.asarray(unit.in_title, dtype=bool)
-        )
-        counted = slice(None) if self.count_end or not unit.ended else slice(None, -1)
-        return values[counted], inside[counted]
+        if unit.in_title is None:
+            in_title = np.zeros(len(values), dtype=bool)
+        else:
+            in_title = np.asarray(unit.in_title, dtype=bool)
+        if unit.ended and not self.count_end:
+            return values[:-1], in_title[:-1]
+        return values, in_title
 
     def of_sums(self, sums: Sums) -> Any:
+        """Perplexity per token of the body."""
         return perplexity(sums.total("logprob"), sums.total("tokens"))
 
 
@@ -81,16 +140,17 @@ def units_from_predictions(predictions: Predictions) -> list[LogProbs]:
     count = len(predictions.unit_ids)
     titles = predictions.ragged("in_title") if "in_title" in predictions.arrays else [None] * count
     ended = predictions.arrays.get("end_scored", np.ones(count, dtype=bool)).tolist()
+    rows = predictions.rows("token_logprob")
     units = []
-    for (unit_id, split, values), in_title, end in zip(
-        predictions.rows("token_logprob"), titles, ended, strict=True
-    ):
+    for (unit_id, split, values), in_title, end in zip(rows, titles, ended, strict=True):
         units.append(LogProbs(unit_id, split, values, in_title, end))
     return units
 
 
 @dataclass(frozen=True)
 class _LogPerplexity(Perplexity):
+    """The logarithm of the perplexity, whose differences are ratios."""
+
     def of_sums(self, sums: Sums) -> Any:
         return np.log(super().of_sums(sums))
 
@@ -98,41 +158,50 @@ class _LogPerplexity(Perplexity):
 def ratio(
     *, train: Predictions, texts: Predictions, seed: int, name: str, count_end: bool = True
 ) -> list[Record]:
-    """Word PPL of the model that read ``texts`` over that of the one that read ``train``, paired by test document.
+    """Word PPL of one model over that of another, paired by test document.
 
-    Both of tokens of the body: where only one of the two read titles, their tokens are no part of it.
+    Both are of tokens of the body: where only one of the two read titles, their tokens are no part
+    of it. Documents differ far more than models, so the interval is over resamples of documents
+    that both share.
 
-    Documents differ far more than models, so the interval of a ratio wants resamples of documents that both share.
+    Args:
+        train: what the model below the fraction line read.
+        texts: what the model above it read, of the same documents.
+        seed, name: name the resamples.
+        count_end: as of :class:`Perplexity`.
 
-    Raises BadInput: the two read other documents.
+    Raises InputError: the two read other documents.
     """
+    # 1. Statistics of both models.
     critic = _LogPerplexity(count_end=count_end)
-    own, other = (
-        [u for u in units_from_predictions(read) if u.split == "test"] for read in (texts, train)
-    )
-    if [unit.unit_id for unit in own] != [unit.unit_id for unit in other]:
-        raise BadInput(
+    above_units = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
+    below_units = [unit for unit in units_from_predictions(train) if unit.split == "test"]
+    above = critic.sufficient_statistics(above_units)
+    below = critic.sufficient_statistics(below_units)
+    if above.unit_ids != below.unit_ids:
+        raise InputError(
             f"{name}: a ratio of perplexities wants readings of the same documents; read them again"
         )
-    above, below = critic.sufficient_statistics(own), critic.sufficient_statistics(other)
-    draws = resampled_difference(
-        (critic, above), (critic, below), generator(seed, name, "bootstrap")
+    # 2. The ratio and its interval, by the difference of logarithms.
+    rng = generator(seed, name, "bootstrap")
+    differences = resampled_difference((critic, above), (critic, below), rng)
+    low, high = np.exp(percentile_interval(differences)).tolist()
+    value = float(np.exp(critic.score_of(above) - critic.score_of(below)))
+    # 3. The record.
+    details = {}
+    for column in ("tokens", "title_tokens"):
+        details[f"{column}_of_both"] = [above.total(column), below.total(column)]
+    excluded = int(above.total("excluded"))
+    record = Record(
+        "",
+        "word_ppl_ratio",
+        value=value,
+        low=low,
+        high=high,
+        better="lower",
+        excluded=excluded,
+        units=len(above_units) - excluded,
+        signature=signature(Perplexity(count_end)),
+        details=details,
     )
-    low, high = np.exp(percentile_interval(draws)).tolist()
-    value, excluded = (
-        float(np.exp(critic.score_of(above) - critic.score_of(below))),
-        int(above.total("excluded")),
-    )
-    fields: dict[str, Any] = {
-        "value": value,
-        "low": low,
-        "high": high,
-        "better": "lower",
-        "excluded": excluded,
-    }
-    fields |= {"units": len(own) - excluded, "signature": signature(Perplexity(count_end))}
-    counts = {
-        name: [other.total(name) for other in (above, below)] for name in ("tokens", "title_tokens")
-    }
-    fields["details"] = {f"{name}_of_both": numbers for name, numbers in counts.items()}
-    return [Record("", "word_ppl_ratio", **fields)]
+    return [record]

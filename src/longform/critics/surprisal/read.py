@@ -1,23 +1,31 @@
-r"""Surprisal of every token of every condition of every item, in bits, with the region of each token.
+r"""Surprisal of every token of every condition of every item, in bits, with its region.
 
-$s(t_i) = -\log_2 p(t_i | t_0 \ldots t_{i-1})$ (beyer2021, equation 1). What is kept is the token's bits and its region; sums and means of a
-region are taken afterwards, without the model. A region owns its content and the blank before it, a token goes to where its first letter is.
+$s(t_i) = -\log_2 p(t_i | t_0 \ldots t_{i-1})$ (beyer2021, equation 1). What is stored is the
+token's bits and its region; sums and means of a region are taken afterwards, without the model. A
+region owns its content and the blank before it; a token belongs to the region of its first letter.
 """
 
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from longform.datasets.test_suites.items import Suite, suite_head, suites_from_documents
+from longform.datasets.test_suites.items import (
+    Condition,
+    Suite,
+    SuiteItem,
+    suite_head,
+    suites_from_documents,
+)
 from longform.documents import Document, Predictions, ragged
-from longform.errors import BadInput
+from longform.errors import ConfigError
 from longform.language_models.log_probs import LogProbReader, open_reader
 from longform.language_models.tokenizers import start_ids
 from longform.language_models.trial import open_language_model
@@ -25,31 +33,64 @@ from longform.language_models.trial import open_language_model
 ENDS = ("legacy_none", "bos", "bos_eos_2021")
 SEPARATORS = ("eos", "strip", "literal")
 MARK = re.compile(r"\s*\[SEP\]\s*")
-UNCOUNTED = -1
+UNCOUNTED = -1  # region of a begin token
 
 
 def joined(contents: Sequence[str]) -> tuple[str, list[int]]:
-    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between the others.
+    """Region contents joined as SyntaxGym joins them: empty ones are skipped, one blank between.
 
-    Beside the text the ends of the regions: region k is ``text[ends[k - 1] : ends[k]]``, possibly empty.
+    Returns:
+        The text, and the ends of the regions: region k is ``text[ends[k - 1] : ends[k]]``, possibly
+        empty.
     """
-    text, ends = "", []
+    text = ""
+    ends = []
     for content in contents:
         bare = " ".join(content.split())
-        text += f" {bare}" if text and bare else bare
+        if text and bare:
+            text += " "
+        text += bare
         ends.append(len(text))
     return text, ends
 
 
 def token_regions(text: str, ends: Sequence[int], starts: Sequence[int]) -> np.ndarray:
-    """Region index of each token, int32 of shape (tokens,), from the tokens' start offsets in the text."""
+    """Region index of each token.
+
+    Args:
+        text: the regions joined.
+        ends: where each region ends in the text.
+        starts: where each token starts in the text.
+
+    Returns:
+        int32 (tokens,).
+    """
     size = len(text)
-    blank = np.array([character.isspace() for character in text] + [True])
-    visible = np.minimum.accumulate(np.where(blank, size, np.arange(size + 1))[::-1])[::-1]
-    places = np.minimum(visible, max(size - 1, 0))[
-        np.minimum(np.asarray(starts, dtype=np.int64), size)
-    ]
-    return np.searchsorted(np.asarray(ends), places, side="right").astype(np.int32)
+    # 1. From each character on, the next visible one; ``size`` where there is none.
+    is_blank = np.array([character.isspace() for character in text] + [True])
+    visible = np.where(is_blank, size, np.arange(size + 1))
+    next_visible = np.minimum.accumulate(visible[::-1])[::-1]
+    # 2. A token belongs where its first visible character is.
+    token_starts = np.minimum(np.asarray(starts, dtype=np.int64), size)
+    first_letters = np.minimum(next_visible, max(size - 1, 0))[token_starts]
+    return np.searchsorted(np.asarray(ends), first_letters, side="right").astype(np.int32)
+
+
+class Source(NamedTuple):
+    """One condition's text.
+
+    Attributes:
+        text: its regions joined.
+        ends: where each region ends in the text.
+        utterances: start and end of each piece that is read by itself.
+    """
+
+    text: str
+    ends: list[int]
+    utterances: list[tuple[int, int]]
+
+
+Row = tuple[tuple[int, ...], np.ndarray]  # token ids, and the region of each
 
 
 @dataclass(frozen=True)
@@ -57,12 +98,16 @@ class Encoder:
     """A tokenizer with the conventions under which texts are read.
 
     Attributes:
-        ends: ``legacy_none`` adds nothing, and the first token counts 0 bits (beyer2021's setting: lm-zoo of March 2021);
-            ``bos`` puts what every reader puts before a text (``start_ids``: the begin token, else the end token) in front,
-            uncounted, and where the tokenizer has neither the first token is context only; ``bos_eos_2021`` counts the
-            begin token 0 bits in the first region and the end token in the last (lm-zoo from August 2021 on, commit 923f21e).
-        separator: of a change of speaker, ``[SEP]``: ``eos`` reads each utterance by itself with the end token between
-            (DialoGPT), ``strip`` takes the marks out, ``literal`` leaves them.
+        tokenizer: one that tells the offsets of its tokens.
+        ends: ``legacy_none`` adds nothing, and the first token counts 0 bits (beyer2021's setting:
+            lm-zoo of March 2021); ``bos`` puts what every reader puts before a text (``start_ids``:
+            the begin token, else the end token) in front, uncounted, and where the tokenizer has
+            neither the first token is context only; ``bos_eos_2021`` counts the begin token 0 bits
+            in the first region and the end token in the last (lm-zoo from August 2021 on, commit
+            923f21e).
+        separator: of a change of speaker, ``[SEP]``: ``eos`` reads each utterance by itself with
+        the
+            end token between (DialoGPT), ``strip`` takes the marks out, ``literal`` leaves them.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -70,78 +115,100 @@ class Encoder:
     separator: str = "eos"
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("ends", self.ends, ENDS),
-            ("separator", self.separator, SEPARATORS),
-        ):
+        choices = (("ends", self.ends, ENDS), ("separator", self.separator, SEPARATORS))
+        for name, value, allowed in choices:
             if value not in allowed:
-                raise BadInput(
+                raise ConfigError(
                     f"encoder: {name} is {value!r}, allowed are {list(allowed)}; fix the entry"
                 )
         if not self.tokenizer.is_fast:
-            raise BadInput(
-                f"{type(self.tokenizer).__name__} gives no character offsets; save it with a tokenizer.json"
+            raise ConfigError(
+                f"{type(self.tokenizer).__name__} gives no character offsets; "
+                "save it with a tokenizer.json"
             )
         if self.ends == "bos_eos_2021":
             self._end()
 
-    def rows(self, conditions: Sequence[Sequence[str]]) -> list[tuple[tuple[int, ...], np.ndarray]]:
-        """Token ids of many conditions, each a list of region texts, and the region of each token (``UNCOUNTED``: a begin token).
+    def rows(self, conditions: Sequence[Sequence[str]]) -> list[Row]:
+        """Token ids of many conditions, and the region of each token.
 
         All texts are tokenised in one call.
+
+        Args:
+            conditions: region texts of each.
+
+        Returns:
+            A row a condition; the region of a begin token is ``UNCOUNTED``.
         """
-        sources, spans = (
-            [],
-            [],
-        )  # of a condition: text and ends of regions, and (start, end) of each utterance
-        for contents in conditions:
-            text, ends = joined(
-                [MARK.sub(" ", t) if self.separator == "strip" else t for t in contents]
-            )
-            marks = list(MARK.finditer(text)) if self.separator == "eos" else []
-            sources.append((text, ends))
-            cuts = [0, *(place for mark in marks for place in mark.span()), len(text)]
-            spans.append(list(zip(cuts[::2], cuts[1::2], strict=True)))
-        texts = [
-            text[start:end]
-            for (text, _), own in zip(sources, spans, strict=True)
-            for start, end in own
-        ]
+        # 1. The utterances of all conditions.
+        sources = list(map(self._source, conditions))
+        texts = []
+        for source in sources:
+            for start, end in source.utterances:
+                texts.append(source.text[start:end])
         if not texts:
             return []
+        # 2. Their tokens.
         encoded = self.tokenizer(
             texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
-        pairs = zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
-        rows = []
-        for (text, ends), own in zip(sources, spans, strict=True):
-            ids: list[int] = []
-            starts: list[int] = []
-            for place, ((start, _), (tokens, offsets)) in enumerate(
-                zip(own, islice(pairs, len(own)), strict=True)
-            ):
-                if place:
-                    ids.append(self._end())
-                    starts.append(text.rindex("[SEP]", 0, start))
-                ids += tokens
-                starts += [start + offset for offset, _ in offsets]
-            regions = token_regions(text, ends, starts).tolist()
-            if self.ends == "bos":
-                begin = start_ids(self.tokenizer)
-                ids = [*begin, *ids]
-                regions = [UNCOUNTED, *(regions if begin else regions[1:])]
-            elif self.ends == "bos_eos_2021":
-                ids = [*start_ids(self.tokenizer), *ids, self._end()]
-                regions = [0, *regions, len(ends) - 1]
-            rows.append((tuple(ids), np.array(regions[: len(ids)], dtype=np.int32)))
-        return rows
+        tokens = zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        # 3. Back to conditions.
+        return [self._row(source, tokens) for source in sources]
+
+    def _source(self, contents: Sequence[str]) -> Source:
+        """A condition's regions as one text, cut where changes of speaker are read apart."""
+        if self.separator == "strip":
+            contents = list(map(partial(MARK.sub, " "), contents))
+        text, ends = joined(contents)
+        utterances = []
+        start = 0
+        if self.separator == "eos":
+            for mark in MARK.finditer(text):
+                utterances.append((start, mark.start()))
+                start = mark.end()
+        utterances.append((start, len(text)))
+        return Source(text, ends, utterances)
+
+    def _row(
+        self, source: Source, tokens: Iterator[tuple[list[int], list[tuple[int, int]]]]
+    ) -> Row:
+        """One condition's row.
+
+        Args:
+            source: its text.
+            tokens: ids and offsets of each utterance; those of this condition come next.
+        """
+        # 1. Utterances one after another, an end token between, which stands at the mark.
+        ids: list[int] = []
+        starts: list[int] = []
+        for number, (start, _) in enumerate(source.utterances):
+            utterance_ids, offsets = next(tokens)
+            if number:
+                ids.append(self._end())
+                starts.append(source.text.rindex("[SEP]", 0, start))
+            ids += utterance_ids
+            for offset, _ in offsets:
+                starts.append(start + offset)
+        regions = token_regions(source.text, source.ends, starts).tolist()
+        # 2. What stands before and behind a text.
+        if self.ends == "bos":
+            begin = start_ids(self.tokenizer)
+            ids = [*begin, *ids]
+            regions = [UNCOUNTED, *(regions if begin else regions[1:])]
+        elif self.ends == "bos_eos_2021":
+            ids = [*start_ids(self.tokenizer), *ids, self._end()]
+            regions = [0, *regions, len(source.ends) - 1]
+        return tuple(ids), np.array(regions[: len(ids)], dtype=np.int32)
 
     def _end(self) -> int:
+        """The end token. Raises ConfigError: the tokenizer has none."""
         if self.tokenizer.eos_token_id is not None:
             return int(self.tokenizer.eos_token_id)
-        raise BadInput(
-            f"{self.tokenizer.name_or_path or 'the tokenizer'} has no end token, which ends {self.ends!r} and separator "
-            f"{self.separator!r} need; set its eos_token, or choose ends 'bos' and separator 'strip'"
+        raise ConfigError(
+            f"{self.tokenizer.name_or_path or 'the tokenizer'} has no end token, which ends "
+            f"{self.ends!r} and separator {self.separator!r} need; set its eos_token, or choose "
+            "ends 'bos' and separator 'strip'"
         )
 
 
@@ -156,44 +223,62 @@ def read(
     budget: int = 1024,
     share: bool = True,
 ) -> Predictions:
-    """Token surprisals of a corpus of suites; see :func:`suite_predictions` for the arrays and :class:`Encoder` for conventions.
+    """Token surprisals of a corpus of suites.
 
-    ``budget``, padded tokens of a batch, and ``share``, common prefixes read once, change no result beyond rounding.
+    Args:
+        documents, truth: of the corpus.
+        reader: folder of a causal language model.
+        name: of the stage, for messages.
+        ends, separator: conventions, see :class:`Encoder`.
+        budget: padded tokens of a batch; changes no result beyond rounding.
+        share: whether common prefixes are read once; changes no result beyond rounding.
+
+    Returns:
+        The arrays of :func:`suite_predictions`.
     """
     tokenizer, network = open_language_model(reader)
     encoder = Encoder(tokenizer, ends, separator)
-    reader_of_rows = open_reader(network, budget, share, f"infer {name}")
-    return suite_predictions(suites_from_documents(documents, truth), encoder, reader_of_rows)
+    log_prob_reader = open_reader(network, budget, share, f"infer {name}")
+    return suite_predictions(suites_from_documents(documents, truth), encoder, log_prob_reader)
+
+
+Version = tuple[Suite, SuiteItem, Condition]
+
+
+def conditions_of(suites: Sequence[Suite]) -> Iterator[Version]:
+    """Every condition of every item of every suite, in that order."""
+    for suite in suites:
+        for item in suite.items:
+            for condition in item.conditions:
+                yield suite, item, condition
 
 
 def condition_bits(
     suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader
 ) -> list[list[np.ndarray]]:
-    """Bits of the counted tokens of every condition of every item of every suite, in that order, region by region.
+    """Bits of the counted tokens of every condition of every item of every suite, in that order.
+
+    Returns:
+        An array (tokens,) for each region of a condition.
 
     Raises BadInput: an item without tokens or longer than the model's window, by name.
     """
-    places = [
-        (s, item, condition) for s in suites for item in s.items for condition in item.conditions
-    ]
-    rows = encoder.rows(
-        [[region.content for region in condition.regions] for _, _, condition in places]
-    )
-    names = [
-        f"suite {s.name}, item {item.number}, condition {condition.name}"
-        for s, item, condition in places
-    ]
-    ids = [own for own, _ in rows]
+    # 1. Token ids, and a name for each row.
+    versions = list(conditions_of(suites))
+    contents, names = [], []
+    for suite, item, condition in versions:
+        contents.append([region.content for region in condition.regions])
+        names.append(f"suite {suite.name}, item {item.number}, condition {condition.name}")
+    rows = encoder.rows(contents)
+    ids, regions_of = zip(*rows, strict=True) if rows else ((), ())
     reader.check(ids, names)
-    found = []
-    for (_, regions), log_probs, (_, _, condition) in zip(
-        rows, reader.read(ids), places, strict=True
-    ):
-        bits = np.concatenate(
-            [[0.0], -log_probs.astype(np.float64) / math.log(2)]
-        )  # nothing precedes the first
-        found.append([bits[regions == index] for index in range(len(condition.regions))])
-    return found
+    # 2. Bits by region; nothing precedes the first token, which counts 0.
+    bits_by_region = []
+    for regions, log_probs, version in zip(regions_of, reader.read(ids), versions, strict=True):
+        bits = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])
+        num_regions = len(version[2].regions)
+        bits_by_region.append([bits[regions == index] for index in range(num_regions)])
+    return bits_by_region
 
 
 def suite_predictions(
@@ -201,42 +286,47 @@ def suite_predictions(
 ) -> Predictions:
     """One unit per item, id ``suite/item``.
 
-    Arrays:
-        suite: int64 per unit, an index into ``suite_names`` and ``suite_head_names`` (the suites' JSON without items).
-        region_condition, region_number, region_tokens: ragged over the regions of all conditions of the item;
-            the condition is an index into ``condition_names``.
+    Returns:
+        suite: int64 per unit, an index into ``suite_names`` and ``suite_head_names`` (the suites'
+            JSON without items).
+        region_condition, region_number, region_tokens: int64, ragged over the regions of all
+            conditions of the item; the condition is an index into ``condition_names``.
         token_bits: float32, ragged over tokens, region after region.
     """
-    read_conditions = iter(condition_bits(suites, encoder, reader))
-    names = sorted({condition.name for s in suites for condition in s.items[0].conditions})
-    items = [(s, item) for s in suites for item in s.items]
-    regions = []  # of each item: (condition, number, bits)
-    for _, item in items:
-        read_item = [
-            (c, pair)
-            for c in item.conditions
-            for pair in zip(c.regions, next(read_conditions), strict=True)
-        ]
-        regions.append(
-            [(names.index(c.name), region.number, bits) for c, (region, bits) in read_item]
-        )
+    names: set[str] = set()
+    suite_names, heads = [], []
+    for suite in suites:
+        suite_names.append(suite.name)
+        heads.append(json.dumps(suite_head(suite), sort_keys=True))
+        names.update(condition.name for condition in suite.items[0].conditions)
+    condition_names = sorted(names)
+    # One row an item, its regions one after another.
+    unit_ids = []
+    suite_of_item = []
+    conditions, numbers, tokens, token_bits = [], [], [], []
+    bits_by_region = iter(condition_bits(suites, encoder, reader))
+    for index, suite in enumerate(suites):
+        for item in suite.items:
+            unit_ids.append(f"{suite.name}/{item.number}")
+            suite_of_item.append(index)
+            item_conditions, item_numbers, item_bits = [], [], []
+            for condition in item.conditions:
+                item_bits += next(bits_by_region)
+                for region in condition.regions:
+                    item_conditions.append(condition_names.index(condition.name))
+                    item_numbers.append(region.number)
+            conditions.append(item_conditions)
+            numbers.append(item_numbers)
+            tokens.append(list(map(len, item_bits)))
+            token_bits.append(np.concatenate(item_bits))
     arrays = {
-        "suite": np.array(
-            [index for index, s in enumerate(suites) for _ in s.items], dtype=np.int64
-        ),
-        "suite_names": np.array([s.name for s in suites], dtype=np.str_),
-        "suite_head_names": np.array(
-            [json.dumps(suite_head(s), sort_keys=True) for s in suites], dtype=np.str_
-        ),
-        "condition_names": np.array(names, dtype=np.str_),
-        **ragged("region_condition", [[name for name, _, _ in row] for row in regions], np.int64),
-        **ragged("region_number", [[number for _, number, _ in row] for row in regions], np.int64),
-        **ragged("region_tokens", [[len(bits) for _, _, bits in row] for row in regions], np.int64),
-        **ragged(
-            "token_bits",
-            [np.concatenate([bits for _, _, bits in row]) for row in regions],
-            np.float32,
-        ),
+        "suite": np.array(suite_of_item, dtype=np.int64),
+        "suite_names": np.array(suite_names, dtype=np.str_),
+        "suite_head_names": np.array(heads, dtype=np.str_),
+        "condition_names": np.array(condition_names, dtype=np.str_),
+        **ragged("region_condition", conditions, np.int64),
+        **ragged("region_number", numbers, np.int64),
+        **ragged("region_tokens", tokens, np.int64),
+        **ragged("token_bits", token_bits, np.float32),
     }
-    ids = tuple(f"{s.name}/{item.number}" for s, item in items)
-    return Predictions(ids, ("test",) * len(ids), arrays)
+    return Predictions(tuple(unit_ids), ("test",) * len(unit_ids), arrays)

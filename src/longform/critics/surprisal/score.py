@@ -1,4 +1,4 @@
-"""Share of items for which a suite's predictions hold: the coherence detection score of beyer2021."""
+"""Share of items for which a suite's predictions hold: beyer2021's coherence detection score."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from scipy.stats import binom
 from longform.datasets.test_suites import prediction_formulas
 from longform.datasets.test_suites.prediction_formulas import Formula, RegionValue
 from longform.documents import Predictions, Unit, grouped
-from longform.errors import BadInput
+from longform.errors import InputError
 from longform.statistics.signatures import FITTED
 from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.sum_scored import SumScored
@@ -21,119 +21,173 @@ COLUMNS = ("items", "correct", "gained", "lost")
 
 @dataclass(frozen=True)
 class ReadItem(Unit):
-    """One item as a model read it, with its suite's metric and formulas; ``regions``: float64 bits of the tokens of each."""
+    """One item as a model read it.
+
+    Attributes:
+        suite: name of its suite.
+        metric: how the bits of a region's tokens become its value, a key of ``METRICS``.
+        formulas: the suite's predictions.
+        regions: bits of the tokens of each region, float64 (tokens,), by condition and number.
+    """
 
     suite: str
     metric: str
     formulas: tuple[Formula, ...]
-    regions: Mapping[tuple[str, int], np.ndarray]  # by (condition, region number)
+    regions: Mapping[tuple[str, int], np.ndarray]
 
     def bits(self, condition: str, region: int | None) -> np.ndarray:
-        """Bits of one region, or of all regions of the condition."""
-        chosen = [
-            own
-            for (name, at), own in self.regions.items()
-            if name == condition and region in (None, at)
-        ]
+        """Bits of one region, or of all regions of the condition.
+
+        Raises InputError: the item has no such region.
+        """
+        chosen = []
+        for (name, number), bits in self.regions.items():
+            if name == condition and region in (None, number):
+                chosen.append(bits)
         if not chosen:
-            known = sorted(self.regions)
-            raise BadInput(
-                f"{self.unit_id}: no region {region} of condition {condition!r}; the item has {known}"
+            raise InputError(
+                f"{self.unit_id}: no region {region} of condition {condition!r}; "
+                f"the item has {sorted(self.regions)}"
             )
         return np.concatenate(chosen)
 
 
 def units_from_predictions(predictions: Predictions) -> list[ReadItem]:
-    heads = []
-    for head in map(json.loads, predictions.arrays["suite_head_names"].tolist()):
-        formulas = tuple(
-            prediction_formulas.parse(prediction["formula"]) for prediction in head["predictions"]
-        )
-        heads.append((head["meta"]["name"], head["meta"]["metric"], formulas))
-    conditions = predictions.arrays["condition_names"].tolist()
-    items = []
+    """One item a unit of what :mod:`longform.critics.surprisal.read` wrote."""
+    # 1. Name, metric and formulas of each suite.
+    suites = []
+    for text in predictions.arrays["suite_head_names"].tolist():
+        head = json.loads(text)
+        formulas = []
+        for prediction in head["predictions"]:
+            formulas.append(prediction_formulas.parse(prediction["formula"]))
+        suites.append((head["meta"]["name"], head["meta"]["metric"], tuple(formulas)))
+    # 2. The bits of each item's regions.
+    condition_names = predictions.arrays["condition_names"].tolist()
     rows = predictions.rows(
         "suite", "region_condition", "region_number", "region_tokens", "token_bits"
     )
-    for unit, split, suite, names, numbers, counts, bits in rows:
-        pieces = np.split(bits.astype(np.float64), np.cumsum(counts)[:-1])
-        keys = [
-            (conditions[name], int(number)) for name, number in zip(names, numbers, strict=True)
-        ]
-        items.append(
-            ReadItem(unit, split, *heads[int(suite)], dict(zip(keys, pieces, strict=True)))
-        )
+    items = []
+    for unit, split, suite, conditions, numbers, tokens, bits in rows:
+        pieces = np.split(bits.astype(np.float64), np.cumsum(tokens)[:-1])
+        regions = {}
+        for condition, number, piece in zip(conditions, numbers, pieces, strict=True):
+            regions[condition_names[condition], int(number)] = piece
+        items.append(ReadItem(unit, split, *suites[int(suite)], regions))
     return items
 
 
 @dataclass(frozen=True)
 class SuiteAccuracy(SumScored, better="higher", share=True, divided=("correct", "items")):
-    """Accuracy over items; its description counts each suite apart, so that one score row fills a table.
+    """Accuracy over items; its description counts each suite apart, so that one row fills a table.
 
-    ``reference``: whether another model succeeds, by item; gains and losses against it are counted for McNemar's test.
+    Attributes:
+        reference: whether another model succeeds, by item; gains and losses against it are counted
+            for McNemar's test.
     """
 
     reference: Mapping[str, bool] = field(default_factory=dict, metadata=FITTED, repr=False)
 
     def against(self, items: Sequence[ReadItem]) -> "SuiteAccuracy":
-        """A copy that knows on which items another model succeeds."""
+        """A copy that knows on which items another model, which read ``items``, succeeds."""
         return replace(self, reference={item.unit_id: self.succeeds(item) for item in items})
 
     def sufficient_statistics(self, units: Sequence[ReadItem]) -> SufficientStatistics:
-        return SufficientStatistics.of(units, COLUMNS, [self._counts(item) for item in units])
+        """Columns ``items``, ``correct``, and ``gained`` and ``lost`` against the reference."""
+        return SufficientStatistics.of(units, COLUMNS, map(self._counts, units))
 
     def succeeds(self, item: ReadItem) -> bool:
         """Whether all predictions of the item's suite hold."""
-        holds = prediction_formulas.evaluate
-        return all(
-            bool(holds(formula, lambda named: self.value(item, named))) for formula in item.formulas
-        )
+
+        def value(region: RegionValue) -> float:
+            return self.value(item, region)
+
+        return all(prediction_formulas.evaluate(formula, value) for formula in item.formulas)
 
     def value(self, item: ReadItem, named: RegionValue) -> float:
+        """What a formula's region is worth, by the suite's metric.
+
+        Raises InputError: a region without tokens, of which only the sum is known.
+        """
         bits = item.bits(named.condition, named.region)
         if not len(bits) and item.metric != "sum":
-            place = f"{item.unit_id}: region {named.region} of condition {named.condition!r}"
-            raise BadInput(
-                f"{place} has no token, so it has no {item.metric}; take metric 'sum' or give it text"
+            raise InputError(
+                f"{item.unit_id}: region {named.region} of condition {named.condition!r} has no "
+                f"token, so it has no {item.metric}; take metric 'sum' or give it text"
             )
         return prediction_formulas.METRICS[item.metric](bits)
 
     def describe(self, units: Sequence[ReadItem]) -> dict[str, Any]:
-        """Counts of each suite, and the means and population deviations that the paper's plots show."""
+        """Counts of each suite, and the means and deviations that the paper's plots show."""
         suites = grouped(units, lambda item: item.suite)
-        return {name: self._described(items) for name, items in sorted(suites.items())}
+        described = {}
+        for name, items in sorted(suites.items()):
+            described[name] = self._described(items)
+        return described
 
     def _described(self, items: Sequence[ReadItem]) -> dict[str, Any]:
-        counts = np.array([self._counts(item) for item in items])
+        """One suite's counts, mean and population deviation of its formulas' regions, mean bits."""
+        counts = np.array(list(map(self._counts, items)))
+        sums = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
         success = counts[:, COLUMNS.index("correct")] > 0
-        groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
-        named = dict.fromkeys(
-            p for formula in items[0].formulas for p in prediction_formulas.region_values(formula)
-        )
-        tables = {}
-        for place in named:
-            bits = np.array([item.bits(place.condition, place.region).sum() for item in items])
-            chosen = {name: bits[rows] for name, rows in groups.items()}
-            tables[str(place)] = {
-                n: [float(b.mean()), float(b.std())] if len(b) else None for n, b in chosen.items()
-            }
-        means: dict[str, dict[str, float]] = {}
-        for condition, number in dict.fromkeys(place for item in items for place in item.regions):
-            bits = np.concatenate(
-                [i.regions[condition, number] for i in items if (condition, number) in i.regions]
-            )
-            if len(bits):
-                means.setdefault(condition, {})[str(number)] = float(bits.mean())
-        sums_of_counts = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
-        return {"counts": sums_of_counts, "formula_bits": tables, "token_bits": means}
+        return {
+            "counts": sums,
+            "formula_bits": formula_bits(items, success),
+            "token_bits": mean_bits(items),
+        }
 
     def _counts(self, item: ReadItem) -> tuple[float, float, float, float]:
+        """The item's row of ``COLUMNS``."""
         correct = self.succeeds(item)
-        before = self.reference.get(item.unit_id, correct)
-        return 1.0, float(correct), float(correct and not before), float(before and not correct)
+        reference = self.reference.get(item.unit_id, correct)
+        gained = correct and not reference
+        lost = reference and not correct
+        return 1.0, float(correct), float(gained), float(lost)
+
+
+def formula_bits(items: Sequence[ReadItem], success: np.ndarray) -> dict[str, Any]:
+    """Summed bits of each region that the suite's formulas name.
+
+    Args:
+        items: of one suite.
+        success: which of them succeed, bool (items,).
+
+    Returns:
+        Mean and population deviation over all, the successful and the other items, by region; None
+        where there is no such item.
+    """
+    groups = {"all": np.ones(len(items), dtype=bool), "true": success, "false": ~success}
+    regions: dict[RegionValue, None] = {}
+    for formula in items[0].formulas:
+        regions.update(dict.fromkeys(prediction_formulas.region_values(formula)))
+    tables = {}
+    for region in regions:
+        bits = np.array([item.bits(region.condition, region.region).sum() for item in items])
+        table: dict[str, list[float] | None] = {}
+        for name, rows in groups.items():
+            chosen = bits[rows]
+            table[name] = [float(chosen.mean()), float(chosen.std())] if len(chosen) else None
+        tables[str(region)] = table
+    return tables
+
+
+def mean_bits(items: Sequence[ReadItem]) -> dict[str, dict[str, float]]:
+    """Mean bits of a token, by condition and number of the region; empty regions are left out."""
+    pieces: dict[tuple[str, int], list[np.ndarray]] = {}
+    for item in items:
+        for region, bits in item.regions.items():
+            pieces.setdefault(region, []).append(bits)
+    means: dict[str, dict[str, float]] = {}
+    for (condition, number), parts in pieces.items():
+        bits = np.concatenate(parts)
+        if len(bits):
+            means.setdefault(condition, {})[str(number)] = float(bits.mean())
+    return means
 
 
 def mcnemar(gained: float, lost: float) -> float:
-    """Exact two-sided p-value that gains and losses are equally likely (McNemar 1947; binomial form)."""
+    """Exact two-sided p-value that gains and losses are equally likely (McNemar 1947; binomial)."""
     changed = int(gained + lost)
-    return float(min(2 * binom.cdf(min(gained, lost), changed, 0.5), 1.0)) if changed else 1.0
+    if not changed:
+        return 1.0
+    return float(min(2 * binom.cdf(min(gained, lost), changed, 0.5), 1.0))

@@ -1,7 +1,8 @@
-"""A fact checker over frozen pages: page retrieval, sentence selection, entailment, one verdict (Hanselowski et al. 2018).
+"""A fact checker over frozen pages: page retrieval, sentence selection, entailment, one verdict.
 
-Every selected sentence is judged alone, and a claim has the label of the sentence that is surest of it. Where one sentence supports
-and another refutes it, each with at least ``sure``, the verdict is not enough information, marked as a conflict.
+After Hanselowski et al. 2018. Every selected sentence is judged alone, and a claim has the label of
+the sentence that is surest of it. Where one sentence supports and another refutes it, each with at
+least ``sure``, the verdict is not enough information, marked as a conflict.
 """
 
 import json
@@ -19,9 +20,9 @@ from typing import Any, Protocol
 import bm25s
 import numpy as np
 
-from longform.critics.verifiability.score import NEI, REFUTED, SUPPORTED, Evidence
+from longform.critics.verifiability.checks import NEI, REFUTED, SUPPORTED, Evidence
 from longform.datasets.fever import Keys, Line, PageFile, mapped
-from longform.errors import BadInput
+from longform.errors import ConfigError
 
 WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _BRACKET = re.compile(r" \([^)]*\)$")
@@ -32,10 +33,10 @@ LONGEST_TITLE = 12  # words; longer titles are found by BM25 alone
 PART = 10_000  # pages whose weights are in memory at a time while an index is written
 FEW = 10_000  # pages of a word that are merged without asking whether they must be
 ROUNDING = 1e-4  # far above what a sum of float32 loses
-KEPT = 1000  # indices of the lines of some pages that are kept
+CACHED_INDICES = 1000  # of the lines of some pages
+SURE = 0.5  # a label that is more probable than all others together
 
 Pages = Mapping[str, Sequence[str]]  # title -> lines
-SURE = 0.5  # a label that is more probable than all others together
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Pair:
 
 
 class Entailment(Protocol):
-    """Probabilities of ``LABELS`` for pairs, and how the model is kept in a checker's folder."""
+    """Probabilities of ``LABELS`` for pairs, and how the model is stored in a checker's folder."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
         """float64 (pairs, 3), rows sum to one."""
@@ -62,153 +63,211 @@ def words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
+def _title_words(title: str) -> list[str]:
+    """The words of a title without a bracket at its end."""
+    return words(_BRACKET.sub("", title))
+
+
 class PageIndex:
-    """Words of pages -> their BM25 weights, and words of titles -> pages, in a folder beside the pages.
+    """Words of pages -> their BM25 weights, and words of titles -> pages, beside the pages' files.
 
     Everything is memory-mapped. The weights are bm25s's (method "lucene", float32), bit by bit.
+
+    Attributes:
+        names: numbers of pages by the words of their title.
+        words: numbers of words ("columns").
+        starts: first posting of each word, (words + 1,) int64.
+        most: largest weight of each word, (words,) float32.
+        postings, weights: pages that have each word, in order, and its weight there.
     """
 
     FILES = (
-        *(f"{stem}_{part}.npy" for stem in ("names", "words") for part in ("hashes", "numbers")),
-        *(f"{part}.npy" for part in ("starts", "most", "postings", "weights")),
+        "names_hashes.npy",
+        "names_numbers.npy",
+        "words_hashes.npy",
+        "words_numbers.npy",
+        "starts.npy",
+        "most.npy",
+        "postings.npy",
+        "weights.npy",
     )
 
     def __init__(self, folder: Path) -> None:
-        self.names, self.words = Keys(folder / "names"), Keys(folder / "words")
-        self.starts, self.most, self.postings, self.weights = (
-            mapped(folder / name) for name in self.FILES[-4:]
-        )
+        self.names = Keys(folder / "names")
+        self.words = Keys(folder / "words")
+        self.starts = mapped(folder / "starts.npy")
+        self.most = mapped(folder / "most.npy")
+        self.postings = mapped(folder / "postings.npy")
+        self.weights = mapped(folder / "weights.npy")
 
     @classmethod
     def write(cls, pages: PageFile) -> None:
         """Index the pages of a folder; in memory are the vocabulary and some numbers a page."""
-        folder, vocabulary = pages.folder, dict[str, int]()
+        folder = pages.folder
+        vocabulary: dict[str, int] = {}
         lengths, sizes, names = array("i"), array("i"), array("Q")
+        # 1. Words and their counts, page by page, into files beside the pages.
         counts_file, columns_file = folder / "counts.partial", folder / "columns.partial"
         with counts_file.open("wb") as counts, columns_file.open("wb") as columns:
             for title, lines in pages.rows():
-                found = words(f"{title} {' '.join(lines)}")
-                counted = Counter(found)
-                array(
-                    "i", (vocabulary.setdefault(word, len(vocabulary)) for word in counted)
-                ).tofile(columns)
-                array("i", counted.values()).tofile(counts)
-                lengths.append(len(found))
-                sizes.append(len(counted))
-                names.append(Keys.hashed(" ".join(words(_BRACKET.sub("", title)))))
+                page_words = words(f"{title} {' '.join(lines)}")
+                word_counts = Counter(page_words)
+                numbers = array("i")
+                for word in word_counts:
+                    numbers.append(vocabulary.setdefault(word, len(vocabulary)))
+                numbers.tofile(columns)
+                array("i", word_counts.values()).tofile(counts)
+                lengths.append(len(page_words))
+                sizes.append(len(word_counts))
+                names.append(Keys.hashed(" ".join(_title_words(title))))
+        # 2. The keys of titles and words.
         Keys.write(folder / "names", names)
         Keys.write(folder / "words", array("Q", map(Keys.hashed, vocabulary)))
+        # 3. Weights by word.
         cls._transpose(folder, len(vocabulary), np.asarray(lengths), np.asarray(sizes))
         counts_file.unlink()
         columns_file.unlink()
 
     @staticmethod
     def _transpose(folder: Path, vocabulary: int, lengths: np.ndarray, sizes: np.ndarray) -> None:
-        """Counts by page -> weights by word, some pages at a time."""
+        """Counts by page -> weights by word, some pages at a time.
+
+        Args:
+            folder: where both lie.
+            vocabulary: number of words.
+            lengths, sizes: words and distinct words of each page, (pages,).
+        """
+        pages = len(sizes)
         ends = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-        total, pages = int(ends[-1]), len(sizes)
-        starts, most = np.zeros(vocabulary + 1, np.int64), np.zeros(vocabulary, np.float32)
-        shape = max(total, 1)  # a file of nothing cannot be mapped
-        made = np.lib.format.open_memmap
-        postings = made(folder / "postings.npy", "w+", np.int32, (shape,))
-        weights = made(folder / "weights.npy", "w+", np.float32, (shape,))
-        parts = [slice(start, min(start + PART, pages)) for start in range(0, pages, PART)]
+        parts = []
+        for start in range(0, pages, PART):
+            parts.append(slice(start, min(start + PART, pages)))
 
         def read(name: str, part: slice) -> np.ndarray:
             first, last = int(ends[part.start]), int(ends[part.stop])
             return np.fromfile(folder / f"{name}.partial", np.int32, last - first, offset=4 * first)
 
+        # 1. How many pages have each word, and so its inverse document frequency.
+        starts = np.zeros(vocabulary + 1, np.int64)
         for part in parts:
             starts[1:] += np.bincount(read("columns", part), minlength=vocabulary)
         idf = [math.log(1 + (pages - n + 0.5) / (n + 0.5)) for n in starts[1:].tolist()]
+        idf32 = np.array(idf, np.float32)
         np.cumsum(starts, out=starts)
-        heads, idf32, mean = (
-            starts[:-1].copy(),
-            np.array(idf, np.float32),
-            max(lengths.sum(), 1) / max(pages, 1),
-        )
+        # 2. The weights, sorted by word part by part. A file of nothing cannot be mapped.
+        shape = (max(int(ends[-1]), 1),)
+        create = np.lib.format.open_memmap
+        postings = create(folder / "postings.npy", "w+", np.int32, shape)
+        weights = create(folder / "weights.npy", "w+", np.float32, shape)
+        largest = np.zeros(vocabulary, np.float32)
+        mean_length = max(lengths.sum(), 1) / max(pages, 1)
+        heads = starts[:-1].copy()  # next free posting of each word
         for part in parts:
-            columns, times = read("columns", part), read("counts", part).astype(np.float32)
-            long = np.repeat(K1 * ((1 - B) + B * lengths[part] / mean), sizes[part])
+            columns = read("columns", part)
+            times = read("counts", part).astype(np.float32)
+            saturation = K1 * ((1 - B) + B * lengths[part] / mean_length)
+            saturation = np.repeat(saturation, sizes[part])
+            part_weights = (idf32[columns] * (times / (saturation + times))).astype(np.float32)
+            np.maximum.at(largest, columns, part_weights)
             rows = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), sizes[part])
-            found = (idf32[columns] * (times / (long + times))).astype(np.float32)
-            np.maximum.at(most, columns, found)
             order = np.argsort(columns, kind="stable")
-            own, first, counts = np.unique(columns[order], return_index=True, return_counts=True)
-            places = np.repeat(heads[own] - first, counts) + np.arange(len(order))
-            postings[places], weights[places] = rows[order], found[order]
-            heads[own] += counts
+            distinct, first, counts = np.unique(
+                columns[order], return_index=True, return_counts=True
+            )
+            targets = np.repeat(heads[distinct] - first, counts) + np.arange(len(order))
+            postings[targets] = rows[order]
+            weights[targets] = part_weights[order]
+            heads[distinct] += counts
+        # 3. Onto the disk.
         postings.flush()
         weights.flush()
         np.save(folder / "starts.npy", starts)
-        np.save(folder / "most.npy", most)
+        np.save(folder / "most.npy", largest)
 
     def best(self, tokens: Sequence[str], limit: int) -> list[int]:
-        """Pages with the highest scores, as scoring every page finds them, without it (MaxScore: Turtle and Flood 1995).
+        """Pages with the highest scores, as scoring every page finds them, without it.
 
-        Words are taken from the rarest on, until pages that have only the others cannot reach the best ones any more.
+        Words are taken from the rarest on, until pages that have only the others cannot reach the
+        best ones any more (MaxScore: Turtle and Flood 1995).
+
+        Args:
+            tokens: words of the query.
+            limit: how many pages.
         """
-        query = [column for token in tokens if (column := self.words.get(token)) is not None]
-        bound = {column: n * float(self.most[column]) for column, n in Counter(query).items()}
-        rest, least = sum(bound.values()), 0.0
+        # 1. The query's known words, and what each can add at most.
+        query = []
+        for token in tokens:
+            column = self.words.get(token)
+            if column is not None:
+                query.append(column)
+        bound = {}
+        for column, times in Counter(query).items():
+            bound[column] = times * float(self.most[column])
+        rest = sum(bound.values())  # what the words that are left can add
+        reached = 0.0  # a score that enough pages have
+        # 2. Merge the pages of each word, rarest first.
         pages: np.ndarray = np.zeros(0, np.int32)
         sums: np.ndarray = np.zeros(0)
-        for column in sorted(bound, key=lambda c: (self.starts[c + 1] - self.starts[c], c)):
-            own = slice(self.starts[column], self.starts[column + 1])
-            if own.stop - own.start > FEW:
-                least = self._reached(query, pages, sums, limit)
-            if least > rest * (1 + ROUNDING):
+        for column in sorted(bound, key=self._rarity):
+            postings = slice(self.starts[column], self.starts[column + 1])
+            if postings.stop - postings.start > FEW:
+                reached = self._reached(query, pages, sums, limit)
+            if reached > rest * (1 + ROUNDING):
                 break
-            pages, places = np.unique(
-                np.concatenate([pages, self.postings[own]]), return_inverse=True
-            )
-            weight = bound[column] / float(self.most[column]) * self.weights[own].astype(np.float64)
-            sums, rest = (
-                np.bincount(places, np.concatenate([sums, weight]), len(pages)),
-                rest - bound[column],
-            )
+            merged = np.concatenate([pages, self.postings[postings]])
+            pages, rows = np.unique(merged, return_inverse=True)
+            repeats = bound[column] / float(self.most[column])
+            added = repeats * self.weights[postings].astype(np.float64)
+            sums = np.bincount(rows, np.concatenate([sums, added]), len(pages))
+            rest = rest - bound[column]
+        # 3. Score the pages that can still be among the best.
         if len(pages) > FEW:
-            least = self._reached(query, pages, sums, limit)
-        pages = pages[sums + rest * (1 + ROUNDING) >= least * (1 - ROUNDING)]
-        return [int(pages[i]) for i in _best(self._scores(query, pages).astype(np.float64), limit)]
+            reached = self._reached(query, pages, sums, limit)
+        pages = pages[sums + rest * (1 + ROUNDING) >= reached * (1 - ROUNDING)]
+        scores = self._scores(query, pages).astype(np.float64)
+        return [int(pages[i]) for i in _best(scores, limit)]
+
+    def _rarity(self, column: int) -> tuple[int, int]:
+        """How many pages have a word; ties in order of words."""
+        return self.starts[column + 1] - self.starts[column], column
 
     def _reached(
         self, query: Sequence[int], pages: np.ndarray, sums: np.ndarray, limit: int
     ) -> float:
-        """A score that so many pages have at least."""
+        """A score that ``limit`` pages have at least."""
         if len(pages) < limit:
             return 0.0
-        return float(
-            self._scores(query, np.sort(pages[np.argpartition(sums, -limit)[-limit:]])).min()
-        )
+        likeliest = np.sort(pages[np.argpartition(sums, -limit)[-limit:]])
+        return float(self._scores(query, likeliest).min())
 
     def _scores(self, query: Sequence[int], pages: np.ndarray) -> np.ndarray:
         """Of some pages; summed in the claim's order, in float32, as bm25s does."""
         scores = np.zeros(len(pages), np.float32)
         for column in query:
-            own = slice(self.starts[column], self.starts[column + 1])
-            places = np.minimum(
-                np.searchsorted(self.postings[own], pages), own.stop - own.start - 1
-            )
-            scores += np.where(
-                self.postings[own][places] == pages, self.weights[own][places], np.float32(0)
-            )
+            span = slice(self.starts[column], self.starts[column + 1])
+            postings, weights = self.postings[span], self.weights[span]
+            rows = np.minimum(np.searchsorted(postings, pages), len(postings) - 1)
+            scores += np.where(postings[rows] == pages, weights[rows], np.float32(0))
         return scores
 
 
 def frozen(folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> PageFile:
     """Pages with their index in a folder."""
-    made = PageFile.write(folder, pages)
-    PageIndex.write(made)
-    return made
+    page_file = PageFile.write(folder, pages)
+    PageIndex.write(page_file)
+    return page_file
 
 
 @dataclass(frozen=True)
 class TitlesAndBm25:
-    """At most ``limit`` pages: those whose title stands in the claim, then the best of BM25 whose title's words all do.
+    """Pages whose title stands in the claim, then the best of BM25 whose title's words all do.
 
-    The title filter is Hanselowski et al.'s (a bracket at a title's end is left out); they ask the live search of
-    Wikipedia where this asks BM25 over the pages' titles and texts.
+    The title filter is Hanselowski et al.'s (a bracket at a title's end is left out); they ask the
+    live search of Wikipedia where this asks BM25 over the pages' titles and texts.
+
+    Attributes:
+        pages: what is searched.
+        limit: pages at most.
     """
 
     pages: PageFile
@@ -221,26 +280,38 @@ class TitlesAndBm25:
     def pages_for(self, claim: str) -> list[str]:
         """Titles in the claim, longest first, a title inside a longer one left out; then BM25's."""
         tokens = words(claim)
-        taken, found = [False] * len(tokens), dict[str, None]()
+        titles = self._titles_in(tokens)
+        if len(titles) < self.limit and len(self.pages):
+            for number in self._index.best(tokens, self.limit):
+                title = self.pages.row(number)[0]
+                if set(_title_words(title)) <= set(tokens):
+                    titles[title] = None
+        return list(titles)[: self.limit]
+
+    def _titles_in(self, tokens: Sequence[str]) -> dict[str, None]:
+        """Titles among the words of a claim, longest first; each word belongs to one title."""
+        taken = [False] * len(tokens)
+        titles: dict[str, None] = {}
         for size in range(min(len(tokens), LONGEST_TITLE), 0, -1):
             for start in range(len(tokens) - size + 1):
-                if any(taken[start : start + size]):
+                span = slice(start, start + size)
+                if any(taken[span]):
                     continue
-                number = self._index.names.get(" ".join(tokens[start : start + size]))
+                number = self._index.names.get(" ".join(tokens[span]))
                 if number is not None:
-                    taken[start : start + size] = [True] * size
-                    found[self.pages.row(number)[0]] = None
-        if len(found) < self.limit and len(self.pages):
-            best = [self.pages.row(number)[0] for number in self._index.best(tokens, self.limit)]
-            found |= dict.fromkeys(
-                t for t in best if set(words(_BRACKET.sub("", t))) <= set(tokens)
-            )
-        return list(found)[: self.limit]
+                    taken[span] = [True] * size
+                    titles[self.pages.row(number)[0]] = None
+        return titles
 
 
 @dataclass(frozen=True)
 class Bm25Lines:
-    """At most ``limit`` lines of pages, by BM25 among their lines, each read as ``title line``; no line without overlap."""
+    """The best lines of pages, by BM25 among their lines, each read as ``title line``.
+
+    Attributes:
+        pages: what is searched.
+        limit: lines at most; none without overlap.
+    """
 
     pages: Pages
     limit: int = LINES
@@ -250,110 +321,155 @@ class Bm25Lines:
 
     def lines_for(self, claim: str, titles: Sequence[str]) -> list[Line]:
         """(page, line) pairs; none where no page is known or nothing overlaps."""
-        known = tuple(title for title in titles if title in self.pages)
-        if known not in self._indices:
-            rows = [
-                (title, n)
-                for title in known
-                for n, line in enumerate(self.pages[title])
-                if words(line)
-            ]
-            index = _bm25([words(f"{title} {self.pages[title][n]}") for title, n in rows])
-            if len(self._indices) == KEPT:
+        rows, index = self._index_of(tuple(title for title in titles if title in self.pages))
+        scores = _scores(index, words(claim), len(rows))
+        return [rows[i] for i in _best(scores, self.limit)]
+
+    def _index_of(self, titles: tuple[str, ...]) -> tuple[list[Line], Any]:
+        """The lines with words of some pages, and their BM25 index; the last ones are cached."""
+        if titles not in self._indices:
+            rows, texts = [], []
+            for title in titles:
+                for number, line in enumerate(self.pages[title]):
+                    if words(line):
+                        rows.append((title, number))
+                        texts.append(words(f"{title} {line}"))
+            if len(self._indices) == CACHED_INDICES:
                 self._indices.clear()
-            self._indices[known] = rows, index
-        rows, index = self._indices[known]
-        return [rows[i] for i in _best(_scores(index, words(claim), len(rows)), self.limit)]
+            self._indices[titles] = rows, _bm25(texts)
+        return self._indices[titles]
 
 
 def selector(pages: PageFile, settings: Mapping[str, Any]) -> Callable[[str], list[Line]]:
-    """What finds the lines on which a claim is judged, by an entry's settings of ``retrieval`` and ``selection``."""
-    try:
-        retrieval, selection = (
-            TitlesAndBm25(pages, **settings["retrieval"]),
-            Bm25Lines(pages, **settings["selection"]),
-        )
-    except TypeError as error:
-        raise BadInput(
-            f"fact checker: {error}; see TitlesAndBm25 and Bm25Lines for their settings"
-        ) from None
+    """What finds the lines on which a claim is judged.
+
+    Args:
+        pages: what is searched.
+        settings: an entry's settings of ``retrieval`` and ``selection``.
+
+    Raises ConfigError: a setting that :class:`TitlesAndBm25` or :class:`Bm25Lines` does not have.
+    """
+    for part, kind in (("retrieval", TitlesAndBm25), ("selection", Bm25Lines)):
+        unknown = settings[part].keys() - {"limit"}
+        if unknown:
+            raise ConfigError(
+                f"fact checker: {part} has unexpected keyword {sorted(unknown)}; "
+                f"{kind.__name__} has the setting limit alone"
+            )
+    retrieval = TitlesAndBm25(pages, **settings["retrieval"])
+    selection = Bm25Lines(pages, **settings["selection"])
     return lambda claim: selection.lines_for(claim, retrieval.pages_for(claim))
 
 
 def _bm25(texts: Sequence[Sequence[str]]) -> Any:
+    """An index of texts; None where none has a word."""
     if not any(texts):
         return None
     index = bm25s.BM25(method="lucene", k1=K1, b=B)
-    index.index([list(text) for text in texts], show_progress=False)
+    index.index(list(map(list, texts)), show_progress=False)
     return index
 
 
 def _scores(index: Any, tokens: Sequence[str], rows: int) -> np.ndarray:
     """(rows,) scores; zero where a text shares no word with the query."""
-    known = [token for token in tokens if index is not None and token in index.vocab_dict]
-    return np.asarray(index.get_scores(known), dtype=np.float64) if known else np.zeros(rows)
+    if index is None:
+        return np.zeros(rows)
+    shared = [token for token in tokens if token in index.vocab_dict]
+    if not shared:
+        return np.zeros(rows)
+    return np.asarray(index.get_scores(shared), dtype=np.float64)
 
 
 def _best(scores: np.ndarray, limit: int) -> list[int]:
-    found = np.flatnonzero(scores > 0)
-    return found[np.argsort(-scores[found], kind="stable")[:limit]].tolist()
+    """Indices of the highest positive scores, best first; the first wins a tie."""
+    positive = np.flatnonzero(scores > 0)
+    order = np.argsort(-scores[positive], kind="stable")
+    return positive[order[:limit]].tolist()
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A label, the line that it rests on (none for not enough information), and how it came about."""
+    """What a checker says of a claim.
+
+    Attributes:
+        label: one of ``LABELS``.
+        evidence: the line that it rests on; none for not enough information.
+        support, refutation: the highest probability over the selected lines.
+        lines: those that were judged, best first.
+        conflict: one line supports and another refutes.
+    """
 
     label: str = NEI
     evidence: Evidence = frozenset()
-    support: float = 0.0  # the highest probability over the selected lines, and likewise
+    support: float = 0.0
     refutation: float = 0.0
-    lines: tuple[Line, ...] = ()  # the lines that were judged, best first
-    conflict: bool = False  # one line supports and another refutes
+    lines: tuple[Line, ...] = ()
+    conflict: bool = False
 
 
 @dataclass(frozen=True)
 class Checker:
-    """Pages, what finds their lines for a claim, and what judges them; verdicts of equal claims are made once."""
+    """Verdicts of claims; those of equal claims are made once.
+
+    Attributes:
+        pages: the encyclopedia.
+        lines: finds the lines on which a claim is judged.
+        entailment: judges a claim on a line.
+        settings: of ``retrieval``, ``selection``, and the verdict (``sure``).
+    """
 
     pages: PageFile
     lines: Callable[[str], Sequence[Line]]
     entailment: Entailment
-    settings: Mapping[str, Any]  # of ``retrieval``, ``selection``, and the verdict (``sure``)
-    _known: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
+    settings: Mapping[str, Any]
+    _verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
     def check(self, claims: Sequence[str]) -> list[Verdict]:
         """One verdict per claim; no page or no line is not enough information."""
-        new = [claim for claim in dict.fromkeys(claims) if claim not in self._known]
-        lines = {claim: self.lines(claim) for claim in new}
-        pairs = [
-            Pair(claim, page, self.pages[page][n]) for claim in new for page, n in lines[claim]
-        ]
+        # 1. The lines of claims that were not checked before.
+        lines, pairs = {}, []
+        for claim in claims:
+            if claim in self._verdicts or claim in lines:
+                continue
+            lines[claim] = self.lines(claim)
+            for page, number in lines[claim]:
+                pairs.append(Pair(claim, page, self.pages[page][number]))
+        # 2. All pairs are judged at once.
         probabilities = self.entailment.probabilities(pairs) if pairs else np.zeros((0, 3))
-        ends = np.cumsum([len(lines[claim]) for claim in new])
-        for claim, rows in zip(new, np.split(probabilities, ends[:-1]) if new else [], strict=True):
-            self._known[claim] = verdict(lines[claim], rows, self.settings["sure"])
-        return [self._known[claim] for claim in claims]
+        start = 0
+        for claim, own_lines in lines.items():
+            stop = start + len(own_lines)
+            rows = probabilities[start:stop]
+            self._verdicts[claim] = verdict(own_lines, rows, self.settings["sure"])
+            start = stop
+        return [self._verdicts[claim] for claim in claims]
 
     def save(self, folder: Path) -> None:
-        """Pages on disk, their index, the model and ``checker.json``, in one folder that needs nothing else."""
+        """Pages, index, model and ``checker.json``, in a folder that needs nothing else."""
         for name in (*PageFile.FILES, *PageIndex.FILES):
             shutil.copyfile(self.pages.folder / name, folder / name)
         record = {**self.settings, **self.entailment.save(folder)}
-        (folder / "checker.json").write_text(
-            json.dumps(record, sort_keys=True, indent=1) + "\n", encoding="utf-8"
-        )
+        text = json.dumps(record, sort_keys=True, indent=1) + "\n"
+        (folder / "checker.json").write_text(text, encoding="utf-8")
 
 
 def verdict(lines: Sequence[Line], probabilities: np.ndarray, sure: float = SURE) -> Verdict:
-    """One verdict from (lines, 3) probabilities; see the module's text."""
+    """One verdict from the judged lines; see the module's text.
+
+    Args:
+        lines: on which the claim was judged.
+        probabilities: of ``LABELS``, (lines, 3).
+        sure: probability from which a line supports or refutes.
+    """
     if not len(lines):
         return Verdict()
     best = probabilities.argmax(0)
-    support, refutation = float(probabilities[best[0], 0]), float(probabilities[best[1], 1])
-    about = support, refutation, tuple(lines)
-    if min(support, refutation) >= sure or max(support, refutation) < sure:
-        return Verdict(NEI, frozenset(), *about, conflict=min(support, refutation) >= sure)
-    label, line = (
-        (SUPPORTED, lines[best[0]]) if support >= refutation else (REFUTED, lines[best[1]])
-    )
-    return Verdict(label, frozenset([line]), *about)
+    support = float(probabilities[best[0], 0])
+    refutation = float(probabilities[best[1], 1])
+    label, line = SUPPORTED, lines[best[0]]
+    if refutation > support:
+        label, line = REFUTED, lines[best[1]]
+    conflict = min(support, refutation) >= sure
+    if conflict or max(support, refutation) < sure:
+        return Verdict(NEI, frozenset(), support, refutation, tuple(lines), conflict)
+    return Verdict(label, frozenset([line]), support, refutation, tuple(lines))

@@ -1,7 +1,8 @@
-"""A fact checker's verdicts on generated texts, beside planted truth and the counts of Table 4, and on texts whose truth is known.
+"""A fact checker's verdicts on generated texts, and on texts whose truth is known.
 
-A text becomes claims in the paper's order (massarelli2020 section 3): the first five sentences; an opening pronoun, or determiner with
-its noun, replaced by the page's title; more than 50 tokens not verifiable.
+A text becomes claims in the paper's order (massarelli2020 section 3): the first five sentences; an
+opening pronoun, or determiner with its noun, replaced by the page's title; more than 50 tokens not
+verifiable. Beside the verdicts stand planted truth and the counts of Table 4.
 """
 
 import json
@@ -16,21 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from longform.critics.verifiability import score
 from longform.critics.verifiability.checker import Checker, PageIndex, Verdict, selector
-from longform.critics.verifiability.score import (
+from longform.critics.verifiability.checks import (
     NEI,
     SENTENCE_COLUMNS,
+    SENTENCES,
+    UNIT_COLUMNS,
     CheckedGeneration,
     CheckedText,
     Evidence,
+    generations_to_predictions,
 )
 from longform.critics.verifiability.train import open_entailment
-from longform.datasets.fever import MOST_TOKENS, PageFile
+from longform.datasets.fever import MOST_TOKENS, FeverClaim, PageFile
 from longform.datasets.fever import claims_of as known_claims
 from longform.decoding.continuations import CONTINUATION
 from longform.documents import Document, Predictions
-from longform.errors import BadInput
+from longform.errors import ArtefactError, InputError
 from longform.text import sentences as text_measures
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.paragraphs import from_lines, single_spaced
@@ -42,108 +45,173 @@ Judge = Callable[[str], Label]  # the exact label of a sentence and the lines th
 ExactChecker = Callable[[Mapping[str, Sequence[str]]], Judge]  # of pages: titles and their lines
 POSSESSIVE = frozenset(["his", "its", "their", "hers", "theirs"])
 PRONOUNS = POSSESSIVE | {"he", "she", "it", "they", "him", "them", "her"}
-WRITTEN: tuple[str, ...] = (
+# Arrays of a generation's truth.
+GENERATION_ARRAYS = (
     "setting",
     "page",
     "repeat",
     "prefix_nats",
     "prefix_tokens",
-)  # of a generation's truth
-WRITTEN += ("token_nats", "token_marks", "token", "reference")
+    "token_nats",
+    "token_marks",
+    "token",
+    "reference",
+)
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]]*$")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence, ready for a checker.
+
+    Attributes:
+        text: what is checked.
+        source: the sentence as it was generated.
+        verifiable: False where the sentence is too long; it counts as not enough information.
+        named: whether the determiner rule put the title in.
+        pronouns: how many pronouns were replaced.
+        cut: the sentence does not end in a closing mark, so the generation ran out inside it.
+    """
+
+    text: str
+    source: str
+    verifiable: bool
+    named: bool
+    pronouns: int
+    cut: bool
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """One generated text with its claims.
+
+    Attributes:
+        document: holds its prefix and its continuation.
+        title: the page's.
+        text: what is read.
+        claims: its first sentences.
+        truth: the row of each of ``GENERATION_ARRAYS``.
+    """
+
+    document: Document
+    title: str
+    text: str
+    claims: list[Claim]
+    truth: Mapping[str, Any]
+
+    @property
+    def by_human(self) -> bool:
+        """Whether a person wrote it."""
+        return self.truth["setting"] == "human"
 
 
 def read(
     *,
     documents: Sequence[Document],
-    truth: Mapping[str, np.ndarray],  # of the generations, as ``continuations.py`` writes it
+    truth: Mapping[str, np.ndarray],
     reader: Path,
     name: str,
-    exact: ExactChecker
-    | None = None,  # knows what the pages state, where exact verdicts are wanted too
+    exact: ExactChecker | None = None,
     splitter: str = "full_stops",
 ) -> Predictions:
-    """Verdicts on the first five sentences of every continuation; see :class:`CheckedGeneration`.
+    """Verdicts on the first five sentences of every continuation.
 
-    Raises BadInput: texts that ``continuations.py`` did not write.
+    Args:
+        documents, truth: generations as ``continuations.py`` writes them.
+        reader: folder of a trained checker.
+        name: of the stage, for messages.
+        exact: knows what the pages state, where exact verdicts are wanted too.
+        splitter: how texts are split into sentences, a key of ``SPLITTERS``.
+
+    Returns:
+        :class:`CheckedGeneration` units, packed.
+
+    Raises InputError: texts that ``continuations.py`` did not write.
     """
-    if missing := [key for key in WRITTEN if key not in truth]:
-        raise BadInput(
-            f"infer {name}: the texts have no {missing[0]!r} beside them; texts come from continuations.py"
+    missing = [array for array in GENERATION_ARRAYS if array not in truth]
+    if missing:
+        raise InputError(
+            f"infer {name}: the texts have no {missing[0]!r} beside them; "
+            "texts come from continuations.py"
         )
-    if (known := len(truth["setting"])) != len(documents):
-        raise BadInput(
-            f"infer {name}: {len(documents)} documents, truth of {known}; run generate again"
+    rows = len(truth["setting"])
+    if rows != len(documents):
+        raise InputError(
+            f"infer {name}: {len(documents)} documents, truth of {rows}; run generate again"
         )
-    checker, grams, found = open_checker(reader), set[str](), []
-    for document, (_, _, *row) in zip(
-        documents, Predictions.of(documents, truth).rows(*WRITTEN), strict=True
-    ):
-        opening, texts = (
-            document.sections[0],
-            {section.title: section.text for section in document.sections[1:]},
-        )
-        if CONTINUATION not in texts:
-            raise BadInput(
-                f"infer {name}: document {document.id!r} has no continuation; use texts of continuations.py"
-            )
-        written, text = dict(zip(WRITTEN, row, strict=True)), texts[CONTINUATION]
-        if (
-            written["setting"] == "human"
-        ):  # people's claims begin with the sentence that models were given
-            text = opening.text + (text if text[:1].isspace() else f" {text}")
-        text = single_spaced(from_lines(text))
-        claims = claims_of(text, opening.title or "", SPLITTERS[splitter])
-        for part in (text, *(claim.source for claim in claims)):
-            grams.update(text_measures.grams(part))
-        found.append((document, claims, text, written))
-    checker.check([claim.text for _, claims, _, _ in found for claim in claims if claim.verifiable])
-    readers = (
+    # 1. The claims of every text, and the word pairs that similarity counts.
+    checker = open_checker(reader)
+    continuations, claims, grams = [], [], set[str]()
+    truths = Predictions.of(documents, truth).rows(*GENERATION_ARRAYS)
+    for document, (_, _, *row) in zip(documents, truths, strict=True):
+        about = dict(zip(GENERATION_ARRAYS, row, strict=True))
+        continuation = _continuation(document, about, name, splitter)
+        continuations.append(continuation)
+        grams.update(text_measures.grams(continuation.text))
+        for claim in continuation.claims:
+            grams.update(text_measures.grams(claim.source))
+            if claim.verifiable:
+                claims.append(claim.text)
+    # 2. The verdicts, all at once.
+    checker.check(claims)
+    # 3. Everything else that is read of a text.
+    readers = Readers(
         checker,
         exact(checker.pages) if exact else None,
         PageSimilarity(checker.pages, grams),
         text_measures.link_parser(),
     )
-    return score.generations_to_predictions(
-        [_checked(*generation, readers) for generation in found]
-    )
+    return generations_to_predictions(list(map(readers.read, continuations)))
+
+
+def _continuation(
+    document: Document, truth: Mapping[str, Any], name: str, splitter: str
+) -> Continuation:
+    """A generated text; people's begins with the sentence that models were given."""
+    opening = document.sections[0]
+    texts = {section.title: section.text for section in document.sections[1:]}
+    if CONTINUATION not in texts:
+        raise InputError(
+            f"infer {name}: document {document.id!r} has no continuation; "
+            "use texts of continuations.py"
+        )
+    text = texts[CONTINUATION]
+    if truth["setting"] == "human":
+        blank = "" if text[:1].isspace() else " "
+        text = opening.text + blank + text
+    text = single_spaced(from_lines(text))
+    title = opening.title or ""
+    claims = claims_of(text, title, SPLITTERS[splitter])
+    return Continuation(document, title, text, claims, truth)
 
 
 def open_checker(folder: Path) -> Checker:
-    """A saved checker; nothing outside its folder is read."""
-    if missing := [
-        n for n in ("checker.json", *PageFile.FILES, *PageIndex.FILES) if not (folder / n).is_file()
-    ]:
-        raise BadInput(
+    """A saved checker, read from its folder alone. Raises ArtefactError: a file is absent."""
+    files = ("checker.json", *PageFile.FILES, *PageIndex.FILES)
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise ArtefactError(
             f"{folder}: no {' and '.join(missing[:2])}; name a folder that verifiability trained"
         )
-    record, pages = (
-        json.loads((folder / "checker.json").read_text(encoding="utf-8")),
-        PageFile(folder),
-    )
+    record = json.loads((folder / "checker.json").read_text(encoding="utf-8"))
+    pages = PageFile(folder)
     return Checker(pages, selector(pages, record), open_entailment(folder, record), record)
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One sentence, ready for a checker."""
-
-    text: str  # what is checked
-    source: str  # the sentence as it was generated
-    verifiable: bool  # False where the sentence is too long; it counts as not enough information
-    named: bool  # whether the determiner rule put the title in
-    pronouns: int  # how many pronouns were replaced
-    cut: bool  # the sentence does not end in a closing mark, so the generation ran out inside it
-
-
-@dataclass(frozen=True)
 class PageSimilarity:
-    r"""Unnormalised tf-idf product of a text with a page, over those words and pairs of words that are among ``grams``.
+    r"""Unnormalised tf-idf product of a text with a page.
 
-    $\sum_w f(w, \text{text}) f(w, \text{page})$ with $f(w, d) = \log(1 + \text{tf}) \max(0, \log\frac{N - n_w + 1/2}{n_w + 1/2})$, the
-    weights of DrQA (Chen et al. 2017), whose scale fits the printed values; words are not hashed. Of millions of pages only
-    the ``grams`` of some texts are counted; texts with others are not to be scored.
+    $\sum_w f(w, \text{text}) f(w, \text{page})$ over words and pairs of words, with
+    $f(w, d) = \log(1 + \text{tf}) \max(0, \log\frac{N - n_w + 1/2}{n_w + 1/2})$, the weights of
+    DrQA (Chen et al. 2017), whose scale fits the printed values; words are not hashed.
+
+    Attributes:
+        pages: the encyclopedia.
+        grams: words and pairs that are counted: of millions of pages only those of some texts;
+        texts
+            with others are not to be scored.
     """
 
     pages: Mapping[str, Sequence[str]]
@@ -154,21 +222,25 @@ class PageSimilarity:
 
     @cached_property
     def frequency(self) -> Counter[str]:
-        pages = (" ".join(lines) for lines in self.pages.values())
-        return Counter(
-            gram for page in pages for gram in self.grams & set(text_measures.grams(page))
-        )
+        """How many pages have each of the grams."""
+        counts: Counter[str] = Counter()
+        for lines in self.pages.values():
+            counts.update(self.grams & set(text_measures.grams(" ".join(lines))))
+        return counts
 
     def _weigh(self, text: str) -> dict[str, float]:
-        total, weights = len(self.pages), {}
+        """f of each gram of a text, where it is positive."""
+        pages = len(self.pages)
+        weights = {}
         for gram, count in Counter(text_measures.grams(text)).items():
-            seen = self.frequency.get(gram, 0)
-            idf = math.log((total - seen + 0.5) / (seen + 0.5))
+            frequency = self.frequency.get(gram, 0)
+            idf = math.log((pages - frequency + 0.5) / (frequency + 0.5))
             if idf > 0:
                 weights[gram] = math.log1p(count) * idf
         return weights
 
     def score(self, text: str, title: str) -> float:
+        """Similarity of a text with the page ``title``; 0 where there is none."""
         if title not in self.pages:
             return 0.0
         if title not in self._weights:
@@ -177,161 +249,235 @@ class PageSimilarity:
         return sum(weight * page.get(gram, 0.0) for gram, weight in self._weigh(text).items())
 
 
-Readers = tuple[Checker, Judge | None, PageSimilarity, Callable[[str], float]]
+@dataclass(frozen=True)
+class Readers:
+    """All that reads a generated text.
 
+    Attributes:
+        checker: gives verdicts.
+        exact: gives exact labels, where they are wanted.
+        similarity: compares a text with its page.
+        links: whether a sentence is parsed by Link Grammar; nan where that is not installed.
+    """
 
-def _checked(
-    document: Document,
-    claims: Sequence[Claim],
-    text: str,
-    written: Mapping[str, Any],
-    readers: Readers,
-) -> CheckedGeneration:
-    """Everything about one generation, by its truth; of human texts the prefix is the first sentence."""
-    checker, exact, similarity, links = readers
-    unit, split, title = document.id, document.split, document.sections[0].title or ""
-    sources = [claim.source for claim in claims]
-    skipped = 1 if written["setting"] == "human" and sources else 0
-    tokens = written["token_nats"].tolist(), written["token_marks"].tolist()
-    means = [math.nan] * skipped + text_measures.mean_nats(sources[skipped:], *tokens)
-    verdicts = [
-        checker.check([claim.text])[0] if claim.verifiable else Verdict() for claim in claims
-    ]
-    truths = None
-    if exact is not None:
-        truths = [exact(claim.text) if claim.verifiable else (NEI, frozenset()) for claim in claims]
-    rows = []
-    for place, (claim, verdict) in enumerate(zip(claims, verdicts, strict=True)):
-        source, planted = claim.source, truths[place][1] if truths else frozenset()
-        entities, conjunctions = text_measures.entities(source), text_measures.conjunctions(source)
-        row: dict[str, float] = {
-            "words": len(source.split()),
-            "entities": entities,
-            "conjunctions": conjunctions,
-        }
-        row |= {
-            "linked": links(source),
-            "tfidf": similarity.score(source, title),
-            "nats": means[place],
-        }
-        found = float(bool(planted & frozenset(verdict.lines))) if planted else math.nan
-        rows.append(
-            {
-                **vars(claim),
-                **vars(verdict),
-                **row,
-                "same_as": sources.index(source),
-                "found": found,
-            }
+    checker: Checker
+    exact: Judge | None
+    similarity: PageSimilarity
+    links: Callable[[str], float]
+
+    def read(self, text: Continuation) -> CheckedGeneration:
+        """Everything about one generation; of human texts the prefix is the first sentence."""
+        unit, split = text.document.id, text.document.split
+        # 1. Verdicts and exact labels; what is not verifiable is not enough information.
+        verdicts, labels, checks, texts, lines = [], [], [], [], []
+        for claim in text.claims:
+            verdict, label = Verdict(), (NEI, frozenset[tuple[str, int]]())
+            if claim.verifiable:
+                verdict = self.checker.check([claim.text])[0]
+                label = self.exact(claim.text) if self.exact else label
+            verdicts.append(verdict)
+            labels.append(label)
+            checks.append((verdict.label, verdict.evidence))
+            texts.append(claim.text)
+            lines.append(self._lines_of(verdict))
+        # 2. A row for each sentence.
+        rows = self._sentence_rows(text, verdicts, labels)
+        # 3. What is known of the text.
+        tokens = text.truth["prefix_tokens"]
+        perplexity = math.exp(-text.truth["prefix_nats"] / tokens) if tokens else math.nan
+        similarity = self.similarity.score(text.text, text.title)
+        return CheckedGeneration(
+            unit,
+            split,
+            setting=str(text.truth["setting"]),
+            page=str(text.truth["page"]),
+            checks=CheckedText.of(unit, split, checks),
+            truth=CheckedText.of(unit, split, labels) if self.exact else None,
+            tokens=TokenText(unit, split, text.truth["token"], text.truth["reference"]),
+            sentences=_table(rows),
+            about=np.array([perplexity, similarity, text.truth["repeat"]]),
+            texts=tuple(texts),
+            lines=tuple(lines),
         )
-    count, pages = written["prefix_tokens"], checker.pages
-    perplexity = math.exp(-written["prefix_nats"] / count) if count else math.nan
-    return CheckedGeneration(
-        unit,
-        split,
-        str(written["setting"]),
-        str(written["page"]),
-        CheckedText.of(unit, split, [(verdict.label, verdict.evidence) for verdict in verdicts]),
-        CheckedText.of(unit, split, truths) if truths is not None else None,
-        TokenText(unit, split, written["token"], written["reference"]),
-        _table(rows),
-        np.array([perplexity, similarity.score(text, title), written["repeat"]]),
-        tuple(claim.text for claim in claims),
-        tuple(
-            " ".join(f"{page}: {pages[page][line]}" for page, line in verdict.lines)
-            for verdict in verdicts
-        ),
-    )
+
+    def _sentence_rows(
+        self, text: Continuation, verdicts: Sequence[Verdict], labels: Sequence[Label]
+    ) -> list[dict[str, Any]]:
+        """Values of ``SENTENCE_COLUMNS`` of each sentence.
+
+        Args:
+            text: the generation.
+            verdicts: on its sentences.
+            labels: exact ones, with the lines that show them.
+        """
+        sources = [claim.source for claim in text.claims]
+        # The model wrote no tokens of a prefix.
+        skipped = 1 if text.by_human and sources else 0
+        nats, marks = text.truth["token_nats"].tolist(), text.truth["token_marks"].tolist()
+        means = [math.nan] * skipped + text_measures.mean_nats(sources[skipped:], nats, marks)
+        rows = []
+        for claim, verdict, (_, evidence), mean in zip(
+            text.claims, verdicts, labels, means, strict=True
+        ):
+            source = claim.source
+            is_found = float(not evidence.isdisjoint(verdict.lines)) if evidence else math.nan
+            rows.append(
+                {
+                    **vars(claim),
+                    **vars(verdict),
+                    "words": len(source.split()),
+                    "entities": text_measures.entities(source),
+                    "conjunctions": text_measures.conjunctions(source),
+                    "linked": self.links(source),
+                    "tfidf": self.similarity.score(source, text.title),
+                    "nats": mean,
+                    "same_as": sources.index(source),
+                    "found": is_found,
+                }
+            )
+        return rows
+
+    def _lines_of(self, verdict: Verdict) -> str:
+        """The text of the lines that a verdict was made on."""
+        pages = self.checker.pages
+        return " ".join(f"{page}: {pages[page][line]}" for page, line in verdict.lines)
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> np.ndarray:
     """(sentences, SENTENCE_COLUMNS), nan where a row names no value."""
-    values = [[row.get(name, math.nan) for name in SENTENCE_COLUMNS] for row in rows]
-    return np.array(values, dtype=np.float64).reshape(len(rows), len(SENTENCE_COLUMNS))
+    table = np.full((len(rows), len(SENTENCE_COLUMNS)), math.nan)
+    for values, row in zip(table, rows, strict=True):
+        for column, name in enumerate(SENTENCE_COLUMNS):
+            values[column] = row.get(name, math.nan)
+    return table
+
+
+def check_texts(documents: Sequence[Document], reader: Path, splitter: str) -> list[CheckedText]:
+    """A checker's verdicts on first sentences of texts, about the page of their first title.
+
+    Args:
+        documents: the texts.
+        reader: folder of a trained checker.
+        splitter: how texts are split into sentences, a key of ``SPLITTERS``.
+    """
+    checker = open_checker(reader)
+    units = []
+    for document in documents:
+        title = document.sections[0].title or ""
+        rows = []
+        for claim in claims_of(document.text, title, SPLITTERS[splitter]):
+            verdict = checker.check([claim.text])[0] if claim.verifiable else Verdict()
+            rows.append((verdict.label, verdict.evidence))
+        units.append(CheckedText.of(document.id, document.split, rows))
+    return units
 
 
 def claims_of(text: str, title: str, split: Callable[[str], Sequence[str]]) -> list[Claim]:
-    """The first five sentences of a text as claims about the page ``title``; an empty text has none."""
-    made = []
-    for sentence in [sentence.strip() for sentence in split(text) if sentence.strip()][
-        : score.SENTENCES
-    ]:
+    """The first five sentences of a text as claims about the page ``title``.
+
+    Args:
+        text: an empty one has no claims.
+        title: stands for pronouns and opening nouns.
+        split: gives the sentences of a text.
+    """
+    sentences = list(filter(None, map(str.strip, split(text))))
+    claims = []
+    for sentence in sentences[:SENTENCES]:
         resolved, replaced = replace_pronoun(sentence, title)
-        named = replace_determiner(resolved, title)
-        words, cut = _WORD.findall(sentence), _CLOSED.search(sentence) is None
-        made.append(
-            Claim(
-                named or resolved,
-                sentence,
-                len(words) <= MOST_TOKENS,
-                named is not None,
-                replaced,
-                cut,
-            )
+        renamed = replace_determiner(resolved, title)
+        claim = Claim(
+            text=renamed or resolved,
+            source=sentence,
+            verifiable=len(_WORD.findall(sentence)) <= MOST_TOKENS,
+            named=renamed is not None,
+            pronouns=replaced,
+            cut=_CLOSED.search(sentence) is None,
         )
-    return made
+        claims.append(claim)
+    return claims
 
 
 def replace_determiner(sentence: str, title: str) -> str | None:
-    """The sentence with its opening "the" and common noun replaced by the title; None where the rule does not fire.
+    """The sentence with its opening "the" and common noun replaced by the title.
 
-    A noun with a capital is a name, and "The United States" stays. "The war ended" becomes "<title> ended": the rule
-    over-applies by design (massarelli2020 section 3), which is why it is counted.
+    A noun with a capital is a name, and "The United States" stays. "The war ended" becomes
+    "<title> ended": the rule over-applies by design (massarelli2020 section 3), which is why it is
+    counted.
+
+    Returns:
+        None where the rule does not fire.
     """
-    spans = [match.span() for match in _WORD.finditer(sentence)]
-    words = [sentence[start:end] for start, end in spans]
-    if (
-        len(words) < 2
-        or words[0].lower() != "the"
-        or NounRules().classes(words)[1] != NOUN
-        or not words[1].islower()
-    ):
+    matches = list(_WORD.finditer(sentence))
+    words = [match[0] for match in matches]
+    if len(words) < 2 or words[0].lower() != "the" or not words[1].islower():
         return None
-    return title + sentence[spans[1][1] :]
+    if NounRules().classes(words)[1] != NOUN:
+        return None
+    return title + sentence[matches[1].end() :]
 
 
 def replace_pronoun(sentence: str, title: str) -> tuple[str, int]:
-    """A pronoun of the third person that opens a sentence means the page's subject; how many were replaced.
+    """The title in place of a pronoun of the third person that opens a sentence.
 
     A baseline for texts about one subject, not coreference resolution.
+
+    Returns:
+        The sentence, and how many pronouns were replaced.
     """
     words = _WORD.findall(sentence)
     if not words or words[0].lower() not in PRONOUNS:
         return sentence, 0
+    pronoun = words[0].lower()
     before_noun = len(words) > 1 and NounRules().classes(words)[1] in (NOUN, ADJECTIVE)
-    possessive = words[0].lower() in POSSESSIVE or (words[0].lower() == "her" and before_noun)
+    possessive = pronoun in POSSESSIVE or (pronoun == "her" and before_noun)
     return sentence.replace(words[0], f"{title}'s" if possessive else title, 1), 1
 
 
 def read_claims(
     *, documents: Sequence[Document], reader: Path, name: str, splits: Sequence[str] = ("test",)
 ) -> Predictions:
-    """Verdicts of a trained checker on claims (:mod:`longform.datasets.fever`), each a unit of one sentence, beside their labels."""
-    found = [
-        (document.split, claim)
-        for document, claim in known_claims(documents)
-        if document.split in splits
-    ]
-    if not found:
-        raise BadInput(
-            f"infer {name}: no claims in splits {list(splits)}; fix splits, or name a corpus of fever.py"
+    """Verdicts of a trained checker on claims, each a unit of one sentence, beside their labels.
+
+    Args:
+        documents: of a corpus of :mod:`longform.datasets.fever`.
+        reader: folder of a trained checker.
+        name: of the stage, for messages.
+        splits: which claims are read.
+
+    Raises InputError: no claims in these splits.
+    """
+    claims, claim_splits = [], []
+    for document, claim in known_claims(documents):
+        if document.split in splits:
+            claims.append(claim)
+            claim_splits.append(document.split)
+    if not claims:
+        raise InputError(
+            f"infer {name}: no claims in splits {list(splits)}; "
+            "fix splits, or name a corpus of fever.py"
         )
-    checker, units = open_checker(reader), []
-    for (split, claim), verdict in zip(
-        found, checker.check([claim.text for _, claim in found]), strict=True
-    ):
-        unit, evidence, nothing = (
-            f"claim:{claim.id}",
-            frozenset(claim.evidence),
-            np.zeros(0, dtype=np.int64),
-        )
-        hit = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan
-        checks = CheckedText.of(unit, split, [(verdict.label, verdict.evidence)])
-        truth = CheckedText.of(unit, split, [(claim.label, evidence)])
-        row = _table([{**vars(verdict), "words": len(claim.text.split()), "found": hit}])
-        about = np.full(len(score.UNIT_COLUMNS), math.nan)
-        tokens = TokenText(unit, split, nothing, nothing)
-        units.append(
-            CheckedGeneration(unit, split, "claims", unit, checks, truth, tokens, row, about)
-        )
-    return score.generations_to_predictions(units)
+    verdicts = open_checker(reader).check([claim.text for claim in claims])
+    units = []
+    for claim, split, verdict in zip(claims, claim_splits, verdicts, strict=True):
+        units.append(_checked_claim(claim, split, verdict))
+    return generations_to_predictions(units)
+
+
+def _checked_claim(claim: FeverClaim, split: str, verdict: Verdict) -> CheckedGeneration:
+    """A known claim with its verdict, as a generation of one sentence."""
+    unit = f"claim:{claim.id}"
+    evidence = frozenset(claim.evidence)
+    is_found = float(evidence <= frozenset(verdict.lines)) if evidence else math.nan
+    row = {**vars(verdict), "words": len(claim.text.split()), "found": is_found}
+    no_tokens = np.zeros(0, dtype=np.int64)
+    return CheckedGeneration(
+        unit,
+        split,
+        setting="claims",
+        page=unit,
+        checks=CheckedText.of(unit, split, [(verdict.label, verdict.evidence)]),
+        truth=CheckedText.of(unit, split, [(claim.label, evidence)]),
+        tokens=TokenText(unit, split, no_tokens, no_tokens),
+        sentences=_table([row]),
+        about=np.full(len(UNIT_COLUMNS), math.nan),
+    )

@@ -1,21 +1,23 @@
-r"""How far verdicts can be trusted: people's judgements of sentences (massarelli2020, section 6), and a checker's errors taken out.
+r"""How far verdicts can be trusted: people's judgements (massarelli2020, section 6), errors.
 
-A checker that gives label $j$ to a sentence of true label $i$ with probability $C_{ij}$ turns true shares $\pi$ into observed
-$q = C^\top \pi$; $\hat\pi = \arg\min_{\pi \ge 0, \sum \pi = 1} \lVert C^\top \pi - q \rVert$ (Rogan and Gladen 1978; Forman 2008).
+A checker that gives label $j$ to a sentence of true label $i$ with probability $C_{ij}$ turns true
+shares $\pi$ into observed $q = C^\top \pi$. Taken back by
+$\hat\pi = \arg\min_{\pi \ge 0, \sum \pi = 1} \lVert C^\top \pi - q \rVert$ (Rogan and Gladen 1978;
+Forman 2008).
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
-from longform.critics.verifiability.score import (
+from longform.critics.verifiability.checks import (
     LABELS,
     NEI,
     REFUTED,
@@ -24,7 +26,7 @@ from longform.critics.verifiability.score import (
     CheckedGeneration,
 )
 from longform.documents import grouped
-from longform.errors import InputError
+from longform.errors import ConfigError, InputError
 from longform.files.opening import rows as table_rows
 from longform.results import Record
 from longform.statistics.arithmetic import ratio
@@ -37,51 +39,79 @@ from longform.statistics.sum_scored import SumScored
 DECODERS = ("top_k", "greedy", "beam", "delayed_beam", "beam_blocked")  # Table 2
 PREFIXES = 200  # massarelli2020, section 6
 FLAGS = ("repetition", "not_a_claim", "ungrammatical")
+FLAG_COLUMNS = {"REP": "repetition", "NAC": "not_a_claim", "UNG": "ungrammatical"}  # Table 2
 
 
 def sheet_record(
     units: Sequence[CheckedGeneration], prefixes: int = PREFIXES, decoders: Sequence[str] = DECODERS
 ) -> Record:
-    """Exact repeats among all first sentences, and the sheet as ``details``: items in an order that tells nothing.
+    """The sheet on which people judge, and exact repeats among all first sentences.
 
-    Judged is the decoders' first continuation of prefixes that are drawn at random, the same ones for every decoder.
+    People judge the decoders' first continuation of prefixes that are drawn at random, the same
+    ones for every decoder, in an order that tells nothing.
+
+    Args:
+        units: all generations.
+        prefixes: how many are judged.
+        decoders: whose continuations are judged.
+
+    Returns:
+        The share of exact repeats; ``details`` hold the sheet's items.
     """
-    chosen = [unit for unit in units if unit.setting in decoders and unit.about[2] == 0]
-    pages = list(dict.fromkeys(unit.page for unit in chosen))
-    kept = {
-        pages[place] for place in generator("annotation sheet").permutation(len(pages))[:prefixes]
-    }
+    # 1. First continuations of the drawn prefixes.
+    first = [unit for unit in units if unit.setting in decoders and unit.about[2] == 0]
+    by_page = grouped(first, lambda unit: unit.page)
+    order = generator("annotation sheet").permutation(len(by_page))
+    pages = list(by_page)
+    chosen_pages = {pages[i] for i in order[:prefixes]}
+    # 2. An item for each of their sentences; its key is not for annotators.
     items: list[dict[str, Any]] = []
-    for unit in (unit for unit in chosen if unit.page in kept):
-        key = {"decoder": unit.setting, "page": unit.page, "generation": unit.unit_id}
-        for n, (claim, lines) in enumerate(zip(unit.texts, unit.lines, strict=True)):
-            seen = {"claim": claim, "before": " ".join(unit.texts[:n]), "evidence": lines}
-            items.append({**seen, "key": {**key, "sentence": n}})  # the key is not for annotators
+    for unit in first:
+        if unit.page not in chosen_pages:
+            continue
+        for number, (claim, lines) in enumerate(zip(unit.texts, unit.lines, strict=True)):
+            key = {
+                "decoder": unit.setting,
+                "page": unit.page,
+                "generation": unit.unit_id,
+                "sentence": number,
+            }
+            before = " ".join(unit.texts[:number])
+            items.append({"claim": claim, "before": before, "evidence": lines, "key": key})
+    # 3. In random order, numbered.
+    sheet = []
     order = generator("annotation sheet", "order").permutation(len(items))
-    details = {
-        "items": [{"item": f"s{number:05d}", **items[place]} for number, place in enumerate(order)],
-        "exact_repeats": {
-            name: _repeated([u for u in chosen if u.setting == name]) for name in decoders
-        },
-        "prefixes": len(kept),
-    }
-    signature = "sentences equal to an earlier one of the text"
-    fields: dict[str, Any] = {"better": "lower", "signature": signature, "details": details}
+    for number, i in enumerate(order):
+        sheet.append({"item": f"s{number:05d}", **items[i]})
+    # 4. Exact repeats of each decoder, and of all.
+    repeats = {}
+    by_decoder = grouped(first, lambda unit: unit.setting)
+    for decoder in decoders:
+        repeats[decoder] = _repeated(by_decoder.get(decoder, []))
     return Record(
-        "verifiability", "exact_repeats", value=_repeated(units), units=len(units), **fields
+        "verifiability",
+        "exact_repeats",
+        value=_repeated(units),
+        units=len(units),
+        better="lower",
+        signature="sentences equal to an earlier one of the text",
+        details={"items": sheet, "exact_repeats": repeats, "prefixes": len(chosen_pages)},
     )
 
 
 def _repeated(units: Sequence[CheckedGeneration]) -> float:
     """The share of sentences that stand word for word earlier in their text."""
-    repeats = sum(
-        int((unit.column("same_as") < np.arange(len(unit.sentences))).sum()) for unit in units
-    )
-    return float(ratio(repeats, sum(len(unit.sentences) for unit in units)))
+    repeats, sentences = 0, 0
+    for unit in units:
+        numbers = np.arange(len(unit.sentences))
+        repeats += int((unit.column("same_as") < numbers).sum())
+        sentences += len(unit.sentences)
+    return float(ratio(repeats, sentences))
 
 
 Answers = Sequence[Mapping[str, Any]]
-CHOICES = {  # what the study app offers, one choice an item: a flag alone says nothing of support
+# What the study app offers, one choice an item: a flag alone says nothing of support.
+CHOICES = {
     "supported": {"label": SUPPORTED},
     "refuted": {"label": REFUTED},
     "not enough information": {"label": NEI},
@@ -92,7 +122,9 @@ CHOICES = {  # what the study app offers, one choice an item: a flag alone says 
 
 
 def read_answers(path: Path) -> list[dict[str, str]]:
-    """Rows of a filled form, or of the study app's export, of which the last answer to each item counts.
+    """Rows of a filled form, or of the study app's export.
+
+    Of the export the last answer to each item counts.
 
     Raises InputError: no such file, columns are missing, or a choice that the app does not have.
     """
@@ -100,181 +132,251 @@ def read_answers(path: Path) -> list[dict[str, str]]:
         raise InputError(f"{path}: no such file; put the answers there, or leave `answers` out")
     rows = table_rows(path, ("item",))
     columns = set(rows[0]) if rows else set()
+    # 1. A filled form has labels.
     if not {"item", "annotator", "answer"} <= columns:
         if rows and "label" not in columns:
             raise InputError(f"{path}: columns ['label'] are missing; it has {sorted(columns)}")
         return rows
-    rows = [row for row in rows if row.get("last", "True") == "True"]
+    # 2. The app's export has choices.
+    answers = []
     for row in rows:
-        if row["answer"] not in CHOICES:
+        if row.get("last", "True") != "True":
+            continue
+        choice = row["answer"]
+        if choice not in CHOICES:
             raise InputError(
-                f"{path}: answer {row['answer']!r} of item {row['item']!r}; allowed are {list(CHOICES)}"
+                f"{path}: answer {choice!r} of item {row['item']!r}; allowed are {list(CHOICES)}"
             )
-    return [
-        {"item": row["item"], "annotator": row["annotator"], **CHOICES[row["answer"]]}
-        for row in rows
-    ]
+        answers.append({"item": row["item"], "annotator": row["annotator"], **CHOICES[choice]})
+    return answers
 
 
 def judged(items: Sequence[Mapping[str, Any]], answers: Answers) -> dict[str, Any]:
     """Table 2: REP, NAC, UNG and the four measures of each decoder, and how far annotators agree.
 
-    An answer to one of the sheet's items has item, annotator, label (of ``LABELS``) and the flags (1 or 0, empty for 0).
+    Args:
+        items: of the sheet.
+        answers: each has item, annotator, label (of ``LABELS``) and the flags (1 or 0, empty for
+        0).
+
+    Raises InputError: no answer, or one to another item or with another label.
     """
+    # 1. The answers to each item.
     keys = {item["item"]: item["key"] for item in items}
     votes: dict[str, list[Mapping[str, Any]]] = {}
     for number, answer in enumerate(answers, 1):
-        if answer.get("item") not in keys or answer.get("label") not in LABELS:
-            got = f"item {answer.get('item')!r}, label {answer.get('label')!r}"
+        item, label = str(answer.get("item")), answer.get("label")
+        if item not in keys or label not in LABELS:
             raise InputError(
-                f"answer {number}: {got}; allowed are items of the sheet and labels {list(LABELS)}; fix it"
+                f"answer {number}: item {item!r}, label {label!r}; allowed are items of the sheet "
+                f"and labels {list(LABELS)}; fix it"
             )
-        votes.setdefault(answer["item"], []).append(answer)
+        votes.setdefault(item, []).append(answer)
     if not votes:
         raise InputError(
             "the answers hold no line; give item, annotator, label and flags, one judgement a line"
         )
-    rows = [{**keys[item], **_majority(given)} for item, given in votes.items()]
-    tables = {
-        name: _measures(own) for name, own in grouped(rows, lambda row: row["decoder"]).items()
+    # 2. The majority's answer to each, by decoder.
+    by_decoder = defaultdict(list)
+    for item, item_votes in votes.items():
+        key = keys[item]
+        by_decoder[key["decoder"]].append({**key, **_majority(item_votes)})
+    tables = {}
+    for decoder, rows in by_decoder.items():
+        tables[decoder] = _measures(rows)
+    return {
+        "decoders": tables,
+        "agreement": agreement(votes),
+        "sentences": len(votes),
+        "unanswered": len(keys) - len(votes),
     }
-    counts = {"sentences": len(rows), "unanswered": len(keys) - len(votes)}
-    return {"decoders": tables, "agreement": agreement(votes), **counts}
 
 
-def _majority(given: Answers) -> dict[str, Any]:
-    counts = Counter(answer["label"] for answer in given).most_common()
+def _majority(votes: Answers) -> dict[str, Any]:
+    """The most frequent label, none at a tie, and the flags that more than half have set."""
+    counts = Counter(answer["label"] for answer in votes).most_common()
     tied = len(counts) > 1 and counts[0][1] == counts[1][1]
-    said = {
-        flag: [str(answer.get(flag) or "0").strip().lower() for answer in given] for flag in FLAGS
-    }
-    flags = {
-        flag: 2 * sum(word in ("1", "true", "yes") for word in said[flag]) > len(given)
-        for flag in FLAGS
-    }
-    return {"label": NEI if tied else counts[0][0], **flags}
+    majority: dict[str, Any] = {"label": NEI if tied else counts[0][0]}
+    for flag in FLAGS:
+        times = sum(_is_set(answer.get(flag)) for answer in votes)
+        majority[flag] = 2 * times > len(votes)
+    return majority
+
+
+def _is_set(flag: Any) -> bool:
+    return str(flag or "0").strip().lower() in ("1", "true", "yes")
 
 
 def _measures(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    named = zip(("REP", "NAC", "UNG"), FLAGS, strict=True)
-    made = {name: 100 * float(np.mean([row[flag] for row in rows])) for name, flag in named}
+    """The line of Table 2, in percent, from the judged sentences of a decoder."""
+    measures = {}
+    # 1. Shares of sentences with each flag.
+    for name, flag in FLAG_COLUMNS.items():
+        measures[name] = 100 * float(np.mean([row[flag] for row in rows]))
+    # 2. Support by text, with repetitions and without.
+    texts = grouped(rows, lambda row: row["generation"]).values()
     for prefix, unique in (("", False), ("U", True)):
-        shares, recalls = [], []
-        for text in grouped(rows, lambda row: row["generation"]).values():
+        recalls, shares = [], []
+        for text in texts:
             labels = [row["label"] for row in text if not (unique and row["repetition"])]
-            supported, refuted = labels.count(SUPPORTED), labels.count(REFUTED)
+            supported = labels.count(SUPPORTED)
+            verified = supported + labels.count(REFUTED)
             recalls.append(supported / SENTENCES)
-            shares += [supported / (supported + refuted)] if supported + refuted else []
-        made[f"{prefix}SPG"] = 100 * float(np.mean(recalls))
-        made[f"{prefix}SPV"] = 100 * float(np.mean(shares)) if shares else math.nan
-    return made
+            if verified:
+                shares.append(supported / verified)
+        measures[f"{prefix}SPG"] = 100 * float(np.mean(recalls))
+        measures[f"{prefix}SPV"] = 100 * float(np.mean(shares)) if shares else math.nan
+    return measures
 
 
 def agreement(votes: Mapping[str, Answers]) -> dict[str, Any]:
-    """Cohen's kappa averaged over pairs of annotators with common items, and the majority's mean share by label."""
-    by_person: dict[str, dict[str, str]] = {}
-    for item, given in votes.items():
-        for answer in given:
-            by_person.setdefault(str(answer.get("annotator", "")), {})[item] = answer["label"]
-    kappas = [cohen(a, b) for a, b in combinations(by_person.values(), 2) if a.keys() & b.keys()]
-    known = [value for value in kappas if not math.isnan(value)]
+    """How far annotators agree.
+
+    Args:
+        votes: answers by item.
+
+    Returns:
+        Cohen's kappa averaged over pairs of annotators with common items, the number of annotators,
+        and the majority's mean share by label, in percent.
+    """
+    # 1. Kappa of each pair of annotators.
+    by_person: dict[str, dict[str, str]] = defaultdict(dict)
+    for item, item_votes in votes.items():
+        for answer in item_votes:
+            by_person[str(answer.get("annotator", ""))][item] = answer["label"]
+    kappas = []
+    for first, second in combinations(by_person.values(), 2):
+        if first.keys() & second.keys():
+            kappa = cohen(first, second)
+            if not math.isnan(kappa):
+                kappas.append(kappa)
+    # 2. The majority's share of each item's votes.
     shares: dict[str, list[float]] = {label: [] for label in LABELS}
-    for given in votes.values():
-        label = _majority(given)["label"]
-        shares[label].append(sum(answer["label"] == label for answer in given) / len(given))
-    means = {
-        label: 100 * float(np.mean(found)) if found else math.nan for label, found in shares.items()
+    for item_votes in votes.values():
+        label = _majority(item_votes)["label"]
+        times = sum(answer["label"] == label for answer in item_votes)
+        shares[label].append(times / len(item_votes))
+    return {
+        "cohen_kappa": _mean(kappas),
+        "annotators": len(by_person),
+        "majority_share": {label: 100 * _mean(values) for label, values in shares.items()},
     }
-    kappa = float(np.mean(known)) if known else math.nan
-    return {"cohen_kappa": kappa, "annotators": len(by_person), "majority_share": means}
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean; nan of nothing."""
+    return float(np.mean(values)) if values else math.nan
 
 
 def cohen(first: Mapping[str, str], second: Mapping[str, str]) -> float:
-    r"""$\kappa = (p_o - p_e) / (1 - p_e)$ over the items that both have judged; nan where chance alone agrees fully."""
+    r"""Cohen's $\kappa = (p_o - p_e) / (1 - p_e)$ over the items that both have judged.
+
+    Returns:
+        nan where chance alone agrees fully.
+    """
     common = sorted(first.keys() & second.keys())
-    observed = sum(first[item] == second[item] for item in common) / len(common)
-    rates = [Counter(person[item] for item in common) for person in (first, second)]
-    expected = sum(rates[0][label] * rates[1][label] for label in LABELS) / len(common) ** 2
-    return (observed - expected) / (1 - expected) if expected < 1 else math.nan
+    first_counts: Counter[str] = Counter()
+    second_counts: Counter[str] = Counter()
+    agreed = 0
+    for item in common:
+        first_counts[first[item]] += 1
+        second_counts[second[item]] += 1
+        agreed += first[item] == second[item]
+    observed = agreed / len(common)
+    products = sum(first_counts[label] * second_counts[label] for label in LABELS)
+    expected = products / len(common) ** 2
+    if expected >= 1:
+        return math.nan
+    return (observed - expected) / (1 - expected)
 
 
-SUM_WEIGHT = 1e3  # of the equation that shares sum to one, beside equations about shares: exact to six digits
-PAIRS = tuple(f"{true} as {said}" for true in LABELS for said in LABELS)
+# Of the equation that shares sum to one, beside equations about shares: exact to six digits.
+SUM_WEIGHT = 1e3
+PAIRS = tuple(f"{true} as {label}" for true, label in product(LABELS, LABELS))
 MEASURES = (
     "accuracy",
-    *(f"{kind} of {label}" for label in LABELS for kind in ("precision", "recall")),
+    *(f"{kind} of {label}" for label, kind in product(LABELS, ("precision", "recall"))),
 )
 
 
 @dataclass(frozen=True)
 class CheckerAccuracy(SumScored, better="higher", share=True):
-    """Share of sentences with the right label, or ``precision of <label>``, or ``recall of <label>``."""
+    """Share of sentences that the checker labels rightly.
+
+    Attributes:
+        measure: ``accuracy``, ``precision of <label>``, or ``recall of <label>``.
+    """
 
     measure: str = "accuracy"
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
-            raise InputError(
+            raise ConfigError(
                 f"checker accuracy: measure {self.measure!r}; allowed are {sorted(MEASURES)}"
             )
 
     def sufficient_statistics(self, units: Sequence[CheckedGeneration]) -> SufficientStatistics:
-        """One column for each true and given label, then how often evidence was found and missing, then excluded."""
+        """Confusions of each unit.
+
+        Returns:
+            A column for each true and given label (``PAIRS``), how often evidence was found and how
+            often it was there to find, and ``excluded``.
+        """
+        columns = (*PAIRS, "evidence_found", "evidence_known", "excluded")
         rows = []
         for unit in units:
             if unit.truth is None or not unit.checks.labels:
-                rows.append([0] * (len(PAIRS) + 2) + [1])
+                rows.append([0] * (len(columns) - 1) + [1])
                 continue
             counts = Counter(zip(unit.truth.labels, unit.checks.labels, strict=True))
-            known = unit.column("found")[~np.isnan(unit.column("found"))]
-            rows.append(
-                [
-                    *(counts[true, said] for true in LABELS for said in LABELS),
-                    known.sum(),
-                    len(known),
-                    0,
-                ]
-            )
-        return SufficientStatistics.of(
-            units, (*PAIRS, "evidence_found", "evidence_known", "excluded"), rows
-        )
+            confusions = [counts[pair] for pair in product(LABELS, LABELS)]
+            evidence_found = unit.column("found")
+            evidence_found = evidence_found[~np.isnan(evidence_found)]
+            rows.append([*confusions, evidence_found.sum(), len(evidence_found), 0])
+        return SufficientStatistics.of(units, columns, rows)
 
     def of_sums(self, sums: Sums) -> Any:
         """The measure; nan where nothing has (precision: was given) the label."""
-        matrix, (kind, _, label) = confusion_of(sums), self.measure.partition(" of ")
+        matrix = confusion_of(sums)
+        kind, _, label = self.measure.partition(" of ")
         if not label:
             return ratio(np.trace(matrix), matrix.sum((0, 1)))
-        place = LABELS.index(label)
-        return ratio(
-            matrix[place, place],
-            (matrix[:, place] if kind == "precision" else matrix[place]).sum(0),
-        )
+        index = LABELS.index(label)
+        of_label = matrix[:, index] if kind == "precision" else matrix[index]
+        return ratio(matrix[index, index], of_label.sum(0))
 
 
 def accuracy_records(units: Sequence[CheckedGeneration]) -> list[Record]:
-    """Accuracy (with the evidence found, the majority's share and the confusion), and precision and recall of each label, the task."""
-    statistics = clustered(
-        CheckerAccuracy().sufficient_statistics(units), [unit.page for unit in units]
-    )
+    """Accuracy of the checker, and precision and recall of each label (the task).
+
+    The record of accuracy has details: the evidence found, the majority's share and the confusion.
+    """
+    # 1. Confusions, by page.
+    statistics = _by_page(CheckerAccuracy().sufficient_statistics(units), units)
     matrix = confusion_of(statistics)
-    about = {
+    confusion = {}
+    for name, count in zip(PAIRS, matrix.flatten(), strict=True):
+        confusion[name] = int(count)
+    details = {
         "retrieved": ratio(statistics.total("evidence_found"), statistics.total("evidence_known")),
         "majority": ratio(matrix.sum(1).max(), matrix.sum()),
-        "confusion": {name: int(n) for name, n in zip(PAIRS, matrix.flatten(), strict=True)},
+        "confusion": confusion,
     }
+    # 2. A record for each measure.
     records = []
     for measure in MEASURES:
         kind, _, label = measure.partition(" of ")
-        found = estimate(
-            CheckerAccuracy(measure), statistics, generator("checker accuracy", measure), 500
+        rng = generator("checker accuracy", measure)
+        result = estimate(CheckerAccuracy(measure), statistics, rng, 500)
+        record = Record(
+            "verifiability",
+            f"checker_{kind}",
+            **asdict(result),
+            task=label,
+            better="higher",
+            details={} if label else details,
         )
-        fields = {
-            **asdict(found),
-            "task": label,
-            "better": "higher",
-            "details": {} if label else about,
-        }
-        records.append(Record("verifiability", f"checker_{kind}", **fields))
+        records.append(record)
     return records
 
 
@@ -285,27 +387,35 @@ def confusion_of(sums: Sums | SufficientStatistics) -> np.ndarray:
 
 
 def true_shares(observed: np.ndarray, confusion: np.ndarray) -> np.ndarray:
-    """Shares (labels,) that explain the observed ones best; nan where labels are confused alike, so that none can be told.
+    """Shares of true labels that explain the observed ones best.
 
-    ``confusion`` counts (true label, given label), at least one in every row.
+    Args:
+        observed: shares of given labels, (labels,).
+        confusion: counts (true label, given label), at least one in every row.
+
+    Returns:
+        (labels,), nan where labels are confused alike, so that their shares cannot be known.
     """
     rates = confusion / confusion.sum(1, keepdims=True)
     if np.linalg.matrix_rank(rates) < len(rates):
         return np.full(len(rates), math.nan)
-    found, _ = nnls(
-        np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)]),
-        np.append(observed, SUM_WEIGHT),
-    )
-    return found / found.sum()
+    # Nonnegative least squares; a heavy last equation makes the shares sum to one.
+    equations = np.vstack([rates.T, np.full((1, len(observed)), SUM_WEIGHT)])
+    shares, _ = nnls(equations, np.append(observed, SUM_WEIGHT))
+    return shares / shares.sum()
 
 
-def missing_labels(known: np.ndarray) -> list[str]:
-    """Labels that no known sentence truly has: their error rates are not known, so nothing can be corrected."""
-    return [
-        label
-        for label, row in zip(LABELS, known.reshape(len(LABELS), -1), strict=True)
-        if not row.any()
-    ]
+def missing_labels(confusion: np.ndarray) -> list[str]:
+    """Labels that no sentence with a known truth has: nothing can be corrected without them.
+
+    Args:
+        confusion: counts (true label, given label), of any shape with that order.
+    """
+    missing = []
+    for label, row in zip(LABELS, confusion.reshape(len(LABELS), -1), strict=True):
+        if not row.any():
+            missing.append(label)
+    return missing
 
 
 def corrected_records(
@@ -314,56 +424,106 @@ def corrected_records(
     variant: str,
     resamples: int = 500,
 ) -> list[Record]:
-    """Corrected SPG of each decoder: the corrected share of supported sentences, times sentences per generation, over k.
+    """Corrected SPG of each decoder, with its interval.
 
-    The error rates are those of the ``known`` sentences that no person wrote; generations (by page) and known sentences are
-    resampled alike. ``details``: SPG as given, true SPG where truth is planted, and the labels that no known sentence has.
+    The corrected share of supported sentences, times sentences per generation, over k. Generations
+    (by page) and sentences with a known truth are resampled alike.
+
+    Args:
+        units: the generations.
+        known: generations with a known truth; error rates are those of the sentences that no person
+            wrote.
+        variant: of the records.
+        resamples: of the interval.
+
+    Returns:
+        A record a decoder; ``details`` has SPG as given, true SPG where truth is planted, and the
+        labels whose error rates are not known.
     """
-    told = [unit for unit in known if unit.setting != "human"]
-    known_rows = clustered(
-        CheckerAccuracy().sufficient_statistics(told), [unit.page for unit in told]
-    ).values[:, : len(PAIRS)]
+    by_models = [unit for unit in known if unit.setting != "human"]
+    confusions = _confusions_by_page(by_models)
     records = []
-    for name, own in grouped(units, lambda unit: unit.setting).items():
-        counts = [
-            [*(unit.checks.labels[:SENTENCES].count(label) for label in LABELS), 1] for unit in own
-        ]
-        rows = clustered(
-            SufficientStatistics.of(own, (*LABELS, "generations"), counts),
-            [unit.page for unit in own],
-        ).values
-        rng, draws = generator("corrected", name), []
+    for decoder, own_units in grouped(units, lambda unit: unit.setting).items():
+        counts = _counts_by_page(own_units)
+        # 1. The corrected value, and that of resamples of both.
+        value = corrected_spg(counts.sum(0), confusions.sum(0))
+        rng = generator("corrected", decoder)
+        values = []
         for _ in range(resamples):
-            drawn = rows[rng.integers(0, len(rows), len(rows))].sum(0)
-            draws.append(
-                corrected_spg(
-                    drawn, known_rows[rng.integers(0, len(known_rows), len(known_rows))].sum(0)
-                )
-            )
-        truths = [
-            unit.truth.labels[:SENTENCES].count(SUPPORTED) for unit in own if unit.truth is not None
-        ]
+            resampled = counts[rng.integers(0, len(counts), len(counts))].sum(0)
+            rows = rng.integers(0, len(confusions), len(confusions))
+            values.append(corrected_spg(resampled, confusions[rows].sum(0)))
+        interval = percentile_interval(np.array(values))
+        low, high = share_interval(interval, value, len(counts))
+        # 2. What it stands beside.
+        generations = counts[:, -1].sum()
         details = {
-            "given": float(rows[:, 0].sum() / (rows[:, -1].sum() * SENTENCES)),
-            "true": sum(truths) / (len(own) * SENTENCES) if len(truths) == len(own) else None,
-            "unknown_labels": missing_labels(known_rows.sum(0)),
+            "given": float(counts[:, 0].sum() / (generations * SENTENCES)),
+            "true": _true_spg(own_units),
+            "unknown_labels": missing_labels(confusions.sum(0)),
         }
-        value = corrected_spg(rows.sum(0), known_rows.sum(0))
-        low, high = share_interval(percentile_interval(np.array(draws)), value, len(rows))
-        fields: dict[str, Any] = {
-            "variant": variant,
-            "better": "higher",
-            "signature": "CorrectedSupports",
-        }
-        fields |= {"value": value, "low": low, "high": high, "units": len(own), "details": details}
-        records.append(Record("verifiability", "SPG", system=name, **fields))
+        record = Record(
+            "verifiability",
+            "SPG",
+            system=decoder,
+            variant=variant,
+            better="higher",
+            signature="CorrectedSupports",
+            value=value,
+            low=low,
+            high=high,
+            units=len(own_units),
+            details=details,
+        )
+        records.append(record)
     return records
 
 
+def _confusions_by_page(units: Sequence[CheckedGeneration]) -> np.ndarray:
+    """Counts of (true, given) labels, a row a page, (pages, PAIRS)."""
+    statistics = CheckerAccuracy().sufficient_statistics(units)
+    return _by_page(statistics, units).values[:, : len(PAIRS)]
+
+
+def _counts_by_page(units: Sequence[CheckedGeneration]) -> np.ndarray:
+    """Counts of given labels among first sentences, and generations, (pages, labels + 1)."""
+    rows = []
+    for unit in units:
+        labels = unit.checks.labels[:SENTENCES]
+        rows.append([*map(labels.count, LABELS), 1])
+    statistics = SufficientStatistics.of(units, (*LABELS, "generations"), rows)
+    return _by_page(statistics, units).values
+
+
+def _by_page(
+    statistics: SufficientStatistics, units: Sequence[CheckedGeneration]
+) -> SufficientStatistics:
+    """Rows of one page's generations, which are not independent, summed."""
+    return clustered(statistics, [unit.page for unit in units])
+
+
+def _true_spg(units: Sequence[CheckedGeneration]) -> float | None:
+    """SPG by planted truth; None where one generation has none."""
+    supported = 0
+    for unit in units:
+        if unit.truth is None:
+            return None
+        supported += unit.truth.labels[:SENTENCES].count(SUPPORTED)
+    return supported / (len(units) * SENTENCES)
+
+
 def corrected_spg(counts: np.ndarray, known: np.ndarray) -> float:
-    """SPG from counts of given labels and of generations, and of (true, given) labels; nan where it cannot be known."""
-    given, generations = counts[: len(LABELS)], counts[len(LABELS)]
-    if not given.sum() or not generations or missing_labels(known):
+    """SPG with the checker's errors taken out.
+
+    Args:
+        counts: of given labels, then of generations, (labels + 1,).
+        known: counts of (true, given) labels, (PAIRS,).
+
+    Returns:
+        nan where it cannot be known.
+    """
+    labels, generations = counts[: len(LABELS)], counts[len(LABELS)]
+    if not labels.sum() or not generations or missing_labels(known):
         return math.nan
-    share = true_shares(given / given.sum(), known.reshape(len(LABELS), -1))[0]
-    return float(share * given.sum() / (generations * SENTENCES))
+    shares = true_shares(labels / labels.sum(), known.reshape(len(LABELS), -1))
+    return float(shares[0] * labels.sum() / (generations * SENTENCES))

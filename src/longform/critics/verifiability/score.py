@@ -1,208 +1,149 @@
 """How much of a generated text an encyclopedia supports (massarelli2020, equations 2-5)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from longform.documents import Predictions, Unit, ragged
-from longform.errors import BadInput
-from longform.statistics.arithmetic import ratio
-from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
-from longform.statistics.sum_scored import SumScored
-from longform.text.rendering import TokenText, texts_to_predictions
-
-LABELS = SUPPORTED, REFUTED, NEI = ("supported", "refuted", "not_enough_info")
-Evidence = frozenset[tuple[str, int]]  # (page, line)
-SENTENCES = 5  # k, massarelli2020 section 3
-SENTENCE_COLUMNS = (
-    "words",  # and marks, before replacements
-    "entities",  # runs of capitalised words, and numbers
-    "conjunctions",  # coordinators and the conjuncts that they join
-    "linked",  # 1 parsed by Link Grammar, 0 not, nan where it is not installed
-    "tfidf",  # with the prefix's page
-    "nats",  # mean log-probability of its tokens under the model that wrote it
-    "same_as",  # place of the first equal sentence of the generation
-    "support",
-    "refutation",  # highest probabilities over the judged lines
-    "conflict",  # one line supports, another refutes
-    "named",  # the determiner rule put the title in
-    "pronouns",  # replaced ones
-    "cut",  # the generation ran out inside the sentence
-    "found",  # the planted evidence is among the judged lines (nan where there is none)
+from longform.critics.base import Spans, TextCritic
+from longform.critics.verifiability.checks import NEI, SENTENCES, SUPPORTED, CheckedText
+from longform.critics.verifiability.checks import (
+    units_from_predictions as units_from_predictions,
 )
-UNIT_COLUMNS = ("prefix_perplexity", "tfidf", "repeat")
+from longform.documents import Document
+from longform.errors import ConfigError
+from longform.statistics.arithmetic import ratio
+from longform.statistics.signatures import READING
+from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
+from longform.text.sentences import SPLITTERS
 
-
-@dataclass(frozen=True)
-class CheckedText(Unit):
-    """The checker's verdicts on the first sentences of one generation, in order."""
-
-    labels: tuple[
-        str, ...
-    ]  # one of ``LABELS`` per sentence; may be empty (an empty generation supports nothing)
-    evidence: tuple[Evidence, ...]  # what the verdict rests on, one set per sentence
-
-    def __post_init__(self) -> None:
-        if len(self.labels) != len(self.evidence):
-            raise BadInput(
-                f"{self.unit_id}: {len(self.labels)} labels and {len(self.evidence)} evidence sets"
-            )
-        if wrong := set(self.labels) - set(LABELS):
-            raise BadInput(
-                f"{self.unit_id}: labels {sorted(wrong)}, allowed are {LABELS}; rename them"
-            )
-
-    @classmethod
-    def of(cls, unit: str, split: str, rows: Sequence[tuple[str, Evidence]]) -> "CheckedText":
-        """From a label with its evidence for each sentence."""
-        return cls(
-            unit, split, tuple(label for label, _ in rows), tuple(evidence for _, evidence in rows)
-        )
-
-
-def checks_to_predictions(units: Sequence[CheckedText]) -> Predictions:
-    """Pack verdicts for ``data/inference``: ``label`` indexes ``label_names``; evidence is one string a sentence."""
-    arrays = ragged(
-        "label", [[LABELS.index(label) for label in unit.labels] for unit in units], np.int8
-    )
-    evidence = [
-        ["\n".join(f"{line}\t{page}" for page, line in sorted(e)) for e in unit.evidence]
-        for unit in units
-    ]
-    arrays |= ragged("evidence", evidence, np.str_)
-    return Predictions.of(units, arrays | {"label_names": np.array(LABELS, dtype=np.str_)})
-
-
-def units_from_predictions(predictions: Predictions, prefix: str = "") -> list[CheckedText]:
-    """Inverse of :func:`checks_to_predictions`; under the prefix ``true_`` stand the known labels."""
-    units = []
-    for unit, split, labels, evidence in predictions.rows(f"{prefix}label", f"{prefix}evidence"):
-        lines = [
-            [line.split("\t", 1) for line in text.split("\n") if line] for text in evidence.tolist()
-        ]
-        sets = tuple(frozenset((page, int(number)) for number, page in own) for own in lines)
-        units.append(CheckedText(unit, split, tuple(LABELS[i] for i in labels.tolist()), sets))
-    return units
-
-
-@dataclass(frozen=True)
-class CheckedGeneration(Unit):
-    """One generation."""
-
-    setting: str  # which decoder wrote it (or which claims these are)
-    page: str  # the prefix's page; generations of one page are resampled together
-    checks: CheckedText  # the checker's verdicts on its first sentences
-    truth: CheckedText | None  # what is planted about them; None where nothing is known
-    tokens: TokenText  # the continuation, and the human text in its place
-    sentences: np.ndarray  # float64 (sentences, SENTENCE_COLUMNS)
-    about: np.ndarray  # float64 (UNIT_COLUMNS,)
-    texts: tuple[
-        str, ...
-    ] = ()  # what was checked, one claim a sentence; for people who check it again
-    lines: tuple[str, ...] = ()  # the text of the lines that each was judged on
-
-    def column(self, name: str) -> np.ndarray:
-        """One column of the sentences."""
-        return self.sentences[:, SENTENCE_COLUMNS.index(name)]
-
-
-def generations_to_predictions(units: Sequence[CheckedGeneration]) -> Predictions:
-    """Pack generations for ``data/inference``; either all of them have a truth or none."""
-    checks = checks_to_predictions([unit.checks for unit in units]).arrays
-    arrays = {**checks, **texts_to_predictions([unit.tokens for unit in units]).arrays}
-    truths = [unit.truth for unit in units if unit.truth is not None]
-    if len(truths) == len(units):
-        arrays |= {
-            f"true_{name}": values for name, values in checks_to_predictions(truths).arrays.items()
-        }
-    arrays |= {
-        "setting": np.array([unit.setting for unit in units], dtype=np.str_),
-        "page": np.array([unit.page for unit in units], dtype=np.str_),
-        **ragged("sentence", [unit.sentences for unit in units], np.float64, len(SENTENCE_COLUMNS)),
-        **ragged("claim", [unit.texts for unit in units], np.str_),
-        **ragged("line", [unit.lines for unit in units], np.str_),
-        "about": np.array([unit.about for unit in units], dtype=np.float64).reshape(
-            len(units), len(UNIT_COLUMNS)
-        ),
-    }
-    return Predictions.of(units, arrays)
-
-
-def generations_from_predictions(predictions: Predictions) -> list[CheckedGeneration]:
-    """Inverse of :func:`generations_to_predictions`."""
-    checks, tokens = (
-        units_from_predictions(predictions),
-        [TokenText(*row) for row in predictions.rows("token", "reference")],
-    )
-    known = "true_label" in predictions.arrays
-    truths: Sequence[CheckedText | None] = (
-        units_from_predictions(predictions, "true_") if known else [None] * len(checks)
-    )
-    rows = predictions.rows("setting", "page", "sentence", "about", "claim", "line")
-    units = []
-    for row, check, true, text in zip(rows, checks, truths, tokens, strict=True):
-        unit, split, setting, page, table, about, claims, lines = row
-        said = tuple(claims.tolist()), tuple(lines.tolist())
-        units.append(
-            CheckedGeneration(
-                unit, split, str(setting), str(page), check, true, text, table, about, *said
-            )
-        )
-    return units
+SPLITTER = "full_stops"  # how texts of one's own are split into sentences
 
 
 def labels_of(unit: CheckedText, sentences: int, unique: bool) -> list[str]:
-    """Labels of the first so many sentences; with ``unique``, what repeats an earlier label and its evidence says nothing."""
-    pairs = list(zip(unit.labels, unit.evidence, strict=True))[:sentences]
-    return [
-        NEI if unique and pair in pairs[:place] else pair[0] for place, pair in enumerate(pairs)
-    ]
+    """Labels of the first sentences of a text.
+
+    Args:
+        unit: the text's verdicts.
+        sentences: how many count.
+        unique: whether what repeats an earlier label and its evidence says nothing.
+    """
+    labels: list[str] = []
+    seen = set()
+    for label, evidence in zip(unit.labels[:sentences], unit.evidence, strict=False):
+        repeated = unique and (label, evidence) in seen
+        labels.append(NEI if repeated else label)
+        seen.add((label, evidence))
+    return labels
+
+
+@dataclass(frozen=True)
+class _CheckerCritic(TextCritic, better="higher", share=True, needs="a sentence"):
+    """Reads texts with a fact checker that the pipeline trained.
+
+    Attributes:
+        checker: the checker's folder.
+    """
+
+    checker: Path | str | None = field(default=None, kw_only=True, metadata=READING)
+
+    def read_texts(self, documents: Sequence[Document]) -> list[CheckedText]:
+        """Verdicts on the first sentences of each text, about the page of its first title.
+
+        Raises ConfigError: no checker was named.
+        """
+        if self.checker is None:
+            name = type(self).__name__
+            raise ConfigError(
+                f"{name} has no fact checker to read texts with; "
+                f"name the folder of one that verifiability trained: {name}(checker=FOLDER)"
+            )
+        from longform.critics.verifiability.read import check_texts  # here: it brings torch along
+
+        return check_texts(documents, Path(self.checker), SPLITTER)
 
 
 @dataclass(frozen=True)
 class SupportedPerGeneration(
-    SumScored, better="higher", share=True, parts="sentences", attributed=("supported",), blame=-1
+    _CheckerCritic, parts="sentences", attributed=("supported",), blame=-1
 ):
-    """SPG, or USPG with ``unique``: the share of the k sentences that is supported; missing sentences count against it."""
+    """SPG (equation 2), or USPG (equation 4): the share of the k sentences that is supported.
+
+    Missing sentences count against a text.
+
+    Attributes:
+        unique: whether a repeated label with the same evidence says nothing.
+        sentences: k.
+    """
 
     unique: bool = False
     sentences: int = SENTENCES
 
+    def spans(self, document: Document, unit: CheckedText, values: np.ndarray) -> Spans | None:
+        """Where the checked sentences stand; None where they do not stand there word for word."""
+        spans: Spans = []
+        start = 0
+        for piece in map(str.strip, SPLITTERS[SPLITTER](document.text)):
+            if piece and len(spans) < len(values):
+                start = document.text.find(piece, start)
+                if start < 0:
+                    return None
+                spans.append((start, start + len(piece)))
+                start += len(piece)
+        return spans if len(spans) == len(values) else None
+
     def part_values(self, units: Sequence[CheckedText]) -> list[np.ndarray]:
-        rows = [labels_of(unit, self.sentences, self.unique) for unit in units]
-        return [np.array([label == SUPPORTED for label in row], dtype=np.float64) for row in rows]
+        """1 for each supported sentence, else 0, (sentences,)."""
+        parts = []
+        for unit in units:
+            labels = np.array(labels_of(unit, self.sentences, self.unique), dtype=np.str_)
+            parts.append((labels == SUPPORTED).astype(np.float64))
+        return parts
 
     def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
-        rows = [(part.sum(), 1, 0) for part in self.part_values(units)]
+        """Supported sentences of each generation; none is excluded."""
+        rows = []
+        for supported in self.part_values(units):
+            rows.append((supported.sum(), 1, 0))
         return SufficientStatistics.of(units, ("supported", "generations", "excluded"), rows)
 
     def of_sums(self, sums: Sums) -> Any:
+        """Supported sentences over k times the generations."""
         return ratio(sums.total("supported"), self.sentences * sums.total("generations"))
 
 
 @dataclass(frozen=True)
-class SupportedPerVerified(SumScored, better="higher", share=True):
-    """SPV, or USPV with ``unique``: the supported share of what is verified."""
+class SupportedPerVerified(_CheckerCritic):
+    """SPV (equation 3), or USPV (equation 5): the supported share of what is verified.
+
+    Attributes:
+        unique: whether a repeated label with the same evidence says nothing.
+        pooled: divide the sums over all generations instead of averaging the shares.
+        sentences: k.
+    """
 
     unique: bool = False
-    pooled: bool = False  # divide the sums over all generations instead of averaging the shares
+    pooled: bool = False
     sentences: int = SENTENCES
 
     def sufficient_statistics(self, units: Sequence[CheckedText]) -> SufficientStatistics:
+        """Supported and verified sentences; a generation without verified ones is excluded."""
         rows = []
         for unit in units:
             labels = labels_of(unit, self.sentences, self.unique)
-            supported, verified = labels.count(SUPPORTED), len(labels) - labels.count(NEI)
-            rows.append(
-                (supported, verified, supported / verified, 1, 0) if verified else (0, 0, 0, 0, 1)
-            )
-        return SufficientStatistics.of(
-            units, ("supported", "verified", "share", "generations", "excluded"), rows
-        )
+            supported = labels.count(SUPPORTED)
+            verified = len(labels) - labels.count(NEI)
+            if verified:
+                rows.append((supported, verified, supported / verified, 1, 0))
+            else:
+                rows.append((0, 0, 0, 0, 1))
+        columns = ("supported", "verified", "share", "generations", "excluded")
+        return SufficientStatistics.of(units, columns, rows)
 
     def of_sums(self, sums: Sums) -> Any:
         """In [0, 1]; nan where no generation has a verified sentence."""
-        top, bottom = ("supported", "verified") if self.pooled else ("share", "generations")
-        return ratio(sums.total(top), sums.total(bottom))
+        if self.pooled:
+            return ratio(sums.total("supported"), sums.total("verified"))
+        return ratio(sums.total("share"), sums.total("generations"))
