@@ -13,9 +13,11 @@ import yaml
 from repro_project import ROOT, command, git, until
 
 import longform.critics
+from longform.critics import metrics, readings
 from longform.files.artefacts import read_json, read_yaml, write_json
 from longform.results import read_results
 from longform_lab.scale import overridden
+from longform_lab.settings.critics import METRICS, READINGS
 from longform_lab.stages import main
 
 SMALL = {
@@ -150,6 +152,12 @@ def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_pa
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(code)
     monkeypatch.setattr(longform.critics, "__path__", [*longform.critics.__path__, str(tmp_path)])
+    for module, registry in ((readings, READINGS), (metrics, METRICS)):
+        file = f"critics/{Path(module.__file__).name}"
+        code = re.search(rf"`src/longform/{file}`, with .*?```python\n(.*?)```", page, re.S)[1]
+        names = dict(vars(module))
+        exec(code, names)
+        monkeypatch.setitem(registry, "word_recurrence", names["WordRecurrence"])
     ((name, entry),) = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S)[1]).items()
     params = read_yaml(articles / "params.yaml")
     params["articles"] |= {"models": [], "critics": {name: entry}}
