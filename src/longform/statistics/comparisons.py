@@ -142,12 +142,14 @@ def _swapped(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[np.nd
     """Orders after swaps within pairs, each pair swapped with probability one half.
 
     Args:
-        pairs: units of a side; unit i of one side is paired with unit i of the other.
+        pairs: units of a side; row i of the pooled units is paired with row ``pairs`` + i.
     """
-    rows = np.arange(pairs)
+    first, second = np.arange(pairs), np.arange(pairs, 2 * pairs)
     for count in blocks(draws, 2 * pairs):
-        offset = rng.integers(0, 2, (count, pairs)) * pairs
-        yield np.concatenate([rows + offset, rows + (pairs - offset)], axis=1)
+        swap = rng.integers(0, 2, (count, pairs)) > 0
+        first_side = np.where(swap, second, first)
+        second_side = np.where(swap, first, second)
+        yield np.concatenate([first_side, second_side], axis=1)
 
 
 def _exchanged(units: int, rng: np.random.Generator, draws: int) -> Iterator[np.ndarray]:

@@ -158,12 +158,13 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
     Returns:
         Numbers of the sentences in their documents, (batch, 3).
     """
+    # The third sentence of a document is the first one with two before it.
     last = sentences.place[anchors].clamp(min=2)
-    # Two different sentences before the last one.
-    first = (draws[:, 0] * last).long()
-    second = (draws[:, 1] * (last - 1)).long()
-    second = second + (second >= first)
-    return torch.stack([torch.minimum(first, second), torch.maximum(first, second), last], dim=1)
+    # One of the sentences before the last, and one of the others: numbers from ``one`` on move up.
+    one = (draws[:, 0] * last).long()
+    other = (draws[:, 1] * (last - 1)).long()
+    other = other + (other >= one)
+    return torch.stack([torch.minimum(one, other), torch.maximum(one, other), last], dim=1)
 
 
 class BridgeEncoder(pl.LightningModule):
