@@ -395,6 +395,14 @@ def test_dvc_changes_one_line_of_params_when_it_changes_one_value(tmp_path):
             lambda params: params.update(seed=5),
             "seed: 5 # authors' code: random.seed(1234), torch.manual_seed(1234)",
         ),
+        (
+            lambda params: params["articles"]["training"]["schedule"].update(epochs=2),
+            "      epochs: 2",
+        ),
+        (
+            lambda params: params["corpora"]["wiki"]["documents"].update(train=400),
+            "    documents: {train: 400, validation: 100, test: 200}",
+        ),
     ):
         copied.write_text(before, encoding="utf-8")
         with modify_yaml(str(copied)) as params:

@@ -17,12 +17,14 @@ import yaml
 
 from longform.decoding.decoders import DECODERS
 from longform.decoding.settings import SAMPLERS, Completions, Continuations
+from longform.errors import ConfigError
 from longform.files.yaml_dialect import YamlReader
 from longform.language_models.settings import REGISTRY as MODELS
 from longform.language_models.settings import TOKENIZERS, Training
 from longform.settings import KIND, Settings
 from longform_lab.settings.critics import EVALUATIONS, METRICS, READINGS, TRAININGS
 from longform_lab.settings.papers import PAPERS
+from longform_lab.settings.params import check
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 from longform_lab.source_code import EVERYTHING, Request, SourceTree
 
@@ -229,7 +231,11 @@ def main() -> int:
     argparse.ArgumentParser(prog="python -m longform_lab.code", description=__doc__).parse_args()
     gc.disable()  # it looks at every node of every syntax tree, again and again, and nothing here is garbage
     try:
+        check(_read_yaml(Path("params.yaml")))
         count = write(Path())
+    except ConfigError as error:  # before any stage runs, whichever it concerns
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
     except (OSError, yaml.YAMLError, SyntaxError) as error:
         print(
             f"longform: {error}; {FOLDER} is made in the folder of params.yaml and src",

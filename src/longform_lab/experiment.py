@@ -5,7 +5,6 @@ model is trained on every corpus of the study in the same way, and a *system* is
 section titles, and which of several trainings it is. Critics read the study's corpora and what its systems wrote.
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,12 +16,6 @@ from longform.documents import Document
 from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import read_documents, read_yaml
 from longform.statistics.random_streams import derived_seed
-
-ROOT = str(
-    Path(__file__).parents[2]
-)  # of the repository: ``experiments`` lies there, beside ``src``
-if ROOT not in sys.path:
-    sys.path.append(ROOT)
 
 TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
 

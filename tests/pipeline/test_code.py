@@ -195,3 +195,13 @@ def test_an_unknown_module_is_refused_by_its_path(monkeypatch, capsys):
     monkeypatch.setattr(stale, "closures", lambda home, tree: {})
     assert stale.main(["text/nowhere.py"]) == 2
     assert "there is no src/longform/text/nowhere.py" in capsys.readouterr().err
+
+
+def test_a_wrong_setting_is_told_by_the_first_stage(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["code"])
+    (tmp_path / "params.yaml").write_text("seed: 1\nmodels: {a: {kind: netwrok}}\n")
+    assert code.main() == 2
+    told = capsys.readouterr().err
+    assert told.startswith("longform: models.a: kind is 'netwrok' (near: network), allowed are [")
+    assert not (tmp_path / "data").exists()

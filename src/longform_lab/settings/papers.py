@@ -4,7 +4,6 @@ With :mod:`longform_lab.settings.registries` the only module here that knows the
 line of ``PAPERS``.
 """
 
-import longform_lab.experiment  # noqa: F401, which makes experiments importable
 from experiments.beyer2021.settings import Beyer2021
 from experiments.deng2022.settings import Deng2022
 from experiments.lapata2005.settings import Lapata2005

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from longform.decoding.settings import SAMPLERS, Completions, Continuations
 from longform.errors import ConfigError
-from longform.files.artefacts import read_yaml
 from longform.language_models.settings import REGISTRY as MODELS
 from longform.language_models.settings import TOKENIZERS, Training
 from longform.settings import PARAMS, Nothing, Settings, parameter, parse, parse_kind
@@ -281,6 +280,8 @@ def main(arguments: list[str] | None = None) -> int:
         SCHEMA.write_text(schema_text(), encoding="utf-8")
         print(SCHEMA)
         return 0
+    from longform.files.artefacts import read_yaml  # which loads NumPy
+
     try:
         count = check(read_yaml(Path(PARAMS)))
     except ConfigError as error:
