@@ -24,7 +24,7 @@ from longform_lab.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
 from longform_lab.scale import SAME
 
 ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
-SHOWN_ROWS, SHOWN_FILES = 20, 12
+SHOWN_ROWS, SHOWN_FILES = 8, 12
 OPTIONAL_ENDS = re.compile(r"</(?:td|th|tr|li|thead|tbody)>")  # HTML ends these by itself
 PICTURE, LINK, STRONG = r"!\[[^\]]*\]\(([^)]+)\)", r"\[([^\]]+)\]\(([^)\s]+)\)", r"\*\*(.+?)\*\*"
 CLAIM = rf"- (.+?)(?: \(([^()]*)\))? \*\*({'|'.join(VERDICTS)})\*\*(?:; (.*))?"  # as Judged.sentence writes it
