@@ -25,6 +25,7 @@ from longform_lab.scale import SAME
 
 ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
 SHOWN_ROWS, SHOWN_FILES = 8, 12
+SHEETS = ("sheet.csv", "key.csv", "study.csv", "study.jsonl")  # for judges; git does not keep them
 OPTIONAL_ENDS = re.compile(r"</(?:td|th|tr|li|thead|tbody)>")  # HTML ends these by itself
 PICTURE, LINK, STRONG = r"!\[[^\]]*\]\(([^)]+)\)", r"\[([^\]]+)\]\(([^)\s]+)\)", r"\*\*(.+?)\*\*"
 CLAIM = rf"- (.+?)(?: \(([^()]*)\))? \*\*({'|'.join(VERDICTS)})\*\*(?:; (.*))?"  # as Judged.sentence writes it
@@ -162,7 +163,8 @@ def _run(root: Path, home: Path, scale: str) -> Run:
         parts = folder.relative_to(figures).parts
         paper, name, anchor = parts[0], parts[-1], "-".join((scale or "default", *parts))
         command = whole if scale else made_by.get((paper, name), "no report draws it")
-        files = sorted((path for path in folder.iterdir() if path.is_file()), key=_place)
+        files = [path for path in folder.iterdir() if path.is_file() and path.name not in SHEETS]
+        files.sort(key=_place)
         exhibits.append(
             _read(Exhibit(paper, name, anchor, command, files, claims.pop((paper, name), [])))
         )
