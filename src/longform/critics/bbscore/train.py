@@ -160,11 +160,13 @@ def triplets(anchors: torch.Tensor, sentences: Sentences, draws: torch.Tensor) -
     """
     # The third sentence of a document is the first one with two before it.
     last = sentences.place[anchors].clamp(min=2)
-    # One of the sentences before the last, and one of the others: numbers from ``one`` on move up.
-    one = (draws[:, 0] * last).long()
-    other = (draws[:, 1] * (last - 1)).long()
-    other = other + (other >= one)
-    return torch.stack([torch.minimum(one, other), torch.maximum(one, other), last], dim=1)
+    # A sentence before the last, and a different one: numbers from the first draw's on move up.
+    drawn_first = (draws[:, 0] * last).long()
+    drawn_second = (draws[:, 1] * (last - 1)).long()
+    drawn_second = drawn_second + (drawn_second >= drawn_first)
+    first = torch.minimum(drawn_first, drawn_second)
+    middle = torch.maximum(drawn_first, drawn_second)
+    return torch.stack([first, middle, last], dim=1)
 
 
 class BridgeEncoder(pl.LightningModule):
