@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from longform.documents import Document
-from longform.errors import BadInput
+from longform.errors import ConfigError, InputError
 from longform.files.artefacts import load_fitted, save_fitted
 
 # English function words, written for this project: words that every document uses, whatever its topic.
@@ -86,7 +86,7 @@ def build_vocabulary(
     kept = [w for w, n in totals.items() if n >= min_count and spread[w] < max_share * size]
     kept = [w for w in kept if w.lower() not in stop_words and not FORMULAS.search(w)]
     if len(kept) < 2:
-        raise BadInput(
+        raise InputError(
             f"vocabulary: {len(kept)} of {len(totals)} words of {size} documents pass (at least {min_count} times, in "
             f"less than {max_share:.0%} of documents, no stop word), 2 or more are needed; add documents or lower "
             "min_count"
@@ -127,16 +127,18 @@ class TopicSettings:
 
     def __post_init__(self) -> None:
         if self.floats not in ("float32", "float64"):
-            raise BadInput(
+            raise ConfigError(
                 f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the entry"
             )
         for name in ("em_iterations", "lag", "threads"):
             if getattr(self, name) < 1:
-                raise BadInput(
+                raise ConfigError(
                     f"topic settings: {name} is {getattr(self, name)}, allowed is 1 or more"
                 )
         if self.rounds == 0:
-            raise BadInput("topic settings: rounds is 0, allowed is 1 or more, or -1 for no limit")
+            raise ConfigError(
+                "topic settings: rounds is 0, allowed is 1 or more, or -1 for no limit"
+            )
 
 
 RELEASED = TopicSettings()
@@ -174,11 +176,11 @@ class TopicModel:
         free = topics - 1
         shapes = (self.mean.shape, self.covariance.shape, self.precision.shape)
         if shapes != ((free,), (free, free), (free, free)):
-            raise BadInput(
+            raise InputError(
                 f"topic model: {topics} topics need a Gaussian of {free} dimensions, got shapes {shapes}"
             )
         if self.vocabulary and len(self.vocabulary) != terms:
-            raise BadInput(
+            raise InputError(
                 f"topic model: {len(self.vocabulary)} words for {terms} terms; give one word per term"
             )
         _check_positive_definite(self.precision, "precision")
@@ -212,11 +214,11 @@ class TopicModel:
 def check_sizes(topics: int, terms: int) -> None:
     """Refuse what is no topic model: fewer than two topics, or fewer than two words."""
     if topics < 2:
-        raise BadInput(
+        raise ConfigError(
             f"topic model: got {topics} topic(s), allowed is 2 or more: one has no proportions to model"
         )
     if terms < 2:
-        raise BadInput(
+        raise InputError(
             f"topic model: vocabulary of {terms} word(s), 2 are needed; lower min_count or add documents"
         )
 
@@ -228,7 +230,7 @@ def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         low = np.linalg.eigvalsh(matrix)[0] if np.all(np.isfinite(matrix)) else np.nan
-        raise BadInput(
+        raise InputError(
             f"topic model: the {name} is singular or not positive definite (smallest eigenvalue {low:.3g}); "
             "use fewer topics or more documents, or start from a model with a proper covariance"
         ) from None

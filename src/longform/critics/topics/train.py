@@ -31,7 +31,7 @@ from longform.critics.topics.model import (
     count_terms,
 )
 from longform.documents import Document
-from longform.errors import ArtefactError, BadInput, InputError
+from longform.errors import ArtefactError, InputError
 from longform.files.artefacts import atomic_write
 
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
@@ -64,7 +64,7 @@ def fit(
     """Fit a correlated topic model to the documents of split train."""
     chosen = [document for document in documents if document.split == "train"]
     if not chosen:
-        raise BadInput(f"train {name}: got zero documents of split train; the corpus needs some")
+        raise InputError(f"train {name}: got zero documents of split train; the corpus needs some")
     vocabulary = topic_model.build_vocabulary(chosen, min_count=min_count, max_share=max_share)
     plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
     counts, unknown = count_terms(chosen, vocabulary)
@@ -167,17 +167,17 @@ def expectation(
     """
     empty = np.flatnonzero(np.diff(counts.starts) == 0)
     if len(empty):
-        raise BadInput(
+        raise InputError(
             f"topic model: document number {empty[0]} has no known word; leave it out and count it"
         )
     if counts.size != model.beta.shape[1]:
-        raise BadInput(
+        raise InputError(
             f"topic model: counts over {counts.size} terms, the model has {model.beta.shape[1]}; recount"
         )
     lost = np.flatnonzero(~(model.beta.max(axis=0)[counts.terms] > 0))
     if len(lost):
         term = counts.terms[lost[0]]
-        raise BadInput(
+        raise InputError(
             f"topic model: no topic gives term {term} any probability; drop the term from the documents"
         )
     size, free = len(counts), model.topics - 1
