@@ -31,7 +31,7 @@ from longform.critics.section_order.rare_titles import (
     with_rare_titles_pooled,
 )
 from longform.critics.section_order.score import SectionOrder
-from longform.critics.topics.own_texts import COMMON, fitted_model, topics_of
+from longform.critics.topics.model import COMMON
 from longform.critics.topics.score import Topics
 from longform.critics.topics.score import units_from_predictions as topic_units
 from longform.documents import (
@@ -281,6 +281,9 @@ class TopicModels:
 
         Raises InputError: too few texts to learn from.
         """
+        # here, since it brings a compiler along
+        from longform.critics.topics.own_texts import fitted_model, topics_of
+
         train = [document for document in documents if document.split == "train"]
         ids = frozenset(document.id for document in train)
         if ids not in self.models:

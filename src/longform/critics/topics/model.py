@@ -14,6 +14,8 @@ from longform.documents import Document
 from longform.errors import ConfigError, InputError
 from longform.files.artefacts import load_fitted, save_fitted
 
+COMMON = 3  # ours: times that a word of a few texts must be said to be one of a topic
+
 # English function words, written for this project: words that every document uses, whatever its topic.
 STOP_WORDS = frozenset(
     Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()

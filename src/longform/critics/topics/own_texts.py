@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 
-from longform.critics.topics.model import TopicModel
+from longform.critics.topics.model import COMMON, TopicModel
 from longform.critics.topics.read import read
 from longform.critics.topics.train import fit
 from longform.documents import Document, Predictions
@@ -13,7 +13,6 @@ from longform.errors import InputError
 
 TOPICS = 10  # ours; the paper's 100 (deng2022 section 6) wants thousands of texts
 TEXTS_PER_TOPIC = 3  # ours: below it the covariance of the topics is a guess
-COMMON = 3  # ours: times that a word must be said to be one of a topic
 ITERATIONS = 60  # ours
 
 
