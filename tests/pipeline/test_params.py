@@ -12,7 +12,14 @@ from longform.files.artefacts import read_yaml
 from longform.settings import Nothing, field_names, parse_kind
 from longform_lab.scale import overridden, parameters
 from longform_lab.settings.papers import PAPERS
-from longform_lab.settings.params import ROOMS, SCHEMA, check, schema_text
+from longform_lab.settings.params import (
+    OVERRIDES_SCHEMA,
+    ROOMS,
+    SCHEMA,
+    check,
+    overrides_schema,
+    schema_text,
+)
 from tests import shape
 from tests.called import calls
 from tests.shape import ROOT
@@ -109,6 +116,14 @@ def test_the_schema_is_that_of_the_settings_and_the_first_line_names_it():
     )
     first = (ROOT / "params.yaml").read_text(encoding="utf-8").partition("\n")[0]
     assert first == f"# yaml-language-server: $schema={SCHEMA}"
+
+
+@pytest.mark.parametrize("scale", SCALES[1:])
+def test_the_first_line_of_a_scale_names_the_schema_of_overrides(scale):
+    text = (ROOT / f"experiments/scales/{scale}/overrides.yaml").read_text(encoding="utf-8")
+    assert text.startswith(f"# yaml-language-server: $schema=../../../{OVERRIDES_SCHEMA}\n")
+    written = json.loads((ROOT / OVERRIDES_SCHEMA).read_text(encoding="utf-8"))
+    assert written == overrides_schema()
 
 
 def test_the_schema_completes_an_entry_of_each_kind():

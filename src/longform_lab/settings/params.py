@@ -31,6 +31,7 @@ from longform_lab.settings.entries import (
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 
 SCHEMA = Path("params.schema.json")
+OVERRIDES_SCHEMA = Path("overrides.schema.json")
 QUESTIONS = ("corruption_response", "severities", "order_discrimination", "human_ratings")
 
 
@@ -215,6 +216,37 @@ def schema() -> dict[str, Any]:
     }
 
 
+def overrides_schema() -> dict[str, Any]:
+    """The JSON Schema of a scale's overrides: an entry that names its kind is whole, others may say a part."""
+
+    def whole_where_it_names_its_kind(room: str) -> dict[str, Any]:
+        whole = {"$ref": f"{SCHEMA}#/$defs/{room}"}
+        return {"type": "object", "if": {"required": ["kind"]}, "then": whole}
+
+    names = {"type": "array", "items": {"type": "string"}}
+    properties: dict[str, Any] = {
+        "targets": {**names, "description": "The stages that the scale is about."},
+        "extends": {"type": "string", "description": "A scale whose overrides come first."},
+        "without": {"type": "object", "additionalProperties": names},
+        "files": {"type": "object", "description": "Overrides of other YAML files, by path."},
+        "articles": {"type": "integer", "minimum": 0},
+        "claims": {"type": "string", "description": "The name by which claims know the scale."},
+    }
+    for room in ("models", "corpora", "corpora_from_files"):
+        entry = whole_where_it_names_its_kind(room)
+        properties[room] = {"type": "object", "additionalProperties": entry}
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "overrides.yaml",
+        "type": "object",
+        "properties": properties,
+        "patternProperties": {
+            rf"^\w+\.{room}$": whole_where_it_names_its_kind(room)
+            for room in ("tokenizer", "sampling")
+        },
+    }
+
+
 def schema_text() -> str:
     """The schema as its file has it: a line for each definition."""
     whole = schema()
@@ -278,7 +310,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if not chosen.check:
         SCHEMA.write_text(schema_text(), encoding="utf-8")
-        print(SCHEMA)
+        OVERRIDES_SCHEMA.write_text(_compact(overrides_schema()) + "\n", encoding="utf-8")
+        print(SCHEMA, OVERRIDES_SCHEMA)
         return 0
     from longform.files.artefacts import read_yaml  # which loads NumPy
 
