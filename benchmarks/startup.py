@@ -1,7 +1,7 @@
 """What the stages of the default run spend on imports, each started afresh and as the parallel runner starts it.
 
-``PYTHONPATH=src python -m benchmarks.startup [--json FILE]``, about two minutes on one core. CPU seconds: a module is imported
-once in a fresh process and, where its stage may need torch, once in a child of a process that holds the heavy libraries
+``PYTHONPATH=src:. python -m longform_lab.code && PYTHONPATH=src:. python -m benchmarks.startup [--json FILE]``, some minutes on one core. CPU seconds: a module is imported
+with the others of its stage once in a fresh process and, where its stage may need torch, once in a child of a process that holds the heavy libraries
 (:mod:`longform_lab.workers`); an entry of ``params.yaml`` costs what its module costs. Loading those libraries is told apart.
 """
 
@@ -26,38 +26,18 @@ HEAVY = ("tokenizer", *devices.STAGES)
 
 
 def calls() -> list[tuple[str, str]]:
-    """(stage, module) of every entry of ``params.yaml`` and every report; loads them all, so it runs in a process of its own."""
-    from longform.files.artefacts import read_yaml
-    from longform_lab.experiment import Experiment
-    from tests.shape import entries
-
-    found = [
-        (_stage(place), f"longform.{code.replace('/', '.')}")
-        for place, code, *_ in entries(Experiment(ROOT))
-    ]
-    for path in sorted((ROOT / "experiments").glob("*/params.yaml")):
-        for entry in read_yaml(path)["reports"].values():
-            codes = {
-                entry.get("code"),
-                *(exhibit.get("code") for exhibit in entry["exhibits"].values()),
-            }
-            found += [
-                ("report", f"longform.{code.replace('/', '.')}")
-                for code in sorted(filter(None, codes))
-            ]
+    """(stage, modules with a blank between them) of every kind of stage, as its file of code hashes lists them."""
+    folder = ROOT / "data" / "code"
+    found = []
+    for path in sorted(folder.rglob("*.json")):
+        place = path.relative_to(folder).with_suffix("")
+        modules = [
+            name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            for name in json.loads(path.read_text(encoding="utf-8"))
+            if name.endswith(".py") and not name.endswith("__main__.py")
+        ]
+        found.append((place.parts[0], " ".join(modules)))
     return found
-
-
-def _stage(place: str) -> str:
-    """The stage that calls what stands at a place of ``params.yaml``."""
-    first, *rest = place.split(".")
-    if first == "corpora":
-        return "corpus"
-    if place.endswith((".sampling", ".tokenizer")):
-        return "generate" if place.endswith("sampling") else "tokenizer"
-    if "critics" not in rest:
-        return "language_model"
-    return {"train": "train", "predictions": "read", "scores": "score"}[rest[2]]
 
 
 def spent(work: list[str]) -> float:
@@ -76,7 +56,7 @@ def forked(stage: str, module: str) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     child = os.fork()
     if not child:
-        for name in (_runner(stage), module):
+        for name in (_runner(stage), *module.split()):
             importlib.import_module(name)
         os._exit(0)
     if os.waitpid(child, 0)[1]:
@@ -103,7 +83,7 @@ def main() -> None:
         [sys.executable, "-m", "benchmarks.startup", "--calls"], check=True, capture_output=True
     )
     pairs = [(stage, module) for stage, module in json.loads(listed.stdout)]
-    fresh = {pair: spent([_runner(pair[0]), pair[1]]) for pair in set(pairs)}
+    fresh = {pair: spent([_runner(pair[0]), *pair[1].split()]) for pair in set(pairs)}
     libraries = spent(list(LIBRARIES))
     for name in LIBRARIES:
         importlib.import_module(name)
