@@ -43,9 +43,8 @@ THERE = frozenset(
         "yaml",
     }
 )
-CHOSEN = frozenset(
-    {"spacy", "linkgrammar"}
-)  # imported only where a setting names them, which no job does
+# imported only where a setting or a file asks for them, which no job does
+CHOSEN = frozenset({"spacy", "linkgrammar", "pandas", "pyarrow"})
 WHEELS = ROOT / "experiments" / "gpu" / "wheels.txt"
 PLATFORMS = (
     "manylinux_2_28_x86_64",
@@ -67,6 +66,12 @@ def modules_of(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "importlib.import_module":
             yield from (one.value for one in node.args[:1] if isinstance(one, ast.Constant))
+
+
+def _run_at_import(tree: ast.Module) -> list[ast.stmt]:
+    """Statements outside functions, classes and what type checkers alone see."""
+    deferred = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If)
+    return [statement for statement in tree.body if not isinstance(statement, deferred)]
 
 
 def files_of(module: str) -> list[Path]:
@@ -95,7 +100,10 @@ def reached(module: str) -> tuple[frozenset[Path], frozenset[tuple[str, Path]]]:
         if file in files:
             continue
         files.add(file)
-        for name in modules_of(ast.parse(file.read_text(encoding="utf-8"))):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        if file.name == "__init__.py":  # what it imports on demand, its users import themselves
+            tree = ast.Module(body=_run_at_import(tree), type_ignores=[])
+        for name in modules_of(tree):
             top = name.split(".")[0]
             if top in OURS:
                 waiting += files_of(name)

@@ -98,6 +98,11 @@ def test_bytes_do_not_depend_on_the_clock_or_the_order(tmp_path, monkeypatch):
         assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
 
 
+def chosen_settings(module, name, given):
+    """Settings whose code starts at a name of a module."""
+    return type(name, (), {"__module__": module, "given": lambda self: given})()
+
+
 @pytest.fixture
 def begin(tmp_path):
     """A work of some settings, with what it reads."""
@@ -106,9 +111,8 @@ def begin(tmp_path):
     texts.write_text("some")
 
     def begun(settings):
-        return scratch.resumable(
-            Experiment(tmp_path), "train r", {"code": "language_models/model", **settings}, texts
-        )
+        chosen = chosen_settings("longform.language_models.model", "RATE", settings)
+        return scratch.resumable(Experiment(tmp_path), "train r", [chosen], texts)
 
     return begun
 
@@ -197,7 +201,8 @@ def test_only_the_first_process_of_a_stage_of_several_writes(
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_text("being written by the first process")
     assert first_process() == writes
-    with scratch.resumable(Experiment(tmp_path), "train r", {"code": "files/opening"}):
+    chosen = chosen_settings("longform.files.opening", "opened", {})
+    with scratch.resumable(Experiment(tmp_path), "train r", [chosen]):
         assert checkpoint.is_file() != writes
 
 

@@ -21,10 +21,13 @@ from longform.evaluation.corruption_response import corruption_response, of_fail
 from longform.evaluation.order_discrimination import order_discrimination
 from longform.files.artefacts import write_corpus, write_json, write_predictions
 from longform.results import Record, read_results, write_results
+from longform.settings import parse_kind
 from longform.statistics.markov_chain import BigramCritic
 from longform.text.permutations import permuted_documents
 from longform_lab.experiment import System
-from longform_lab.scoring import _answer, curve, metrics, ratings
+from longform_lab.scoring import Entry, _answer, curve, metrics, ratings
+from longform_lab.settings.critics import METRICS
+from longform_lab.settings.entries import QuestionPlacement
 from tests.refusals import refuses
 
 PLACE = "mine.critics.x.scores"
@@ -49,14 +52,16 @@ def words(rows, split="test"):
 
 
 def asked(folder, critic, question, settings, read_as=None):
-    given = {"predictions": "words", **settings}
-    return _answer(study(folder, read_as), "mine", critic, question, "x", PLACE, given)
+    written = {"kind": "word_ppl", "predictions": "words", **settings}
+    placed, chosen = parse_kind(METRICS, QuestionPlacement, written, PLACE)
+    entry = Entry("mine", critic, question, "x", placed, chosen)
+    return _answer(study(folder, read_as), entry)
 
 
 def test_values_of_texts_are_kept_one_by_one_and_one_without_a_word_is_counted(tmp_path):
     rows = {"a": [-1.0, -3.0], "b": [], "c": [-0.5] * 4}
     keep(tmp_path, "perplexity", "summaries", "words", words(rows, "validation"))
-    (record,) = asked(tmp_path, "perplexity", "human_ratings", {"critic": "Perplexity"})
+    (record,) = asked(tmp_path, "perplexity", "human_ratings", {})
     assert (record.critic, record.metric, record.task) == ("perplexity", "text_values", "x")
     assert (record.corpus, record.system) == ("summaries", "data")
     assert (record.units, record.excluded, record.better) == (2, 1, "lower")
@@ -72,9 +77,9 @@ DAMAGED = {f"drop@0.5/d{n}": [-2.0 - 0.1 * n, -1.5] for n in range(6)}
 def test_a_response_to_damage_is_drawn_by_the_studys_seed_and_the_entrys_place(tmp_path):
     rows = {**SOUND, **DAMAGED}
     keep(tmp_path, "perplexity", "corruptions", "words", words(rows))
-    found = asked(tmp_path, "perplexity", "corruption_response", {"critic": "Perplexity"})
+    found = asked(tmp_path, "perplexity", "corruption_response", {})
     units = [LogProbs(name, "test", np.array(row, dtype=np.float32)) for name, row in rows.items()]
-    names = (3, PLACE)
+    names = (3, "mine.critics.perplexity.scores.corruption_response.x")
     alone = corruption_response(Perplexity(), units, case=of_failure, names=names, name="x")
     assert [(r.task, r.severity, r.value, r.low, r.high, r.p_value) for r in found] == [
         (r.task, r.severity, r.value, r.low, r.high, r.p_value) for r in alone
@@ -90,13 +95,19 @@ def test_severities_are_told_by_the_ends_of_ids_and_recorded_under_their_corpus(
         f"d{n}@{severity}": [-1.0 - severity - 0.1 * n] for n in range(5) for severity in (0, 1)
     }
     keep(tmp_path, "perplexity", "wrong_pronoun", "words", words(rows))
-    found = asked(tmp_path, "perplexity", "severities", {"critic": "Perplexity"})
+    found = asked(tmp_path, "perplexity", "severities", {})
     assert [(r.critic, r.task, r.severity) for r in found] == [
         ("perplexity", "wrong_pronoun", 0.0),
         ("perplexity", "wrong_pronoun", 1.0),
     ]
     units = [LogProbs(name, "test", np.array(row, dtype=np.float32)) for name, row in rows.items()]
-    alone = corruption_response(Perplexity(), units, case=of_severity, names=(3, PLACE), name="x")
+    alone = corruption_response(
+        Perplexity(),
+        units,
+        case=of_severity,
+        names=(3, "mine.critics.perplexity.scores.severities.x"),
+        name="x",
+    )
     assert [r.low for r in found] == [r.low for r in alone]
 
 
@@ -113,7 +124,7 @@ def test_a_critic_learns_from_training_text_of_the_corpus_that_a_study_reads_it_
     texts = chains(judged, "test")
     keep(tmp_path, "section_order", "wiki", "gold", chains_to_predictions(taught))
     keep(tmp_path, "section_order", "shuffled_wiki", "gold", chains_to_predictions(texts))
-    entry = {"critic": "BigramCritic", "code": "statistics/markov_chain", "predictions": "gold"}
+    entry = {"kind": "bigram", "predictions": "gold"}
     found = asked(
         tmp_path, "section_order", "order_discrimination", entry, {"shuffled_wiki": "wiki"}
     )
