@@ -209,3 +209,18 @@ def test_the_readmes_command_and_snippet_print_what_it_shows(tmp_path, monkeypat
         assert numbers(own) == pytest.approx(numbers(line), rel=0.02)
     exec(blocks(readme, "python")[0], {})
     assert numbers(capsys.readouterr().out) == pytest.approx(numbers(printed), abs=0.02)
+
+
+def test_the_readmes_scoreboard_is_that_of_the_page_of_scoreboards():
+    page = (ROOT / "docs/scoreboards.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = {"synthetic text": "| `three_seeds` | 71 |", "real text": "| all of real text"}
+    rows["the papers' size"] = "| `table_1` | 71 |"
+    for name, begin in rows.items():
+        line = next(row for row in page.splitlines() if row.startswith(begin))
+        claims, holds, against, undecided, unmeasured, untestable, *_ = [
+            int(cell) if cell.strip() else 0 for cell in line.split("|")[2:-2]
+        ]
+        own = next(row for row in readme.splitlines() if row.startswith(f"| {name}"))
+        shown = [int(cell) for cell in own.split("|")[2:-1]]
+        assert shown == [claims, holds, against, undecided, unmeasured + untestable], name

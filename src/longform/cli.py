@@ -246,8 +246,7 @@ def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
     if given.json:
         print(json.dumps([asdict(plan) for plan in plans], indent=1))
     else:
-        rows = systems_report.plan_rows(plans, list(systems))
-        _show_markdown(systems_report.markdown_table(rows) + "\n\n" + systems_report.PLAN_NOTE)
+        _show_markdown(systems_report.plan_markdown(plans, list(systems)))
     return 0
 
 

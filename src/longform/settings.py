@@ -23,8 +23,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails, core_schema
 
 from longform.errors import ConfigError, did_you_mean, short_repr
+from longform.files.yaml_dialect import KIND
 
-KIND = "kind"  # the key that names the class of an entry's settings
 REQUIRED: Any = ...  # in place of a default
 PARAMS = "params.yaml"
 

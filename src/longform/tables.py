@@ -102,7 +102,7 @@ class Table:
         for row in dict.fromkeys(row for row, _ in at):
             cells = [at.get((row, column)) for column in columns]
             lines.append([row, *("" if c is None else _shown(c) for c in cells)])
-        return _markdown(self.caption, ["", *columns], lines, self.notes)
+        return markdown_table(self.caption, ["", *columns], lines, self.notes)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Listing:
 
     def markdown(self) -> str:
         """The rows as a Markdown table."""
-        return _markdown(
+        return markdown_table(
             self.caption, self.header, [[_word(v) for v in row] for row in self.rows], self.notes
         )
 
@@ -237,9 +237,10 @@ def short(value: float) -> str:
     return f"{value:.3g}" if value and abs(value) < 0.1 else f"{value:.2f}"
 
 
-def _markdown(
+def markdown_table(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
 ) -> str:
+    """A caption, a table of words and a list of notes as Markdown."""
     lines = [f"**{caption}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)]).rstrip() + "\n"

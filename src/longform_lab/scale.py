@@ -28,12 +28,10 @@ from typing import Any
 from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import atomic_write, read_documents, read_yaml, write_json
 from longform.files.opening import rows
-from longform.files.yaml_dialect import yaml_text
+from longform.files.yaml_dialect import KIND, yaml_text
 from longform.text.rendering import render
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import write_scale_records
-
-KIND = "kind"  # as in longform.settings, whose import would need pydantic where a job has none
 
 OWN = (
     "targets",

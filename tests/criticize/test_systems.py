@@ -16,7 +16,12 @@ from longform.cli import main, named_systems
 from longform.criticize import criticize_systems, panels, plan_systems, systems_report
 from longform.criticize.lengths import cut_to_equal_lengths, equal_lengths, length
 from longform.criticize.panels import Options
-from longform.criticize.systems import ComparedSides, judge_systems, prompts
+from longform.criticize.systems import (
+    ComparedSides,
+    detectable_difference,
+    judge_systems,
+    prompts,
+)
 from longform.critics.section_order.rare_titles import (
     RARE,
     common_titles,
@@ -172,15 +177,15 @@ def test_the_smallest_difference_seen_shrinks_with_the_root_of_the_texts():
 
 
 def test_the_smallest_difference_is_seen_in_four_of_five_comparisons():
-    """Texts whose score differs by it are told apart by the test in about 80 of 100 draws."""
+    """Means of normal draws: resamples give the difference, and fresh draws that differ by it are told apart."""
     rng = np.random.default_rng(1)
-    spread, size = 2.0, 50
-    detectable = 2.8 * spread * np.sqrt(2 / size)
-    seen = 0
-    for _ in range(400):
-        gap = rng.normal(0, spread, size).mean() - rng.normal(detectable, spread, size).mean()
-        seen += abs(gap) > 1.96 * spread * np.sqrt(2 / size)
-    assert 0.74 < seen / 400 < 0.86
+    size, spread = 50, 2.0
+    error = spread / np.sqrt(size)
+    resamples = [rng.normal(0, error, 20_000)], [rng.normal(0, error, 20_000)]
+    smallest = detectable_difference(*resamples)
+    gaps = rng.normal(0, error, 4000) - rng.normal(smallest, error, 4000)
+    seen = np.mean(np.abs(gaps) > 1.96 * error * np.sqrt(2))
+    assert 0.77 < seen < 0.83
 
 
 def article(name, *titles):
@@ -285,7 +290,7 @@ def test_a_report_marks_what_differs_and_escapes_names():
     found = criticize_systems(
         REAL, {"<b>": side("b", 30, 5, repeated=3)}, model="none", encoder="none"
     )
-    assert " *" in systems_report.markdown_table(systems_report.scores(found))
+    assert " *" in systems_report.markdown(found)
     assert "&lt;b&gt;" in systems_report._page(found) and "<b>" not in systems_report._page(found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from longform.statistics.sufficient_statistics import SufficientStatistics
 
 RESAMPLES = 1000  # a halving
 PERMUTATIONS = 2000  # a halving
+Reasons = tuple[tuple[str, str], ...]  # (critic, why)
+Result = TypeVar("Result")
 
 
 def criticize(
@@ -65,10 +67,7 @@ def criticize(
     sides = read_texts(real), read_texts(generated)
     documents = [replace(d, id=f"real/{d.id}") for d in sides[0].documents]
     documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
-    named = Path(model) if model not in (None, "none") else None
-    named_encoder = Path(encoder) if encoder not in (None, "none") else None
-    options = Options(named, named_encoder, seed, model != "none", encoder != "none")
-    check(options)
+    options = options_of(model, encoder, seed)
     texts = ComparedTexts.of(documents)
     if len(texts.real) < 2:
         raise BadInput(
@@ -77,27 +76,54 @@ def criticize(
     asked = panels(options)
     print(announcement(asked, *sides), file=sys.stderr)
     so_far = ResultsSoFar(Path(results) if results is not None else None, documents, options)
-    judged: list[Judged] = []
+
+    def judged_or_taken_back(panel: Panel) -> Judged:
+        found = so_far.find(panel)
+        if found is None:
+            found = judge(panel, texts, seed)
+            so_far.add(found)
+        return found
+
+    judged, left_out, failed = run_critics(progress(asked), judged_or_taken_back)
+    return Criticism(tuple(judged), left_out, *sides, copies=texts.copies, failed=failed)
+
+
+def options_of(model: Path | str | None, encoder: Path | str | None, seed: int) -> Options:
+    """What a person chose. Raises ConfigError: a model or an encoder that cannot be read."""
+    named = Path(model) if model not in (None, "none") else None
+    named_encoder = Path(encoder) if encoder not in (None, "none") else None
+    options = Options(named, named_encoder, seed, model != "none", encoder != "none")
+    check(options)
+    return options
+
+
+def run_critics(
+    critics: Iterable[Panel], judge_one: Callable[[Panel], Result]
+) -> tuple[list[Result], Reasons, Reasons]:
+    """What each critic says; of those that say nothing, why they do not apply, or how they failed.
+
+    Args:
+        critics: in their order.
+        judge_one: one critic's word. Where it raises BadInput the critic does not apply; whatever
+            else it raises, what the other critics give stands, and the traceback is shown whole.
+
+    Returns:
+        Results, critics that are left out, and critics that began and could not end.
+    """
+    results: list[Result] = []
     left_out: list[tuple[str, str]] = []
     failed: list[tuple[str, str]] = []
-    for panel in progress(asked):
+    for panel in critics:
         try:
-            found = so_far.find(panel)
-            if found is None:
-                found = judge(panel, texts, seed)
-                so_far.add(found)
-            judged.append(found)
+            results.append(judge_one(panel))
         except BadInput as error:
             (failed if panel.asked else left_out).append((panel.name, str(error)))
-        except Exception as error:  # whatever it is, what the other critics found stands; the traceback is shown whole
+        except Exception as error:
             traceback.print_exception(error)
             first_line = (str(error).strip().splitlines() or [""])[0][:200]
-            failed.append(
-                (panel.name, f"{type(error).__name__}: {first_line} (traceback on standard error)")
-            )
-    return Criticism(
-        tuple(judged), tuple(left_out), *sides, copies=texts.copies, failed=tuple(failed)
-    )
+            reason = f"{type(error).__name__}: {first_line} (traceback on standard error)"
+            failed.append((panel.name, reason))
+    return results, tuple(left_out), tuple(failed)
 
 
 @dataclass(frozen=True)
@@ -252,8 +278,10 @@ def _combined(
     unknown = parts[0].real.total("unknown"), parts[0].generated.total("unknown")
     return Judged(
         panel,
-        _estimate([(part.fitted, part.real) for part in parts], draws["real"]),
-        _estimate([(part.fitted, part.generated) for part in parts], draws["generated"]),
+        estimate_over_halvings([(part.fitted, part.real) for part in parts], draws["real"]),
+        estimate_over_halvings(
+            [(part.fitted, part.generated) for part in parts], draws["generated"]
+        ),
         Comparison(difference, combined_p(p_values), paired, permutations),
         blame,
         (int(unknown[0]), int(unknown[1])) if panel.unknown else (0, 0),
@@ -271,7 +299,7 @@ def _median_lengths(equal: EqualLengths) -> tuple[float, float]:
     return float(median(sides[0])), float(median(sides[1]))
 
 
-def _estimate(
+def estimate_over_halvings(
     sides: Sequence[tuple[Any, SufficientStatistics]], draws: Sequence[np.ndarray]
 ) -> Estimate:
     """Mean score over halvings, and the interval of the resamples of all: it holds what the halving leaves open."""
@@ -279,8 +307,7 @@ def _estimate(
     scored: set[str] = set()
     unscored: set[str] = set()
     for _, statistics in sides:
-        out = statistics.column("excluded") > 0
-        for name, excluded in zip(statistics.unit_ids, out, strict=True):
+        for name, excluded in zip(statistics.unit_ids, statistics.excluded(), strict=True):
             (unscored if excluded else scored).add(name)
     value = middle([critic.score_of(statistics) for critic, statistics in sides])
     return Estimate(value, low, high, len(scored), len(unscored - scored), signature(sides[0][0]))

@@ -7,7 +7,6 @@ systems are compared with; the halving is repeated as in :func:`longform.critici
 
 import math
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
@@ -16,10 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from longform.criticize.brought_models import Options, check
 from longform.criticize.copies import sources
 from longform.criticize.cost import announcement
-from longform.criticize.judging import PERMUTATIONS, RESAMPLES, read_units
+from longform.criticize.judging import (
+    PERMUTATIONS,
+    RESAMPLES,
+    Reasons,
+    estimate_over_halvings,
+    options_of,
+    read_units,
+    run_critics,
+)
 from longform.criticize.lengths import MEASURES, Excerpt, Measure, cut_to_equal_lengths
 from longform.criticize.panels import Panel, panels
 from longform.criticize.results_so_far import ResultsSoFar
@@ -32,7 +38,6 @@ from longform.statistics.estimates import Estimate, bootstrap_scores
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.many_tests import holm
 from longform.statistics.random_streams import generator
-from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics
 
 REAL = "real"
@@ -88,8 +93,8 @@ class SystemsCriticism:
     """What came out for several systems."""
 
     judged: tuple[CriticOnSystems, ...]
-    left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not apply
-    failed: tuple[tuple[str, str], ...]  # (critic, why) of those that began and could not end
+    left_out: Reasons  # of those that do not apply
+    failed: Reasons  # of those that began and could not end
     real: Texts
     systems: Mapping[str, Texts]
     paired: bool
@@ -178,7 +183,7 @@ def criticize_systems(
             nothing says which texts belong together.
         ConfigError: a model or an encoder that is named and cannot be read.
     """
-    options = _options(model, encoder, seed)
+    options = options_of(model, encoder, seed)
     real_texts, texts = _read_all(real, systems)
     sides = ComparedSides.of(real_texts, texts, paired)
     critics = panels(options)
@@ -186,39 +191,18 @@ def criticize_systems(
     documents = [document for side in sides.sides.values() for document in side]
     path = Path(results) if results is not None else None
     so_far = ResultsSoFar(path, documents, options, paired)
-    judged: list[CriticOnSystems] = []
-    left_out: list[tuple[str, str]] = []
-    failed: list[tuple[str, str]] = []
-    for panel in progress(critics):
-        try:
-            record = so_far.find_record(panel)
-            if record is None:
-                one = judge_systems(panel, sides, seed)
-                so_far.add_record(panel, record_of(one))
-            else:
-                one = judged_from(panel, record)
-            judged.append(one)
-        except BadInput as error:
-            (failed if panel.asked else left_out).append((panel.name, str(error)))
-        except Exception as error:
-            # what the other critics gave stands; the traceback is shown whole
-            traceback.print_exception(error)
-            first_line = (str(error).strip().splitlines() or [""])[0][:200]
-            reason = f"{type(error).__name__}: {first_line} (traceback on standard error)"
-            failed.append((panel.name, reason))
+
+    def judged_or_taken_back(panel: Panel) -> CriticOnSystems:
+        record = so_far.find_record(panel)
+        if record is not None:
+            return judged_from(panel, record)
+        judged = judge_systems(panel, sides, seed)
+        so_far.add_record(panel, record_of(judged))
+        return judged
+
+    judged, left_out, failed = run_critics(progress(critics), judged_or_taken_back)
     corrected = with_corrected_p_values(judged)
-    return SystemsCriticism(
-        tuple(corrected), tuple(left_out), tuple(failed), real_texts, texts, paired
-    )
-
-
-def _options(model: Path | str | None, encoder: Path | str | None, seed: int) -> Options:
-    """What a person chose. Raises ConfigError: a model or an encoder that cannot be read."""
-    named = Path(model) if model not in (None, "none") else None
-    named_encoder = Path(encoder) if encoder not in (None, "none") else None
-    options = Options(named, named_encoder, seed, model != "none", encoder != "none")
-    check(options)
-    return options
+    return SystemsCriticism(tuple(corrected), left_out, failed, real_texts, texts, paired)
 
 
 def _read_all(
@@ -265,7 +249,7 @@ def plan_systems(
     Raises:
         InputError: as :func:`criticize_systems`.
     """
-    options = _options(model, encoder, seed)
+    options = options_of(model, encoder, seed)
     real_texts, texts = _read_all(real, systems)
     sides = ComparedSides.of(real_texts, texts, paired=False)
     words = 0
@@ -329,7 +313,7 @@ def judge_systems(
             estimate=_estimate(fits, name, draws[name]),
             difference=difference,
             corrected_p=difference.p_value,
-            detectable=_detectable(draws[name], draws[REAL]),
+            detectable=detectable_difference(draws[name], draws[REAL]),
             rank=ranks[name],
         )
     pairs = []
@@ -431,17 +415,7 @@ def _draws(panel: Panel, fits: Sequence[_Fit], paired: bool, seed: int, resample
 
 
 def _estimate(fits: Sequence[_Fit], name: str, draws: Sequence[np.ndarray]) -> Estimate:
-    """Mean score over halvings; the interval of the resamples of all holds what the halving leaves open."""
-    low, high = percentile_interval(np.concatenate(draws))
-    scored: set[str] = set()
-    unscored: set[str] = set()
-    for fit in fits:
-        statistics = fit.sides[name]
-        for unit, excluded in zip(statistics.unit_ids, statistics.excluded(), strict=True):
-            (unscored if excluded else scored).add(unit)
-    value = middle([fit.critic.score_of(fit.sides[name]) for fit in fits])
-    label = signature(fits[0].critic)
-    return Estimate(value, low, high, len(scored), len(unscored - scored), label)
+    return estimate_over_halvings([(fit.critic, fit.sides[name]) for fit in fits], draws)
 
 
 def _test(
@@ -458,7 +432,7 @@ def _test(
     return Comparison(difference, p_value, all(test.paired for test in tests), permutations)
 
 
-def _detectable(system: Sequence[np.ndarray], real: Sequence[np.ndarray]) -> float:
+def detectable_difference(system: Sequence[np.ndarray], real: Sequence[np.ndarray]) -> float:
     """The difference that a test of one halving at .05 sees with a power of .8, from the spread of resamples."""
     errors = []
     for own, reference in zip(system, real, strict=True):

@@ -29,12 +29,13 @@ from longform.criticize.systems import (
 )
 from longform.files.artefacts import atomic_write, write_json
 from longform.statistics.estimates import Estimate
-from longform.tables import Cell, Figure, short
+from longform.tables import Cell, Figure, markdown_table, short, write_rows
 
 MORE_PAIRS = 40  # ours: pairs that a table shows; the CSV beside it has all
-Rows = list[list[str]]
+Rows = list[list[Any]]
+PAIR_COLUMNS = ("critic", "first", "second", "difference", "low", "high", "p", "p_corrected")
 PLAN_NOTE = (
-    "- under each system: the smallest difference from real text that one test at .05 sees with a power of .8, if its "
+    "under each system: the smallest difference from real text that one test at .05 sees with a power of .8, if its "
     "texts vary as real ones do"
 )
 
@@ -143,19 +144,23 @@ def notes(found: SystemsCriticism) -> list[str]:
 
 def markdown(found: SystemsCriticism) -> str:
     """All tables and notes."""
-    parts = [f"**{caption}**\n\n{markdown_table(_shown(rows))}" for caption, rows in tables(found)]
-    parts.append("\n".join(f"- {line}" for line in notes(found)))
-    return "\n\n".join(parts) + "\n"
+    captioned = tables(found)
+    parts = []
+    for place, (caption, rows) in enumerate(captioned, 1):
+        shown = _shown(rows)
+        below = notes(found) if place == len(captioned) else []
+        parts.append(markdown_table(caption, shown[0], shown[1:], below))
+    return "\n".join(parts)
+
+
+def plan_markdown(plans: Sequence[Plan], systems: Sequence[str]) -> str:
+    """The plan as a table."""
+    header, *rows = plan_rows(plans, systems)
+    return markdown_table("Before the work", header, rows, [PLAN_NOTE])
 
 
 def _shown(rows: Rows) -> Rows:
     return rows[: MORE_PAIRS + 1]
-
-
-def markdown_table(rows: Rows) -> str:
-    """Rows, the first the head."""
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
 def save(found: SystemsCriticism, folder: Path | str) -> Path:
@@ -172,16 +177,7 @@ def save(found: SystemsCriticism, folder: Path | str) -> Path:
             size = (6.5, 1.2 + 0.45 * len(found.judged))
             Figure("", _cells(found), _drawing(found), size).save(partial, "results")
         (partial / "results.md").write_text(markdown(found), encoding="utf-8")
-        lines = [
-            ",".join(["critic", "first", "second", "difference", "low", "high", "p", "p_corrected"])
-        ]
-        for critic in found.judged:
-            for pair in critic.pairs:
-                numbers = (pair.difference.difference, pair.low, pair.high)
-                p_values = (pair.difference.p_value, pair.corrected_p)
-                names = (critic.panel.name, pair.first, pair.second)
-                lines.append(",".join([*map(_quoted, names), *map(repr, (*numbers, *p_values))]))
-        (partial / "pairs.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_rows(partial / "pairs.csv", PAIR_COLUMNS, _pair_rows(found))
         if (folder / SO_FAR).is_file():
             shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
         (partial / "index.html").write_text(_page(found), encoding="utf-8")
@@ -210,8 +206,15 @@ def as_json(found: SystemsCriticism) -> dict[str, Any]:
     }
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+def _pair_rows(found: SystemsCriticism) -> Rows:
+    """A row for each critic and pair of systems, whether they differ or not."""
+    rows = []
+    for critic in found.judged:
+        for pair in critic.pairs:
+            names = [critic.panel.name, pair.first, pair.second]
+            numbers = [pair.difference.difference, pair.low, pair.high]
+            rows.append([*names, *numbers, pair.difference.p_value, pair.corrected_p])
+    return rows
 
 
 def _cells(found: SystemsCriticism) -> list[Cell]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+KIND = "kind"  # the key of a parameter file that names the class of an entry's settings
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser is six times faster
 _NUMBERS = "-+.0123456789"
 _FRACTION = r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"

@@ -1,0 +1,73 @@
+"""Seconds and memory of ``longform criticize`` over several systems, and of each critic by itself, without networks.
+
+``PYTHONPATH=src:. python -m benchmarks.many_systems [--systems 5] [--texts 500] [--json FILE]``, about two minutes on one core. The
+texts are articles of the synthetic world's encyclopedia, drawn anew for each side, so that no side is a copy of another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from longform.criticize import criticize_systems
+from longform.criticize.panels import Panel
+from longform.documents import Document
+from synthetic_world.corpora import build
+
+MEGABYTE = 1e3 if sys.platform != "darwin" else 1e6  # units of ru_maxrss in one
+
+
+def texts(sides: int, count: int) -> list[list[str]]:
+    """So many articles for each side, as plain texts."""
+    corpus = build(name="many systems", seed=1, domain="wiki", documents={"test": sides * count})
+    documents: Sequence[Document] = corpus.documents
+    plain = [document.text for document in documents]
+    return [plain[side * count : (side + 1) * count] for side in range(sides)]
+
+
+def measure(systems: int, count: int) -> dict[str, object]:
+    """Processor seconds by critic, the whole, and the greatest memory of this process."""
+    real, *others = texts(systems + 1, count)
+    seconds: dict[str, float] = {}
+
+    def timed(panels: Sequence[Panel]) -> Iterator[Panel]:
+        for panel in panels:
+            before = time.process_time()
+            yield panel
+            seconds[panel.name] = round(time.process_time() - before, 1)
+
+    before = time.process_time()
+    named = {f"system {number}": side for number, side in enumerate(others, 1)}
+    found = criticize_systems(real, named, model="none", encoder="none", progress=timed)
+    words = sum(len(text.split()) for side in (real, *others) for text in side)
+    return {
+        "systems": systems,
+        "texts of a side": count,
+        "words of a text": round(words / (count * (systems + 1))),
+        "critics": [critic.panel.name for critic in found.judged],
+        "processor seconds": round(time.process_time() - before, 1),
+        "of each critic": {one.panel.name: seconds[one.panel.name] for one in found.judged},
+        "megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE),
+    }
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--systems", type=int, default=5)
+    parser.add_argument("--texts", type=int, default=500)
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    text = json.dumps(measure(chosen.systems, chosen.texts), indent=1)
+    print(text)
+    if chosen.json:
+        chosen.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
