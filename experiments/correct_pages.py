@@ -32,7 +32,7 @@ from longform_lab.reporting.verdicts import (
     write_claims,
 )
 from longform_lab.reports import with_derived
-from longform_lab.scale import said
+from longform_lab.scale_overrides import key_of_scale
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 
@@ -50,7 +50,7 @@ def papers() -> list[str]:
 
 def claims_name(scale: str) -> str:
     """The name by which claims know a scale."""
-    return str(said(scale, ROOT, "claims", "default"))
+    return str(key_of_scale(scale, ROOT, "claims", "default"))
 
 
 def judged(scale: str, results: Results, old: Path) -> list[Judged]:

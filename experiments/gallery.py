@@ -21,7 +21,7 @@ from longform.files.artefacts import read_yaml
 from longform.files.opening import rows
 from longform.tables import short
 from longform_lab.reporting.verdicts import ABSENT, OURS, UNTESTABLE, VERDICTS
-from longform_lab.scale import SAME
+from longform_lab.scale_results import SAME_FILES
 
 ROOT, PAGE = Path(__file__).parents[1], Path("docs/gallery/index.html")
 SHOWN_ROWS, SHOWN_FILES = 8, 12
@@ -206,7 +206,7 @@ def _read(one: Exhibit) -> Exhibit:
         one.problems.append(f"no {one.markdown.name}")
         return one
     text = one.markdown.read_text(encoding="utf-8")
-    if kept := SAME.fullmatch(text.strip()):
+    if kept := SAME_FILES.fullmatch(text.strip()):
         one.twin, one.twin_page = (
             f"{kept[1]} at commit {kept[3]}",
             (one.markdown.parent / kept[2]).resolve(),

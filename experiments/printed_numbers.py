@@ -22,7 +22,7 @@ from longform.files.opening import rows as table_rows
 from longform.tables import write_rows
 from longform_lab.reporting.claims import stands_in
 from longform_lab.reporting.printed import INCOMPARABLE, LOST, read_expected
-from longform_lab.scale import parameters, said
+from longform_lab.scale_overrides import key_of_scale, parameters
 
 ROOT = Path(__file__).parents[1]
 PLACE = Path("experiments") / "printed_numbers.csv"
@@ -63,7 +63,7 @@ def drawn() -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for scale in SIZES:
         files = parameters(scale, ROOT)
-        for target in said(scale, ROOT, "targets", []):
+        for target in key_of_scale(scale, ROOT, "targets", []):
             if report := re.fullmatch(r"report_([a-z]+\d+)_(\w+)", target):
                 place = f"experiments/{report[1]}/params.yaml"
                 reports: Any = (files.get(place) or read_yaml(ROOT / place))["reports"]

@@ -30,7 +30,8 @@ import yaml
 from longform.files.artefacts import read_yaml
 from longform.files.opening import rows
 from longform_lab.real_files import listed
-from longform_lab.scale import _tracked, parameters, said
+from longform_lab.scale import tracked_files
+from longform_lab.scale_overrides import key_of_scale, parameters
 
 ROOT = Path(__file__).parents[1]
 SIZES = read_yaml(ROOT / "experiments" / "rehearsal.yaml")
@@ -69,7 +70,7 @@ def files_of(scale: str, hub: Mapping[str, str], offered: Path) -> dict[str, Any
 
 def copied(folder: Path) -> Path:
     """The tracked files as a repository of their own, with a cache of its own; what earlier rehearsals made there stays."""
-    for path in _tracked(ROOT):
+    for path in tracked_files(ROOT):
         if (ROOT / path).is_file() and path.name != "dvc.lock":
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             if (
@@ -109,7 +110,7 @@ def rehearse(
         str(workers),
         "--gpus",
         "1",
-        *said(scale, ROOT, "targets", []),
+        *key_of_scale(scale, ROOT, "targets", []),
     ]
     steps = [
         (tree, ["longform_lab.real_files", name, str(offered)]),

@@ -12,7 +12,7 @@ from dvc.repo import Repo
 
 from longform_lab.code import code_file, read_entry_points, source_tree
 from longform_lab.experiment import Experiment
-from longform_lab.scale import parameters
+from longform_lab.scale_overrides import parameters
 from longform_lab.settings.critics import METRICS
 from longform_lab.source_code import AT_IMPORT, EVERYTHING, Closure, Request, SourceTree
 from longform_lab.stale import closures

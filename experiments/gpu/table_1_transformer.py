@@ -35,7 +35,7 @@ from longform.results import Record, Results, read_results, write_results
 from longform.statistics.estimates import estimate
 from longform.statistics.markov_chain import chains_from_predictions, true_markov
 from longform.statistics.random_streams import generator
-from longform_lab.scale import parameters
+from longform_lab.scale_overrides import parameters
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 from synthetic_world import hsmm_language

@@ -31,7 +31,7 @@ from longform.datasets.wikipedia.building import extract
 from longform.errors import BadInput, InputError
 from longform.files.artefacts import atomic_write, read_yaml
 from longform.files.opening import text_lines
-from longform_lab.scale import PARAMS, parameters, scales
+from longform_lab.scale_overrides import PARAMS, extended_scales, parameters
 
 SMALL = (
     "cities.txt",
@@ -59,7 +59,10 @@ def tree_digest(folder: Path) -> str:
 
 def listed(scale: str, root: Path) -> dict[str, Any]:
     """Packages and files that a scale needs. Raises BadInput: no such scale, or one that runs on synthetic text."""
-    places = [root / "experiments" / "scales" / name / "data.yaml" for name in scales(scale, root)]
+    places = [
+        root / "experiments" / "scales" / name / "data.yaml"
+        for name in extended_scales(scale, root)
+    ]
     found = next((place for place in reversed(places) if place.is_file()), None)
     if found is None:
         raise BadInput(

@@ -16,7 +16,7 @@ import longform.critics
 from longform.critics import metrics, readings
 from longform.files.artefacts import read_json, read_yaml, write_json
 from longform.results import read_results
-from longform_lab.scale import overridden
+from longform_lab.scale_overrides import apply_overrides
 from longform_lab.settings.critics import METRICS, READINGS
 from longform_lab.stages import main
 
@@ -61,7 +61,7 @@ TRACKED = (
 def small(folder: Path, **changed) -> dict:
     """A folder with the root's parameters, made small; what it returns may be changed and written again."""
     folder.mkdir(parents=True, exist_ok=True)
-    params = overridden(read_yaml(ROOT / "params.yaml"), {**SMALL, **changed})
+    params = apply_overrides(read_yaml(ROOT / "params.yaml"), {**SMALL, **changed})
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     return params
 

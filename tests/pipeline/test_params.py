@@ -10,7 +10,7 @@ from longform.decoding.decoders import DECODERS
 from longform.errors import ConfigError
 from longform.files.artefacts import read_yaml
 from longform.settings import Nothing, field_names, parse_kind
-from longform_lab.scale import overridden, parameters
+from longform_lab.scale_overrides import apply_overrides, parameters
 from longform_lab.settings.papers import PAPERS
 from longform_lab.settings.params import (
     OVERRIDES_SCHEMA,
@@ -99,7 +99,9 @@ def test_a_missing_setting_is_named():
 def test_a_wrong_override_is_one_sentence_with_its_place():
     own = {"articles.training": {"schedule": {"epcohs": 1}}}
     with pytest.raises(ConfigError) as raised:
-        check(overridden(shape.experiment().params, own), "experiments/scales/x/overrides.yaml")
+        check(
+            apply_overrides(shape.experiment().params, own), "experiments/scales/x/overrides.yaml"
+        )
     assert str(raised.value).startswith("articles.training.schedule has 'epcohs' (near: epochs); ")
     assert str(raised.value).endswith("fix experiments/scales/x/overrides.yaml")
 
@@ -107,7 +109,7 @@ def test_a_wrong_override_is_one_sentence_with_its_place():
 def test_an_override_of_another_kind_replaces_the_entry():
     params = {"corpora": {"a": {"kind": "world_texts", "domain": "wiki"}}}
     own = {"corpora": {"a": {"kind": "suite_texts", "study": "b"}}}
-    assert overridden(params, own)["corpora"]["a"] == {"kind": "suite_texts", "study": "b"}
+    assert apply_overrides(params, own)["corpora"]["a"] == {"kind": "suite_texts", "study": "b"}
 
 
 def test_the_schema_is_that_of_the_settings_and_the_first_line_names_it():

@@ -23,7 +23,9 @@ from longform.files.artefacts import read_yaml, write_documents
 from longform_lab import real_files
 from longform_lab.experiment import Experiment
 from longform_lab.reporting.printed import read_expected
-from longform_lab.scale import EXTENDS, keep_results, make, overridden, parameters, said
+from longform_lab.scale import make
+from longform_lab.scale_overrides import EXTENDS, apply_overrides, key_of_scale, parameters
+from longform_lab.scale_results import copy_results
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +68,7 @@ def test_a_scale_comes_after_the_one_that_it_extends(root):
     scale(root, "bare")
     assert parameters("bare", root)["params.yaml"] == read_yaml(root / "params.yaml")
     assert files["paper.yaml"] == {"reports": {"corpus": "y", "system": "a"}}
-    assert said("second", root, "targets", []) == ["t"]
+    assert key_of_scale("second", root, "targets", []) == ["t"]
     assert parameters("first", root)["params.yaml"]["models"]["c"] == {"width": 5}
 
 
@@ -74,7 +76,7 @@ def test_what_is_not_there_cannot_be_taken_out_or_extended(root):
     without = {"without": {"models": ["bb"]}}
     refuses(
         r"without\.models: .*no 'bb' \(near: b\)",
-        overridden,
+        apply_overrides,
         read_yaml(root / "params.yaml"),
         without,
     )
@@ -152,7 +154,7 @@ def test_results_come_with_the_first_articles_by_number(root):
             made,
         )
     for name in ("shown", "bare"):
-        keep_results(name, root, root / "run")
+        copy_results(name, root, root / "run")
     kept = root / "experiments" / "scales" / "shown" / "articles"
     texts = {path.name: path.read_text() for path in kept.iterdir()}
     assert texts.keys() == {"articles-wiki-with.md", "articles-wiki-without.md"}
@@ -216,7 +218,7 @@ def test_a_report_puts_out_the_exhibits_that_its_scale_shows_and_waits_for_its_s
 @pytest.mark.parametrize("name", SCALES)
 def test_every_target_of_a_scale_is_a_stage_and_the_claims_of_a_papers_size_are_the_papers(name):
     listed, params = read_yaml(ROOT / "dvc.yaml")["stages"], written(name)["params.yaml"]
-    for target in said(name, ROOT, "targets", []):
+    for target in key_of_scale(name, ROOT, "targets", []):
         stage, at, item = target.partition("@")
         assert stage in listed and (name not in PAPERS or bool(at) == ("foreach" in listed[stage]))
         if at:
@@ -282,7 +284,7 @@ def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
     paper = written(name)["params.yaml"]
     cut = overrides(name, HUB)
     assert cut[EXTENDS] == name and name in SIZES
-    before, after = dict(leaves(paper)), dict(leaves(overridden(paper, cut)))
+    before, after = dict(leaves(paper)), dict(leaves(apply_overrides(paper, cut)))
     assert before.keys() == after.keys()
     changed = {path for path in before if before[path] != after[path]}
     for path in changed:

@@ -13,7 +13,7 @@ from longform.files.artefacts import read_yaml
 from longform.results import Record, read_results
 from longform_lab import criticism, scoring
 from longform_lab.experiment import Experiment
-from longform_lab.scale import overridden
+from longform_lab.scale_overrides import apply_overrides
 from longform_lab.settings.entries import EvaluationPlacement
 from longform_lab.stages import main
 from tests.refusals import refuses
@@ -24,7 +24,7 @@ STAGES = (
     "read synthetic perplexity", "score synthetic perplexity",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
-PARAMS = overridden(
+PARAMS = apply_overrides(
     read_yaml(ROOT / "params.yaml"),
     {
         "without": {

@@ -8,13 +8,13 @@ import subprocess
 import pytest
 
 from experiments import restore
-from longform_lab.scale import keep_exhibits, keep_measured
 from longform_lab.scale_records import (
     COLUMNS,
     raw_scale_records,
     scale_results,
     write_scale_records,
 )
+from longform_lab.scale_results import copy_exhibits, drop_unmeasured
 from tests.refusals import refuses
 
 SCORE = {"critic": "c", "metric": "latent_ppl", "titles": True, "seed": 0, "value": 0.1, "reference": 0.25,
@@ -109,7 +109,7 @@ def test_a_scale_keeps_what_pages_show_and_no_second_copy(repository):
         run, "new", new__md="**N**\n", new__pdf="x", new__csv="1", new__png="q", sheet__jsonl="{}"
     )
     exhibit(run, "files", one__jsonl="{}")
-    keep_exhibits(repository, run, home)
+    copy_exhibits(repository, run, home)
     assert names(home) == {"paper/same/same.md", "paper/new/new.md", "paper/new/new.png"}
     text = (home / "paper" / "same" / "same.md").read_text()
     link = "../../../../../../paper_figures/paper/same/same.md"
@@ -122,7 +122,7 @@ def test_a_scale_keeps_what_pages_show_and_no_second_copy(repository):
 def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):
     ledger = tmp_path / "ledger.csv"
     ledger.write_text("number,printed,ours\na,1,0.9\nb,2,\n")
-    keep_measured(ledger)
+    drop_unmeasured(ledger)
     with ledger.open(newline="") as file:
         assert [line["number"] for line in csv.DictReader(file)] == ["a"]
 

@@ -8,7 +8,7 @@ from longform.files.artefacts import read_yaml
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import read_expected
 from longform_lab.reports import drawn
-from longform_lab.scale import parameters
+from longform_lab.scale_overrides import parameters
 
 ROOT = Path(__file__).parents[3]
 EVERY_EXHIBIT = "three_seeds"  # the scale that shows what the default run shows, and more
