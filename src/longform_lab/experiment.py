@@ -152,7 +152,9 @@ class Experiment:
 
     def systems(self, study: str, corpus: str) -> list[System]:
         """Every system of a corpus, in the order of the lists; a corpus or model of the list ``once`` has the first seed alone."""
-        titles, seeds = (self.settings(study).get(name) for name in ("titles", "seeds"))
+        models = self.models(study, corpus)
+        settings = self.settings(study)
+        titles, seeds = settings.get("titles"), settings.get("seeds")
         if seeds is not None and (type(seeds) is not int or seeds < 1):
             raise BadInput(
                 f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none"
@@ -164,9 +166,9 @@ class Experiment:
         shown: Iterable[bool | None] = (
             [None] if titles is None else [TITLES[name] for name in titles]
         )
-        once = self.settings(study).get("once", ())
+        once = settings.get("once") or ()
         made = []
-        for model in self.models(study, corpus):
+        for model in models:
             single = corpus in once or model in once
             trained: Iterable[int | None] = (
                 [None] if seeds is None else range(1, 2 if single else seeds + 1)
