@@ -25,7 +25,8 @@ from longform.settings import parse_kind
 from longform.statistics.markov_chain import BigramCritic
 from longform.text.permutations import permuted_documents
 from longform_lab.experiment import System
-from longform_lab.scoring import Entry, _answer, curve, metrics, ratings
+from longform_lab.score_entries import Entry, answer
+from longform_lab.scoring import curve, metrics, ratings
 from longform_lab.settings.critics import METRICS
 from longform_lab.settings.entries import QuestionPlacement
 from tests.refusals import refuses
@@ -55,7 +56,7 @@ def asked(folder, critic, question, settings, read_as=None):
     written = {"kind": "word_ppl", "predictions": "words", **settings}
     placed, chosen = parse_kind(METRICS, QuestionPlacement, written, PLACE)
     entry = Entry("mine", critic, question, "x", placed, chosen)
-    return _answer(study(folder, read_as), entry)
+    return answer(study(folder, read_as), entry)
 
 
 def test_values_of_texts_are_kept_one_by_one_and_one_without_a_word_is_counted(tmp_path):

@@ -11,7 +11,7 @@ import yaml
 from longform.evaluation.settings import Evaluation
 from longform.files.artefacts import read_yaml
 from longform.results import Record, read_results
-from longform_lab import criticism, scoring
+from longform_lab import criticism, score_entries
 from longform_lab.experiment import Experiment
 from longform_lab.scale_overrides import apply_overrides
 from longform_lab.settings.entries import EvaluationPlacement
@@ -237,7 +237,7 @@ def test_lists_are_crossed_and_each_system_is_trained_as_often_as_it_says():
 
 
 def test_a_ratio_over_titles_is_asked_only_of_a_model_that_has_both_settings(monkeypatch):
-    monkeypatch.setattr(scoring, "_predictions", lambda _, system, *__: [system.folder])
+    monkeypatch.setattr(score_entries, "_predictions", lambda _, system, *__: [system.folder])
 
     class Joined(Evaluation):
         """Names what it is given."""
@@ -246,14 +246,14 @@ def test_a_ratio_over_titles_is_asked_only_of_a_model_that_has_both_settings(mon
             return [Record("", " ".join([*inputs.texts, *inputs.train]))]
 
     placed = EvaluationPlacement(predictions="log_probs", of="models", train="with_titles")
-    entry = scoring.Entry("articles", "perplexity", "evaluations", "titles", placed, Joined())
+    entry = score_entries.Entry("articles", "perplexity", "evaluations", "titles", placed, Joined())
     for titles, found in (
         (["without"], []),
         (["with", "without"], ["a-without_titles a-with_titles"]),
     ):
         critics = {"perplexity": {"corpora": ["wiki"]}}
         study = of({"corpora": ["wiki"], "models": ["a"], "titles": titles, "critics": critics})
-        records = scoring._evaluated(study, entry)
+        records = score_entries.evaluate(study, entry)
         assert [record.metric for record in records] == found
 
 
