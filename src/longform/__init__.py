@@ -8,8 +8,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from longform.critics.base import TextCritic
+    from longform.tools.suites import judge_suites as judge_suites
 
-__all__ = ["__version__", "critics", "load"]
+LAZY = {
+    "judge_suites": "longform.tools.suites"
+}  # functions, by the module that they are imported from
+__all__ = ["__version__", "critics", "judge_suites", "load"]
 
 
 def load(name: "str | Path", **settings: Any) -> "TextCritic":
@@ -23,9 +27,11 @@ def load(name: "str | Path", **settings: Any) -> "TextCritic":
 
 
 def __getattr__(name: str) -> Any:
-    """The room of critics, imported when it is first used."""
-    if name == "critics":
-        import importlib
+    """The room of critics and the functions for any model, imported when they are first used."""
+    import importlib
 
+    if name == "critics":
         return importlib.import_module("longform.critics")
+    if name in LAZY:
+        return getattr(importlib.import_module(LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

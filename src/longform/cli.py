@@ -1,4 +1,4 @@
-"""``longform criticize REAL GENERATED``: a person's own texts under every critic that applies; ``longform critics`` lists them."""
+"""The command ``longform``: a person's own texts under every critic, any language model, exports; see ``longform --help``."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if given.command == "examples":
             return _write_examples(given.folder)
+        if given.command != "criticize":
+            from longform.tools.commands import run
+
+            return run(given, interrupt)
         import longform.criticize  # noqa: F401  # seconds, and everything that is needed below
 
         interrupt.ends_at_once = False
@@ -116,13 +120,17 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
     add(
         "--model",
-        help="folder of a causal language model, for perplexity, or none (SmolLM2, if installed)",
+        help="causal language model for perplexity: a folder, a .gguf file, OWNER/NAME@COMMIT, or none "
+        "(SmolLM2, if installed)",
     )
     add(
         "--encoder",
         help="folder of a sentence encoder, for BBScore, or none (MiniLM, if installed)",
     )
     add("--seed", type=int, default=1234, help="of every draw (1234)")
+    from longform.tools.arguments import add_commands
+
+    add_commands(verbs)
     return parser.parse_args(arguments)
 
 
@@ -142,7 +150,7 @@ def _compare(given: argparse.Namespace, interrupt: Interrupt) -> int:
     from longform.criticize.report import check
     from longform.errors import BadInput
 
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    stay_offline_unless_named(given.model, given.real, *given.generated)
     try:
         systems = named_systems(given.generated)
         places = [Path(place) for place in (given.real, *systems.values())]
@@ -155,6 +163,15 @@ def _compare(given: argparse.Namespace, interrupt: Interrupt) -> int:
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
+
+
+def stay_offline_unless_named(*names: object) -> None:
+    """Let models and texts come from this machine alone, unless a person names one of the hub."""
+    for name in names:
+        place = str(name).partition("=")[2] or str(name)
+        if place.startswith("hub:") or ("@" in place and not Path(place).exists()):
+            return
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 def named_systems(given: Sequence[str]) -> dict[str, str]:
@@ -204,7 +221,7 @@ def _compare_one(given: argparse.Namespace, generated: str, interrupt: Interrupt
     if given.json:
         print((given.out / RECORD).read_text(encoding="utf-8"))
     else:
-        _show_markdown(found.table())
+        show_markdown(found.table())
         print(f"report: {report}")
     return 1 if found.failed else 0
 
@@ -229,7 +246,7 @@ def _compare_systems(
     if given.json:
         print((given.out / RECORD).read_text(encoding="utf-8"))
     else:
-        _show_markdown(systems_report.markdown(found))
+        show_markdown(systems_report.markdown(found))
         print(f"report: {report}")
     return 1 if found.failed else 0
 
@@ -246,11 +263,11 @@ def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
     if given.json:
         print(json.dumps([asdict(plan) for plan in plans], indent=1))
     else:
-        _show_markdown(systems_report.plan_markdown(plans, list(systems)))
+        show_markdown(systems_report.plan_markdown(plans, list(systems)))
     return 0
 
 
-def _show_markdown(text: str) -> None:
+def show_markdown(text: str) -> None:
     """As a table of characters in a terminal, as it is in a pipe."""
     if not sys.stdout.isatty():
         print(text)

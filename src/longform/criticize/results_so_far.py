@@ -13,6 +13,7 @@ from longform import __version__
 from longform.criticize.panels import Options, Panel
 from longform.criticize.report import MAKER, Judged
 from longform.documents import Document
+from longform.language_models.named_models import NamedModel
 from longform.statistics.comparisons import Comparison
 from longform.statistics.estimates import Estimate
 from longform.statistics.signatures import signature
@@ -124,20 +125,9 @@ def _fingerprint(documents: Sequence[Document], options: Options) -> str:
     digest.update(_code().encode())
     for document in documents:
         digest.update(json.dumps([document.split, document.to_record()]).encode())
-    for folder in (options.model, options.encoder):
-        digest.update(json.dumps(_stamps(folder)).encode())
+    for model in (options.model, options.encoder and NamedModel("", options.encoder, {})):
+        digest.update(json.dumps(model.stamps() if model else []).encode())
     return digest.hexdigest()
-
-
-def _stamps(folder: Path | None) -> list[Any]:
-    """Names, sizes and times of the files of a model, whose bytes would take long to read."""
-    if folder is None:
-        return []
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [
-        (path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns)
-        for path in files
-    ]
 
 
 @cache

@@ -111,6 +111,10 @@ def source(folder: Path) -> dict[str, Any]:
     if not pointer.is_file():
         return {"pretrained_model_name_or_path": str(folder), "local_files_only": True}
     named = json.loads(pointer.read_text(encoding="utf-8"))
+    if "gguf" in named:  # a file of this machine, which a person named
+        file = Path(named["gguf"])
+        inside = {"pretrained_model_name_or_path": str(file.parent), "local_files_only": True}
+        return {**inside, "gguf_file": file.name}
     if "package" in named:
         file = carried(named["package"], named["file"])
         inside = {"pretrained_model_name_or_path": str(file.parent), "local_files_only": True}

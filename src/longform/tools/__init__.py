@@ -1,0 +1,1 @@
+"""What the commands do with any model: suites judged, texts written, texts checked, exports."""

@@ -1,0 +1,69 @@
+"""What the commands for any model do once their arguments are read."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from typing import Any
+
+from longform.cli import STOPPED, Interrupt, show_markdown, stay_offline_unless_named
+from longform.errors import BadInput
+from longform.files.artefacts import atomic_write
+
+
+def run(given: argparse.Namespace, interrupt: Interrupt) -> int:
+    """Run the command that was given.
+
+    Returns:
+        The exit code: 2 for bad input, said in one sentence; 130 after Ctrl-C.
+    """
+    interrupt.ends_at_once = False
+    try:
+        return COMMANDS[given.command](given)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if isinstance(stop, SystemExit) and not interrupt.heard:
+            raise
+        print(f"longform: {STOPPED_SENTENCES[given.command]}", file=sys.stderr)
+        return STOPPED
+
+
+def _suites(given: argparse.Namespace) -> int:
+    from longform.tools.suites import judge_suites, plan_suites
+
+    stay_offline_unless_named(given.model, given.against)
+    settings = {
+        "metric": given.metric,
+        "ends": given.ends,
+        "separator": given.separator,
+        "seed": given.seed,
+    }
+    with redirect_stdout(sys.stderr):  # progress of readers is no result
+        if given.plan:
+            plan = plan_suites(given.model, given.suites, **settings)
+        else:
+            report = judge_suites(given.model, given.suites, against=given.against, **settings)
+    if given.plan:
+        return _show(given, asdict(plan), plan.text())
+    return _show(given, report.to_record(), report.markdown())
+
+
+def _show(given: argparse.Namespace, record: Any, text: str) -> int:
+    """Print a result as it was asked for, and write it into a file where one was named."""
+    serial = json.dumps(record, indent=1, ensure_ascii=False)
+    if given.out is not None:
+        with atomic_write(given.out) as partial:
+            partial.write_text(serial + "\n", encoding="utf-8")
+    if given.json:
+        print(serial)
+    else:
+        show_markdown(text)
+    return 0
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {"suites": _suites}
+STOPPED_SENTENCES = {"suites": "stopped; nothing was written"}

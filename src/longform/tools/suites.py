@@ -1,0 +1,515 @@
+"""Any language model on suites of minimal pairs: share of items passed, with intervals and floors.
+
+What is read and counted is what the pipeline's table of beyer2021 counts
+(:mod:`longform.critics.surprisal`, :mod:`longform.evaluation.suite_accuracy`). Beside each share
+stand the shares of readers that understand nothing of the text, the floors:
+
+- chance: every region's value is drawn at random;
+- token count: every token costs the same, ties decided at random;
+- without context: the model reads the judged region and what follows alone, ties likewise.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from longform.critics.scores import frame
+from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, units_from_predictions
+from longform.datasets.test_suites.items import Suite
+from longform.datasets.test_suites.named_suites import SEED, named_suites
+from longform.datasets.test_suites.prediction_formulas import (
+    METRICS,
+    Formula,
+    RegionValue,
+    evaluate,
+    region_values,
+)
+from longform.errors import InputError
+from longform.evaluation.suite_accuracy import suite_accuracy_records
+from longform.language_models.named_models import NamedModel, named_model
+from longform.statistics.random_streams import generator
+from longform.tables import interval, markdown_table, short
+from longform.version import __version__
+
+if TYPE_CHECKING:
+    import pandas
+
+    from longform.critics.surprisal.read import Encoder
+    from longform.language_models.log_probs import LogProbReader
+
+DRAWS = 100  # of each item's floors: a share of 1,000 items is then exact to .002
+TIE = 1e-9  # bits: what decides between equal values, far below what a model rounds
+UNTRAINED = "untrained"
+TRIED_TOKENS = 512  # that are read for the plan's guess of the time
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """One suite, or a pool of several.
+
+    Attributes:
+        suite: its name.
+        items: items that were read; ``excluded`` are those longer than the model's window or empty.
+        accuracy: share of items whose predictions hold, with Wilson's 95 % interval ``low``, ``high``.
+        chance, token_count, without_context: floors; nan where a suite has none.
+        p_value: of McNemar's exact test against the other model; nan without one, or where both
+            answer alike.
+    """
+
+    suite: str
+    items: int
+    excluded: int
+    accuracy: float
+    low: float
+    high: float
+    chance: float
+    token_count: float
+    without_context: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class SuitesReport:
+    """One model on several suites.
+
+    Attributes:
+        model: its name.
+        against: the name of the model that the p-values compare with; empty without one.
+        results: a suite each, then pools.
+        left_out: suites of which the model can read no item.
+        signature: everything that would change the numbers.
+    """
+
+    model: str
+    against: str
+    results: tuple[SuiteResult, ...]
+    left_out: tuple[str, ...]
+    signature: str
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A row for each suite. Raises ConfigError: pandas is not installed."""
+        return frame([asdict(result) for result in self.results])
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain data for JSON; what is no number is None."""
+        rows = []
+        for result in self.results:
+            row = asdict(result)
+            for name, value in row.items():
+                if isinstance(value, float) and math.isnan(value):
+                    row[name] = None
+            rows.append(row)
+        return {
+            "model": self.model,
+            "against": self.against or None,
+            "signature": self.signature,
+            "left_out": list(self.left_out),
+            "suites": rows,
+        }
+
+    def markdown(self) -> str:
+        """A table with a line on what its columns mean."""
+        header = ["suite", "items", "accuracy", "chance", "token count", "without context"]
+        if self.against:
+            header.append(f"p against {self.against}")
+        header.append("")
+        rows = []
+        for result in self.results:
+            row = [result.suite, str(result.items)]
+            row.append(interval(result.accuracy, result.low, result.high))
+            for floor in (result.chance, result.token_count, result.without_context):
+                row.append("" if math.isnan(floor) else short(floor))
+            if self.against:
+                row.append("" if math.isnan(result.p_value) else f"{result.p_value:.4f}")
+            row.append(_remark(result))
+            rows.append(row)
+        notes = [
+            "accuracy: share of items in which the version predicted to be incoherent costs more bits, "
+            "with its 95 % interval",
+            "chance, token count, without context: what passes without understanding the text",
+            f"`{self.signature}`",
+        ]
+        if self.left_out:
+            notes.insert(0, f"left out, too long for the model: {', '.join(self.left_out)}")
+        return markdown_table(self.model, header, rows, notes)
+
+
+def _remark(result: SuiteResult) -> str:
+    floors = [result.chance, result.token_count, result.without_context]
+    highest = max((floor for floor in floors if not math.isnan(floor)), default=math.nan)
+    remarks = []
+    if result.low <= highest:
+        remarks.append("not above its floors")
+    if result.excluded:
+        remarks.append(f"{result.excluded} items left out: too long or empty")
+    return "; ".join(remarks)
+
+
+@dataclass(frozen=True)
+class SuitesPlan:
+    """What judging will read, and how long it will take.
+
+    Attributes:
+        model: its name.
+        parameters: of the network.
+        suites, items, tokens: that will be read, floors included.
+        excluded: items that are left out, because the model cannot read them whole.
+        seconds: a guess, from the time of a few hundred tokens.
+    """
+
+    model: str
+    parameters: int
+    suites: int
+    items: int
+    tokens: int
+    excluded: int
+    seconds: float
+
+    def text(self) -> str:
+        """One line."""
+        return (
+            f"{self.model}: {self.parameters / 1e6:.1f} million parameters; {self.suites} suites, "
+            f"{self.items} items ({self.excluded} left out: too long or empty), {self.tokens:,} "
+            f"tokens with those of the floors; about {max(1, round(self.seconds))} s"
+        )
+
+
+@dataclass(frozen=True)
+class OpenedReader:
+    """A model that was tried, ready to read suites."""
+
+    model: NamedModel
+    network: Any
+    encoder: "Encoder"
+    reader: "LogProbReader"
+
+    @classmethod
+    def of(
+        cls, model: NamedModel, ends: str, separator: str, untrained: bool = False
+    ) -> "OpenedReader":
+        """Open a model and try it.
+
+        Args:
+            ends, separator: of :class:`longform.critics.surprisal.read.Encoder`.
+            untrained: give the network new random weights.
+
+        Raises BadInput: it cannot be opened, or is no causal language model.
+        """
+        from longform.critics.surprisal.read import Encoder
+        from longform.language_models.log_probs import open_reader
+        from longform.language_models.trial import open_language_model
+
+        with model.opened_folder() as folder:
+            tokenizer, network = open_language_model(folder)
+        name = model.name
+        if untrained:
+            network = _untrained(network)
+            name = f"{UNTRAINED} {name}"
+        encoder = Encoder(tokenizer, ends, separator)
+        return cls(model, network, encoder, open_reader(network, label=f"suites {name}"))
+
+    def readable(self, suites: Sequence[Suite]) -> tuple[list[Suite], dict[str, int]]:
+        """The suites without items that the model cannot read whole, and how many those are by suite.
+
+        Raises InputError: nothing is left.
+        """
+        from longform.language_models import capacity
+
+        window = capacity.positions(self.network)
+        chosen, excluded = [], {}
+        for suite in suites:
+            items = []
+            for item in suite.items:
+                contents = []
+                for condition in item.conditions:
+                    contents.append([region.content for region in condition.regions])
+                lengths = [len(ids) for ids, _ in self.encoder.rows(contents)]
+                if min(lengths) > 1 and (window is None or max(lengths) <= window):
+                    items.append(item)
+            excluded[suite.name] = len(suite.items) - len(items)
+            if items:
+                chosen.append(replace(suite, items=tuple(items)))
+        if not chosen:
+            raise InputError(
+                f"{self.model.name} reads {window} tokens, and no item of {len(suites)} suites fits; "
+                "shorten the texts or take another model"
+            )
+        return chosen, excluded
+
+    def tokens(self, suites: Sequence[Suite]) -> int:
+        """How many tokens the suites have."""
+        from longform.critics.surprisal.read import conditions_of
+
+        contents = []
+        for _, _, condition in conditions_of(suites):
+            contents.append([region.content for region in condition.regions])
+        return sum(len(ids) for ids, _ in self.encoder.rows(contents))
+
+    def read(self, suites: Sequence[Suite]) -> list[ReadItem]:
+        """The bits of every item."""
+        from longform.critics.surprisal.read import suite_predictions
+
+        return units_from_predictions(suite_predictions(suites, self.encoder, self.reader))
+
+    def seconds_per_token(self) -> float:
+        """Measured on some hundred tokens."""
+        from longform.language_models import capacity
+        from longform.language_models.trial import trial_row
+
+        row = trial_row(self.encoder.tokenizer, capacity.vocabulary_size(self.network))
+        length = capacity.window_size(self.network, len(row))
+        rows = []
+        for number in range(TRIED_TOKENS // length):
+            first = number % capacity.vocabulary_size(self.network)
+            rows.append((first, *row[1:length]))  # rows that differ, so that none is read only once
+        start = time.monotonic()
+        self.reader.read(rows)
+        return (time.monotonic() - start) / (len(rows) * length)
+
+
+def _untrained(network: Any) -> Any:
+    """A network of the same shape with seeded random weights, placed likewise."""
+    import torch
+
+    torch.manual_seed(SEED)
+    fresh = type(network)(network.config)
+    return fresh.to(device=network.device, dtype=network.dtype).eval().requires_grad_(False)
+
+
+def judge_suites(
+    model: str | Path,
+    suites: str | Path | Sequence[str | Path | Suite],
+    *,
+    against: str | Path | None = None,
+    metric: str | None = None,
+    ends: str = "bos",
+    separator: str = "eos",
+    seed: int = SEED,
+    announce: Callable[[SuitesPlan], Any] = lambda plan: print(plan.text(), file=sys.stderr),
+) -> SuitesReport:
+    """A model's accuracy on suites of minimal pairs, beside its floors.
+
+    Args:
+        model: a name of :mod:`longform.language_models.named_models`.
+        suites: names of :mod:`longform.datasets.test_suites.named_suites`, or suites.
+        against: a second model for McNemar's test, or ``untrained`` for the first one's network with
+            random weights.
+        metric: how the bits of a region's tokens become its value; by default what a suite's file
+            says, the mean for beyer2021's suites and the sum for a table's pairs.
+        ends, separator: of :class:`longform.critics.surprisal.read.Encoder`.
+        seed: of shuffles and floors.
+        announce: is told the plan before the work.
+
+    Raises:
+        BadInput: a model, a suite or a setting that cannot be used.
+    """
+    plan, opened, chosen, excluded, bare = _prepared(model, suites, metric, ends, separator, seed)
+    announce(plan)
+    items = opened.read(chosen)
+    alone = {item.unit_id: item for item in opened.read(bare)} if bare else {}
+    critic = SuiteAccuracy()
+    other = ""
+    if against is not None:
+        untrained = str(against) == UNTRAINED
+        second = opened.model if untrained else named_model(against)
+        other_reader = OpenedReader.of(second, ends, separator, untrained)
+        shared, _ = other_reader.readable(chosen)
+        critic = critic.against(other_reader.read(shared))
+        other = UNTRAINED if untrained else second.name
+    results = _results(critic, items, alone, excluded, seed)
+    left_out = tuple(sorted(excluded.keys() - {suite.name for suite in chosen}))
+    signature = f"accuracy; ends={ends}; separator={separator}; seed={seed}; longform {__version__}"
+    return SuitesReport(opened.model.name, other, tuple(results), left_out, signature)
+
+
+def plan_suites(
+    model: str | Path,
+    suites: str | Path | Sequence[str | Path | Suite],
+    *,
+    metric: str | None = None,
+    ends: str = "bos",
+    separator: str = "eos",
+    seed: int = SEED,
+) -> SuitesPlan:
+    """What :func:`judge_suites` would read, and for how long; arguments as there."""
+    return _prepared(model, suites, metric, ends, separator, seed)[0]
+
+
+Prepared = tuple[SuitesPlan, OpenedReader, list[Suite], dict[str, int], list[Suite]]
+
+
+def _prepared(
+    model: str | Path,
+    suites: str | Path | Sequence[str | Path | Suite],
+    metric: str | None,
+    ends: str,
+    separator: str,
+    seed: int,
+) -> Prepared:
+    """The plan, the opened model, readable suites, how many items are left out, suites without context."""
+    # 1. Suites first: a misspelt file should not wait for a network.
+    listed = [suites] if isinstance(suites, str | Path) else list(suites)
+    given = [suite for suite in listed if isinstance(suite, Suite)]
+    names = [name for name in listed if not isinstance(name, Suite)]
+    if names or not given:
+        given += named_suites(names, seed=seed)
+    if metric is not None:
+        if metric not in METRICS:
+            raise InputError(f"metric {metric!r}; allowed are {list(METRICS)}")
+        given = [replace(suite, metric=metric) for suite in given]
+    # 2. The model, and what it can read.
+    opened = OpenedReader.of(named_model(model), ends, separator)
+    chosen, excluded = opened.readable(given)
+    bare = []
+    for suite in chosen:
+        shortened = without_context(suite)
+        if shortened is not None:
+            bare.append(shortened)
+    # 3. The plan.
+    tokens = opened.tokens([*chosen, *bare])
+    plan = SuitesPlan(
+        model=opened.model.name,
+        parameters=sum(part.numel() for part in opened.network.parameters()),
+        suites=len(chosen),
+        items=sum(len(suite.items) for suite in chosen),
+        tokens=tokens,
+        excluded=sum(excluded.values()),
+        seconds=tokens * opened.seconds_per_token(),
+    )
+    return plan, opened, chosen, excluded, bare
+
+
+def without_context(suite: Suite) -> Suite | None:
+    """The suite without the regions before the first judged one.
+
+    Returns:
+        None where a prediction is about whole texts, nothing stands before the judged region in any
+        item, or a judged region has no text of its own.
+    """
+    judged = []
+    for formula in suite.formulas():
+        judged += [value.region for value in region_values(formula)]
+    numbers = [number for number in judged if number is not None]
+    if len(numbers) < len(judged) or not numbers:
+        return None
+    first = min(numbers)
+    items = []
+    removed = False
+    for item in suite.items:
+        conditions = []
+        for condition in item.conditions:
+            regions = tuple(region for region in condition.regions if region.number >= first)
+            before = [region for region in condition.regions if region.number < first]
+            removed = removed or any(region.content.strip() for region in before)
+            if not any(region.content.strip() for region in regions):
+                return None
+            conditions.append(replace(condition, regions=regions))
+        items.append(replace(item, conditions=tuple(conditions)))
+    return replace(suite, items=tuple(items)) if removed else None
+
+
+def _results(
+    critic: SuiteAccuracy,
+    items: Sequence[ReadItem],
+    alone: Mapping[str, ReadItem],
+    excluded: Mapping[str, int],
+    seed: int,
+) -> list[SuiteResult]:
+    """A result for each suite and for each pool of several suites."""
+    floors: dict[str, list[tuple[float, float, float]]] = {}
+    for item in items:
+        own = floors.setdefault(item.suite, [])
+        own.append(item_floors(item, alone.get(item.unit_id), seed))
+    results = []
+    records = suite_accuracy_records(critic.describe(items))
+    for record in records:
+        if record.task not in floors and len(floors) == 1:
+            continue  # a pool of one suite is that suite
+        rows = floors.get(str(record.task), [])
+        means = np.array(rows).mean(axis=0).tolist() if rows else [math.nan] * 3
+        results.append(
+            SuiteResult(
+                suite=str(record.task),
+                items=int(record.details["counts"]["items"]),
+                excluded=excluded.get(str(record.task), 0),
+                accuracy=_number(record.value),
+                low=_number(record.low),
+                high=_number(record.high),
+                chance=means[0],
+                token_count=means[1],
+                without_context=means[2],
+                p_value=_number(record.p_value),
+            )
+        )
+    return results
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def item_floors(item: ReadItem, alone: ReadItem | None, seed: int) -> tuple[float, float, float]:
+    """Chance, token count and without context: the share of draws in which the item would be passed.
+
+    Args:
+        item: as the model read it.
+        alone: likewise, without context; None where there is no such reading, which gives nan.
+        seed: of the draws.
+    """
+    rng = generator(seed, "floors", item.unit_id)
+    accuracy = SuiteAccuracy()
+
+    def nothing(region: RegionValue) -> float:
+        return 0.0
+
+    def token_count(region: RegionValue) -> float:
+        bits = item.bits(region.condition, region.region)
+        return METRICS[item.metric](np.ones(len(bits))) if len(bits) else 0.0
+
+    def read_alone(region: RegionValue) -> float:
+        assert alone is not None
+        return accuracy.value(alone, region)
+
+    chance = _passed(item.formulas, nothing, 1.0, rng)
+    by_length = _passed(item.formulas, token_count, TIE, rng)
+    bare = math.nan if alone is None else _passed(item.formulas, read_alone, TIE, rng)
+    return chance, by_length, bare
+
+
+def _passed(
+    formulas: Sequence[Formula],
+    value: Callable[[RegionValue], float],
+    spread: float,
+    rng: np.random.Generator,
+) -> float:
+    """Share of draws in which all formulas hold of the values plus normal noise of a spread."""
+    values: dict[RegionValue, float] = {}
+    for formula in formulas:
+        for region in region_values(formula):
+            values[region] = value(region)
+    noise = rng.normal(0.0, spread, (DRAWS // 2, len(values)))
+    noise = np.concatenate(
+        [noise, -noise]
+    )  # so that a comparison of equals is passed by exactly half
+    numbers = {region: column for column, region in enumerate(values)}
+    passed = 0
+    for row in noise:
+        drawn = partial(_noisy, values, numbers, row)
+        passed += all(evaluate(formula, drawn) for formula in formulas)
+    return passed / DRAWS
+
+
+def _noisy(
+    values: Mapping[RegionValue, float],
+    numbers: Mapping[RegionValue, int],
+    noise: np.ndarray,
+    region: RegionValue,
+) -> float:
+    return values[region] + float(noise[numbers[region]])
