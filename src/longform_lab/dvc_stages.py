@@ -1,15 +1,16 @@
-"""DVC's side of a parallel run: which stages there are, which are up to date, and writing down that one was run.
+"""DVC's side of a parallel run: which stages there are, which are up to date, and recording a run.
 
-Everything here is DVC's own code, called in DVC's own order (``dvc.repo.reproduce``, ``Stage.run``), with two things
-spared: a dependency is hashed once per state of its files instead of once per stage, and the lock file is put
-together from the text of its stages instead of being parsed again for each.
+Everything here is DVC's own code, called in DVC's own order (``dvc.repo.reproduce``,
+``Stage.run``), with two things spared: a dependency is hashed once per state of its files instead
+of once per stage, and the lock file is put together from the text of its stages instead of being
+parsed again for each.
 """
 
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,34 +31,40 @@ from longform.files.artefacts import atomic_write
 
 
 class Pipeline:
-    """The stages that some targets need, and of each those right before it (``needs``) and right after it (``users``).
+    """The stages that some targets need.
 
-    Dependencies come first, else the order is that of ``dvc.yaml``; DVC's own differs from run to run.
+    Attributes:
+        stages: dependencies come first, else the order is that of ``dvc.yaml``; DVC's own order
+            differs from run to run.
+        needs: of each stage those right before it.
+        users: of each stage those right after it.
     """
 
     def __init__(self, repo: Repo, targets: Sequence[str]) -> None:
-        place = {stage: index for index, stage in enumerate(repo.index.stages)}
-        one = {
-            stage: stage for stage in place
-        }  # collecting and the graph give equal objects; state is kept in one
+        position = {stage: index for index, stage in enumerate(repo.index.stages)}
         graph = get_active_graph(repo.index.graph)
         planned = graph.subgraph(plan_repro(graph, collect_stages(repo, targets)))
+        in_order = lexicographical_topological_sort(planned.reverse(), key=position.__getitem__)
+        # Collecting and the graph give objects that are equal but not the same, and a stage keeps
+        # its state: so each is replaced by the one of the index.
+        of_index = {stage: stage for stage in position}
         self.repo = repo
-        self.stages = [
-            one[s]
-            for s in lexicographical_topological_sort(planned.reverse(), key=place.__getitem__)
-        ]
-        self.needs = {
-            stage: [one[need] for need in planned.successors(stage)] for stage in self.stages
-        }
-        self.users = {
-            stage: [one[user] for user in planned.predecessors(stage)] for stage in self.stages
-        }
+        self.stages = [of_index[stage] for stage in in_order]
+        self.needs: dict[Stage, list[Stage]] = {}
+        self.users: dict[Stage, list[Stage]] = {}
+        for stage in self.stages:
+            self.needs[stage] = [of_index[other] for other in planned.successors(stage)]
+            self.users[stage] = [of_index[other] for other in planned.predecessors(stage)]
         self._locks: dict[str, LockText] = {}
-        _remember(dependency for stage in self.stages for dependency in stage.deps)
+        memory = _Memory()
+        for stage in self.stages:
+            _remember_hashes(stage.deps, memory)
 
     def up_to_date(self, stage: Stage) -> bool:
-        """Whether ``dvc repro`` would skip it; a stage without a command (an import, a frozen one) is left to DVC here."""
+        """Whether ``dvc repro`` would skip a stage.
+
+        A stage without a command (an import, a frozen one) is left to DVC here.
+        """
         if isinstance(stage, PipelineStage) and not stage.frozen:
             return not stage.changed(upstream=self.needs[stage])
         if stage.reproduce(upstream=self.needs[stage]):
@@ -74,47 +81,62 @@ class Pipeline:
         return False
 
     def begin(self, stage: Stage) -> dict[str, Any]:
-        """Note what a stage is about to read; returns what a worker needs: commands, folder, the variables that DVC sets."""
+        """Note what a stage is about to read.
+
+        Returns:
+            what a worker needs: ``commands``, ``folder``, and the ``variables`` that DVC sets.
+        """
         stage.save_deps()
-        variables = {
-            name: value
-            for name, value in prepare_kwargs(stage)["env"].items()
-            if name.startswith("DVC_")
-        }
+        variables = {}
+        for name, value in prepare_kwargs(stage)["env"].items():
+            if name.startswith("DVC_"):
+                variables[name] = value
         commands = stage.cmd if isinstance(stage.cmd, list) else stage.cmd.splitlines()
         return {"commands": list(commands), "folder": stage.wdir, "variables": variables}
 
     def record(self, stage: Stage) -> None:
-        """Put the outputs into the cache and the stage into the lock file, as ``Stage.run`` and ``Stage.dump`` do.
+        """Put the outputs into the cache and the stage into the lock file.
 
-        Raises BadInput: a dependency is not what it was when the stage began, so nobody knows which state it read.
+        It does what ``Stage.run`` and ``Stage.dump`` do.
+
+        Raises:
+            BadInput: a dependency is not what it was when the stage began, so nobody knows which
+                state it read.
         """
-        before = {dep: dep.hash_info for dep in stage.deps}
+        before = {dependency: dependency.hash_info for dependency in stage.deps}
         stage.save_deps()
-        moved = [str(dep) for dep in stage.deps if dep.hash_info != before[dep]]
-        if moved:
-            raise BadInput(f"{moved[0]} changed while it ran; run again")
-        in_git = any(not out.use_cache for out in stage.outs if not (out.is_metric or out.is_plot))
-        stage.save(run_cache=not in_git)
+        for dependency in stage.deps:
+            if dependency.hash_info != before[dependency]:
+                raise BadInput(f"{dependency} changed while it ran; run again")
+        # The run cache has no outputs that git keeps, such as tables.
+        outputs = [out for out in stage.outs if not (out.is_metric or out.is_plot)]
+        stage.save(run_cache=all(out.use_cache for out in outputs))
         stage.commit()
+        lock = self._lock_text(stage)
+        lock.put(stage.name, to_single_stage_lockfile(stage))
+        self.repo.scm_context.track_file(os.path.relpath(lock.path))
+
+    def _lock_text(self, stage: Stage) -> "LockText":
+        """The lock file of a stage."""
         path = stage.dvcfile._lockfile.path
         if path not in self._locks:
-            order = [s.name for s in self.stages if s.path == stage.path]
-            known = {
-                s.name
-                for s in self.repo.index.stages
-                if s.path == stage.path and isinstance(s, PipelineStage)
-            }
-            self._locks[path] = LockText(Path(path), stage.dvcfile.lockfile_contents, order, known)
-        self._locks[path].put(stage.name, to_single_stage_lockfile(stage))
-        self.repo.scm_context.track_file(os.path.relpath(path))
+            order = [other.name for other in self.stages if other.path == stage.path]
+            in_pipeline = set()
+            for other in self.repo.index.stages:
+                if other.path == stage.path and isinstance(other, PipelineStage):
+                    in_pipeline.add(other.name)
+            contents = stage.dvcfile.lockfile_contents
+            self._locks[path] = LockText(Path(path), contents, order, in_pipeline)
+        return self._locks[path]
 
 
 @contextmanager
 def opened(
     folder: Path, targets: Sequence[str], busy: Callable[[], None] | None = None
 ) -> Iterator[Pipeline]:
-    """The pipeline with DVC's lock held: one run per repository, and no other ``dvc`` in the middle of a stage of it.
+    """The pipeline with DVC's lock held.
+
+    So there is one run per repository, and no other ``dvc`` is in the middle of a stage of it.
 
     Args:
         folder: The repository.
@@ -127,27 +149,36 @@ def opened(
     """
     repo = Repo(str(folder))
     with closing(repo), _locked(repo, busy), repo.scm_context():
-        readers = (
-            Path(repo.tmp_dir) / "rwlock"
-        )  # DVC writes it in place; where a kill has cut it, it blocks every dvc
-        try:
-            json.loads(readers.read_text(encoding="utf-8") if readers.exists() else "{}")
-        except ValueError:
-            readers.unlink()
+        _remove_cut_readers(Path(repo.tmp_dir) / "rwlock")
         pipeline = Pipeline(repo, targets)
         outs = [out.fs_path for stage in pipeline.stages for out in stage.outs]
         with rwlock(repo.tmp_dir, repo.fs, "longform_lab.repro", [], outs, False):
-            pass  # raises if a `dvc repro` that has let go of the repository for its command reads or writes one of them
+            # Raises if a `dvc repro` that has let go of the repository for its command reads or
+            # writes one of them.
+            pass
         yield pipeline
+
+
+def _remove_cut_readers(file: Path) -> None:
+    """Remove DVC's list of readers and writers where a kill has cut it.
+
+    DVC writes it in place, and one that is no JSON blocks every ``dvc``.
+    """
+    if not file.exists():
+        return
+    try:
+        json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        file.unlink()
 
 
 @contextmanager
 def _locked(repo: Repo, busy: Callable[[], None] | None) -> Iterator[None]:
     """DVC's lock of a repository, which the system takes from a process that dies."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         while True:
             try:
-                held.enter_context(lock_repo(repo))
+                stack.enter_context(lock_repo(repo))
                 break
             except LockError:
                 if busy is None:
@@ -156,41 +187,27 @@ def _locked(repo: Repo, busy: Callable[[], None] | None) -> Iterator[None]:
         yield
 
 
-def _remember(dependencies: Iterable[Any]) -> None:
-    """Hash a file or folder, and parse a parameter file, again only when a file's time, size or inode moved.
+class _Memory:
+    """What was computed from a file or folder, until the file's time, size or inode moves."""
 
-    What is compared with what stays DVC's business.
-    """
-    kept: dict[tuple[str, str], tuple[Any, Any]] = {}
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, str], tuple[Any, Any]] = {}  # state and value
 
-    def once(path: str, what: str, make: Callable[[], Any]) -> Any:
+    def get(self, path: str, what: str, compute: Callable[[], Any]) -> Any:
+        """The value of that name for a path, computed where the path's state is another."""
         state = _state(path)
-        if (path, what) not in kept or kept[path, what][0] != state:
-            kept[path, what] = (state, make())
-        return kept[path, what][1]
-
-    def build(hashed: Any, odb: Any, path: str, fs: Any, hash_name: str, **others: Any) -> Any:
-        return once(path, hash_name, lambda: hashed(odb, path, fs, hash_name, **others))
-
-    def read_params(dependency: ParamsDependency, **_: Any) -> dict[str, Any]:
-        path = dependency.fs_path
-        if not os.path.isfile(path):
-            return {}
-        parsed, found = once(path, "parsed", lambda: load_path(path, dependency.fs)), {}
-        for key in dependency.params:
-            with suppress(KeyError, TypeError):
-                found[key] = reduce(lambda place, part: place[part], key.split("."), parsed)
-        return found
-
-    for dependency in dependencies:
-        if not isinstance(dependency, ParamsDependency):
-            dependency._build = partial(build, dependency._build)
-        elif dependency.params:
-            dependency.read_params = partial(read_params, dependency)
+        state_and_value = self._values.get((path, what))
+        if state_and_value is None or state_and_value[0] != state:
+            state_and_value = (state, compute())
+            self._values[path, what] = state_and_value
+        return state_and_value[1]
 
 
 def _state(path: str) -> tuple[Any, ...]:
-    """Time of change, size and inode of a file, or of every file in a folder: what DVC's own memory of hashes goes by."""
+    """Time of change, size and inode of a file, or of every file in a folder.
+
+    DVC's own memory of hashes goes by the same.
+    """
     if os.path.isdir(path):
         names = sorted(name for name in os.listdir(path) if name != "__pycache__")
         return tuple((name, _state(os.path.join(path, name))) for name in names)
@@ -201,38 +218,98 @@ def _state(path: str) -> tuple[Any, ...]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-class LockText:
-    """``dvc.lock`` as one text per stage: the bytes that DVC writes, replaced whole, so that a kill leaves old or new.
+def _remember_hashes(dependencies: Iterable[Any], memory: _Memory) -> None:
+    """Hash a file or folder, and parse a parameter file, again only when its state moved.
 
-    DVC parses and formats the file anew for each stage, about a second for a hundred stages. It keeps a stage that is in
-    ``dvc.yaml`` no longer; here only the ``known`` ones stay.
+    What is compared with what stays DVC's business.
+    """
+
+    def build(hashed: Any, odb: Any, path: str, fs: Any, hash_name: str, **others: Any) -> Any:
+        """DVC's ``build`` (of a file's hash), which it calls as the dependency's ``_build``."""
+        return memory.get(path, hash_name, lambda: hashed(odb, path, fs, hash_name, **others))
+
+    def read_params(dependency: ParamsDependency, **_: Any) -> dict[str, Any]:
+        """DVC's ``ParamsDependency.read_params``: the values of the dotted keys that are there."""
+        path = dependency.fs_path
+        if not os.path.isfile(path):
+            return {}
+        parsed = memory.get(path, "parsed", lambda: load_path(path, dependency.fs))
+        values = {}
+        for key in dependency.params:
+            with suppress(KeyError, TypeError):
+                values[key] = _at(parsed, key)
+        return values
+
+    # DVC asks each dependency for its hash by these names.
+    for dependency in dependencies:
+        if not isinstance(dependency, ParamsDependency):
+            dependency._build = partial(build, dependency._build)
+        elif dependency.params:
+            dependency.read_params = partial(read_params, dependency)
+
+
+def _at(parsed: Any, key: str) -> Any:
+    """The value at a dotted key."""
+    value = parsed
+    for part in key.split("."):
+        value = value[part]
+    return value
+
+
+class LockText:
+    """``dvc.lock`` as one text per stage: the bytes that DVC writes, replaced at once.
+
+    DVC parses and formats the file anew for each stage, about a second for a hundred stages.
+
+    Args:
+        path: the file.
+        contents: what it has now, parsed.
+        order: the names of stages as they come in the pipeline.
+        in_pipeline: the names of stages that ``dvc.yaml`` has. DVC keeps the record of a stage that
+            has gone; here it goes too.
     """
 
     def __init__(
-        self, path: Path, contents: Mapping[str, Any], order: Sequence[str], known: Collection[str]
+        self,
+        path: Path,
+        contents: Mapping[str, Any],
+        order: Sequence[str],
+        in_pipeline: Collection[str],
     ) -> None:
-        self.path, self._order = path, list(order)
-        self._head = {"schema": "2.0"} | {
-            name: value for name, value in contents.items() if name != "stages"
-        }
+        self.path = path
+        self._order = list(order)
+        self._head: dict[str, Any] = {"schema": "2.0"}
+        for name, value in contents.items():
+            if name != "stages":
+                self._head[name] = value
         self._stages: dict[str, str] = {}
         for name, record in contents.get("stages", {}).items():
-            if name in known:
-                self._format(name, record)
-
-    def _format(self, name: str, record: Mapping[str, Any]) -> None:
-        self._stages[name] = dumps_yaml({"stages": {name: dict(record)}}).removeprefix("stages:\n")
+            if name in in_pipeline:
+                self._stages[name] = _formatted(name, record)
 
     def put(self, name: str, record: Mapping[str, Any]) -> None:
-        """Write the file with this stage; a new one comes after the one before it in the pipeline."""
+        """Write the file with this stage; a new one comes after the one before it in the pipeline.
+
+        A kill leaves the old file or the new one.
+        """
         if name not in self._stages:
-            names = list(self._stages)
-            before = [
-                other for other in self._order[: self._order.index(name)] if other in self._stages
-            ]
-            names.insert(names.index(before[-1]) + 1 if before else 0, name)
-            self._stages = {other: self._stages.get(other, "") for other in names}
-        self._format(name, record)
+            self._stages = self._with_place_for(name)
+        self._stages[name] = _formatted(name, record)
         with atomic_write(self.path) as partial_file:
             text = dumps_yaml(self._head) + "stages:\n" + "".join(self._stages.values())
             partial_file.write_text(text, encoding="utf-8")
+
+    def _with_place_for(self, name: str) -> dict[str, str]:
+        """The texts of stages with an empty one for a new stage."""
+        names = list(self._stages)
+        index = 0
+        for other in self._order[: self._order.index(name)]:
+            if other in self._stages:
+                index = names.index(other) + 1
+        names.insert(index, name)
+        return {other: self._stages.get(other, "") for other in names}
+
+
+def _formatted(name: str, record: Mapping[str, Any]) -> str:
+    """A stage's record as the lock file has it."""
+    return dumps_yaml({"stages": {name: dict(record)}}).removeprefix("stages:\n")

@@ -1,14 +1,15 @@
-"""What an experiment is made of: studies with their corpora, models, systems and critics, read from ``params.yaml``.
+"""What an experiment is made of: studies with their corpora, models, systems and critics.
 
-A study is a set of texts that are asked about together (``articles``, ``suites`` ...). It lists corpora and language models; every
-model is trained on every corpus of the study in the same way, and a *system* is a corpus, a model, whether the model saw
-section titles, and which of several trainings it is. Critics read the study's corpora and what its systems wrote.
+All of it is read from ``params.yaml``. A study is a set of texts that are asked about together
+(``articles``, ``suites`` ...). It lists corpora and language models; every model is trained on
+every corpus of the study in the same way, and a *system* is a corpus, a model, whether the model
+saw section titles, and which of several trainings it is. Critics read the study's corpora and what
+its systems wrote.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,21 @@ TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/
 
 @dataclass(frozen=True)
 class System:
-    """Who wrote a set of texts."""
+    """Who wrote a set of texts.
+
+    Attributes:
+        study: an entry of ``params.yaml`` with corpora.
+        corpus: that it was trained on, or that it is.
+        model: an entry of ``models``; ``data`` for the corpus itself.
+        titles: whether the model saw section titles; None where that is no question.
+        seed: which training of the model, counted from 1; None where it is trained once.
+    """
 
     study: str
-    corpus: str  # that it was trained on, or that it is
-    model: str = "data"  # an entry of ``models``; ``data`` for the corpus itself
-    titles: bool | None = (
-        None  # whether the model saw section titles; None where that is no question
-    )
-    seed: int | None = (
-        None  # which training of the model, counted from 1; None where it is trained once
-    )
+    corpus: str
+    model: str = "data"
+    titles: bool | None = None
+    seed: int | None = None
 
     @property
     def folder(self) -> str:
@@ -42,11 +47,9 @@ class System:
     @property
     def texts(self) -> str:
         """Where its texts lie, below ``data/``."""
-        return (
-            f"corpora/{self.study}/{self.corpus}"
-            if self.model == "data"
-            else f"generations/{self._place}"
-        )
+        if self.model == "data":
+            return f"corpora/{self.study}/{self.corpus}"
+        return f"generations/{self._place}"
 
     @property
     def checkpoint(self) -> str:
@@ -59,11 +62,16 @@ class System:
 
     @property
     def _parts(self) -> list[str]:
-        titles = [] if self.titles is None else ["with_titles" if self.titles else "without_titles"]
-        return titles + ([] if self.seed is None else [f"seed_{self.seed}"])
+        """The parts of its name that tell it from other systems of its model."""
+        parts = []
+        if self.titles is not None:
+            parts.append("with_titles" if self.titles else "without_titles")
+        if self.seed is not None:
+            parts.append(f"seed_{self.seed}")
+        return parts
 
     def predictions(self, critic: str, name: str) -> str:
-        """Where what a critic read in its texts lies, below ``data/``."""
+        """Where a critic's predictions for its texts lie, below ``data/``."""
         return f"predictions/{self.study}/{critic}/{self.corpus}/{self.folder}/{name}.npz"
 
     @property
@@ -82,7 +90,8 @@ class Experiment:
 
     Args:
         home: the folder of ``params.yaml``, ``data/`` and ``paper_figures/``.
-        only: the folder of the one system of a model that is made now, such as ``gpt2-with_titles-seed_1``; None for all.
+        only: the folder of the one system of a model that is trained and sampled now, such as
+            ``gpt2-with_titles-seed_1``; None for all.
     """
 
     def __init__(self, home: Path = Path(), only: str | None = None) -> None:
@@ -116,14 +125,17 @@ class Experiment:
         return seed
 
     def entry(self, *keys: str) -> Any:
-        """The value of nested keys, ``entry("models", "gpt2")``. Raises BadInput: there is none; close names are offered."""
+        """The value of nested keys, ``entry("models", "gpt2")``.
+
+        Raises:
+            BadInput: there is none; close names are offered.
+        """
         value: Any = self.params
         for depth, key in enumerate(keys):
-            if not isinstance(value, Mapping) or key not in value:
+            names = value if isinstance(value, Mapping) else ()
+            if key not in names:
                 place = ".".join(keys[: depth + 1])
-                raise BadInput(
-                    f"params.yaml has no {place}{did_you_mean(key, value if isinstance(value, Mapping) else ())}"
-                )
+                raise BadInput(f"params.yaml has no {place}{did_you_mean(key, names)}")
             value = value[key]
         return value
 
@@ -137,103 +149,135 @@ class Experiment:
         return dict(value)
 
     def models(self, study: str, corpus: str) -> list[str]:
-        """The language models that are trained on a corpus: the study's, and those of its ladder of sizes."""
+        """The language models of a corpus: the study's, and those of its ladder of sizes.
+
+        Raises:
+            BadInput: a list of the study is no list.
+        """
         settings = self.settings(study)
         for name in ("corpora", "models", "titles", "once"):
             if not isinstance(settings.get(name) or [], list):
+                value = f"{settings[name]!r:.60}"
                 raise BadInput(
-                    f"params.yaml: {study}.{name} is {settings[name]!r:.60}, allowed is a list of names"
+                    f"params.yaml: {study}.{name} is {value}, allowed is a list of names"
                 )
-        listed = list(settings.get("models", ())) if corpus in settings.get("corpora", ()) else []
-        sizes = settings.get("sizes", {})
-        return listed + [
-            model for model in sizes.get("models", ()) if corpus in sizes.get("corpora", ())
-        ]
+        ladder = settings.get("sizes", {})
+        models: list[str] = []
+        for source in (settings, ladder):
+            if corpus in source.get("corpora", ()):
+                models += source.get("models", ())
+        return models
 
     def systems(self, study: str, corpus: str) -> list[System]:
-        """Every system of a corpus, in the order of the lists; a corpus or model of the list ``once`` has the first seed alone."""
+        """Every system of a corpus, in the order of the lists.
+
+        A corpus or model of the list ``once`` has the first seed alone.
+
+        Raises:
+            BadInput: a list of the study, its number of seeds or a name in ``titles`` is wrong.
+        """
         models = self.models(study, corpus)
         settings = self.settings(study)
-        titles, seeds = settings.get("titles"), settings.get("seeds")
+        with_titles = self._with_titles(study)
+        once = settings.get("once") or ()
+        seeds = settings.get("seeds")
         if seeds is not None and (type(seeds) is not int or seeds < 1):
             raise BadInput(
-                f"params.yaml: {study}.seeds is {seeds!r:.60}, allowed is a whole number from 1, or none"
+                f"params.yaml: {study}.seeds is {seeds!r:.60}, "
+                "allowed is a whole number from 1, or none"
             )
-        if unknown := [name for name in titles or () if name not in TITLES]:
-            raise BadInput(
-                f"params.yaml: {study}.titles has {unknown[0]!r:.60}, allowed are {list(TITLES)}"
-            )
-        shown: Iterable[bool | None] = (
-            [None] if titles is None else [TITLES[name] for name in titles]
-        )
-        once = settings.get("once") or ()
-        made = []
+        systems = []
         for model in models:
-            single = corpus in once or model in once
-            trained: Iterable[int | None] = (
-                [None] if seeds is None else range(1, 2 if single else seeds + 1)
-            )
-            made += [System(study, corpus, model, *one) for one in product(shown, trained)]
-        return made
+            trainings: list[int | None] = [None]
+            if seeds is not None:
+                single = corpus in once or model in once
+                trainings = [1] if single else list(range(1, seeds + 1))
+            for titles in with_titles:
+                for training in trainings:
+                    systems.append(System(study, corpus, model, titles, training))
+        return systems
+
+    def _with_titles(self, study: str) -> list[bool | None]:
+        """Whether models of a study see section titles: both, one, or None for no question."""
+        names = self.settings(study).get("titles")
+        if names is None:
+            return [None]
+        for name in names:
+            if name not in TITLES:
+                raise BadInput(
+                    f"params.yaml: {study}.titles has {name!r:.60}, allowed are {list(TITLES)}"
+                )
+        return [TITLES[name] for name in names]
 
     def training_seed(self, system: System) -> int:
         """The seed of a system's training: the run's own where the study trains once."""
-        return (
-            self.seed if system.seed is None else derived_seed(self.seed, "training", system.seed)
-        )
+        if system.seed is None:
+            return self.seed
+        return derived_seed(self.seed, "training", system.seed)
 
     def of_model(self, study: str, corpus: str, model: str) -> dict[str, System]:
         """The systems of one model by their folders, or the one that ``only`` names.
 
-        Raises BadInput: the study does not train that model on that corpus, or it has no system of that name.
+        Raises:
+            BadInput: the study does not train that model on that corpus, or it has no system of
+                that name.
         """
-        chosen = {
-            system.folder: system for system in self.systems(study, corpus) if system.model == model
-        }
-        if not chosen:
-            known = self.models(study, corpus)
-            raise BadInput(
-                f"params.yaml: {study} trains no model {model!r} on {corpus!r}{did_you_mean(model, known)}"
-            )
+        systems = {}
+        for system in self.systems(study, corpus):
+            if system.model == model:
+                systems[system.folder] = system
+        if not systems:
+            close = did_you_mean(model, self.models(study, corpus))
+            raise BadInput(f"params.yaml: {study} trains no model {model!r} on {corpus!r}{close}")
         if self.only is None:
-            return chosen
-        if self.only not in chosen:
+            return systems
+        if self.only not in systems:
+            close = did_you_mean(self.only, systems)
             raise BadInput(
-                f"{model} on {corpus} has no system {self.only!r}{did_you_mean(self.only, chosen)}; allowed are {list(chosen)}"
+                f"{model} on {corpus} has no system {self.only!r}{close}; "
+                f"allowed are {list(systems)}"
             )
-        return {self.only: chosen[self.only]}
+        return {self.only: systems[self.only]}
 
     def corpora_of(self, study: str, critic: str) -> list[str]:
         """The corpora that a critic judges."""
         return list(self.entry(study, "critics", critic, "corpora"))
 
     def decoders(self, study: str) -> dict[str, dict[str, Any]]:
-        """Lists of decoders by name: the files of the folder that the study's ``decoders`` names; none where it names none."""
+        """Lists of decoders by name: the files of the folder that the study's ``decoders`` names.
+
+        None where the parameters have no such study, or it names no folder.
+        """
         folder = self.settings(study).get("decoders") if study in self.params else None
-        return (
-            {path.stem: read_yaml(path) for path in sorted((self.home / folder).glob("*.yaml"))}
-            if folder
-            else {}
-        )
+        if not folder:
+            return {}
+        files = sorted((self.home / folder).glob("*.yaml"))
+        return {path.stem: read_yaml(path) for path in files}
 
     def documents(self, system: System) -> list[Document]:
-        """What a system wrote, or the documents of a corpus. Raises BadInput: nothing yet, or a line is no document."""
+        """What a system wrote, or the documents of a corpus.
+
+        Raises:
+            BadInput: nothing is there yet, or a line is no document.
+        """
         return read_documents(self.data / system.texts / "documents.jsonl")
 
 
 def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterator[System]:
-    """Systems by ``all``, ``models`` (all but the data), ``data``, or model names. Raises BadInput: no system of a name."""
+    """Systems by ``all``, ``models`` (all but the data), ``data``, or model names.
+
+    Raises:
+        BadInput: there is no system of a name.
+    """
     names = [of] if isinstance(of, str) else list(of)
-    known = {system.model for system in systems} | {"all", "models"}
+    allowed = {system.model for system in systems} | {"all", "models"}
     for name in names:
-        if name not in known:
+        if name not in allowed:
+            close = did_you_mean(name, allowed)
             raise BadInput(
-                f"params.yaml names the system {name!r}{did_you_mean(name, known)}; allowed are {sorted(known)}"
+                f"params.yaml names the system {name!r}{close}; allowed are {sorted(allowed)}"
             )
     for system in systems:
-        if (
-            "all" in names
-            or system.model in names
-            or ("models" in names and system.model != "data")
-        ):
+        is_model = system.model != "data"
+        if "all" in names or system.model in names or ("models" in names and is_model):
             yield system
