@@ -146,6 +146,23 @@ def test_parts_have_their_place_their_words_and_what_they_add():
     assert list(found.to_frame()["text"]) == ["ccc", "a", "dd"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "entity_grid",
+        "entity_grid_in_blocks",
+        "grid_ranker",
+        "repetition",
+        "section_order",
+        "shared_nouns",
+    ],
+)
+def test_a_text_that_cannot_be_scored_has_no_value_and_no_part(name):
+    critic = longform.load(name).fit(real_articles()[:3])
+    attribution = critic.attribute("So it was.")
+    assert np.isnan(attribution.value) and attribution.parts == ()
+
+
 def test_answers_are_data_frames_of_one_row():
     row = WordLength().compare(TEXTS, ["a"]).to_frame()
     assert len(row) == 1 and row["second"][0] == 1.0 and row["first"][0] == pytest.approx(13 / 6)

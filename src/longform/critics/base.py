@@ -40,15 +40,12 @@ from longform.statistics.sum_scored import SumScored, unit_scores
 RESAMPLES = 1000
 PERMUTATIONS = 2000
 Spans = list[tuple[int, int]]
-Texts = (
-    Any  # texts, documents, records with a text, a Path of a file or folder; or units of a reader
-)
+# texts, documents, records with a text, a Path of a file or folder; or units of a reader
+Texts = Any
 
 
 class TextCritic(SumScored):
-    """A critic on texts, documents, or units that its reader made earlier, which it takes as they
-    are.
-    """
+    """A critic on texts or documents, which it reads, or on units that its reader made earlier."""
 
     needs: ClassVar[str] = "words"  # what a text must have to be scored
 
@@ -89,9 +86,9 @@ class TextCritic(SumScored):
         Raises:
             InputError: a single text in place of a list, no text, or too little to learn from.
         """
-        items, documents = self._listed(real)
-        if documents is None:
-            return self.fit_units(items)
+        if _are_units(real):
+            return self.fit_units(list(real))
+        documents = documents_from(real, self._name)
         critic = self.prepare(documents)
         return critic.fit_units(critic.read_texts(documents))
 
@@ -131,18 +128,22 @@ class TextCritic(SumScored):
         Raises:
             InputError: as :meth:`score`, or ``paired`` with different numbers of texts.
         """
-        one = self._statistics(first)
-        other = self._statistics(second)
-        other = self._matched(one, other, paired, _plain(first) or _plain(second))
-        first_score = self._score(one, resamples, generator(seed, "score"))
-        second_score = self._score(other, resamples, generator(seed, "score"))
-        test = compare(self, one, other, generator(seed, "difference"), permutations)
+        # 1. Statistics of both sides, whose ids agree where texts are pairs.
+        first_rows = self._statistics(first)
+        second_rows = self._statistics(second)
+        plain = _plain(first) or _plain(second)
+        second_rows = self._matched(first_rows, second_rows, paired, plain)
+        # 2. Each side's score, and the test of their difference.
+        first_score = self._score(first_rows, resamples, generator(seed, "score"))
+        second_score = self._score(second_rows, resamples, generator(seed, "score"))
+        test = compare(self, first_rows, second_rows, generator(seed, "difference"), permutations)
+        # 3. The interval of the difference: pairs are resampled together.
         rng = generator(seed, "interval")
         if test.paired:
-            draws = resampled_difference((self, one), (self, other), rng, resamples)
+            draws = resampled_difference((self, first_rows), (self, second_rows), rng, resamples)
         else:
-            draws = bootstrap_scores(self, one, rng, resamples)
-            draws = draws - bootstrap_scores(self, other, rng, resamples)
+            draws = bootstrap_scores(self, first_rows, rng, resamples)
+            draws = draws - bootstrap_scores(self, second_rows, rng, resamples)
         low, high = percentile_interval(draws)
         return ScoreDifference(
             difference=test.difference,
@@ -171,21 +172,28 @@ class TextCritic(SumScored):
             raise ConfigError(f"{self._name}: it judges sets of texts and has no parts of one text")
         if isinstance(text, Sequence) and not isinstance(text, str):
             raise InputError(f"{self._name}.attribute: got a list; give one text at a time")
-        items, documents = self._listed([text])
-        units = items if documents is None else self.read_texts(documents)
-        values = by_sentence(self.part_values(units)[0])
-        spans = self.spans(documents[0], units[0], values) if documents else None
-        if spans is None or documents is None:
-            names = self.part_names(values)
-            parts = [Part(name, value) for name, value in zip(names, values.tolist(), strict=True)]
+        # 1. What is read of the text.
+        document: Document | None = None
+        unit = text
+        if not isinstance(text, Unit):
+            (document,) = documents_from([text], self._name)
+            (unit,) = self.read_texts([document])
+        # 2. The number of each part, and where the part stands or what it is called.
+        values = by_sentence(self.part_values([unit])[0])
+        spans = None
+        if document is not None:
+            spans = self.spans(document, unit, values)
+        parts = []
+        if document is None or spans is None:
+            for name, value in zip(self.part_names(values), values.tolist(), strict=True):
+                parts.append(Part(name, value))
         else:
-            words = documents[0].text
-            parts = []
             for (start, end), value in zip(spans, values.tolist(), strict=True):
-                parts.append(Part(words[start:end], value, start, end))
-        value = float(unit_scores(self, units)[0])
+                parts.append(Part(document.text[start:end], value, start, end))
+        # 3. The score of the text alone.
+        score = float(unit_scores(self, [unit])[0])
         bad = "large" if self.blame > 0 else "small"
-        return Attribution(units[0].unit_id, value, tuple(parts), bad, self.identity)
+        return Attribution(unit.unit_id, score, tuple(parts), bad, self.identity)
 
     def save(self, path: Path | str) -> None:
         """Keep the critic in one npz file without pickled objects.
@@ -217,18 +225,18 @@ class TextCritic(SumScored):
     def _name(self) -> str:
         return type(self).__name__
 
-    def _listed(self, texts: Texts) -> tuple[list[Any], list[Document] | None]:
-        """Units with None where units were given, else documents, once more as documents."""
-        given_units = isinstance(texts, list | tuple) and texts and isinstance(texts[0], Unit)
-        if given_units:
-            return list(texts), None
-        documents = documents_from(texts, self._name)
-        return list(documents), documents
+    def _units(self, texts: Texts) -> list[Any]:
+        """What the critic's reader makes of texts; units as they are."""
+        if _are_units(texts):
+            return list(texts)
+        return self.read_texts(documents_from(texts, self._name))
 
     def _statistics(self, texts: Texts) -> SufficientStatistics:
-        """One row for each text, or for each group of texts that are not independent."""
-        items, documents = self._listed(texts)
-        units = items if documents is None else self.read_texts(documents)
+        """One row for each text, or for each group of texts that are not independent.
+
+        Raises InputError: no text could be scored.
+        """
+        units = self._units(texts)
         statistics = self.sufficient_statistics(units)
         if statistics.total("excluded") == len(units):
             raise InputError(
@@ -242,30 +250,48 @@ class TextCritic(SumScored):
     def _score(
         self, statistics: SufficientStatistics, resamples: int, rng: np.random.Generator
     ) -> Score:
-        found = estimate(self, statistics, rng, resamples)
-        low, high = (found.low, found.high) if found.units > 1 else (np.nan, np.nan)
+        """The score of some rows with its interval; a single text has none."""
+        result = estimate(self, statistics, rng, resamples)
+        low = high = np.nan
+        if result.units > 1:
+            low = result.low
+            high = result.high
         return Score(
-            found.value, low, high, found.units, found.excluded, self.better, self.identity
+            result.value, low, high, result.units, result.excluded, self.better, self.identity
         )
 
     def _matched(
         self,
-        one: SufficientStatistics,
-        other: SufficientStatistics,
+        first: SufficientStatistics,
+        second: SufficientStatistics,
         paired: bool | None,
         plain: bool,
     ) -> SufficientStatistics:
-        """The second statistics with ids that are those of the first exactly where texts are pairs."""
+        """The second statistics with ids that are those of the first exactly where texts are pairs.
+
+        Args:
+            first, second: rows of each side's texts.
+            paired: as for :meth:`compare`.
+            plain: whether the texts have no ids of their own.
+
+        Raises:
+            InputError: pairs of different numbers of texts.
+        """
         if paired:
-            if len(one.unit_ids) != len(other.unit_ids):
+            if len(first.unit_ids) != len(second.unit_ids):
                 raise InputError(
-                    f"{self._name}.compare: {len(one.unit_ids)} and {len(other.unit_ids)} texts "
+                    f"{self._name}.compare: {len(first.unit_ids)} and {len(second.unit_ids)} texts "
                     "are no pairs; give both sides the same number, or leave paired out"
                 )
-            return replace(other, unit_ids=one.unit_ids)
+            return replace(second, unit_ids=first.unit_ids)
         if paired is None and not plain:
-            return other
-        return replace(other, unit_ids=tuple(f"second/{name}" for name in other.unit_ids))
+            return second
+        return replace(second, unit_ids=tuple(f"second/{name}" for name in second.unit_ids))
+
+
+def _are_units(texts: Texts) -> bool:
+    """Whether a list holds what a critic's reader made earlier."""
+    return isinstance(texts, list | tuple) and len(texts) > 0 and isinstance(texts[0], Unit)
 
 
 def _plain(texts: Texts) -> bool:

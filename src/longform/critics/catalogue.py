@@ -1,4 +1,4 @@
-"""Every critic that works on plain texts, by name: what it asks, what it needs and what it costs."""
+"""Every critic that works on plain texts, by name: what it asks, needs and costs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -18,12 +18,21 @@ OF_PAIRS = "a search of the net for each pair of nouns; not measured"
 
 @dataclass(frozen=True)
 class Entry:
-    """One critic."""
+    """One critic.
+
+    Attributes:
+        class_name: of its class.
+        load_class: gives the class, and imports its module when it is called.
+        asks: the question, as a person would put it.
+        source: paper and section.
+        needs: what must be at hand beside the critic.
+        costs: how long it takes.
+    """
 
     class_name: str
-    load_class: "Callable[[], type[TextCritic]]"  # imports the critic's module
-    asks: str  # the question, as a person would put it
-    source: str  # paper and section
+    load_class: "Callable[[], type[TextCritic]]"
+    asks: str
+    source: str
     needs: str = "nothing but texts"
     costs: str = FAST
 
@@ -246,7 +255,8 @@ CATALOGUE: Mapping[str, Entry] = {
     "latent_semantic_analysis": Entry(
         "LatentSemanticAnalysis",
         _latent_semantic_analysis,
-        "How related are the nouns of neighbouring sentences, by what they occur with in real text?",
+        "How related are the nouns of neighbouring sentences, "
+        "by what they occur with in real text?",
         "lapata2005 section 3.2",
         needs="texts of two sentences with nouns; some hundred real texts",
     ),
@@ -393,25 +403,34 @@ def load(name: str | Path, **settings: Any) -> "TextCritic":
             f"no critic is called {name!r}{did_you_mean(name, CATALOGUE)}; "
             "`longform critics` lists them all"
         )
-    kind = CATALOGUE[name].load_class()
-    known = []
-    for field in fields(kind):  # type: ignore[arg-type]
-        if not field.metadata.get("fitted"):
-            known.append(field.name)
+    critic_class = CATALOGUE[name].load_class()
+    allowed = settings_of(critic_class)
     for setting in settings:
-        if setting not in known:
+        if setting not in allowed:
             raise ConfigError(
-                f"critic {name} has no setting {setting!r}{did_you_mean(setting, known)}; "
-                f"allowed are {known}"
+                f"critic {name} has no setting {setting!r}{did_you_mean(setting, allowed)}; "
+                f"allowed are {allowed}"
             )
-    return kind(**settings)
+    return critic_class(**settings)
+
+
+def settings_of(critic_class: "type[TextCritic]") -> list[str]:
+    """Names of a critic's settings: its fields that are not learnt."""
+    names = []
+    for field in fields(critic_class):  # type: ignore[arg-type]
+        if not field.metadata.get("fitted"):
+            names.append(field.name)
+    return names
 
 
 def listing() -> str:
     """All critics, a paragraph each, for the command line."""
     paragraphs = []
     for name, entry in CATALOGUE.items():
-        lines = [f"{name}  ({entry.class_name}; {entry.source})", f"    asks   {entry.asks}"]
-        lines += [f"    needs  {entry.needs}", f"    costs  {entry.costs}"]
-        paragraphs.append("\n".join(lines))
+        paragraphs.append(
+            f"{name}  ({entry.class_name}; {entry.source})\n"
+            f"    asks   {entry.asks}\n"
+            f"    needs  {entry.needs}\n"
+            f"    costs  {entry.costs}"
+        )
     return "\n\n".join(paragraphs)

@@ -1,4 +1,7 @@
-"""The critics' metrics, as parameters name them: a class of settings for each, and their registry."""
+"""The critics' metrics, as parameters name them: a class of settings for each.
+
+``METRICS`` is their registry.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal

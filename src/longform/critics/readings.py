@@ -1,4 +1,7 @@
-"""How texts can be read, as parameters name it under ``predictions``: a class of settings for each way, and their registry."""
+"""How texts can be read, as parameters name it under ``predictions``: a class for each way.
+
+``READINGS`` is their registry.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

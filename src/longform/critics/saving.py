@@ -1,5 +1,4 @@
-"""A critic as plain data: for the file that keeps a fitted one, and for the checksum in its
-signature.
+"""A critic as plain data: for a file of a fitted one, and for the checksum in its signature.
 
 Numbers, texts, arrays, tuples, mappings, and dataclasses and named tuples of this package are
 written as a tree of JSON with arrays beside it. Nothing is pickled, and reading runs no code that
@@ -30,6 +29,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
 
     Raises ConfigError: it holds something that is no plain data, such as an open network.
     """
+    # 1. What JSON has itself; a float keeps all its bits as hexadecimal digits.
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -38,19 +38,23 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return encode(value.item(), arrays)
     if isinstance(value, Path):
         return {"path": value.as_posix()}
+    # 2. Arrays, which stand beside the tree.
     if isinstance(value, np.ndarray):
         name = f"array_{len(arrays)}"
         arrays[name] = value
         return {"array": name}
+    # 3. Mappings, classes and tuples, with what they hold.
     if isinstance(value, Mapping):
-        pairs = [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]
+        pairs = []
+        for key, item in value.items():
+            pairs.append([encode(key, arrays), encode(item, arrays)])
         return {"mapping": pairs}
     if is_dataclass(value) and not isinstance(value, type):
-        own = {}
+        contents = {}
         for field in fields(value):
             if field.init and field.compare:  # what is not compared is remembered work
-                own[field.name] = getattr(value, field.name)
-        return _encoded_class(value, own, arrays)
+                contents[field.name] = getattr(value, field.name)
+        return _encoded_class(value, contents, arrays)
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return _encoded_class(value, value._asdict(), arrays)
     if isinstance(value, tuple | list):
@@ -61,17 +65,21 @@ def encode(value: Any, arrays: Arrays) -> Any:
     )
 
 
-def _encoded_class(value: Any, own: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The class's name, and its fields."""
+def _encoded_class(value: Any, contents: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """The name of a value's class, and the fields that it holds."""
     kind = type(value)
-    encoded = {name: encode(item, arrays) for name, item in own.items()}
+    encoded = {}
+    for name, item in contents.items():
+        encoded[name] = encode(item, arrays)
     return {"class": f"{kind.__module__}:{kind.__qualname__}", "fields": encoded}
 
 
 def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     """Inverse of :func:`encode`. Raises ArtefactError: not what it writes."""
+    # 1. What stands for itself.
     if value is None or isinstance(value, bool | int | str):
         return value
+    # 2. All else is a mapping whose first key says what it is.
     kind = next(iter(value)) if isinstance(value, dict) and value else None
     if kind == "float":
         return float.fromhex(value["float"])
@@ -80,27 +88,33 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if kind == "array" and value["array"] in arrays:
         return arrays[value["array"]]
     if kind == "mapping":
-        return {decode(key, arrays): decode(item, arrays) for key, item in value["mapping"]}
+        decoded = {}
+        for key, item in value["mapping"]:
+            decoded[decode(key, arrays)] = decode(item, arrays)
+        return decoded
     if kind == "tuple":
         return tuple(decode(item, arrays) for item in value["tuple"])
     if kind == "class":
-        own = {name: decode(item, arrays) for name, item in value["fields"].items()}
-        return _class_named(value["class"])(**own)
+        contents = {}
+        for name, item in value["fields"].items():
+            contents[name] = decode(item, arrays)
+        return _class_named(value["class"])(**contents)
     raise ArtefactError("a saved critic holds an entry that no critic writes; save it again")
 
 
 def _class_named(name: str) -> Any:
     """A dataclass or named tuple of this package. Raises ArtefactError: anything else."""
     module, _, attribute = name.partition(":")
-    found = None
+    named = None
+    # the name comes from a file: no module of another package is imported
     if module.startswith(PACKAGE) and "." not in attribute:
         try:
-            found = getattr(importlib.import_module(module), attribute, None)
+            named = getattr(importlib.import_module(module), attribute, None)
         except ModuleNotFoundError as error:
             if not str(error.name).startswith(PACKAGE):
                 raise
-    if isinstance(found, type) and (is_dataclass(found) or hasattr(found, "_fields")):
-        return found
+    if isinstance(named, type) and (is_dataclass(named) or hasattr(named, "_fields")):
+        return named
     raise ArtefactError(
         f"a saved critic names {name}, which this version does not have; "
         "load it with the version of longform that saved it"

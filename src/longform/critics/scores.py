@@ -1,7 +1,6 @@
-"""What a critic's face answers with: a score, a comparison of two sets of texts, and the parts of
-one text.
-"""
+"""What a critic answers with: a score, a comparison of two sets of texts, the parts of one text."""
 
+import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -90,12 +89,16 @@ class Attribution:
     def worst(self, count: int = 3) -> tuple[Part, ...]:
         """The parts that speak most against the text, worst first."""
         sign = -1.0 if self.bad == "large" else 1.0
-        numbered = [part for part in self.parts if part.value == part.value]
-        return tuple(sorted(numbered, key=lambda part: sign * part.value)[:count])
+        with_value = [part for part in self.parts if not math.isnan(part.value)]
+        worst_first = sorted(with_value, key=lambda part: sign * part.value)
+        return tuple(worst_first[:count])
 
     def to_frame(self) -> "pandas.DataFrame":
         """A row for each part. Raises ConfigError: pandas is not installed."""
-        return frame([values_of(part) for part in self.parts])
+        rows = []
+        for part in self.parts:
+            rows.append(values_of(part))
+        return frame(rows)
 
 
 def values_of(answer: Any) -> dict[str, Any]:

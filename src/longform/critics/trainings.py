@@ -1,4 +1,7 @@
-"""What critics can learn, as parameters name it: a class of settings for each training, and their registry."""
+"""What critics can learn, as parameters name it: a class of settings for each training.
+
+``TRAININGS`` is their registry.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

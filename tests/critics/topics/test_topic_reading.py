@@ -280,8 +280,9 @@ def test_topics_at_random_are_described_by_what_was_drawn():
     critic = critics.RandomTopicCritic().fit(units)
     described = critic.describe(units)
     covariance = np.array(described["covariance_of_means"])
-    held = critics.moments(units)[1]
-    np.testing.assert_allclose(held, np.cov(np.array([u.logits for u in units]).T, bias=True))
+    logits = np.array([unit.logits for unit in units])
+    held = critics.moments(logits)[1]
+    np.testing.assert_allclose(held, np.cov(logits.T, bias=True))
     np.testing.assert_allclose(np.diag(covariance), np.diag(held), rtol=0.2)
     assert (
         np.abs(covariance - np.diag(np.diag(covariance))).max()

@@ -18,12 +18,12 @@ BLOCK = 4  # ours: sentences of a block
 
 @dataclass(frozen=True)
 class BlockedGrid(Unit):
-    """A text's grid in consecutive blocks of ``BLOCK`` sentences, each with the columns that it
-    mentions.
+    """A text's grid in blocks of ``BLOCK`` sentences, each with the entities that it mentions.
 
     Attributes:
         blocks: how many there are.
-        cells: uint8 (BLOCK, columns), the blocks side by side: each column is read by itself.
+        cells: a column for each entity of each block, as each is read by itself: uint8 (BLOCK,
+            columns).
         owners: the block of each column, int64 (columns,).
     """
 
@@ -36,8 +36,10 @@ def in_blocks(grid: Grid) -> BlockedGrid:
     """A grid's blocks; sentences that are left over belong to none."""
     blocks = len(grid.cells) // BLOCK
     cells = grid.cells[: blocks * BLOCK].reshape(blocks, BLOCK, len(grid.entities))
-    owners, columns = np.nonzero((cells != ABSENT).any(axis=1))
-    return BlockedGrid(grid.unit_id, grid.split, blocks, cells[owners, :, columns].T, owners)
+    mentioned = (cells != ABSENT).any(axis=1)
+    owners, entities = np.nonzero(mentioned)
+    columns = cells[owners, :, entities].T
+    return BlockedGrid(grid.unit_id, grid.split, blocks, columns, owners)
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,14 @@ class BlockedEntityGrid(
     blame=-1,
     needs=f"{BLOCK} sentences with nouns",
 ):
-    """Role transitions over blocks of ``BLOCK`` sentences, so that long texts are no other texts.
+    """Role transitions over blocks of ``BLOCK`` sentences, so that texts of any length compare.
 
     The more sentences a text has, the more cells of its grid are empty, and an empty cell is the
     most probable one: on real articles the mean log-probability of a cell correlates 0.96 with the
     number of sentences. What is left over after the last block is not scored.
+
+    Attributes:
+        roles: the critic that scores the blocks' columns.
     """
 
     roles: EntityGrid = field(default_factory=EntityGrid)
@@ -62,6 +67,7 @@ class BlockedEntityGrid(
         return [in_blocks(grid) for grid in self.roles.read_texts(documents)]
 
     def spans(self, document: Document, unit: BlockedGrid, values: np.ndarray) -> Spans:
+        """Those of the sentences; a text's blocks are its first ones."""
         return sentences(document.text)[: len(values)]
 
     def fit_units(self, real: Sequence[BlockedGrid]) -> "BlockedEntityGrid":
@@ -88,15 +94,17 @@ class BlockedEntityGrid(
         )
 
     def part_values(self, units: Sequence[BlockedGrid]) -> list[np.ndarray]:
-        """Log-probability of each scored sentence, the sum of its cells; nan in a block without
-        nouns.
+        """Log-probability of each sentence of the blocks, the sum of its cells.
+
+        Returns:
+            Of each text float64 (sentences,), nan in a block without nouns.
         """
         values = []
         for unit in units:
-            rows = np.full((unit.blocks, BLOCK), np.nan)
-            rows[unit.owners] = 0.0
-            np.add.at(rows, unit.owners, self._log_probs([unit]).T)
-            values.append(rows.ravel())
+            sentence_values = np.full((unit.blocks, BLOCK), np.nan)
+            sentence_values[unit.owners] = 0.0
+            np.add.at(sentence_values, unit.owners, self._log_probs([unit]).T)
+            values.append(sentence_values.ravel())
         return values
 
     def _log_probs(self, units: Sequence[BlockedGrid]) -> np.ndarray:
@@ -110,6 +118,8 @@ class BlockedEntityGrid(
 def _side_by_side(units: Sequence[BlockedGrid]) -> Grid:
     """The columns of all texts as those of one."""
     cells = [np.zeros((BLOCK, 0), dtype=np.uint8)]
-    cells.extend(unit.cells for unit in units)
-    together = np.concatenate(cells, axis=1)
-    return Grid("blocks", "", ("",) * together.shape[1], together)
+    for unit in units:
+        cells.append(unit.cells)
+    columns = np.concatenate(cells, axis=1)
+    nameless = ("",) * columns.shape[1]
+    return Grid("blocks", "", nameless, columns)

@@ -1,5 +1,4 @@
-"""Entity grids: role transitions as a model of coherent text, and their frequencies as features of
-a ranking machine.
+"""Entity grids: transitions of roles as a model of coherent text, and as features of a ranker.
 
 Sources: Lapata and Barzilay 2005, section 3.1; Barzilay and Lapata 2008, sections 3 and 4.
 """
@@ -52,13 +51,17 @@ class EntityGrid(
     its oldest symbol; below the unigram stands the uniform distribution over the five predictable
     symbols (Witten and Bell 1991, as in Chen and Goodman 1999, eq. 16; the paper names the method
     only).
+
+    Attributes:
+        history: how many earlier sentences a role depends on; the paper tunes it on development
+            texts.
+        lexicon: a folder with a word net, which tells nouns from verbs; without one, endings do.
+        log_probs: of each symbol after each context, whose oldest symbol comes first, float64,
+            ``history + 1`` axes of ``SYMBOLS``.
     """
 
-    # how many earlier sentences a role depends on; the paper tunes it on development texts
     history: int = 1
-    # a folder with a word net, which tells nouns from verbs; without one, endings do
     lexicon: Path | None = field(default=None, kw_only=True, metadata=READING)
-    # float64 (5,) * history + (5,), the context's oldest symbol first
     log_probs: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
     def __post_init__(self) -> None:
@@ -76,7 +79,10 @@ class EntityGrid(
         return sentences(document.text)[: len(values)]
 
     def fit_units(self, real: Sequence[Grid]) -> "EntityGrid":
-        """Count the roles that follow each history in coherent texts."""
+        """Count the roles that follow each history in coherent texts.
+
+        Raises InputError: no text has an entity.
+        """
         grids = [grid for grid in real if not grid.empty]
         if not grids:
             raise InputError(
@@ -91,13 +97,22 @@ class EntityGrid(
         return replace(self, log_probs=np.log(probabilities))
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
+        """Summed log-probability and cells of each text; an empty grid is excluded."""
         rows = []
         for log_probs in self.part_values(units):
             rows.append((float(log_probs.sum()), log_probs.size, not log_probs.size))
         return SufficientStatistics.of(units, ("logprob", "cells", "excluded"), rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        """Coherence of a text under each of ``orders`` (orders, sentences); nan for an empty grid."""
+        """Coherence of a text under each order of its sentences.
+
+        Args:
+            unit: the text's grid.
+            orders: a permutation of the sentences in each row, int (orders, sentences).
+
+        Returns:
+            float64 (orders,), nan for an empty grid.
+        """
         if unit.empty:
             return np.full(len(orders), np.nan)
         codes = self._codes(unit.cells[orders])
@@ -116,6 +131,7 @@ class EntityGrid(
         return cells
 
     def _fitted(self) -> np.ndarray:
+        """Log-probabilities by the codes of :meth:`_codes`. Raises InputError: not fitted."""
         if not self.log_probs.size:
             raise InputError(
                 "entity grid: not fitted yet; "
@@ -124,11 +140,18 @@ class EntityGrid(
         return self.log_probs.ravel()
 
     def _codes(self, cells: np.ndarray, end: bool = False) -> np.ndarray:
-        """Index of (history, symbol) for every cell: int64 (texts, sentences [+ 1], entities)."""
+        """Index of (history, symbol) for every cell.
+
+        Args:
+            cells: roles, (texts, sentences, entities).
+            end: whether the end of the text is a symbol as well.
+
+        Returns:
+            int64 (texts, sentences [+ 1], entities).
+        """
         before_and_after = (self.history, int(end))
-        padded = np.pad(
-            cells.astype(np.int64), ((0, 0), before_and_after, (0, 0)), constant_values=EDGE
-        )
+        padding = ((0, 0), before_and_after, (0, 0))
+        padded = np.pad(cells.astype(np.int64), padding, constant_values=EDGE)
         return window_codes(padded, self.history + 1, SYMBOLS)
 
 
@@ -137,6 +160,8 @@ def window_codes(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
 
     Args:
         cells: int (texts, sentences, entities), each below ``symbols``.
+        length: of a run.
+        symbols: how many a cell can have.
 
     Returns:
         int64 (texts, sentences - length + 1, entities).
@@ -149,17 +174,27 @@ def window_codes(cells: np.ndarray, length: int, symbols: int) -> np.ndarray:
 
 
 def witten_bell(counts: np.ndarray) -> np.ndarray:
-    """Smoothed probabilities from counts of (context..., symbol); both (5,) * (history + 1)."""
-    # the distribution of the shorter context, at last the uniform one
-    uniform = np.full(SYMBOLS, 1 / SYMBOLS)
-    lower = uniform if counts.ndim == 1 else witten_bell(counts.sum(axis=0))
-    # each context's counts, and as much weight for the shorter context as it has kinds of followers
+    """Smoothed probabilities of the symbols after each context; see :class:`EntityGrid`.
+
+    Args:
+        counts: of each symbol after each context, whose oldest symbol comes first, float64,
+            ``history + 1`` axes of ``SYMBOLS``.
+
+    Returns:
+        float64 of the same shape; the last axis sums to one.
+    """
+    # 1. The distribution of the shorter context, at last the uniform one.
+    lower = np.full(SYMBOLS, 1 / SYMBOLS)
+    if counts.ndim > 1:
+        lower = witten_bell(counts.sum(axis=0))
+    # 2. Each context's counts, and as much weight for the shorter context as it has kinds of
+    # followers.
     kinds = (counts > 0).sum(axis=-1, keepdims=True)
     weight = counts.sum(axis=-1, keepdims=True) + kinds
-    met = weight > 0
-    smoothed = (counts + kinds * lower) / np.where(met, weight, 1)
-    smoothed = np.where(met, smoothed, np.broadcast_to(lower, counts.shape))
-    # a context that begins with two start symbols says no more than one with a single start symbol
+    was_met = weight > 0
+    smoothed = (counts + kinds * lower) / np.where(was_met, weight, 1)
+    smoothed = np.where(was_met, smoothed, np.broadcast_to(lower, counts.shape))
+    # 3. A context that begins with two start symbols says no more than one with a single one.
     if counts.ndim > 2:
         smoothed[EDGE, EDGE] = lower[EDGE]
     return smoothed
@@ -167,11 +202,14 @@ def witten_bell(counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TransitionFeatures:
-    """What the ranking grid sees of a text: how frequent each transition of roles is."""
+    """What the ranking grid sees of a text: how frequent each transition of roles is.
 
-    # of transitions; the papers tune up to 3 for ordering and 2 for summaries
+    Attributes:
+        lengths: of transitions; the papers tune up to 3 for ordering and 2 for summaries.
+        salience: entities with so many mentions are salient; 0 makes one class of all entities.
+    """
+
     lengths: tuple[int, ...] = (2, 3)
-    # entities with so many mentions are salient; 0 makes one class of all entities
     salience: int = 2
 
     def __post_init__(self) -> None:
@@ -184,11 +222,12 @@ class TransitionFeatures:
     @property
     def size(self) -> int:
         """Number of features."""
+        transitions = sum(len(ROLES) ** length for length in self.lengths)
         classes = 2 if self.salience else 1
-        return classes * sum(len(ROLES) ** length for length in self.lengths)
+        return classes * transitions
 
     def names(self) -> list[str]:
-        """Each feature's transition, ``salient S-`` or ``other OX-``, in the order of the features."""
+        """What each feature counts, such as ``salient S-`` or ``other OX-``."""
         classes = ("salient ", "other ") if self.salience else ("",)
         names: list[str] = []
         for prefix in classes:
@@ -198,16 +237,29 @@ class TransitionFeatures:
         return names
 
     def of_orders(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        """Features of a text under each order: float64 (orders, size)."""
-        salient = (unit.cells != ABSENT).sum(axis=0) >= self.salience
-        everything = np.ones(len(unit.entities), dtype=bool)
-        classes = [salient, ~salient] if self.salience else [everything]
-        blocks = []
-        for columns in classes:
-            cells = unit.cells[:, columns][orders]
+        """Features of a text under each order of its sentences.
+
+        Args:
+            unit: the text's grid.
+            orders: a permutation of the sentences in each row, int (orders, sentences).
+
+        Returns:
+            float64 (orders, size).
+        """
+        # 1. Which entities each class has.
+        mentions = (unit.cells != ABSENT).sum(axis=0)
+        if self.salience:
+            is_salient = mentions >= self.salience
+            classes = [is_salient, ~is_salient]
+        else:
+            classes = [np.ones(len(mentions), dtype=bool)]
+        # 2. The transitions of each class by their lengths.
+        features = []
+        for in_class in classes:
+            cells = unit.cells[:, in_class][orders]
             for length in self.lengths:
-                blocks.append(transition_shares(cells, length))
-        return np.concatenate(blocks, axis=1)
+                features.append(transition_shares(cells, length))
+        return np.concatenate(features, axis=1)
 
     def of_texts(self, units: Sequence[Grid]) -> np.ndarray:
         """Features of texts as they stand: float64 (texts, size)."""
@@ -223,19 +275,21 @@ def transition_shares(cells: np.ndarray, length: int) -> np.ndarray:
 
     Args:
         cells: roles, int (orders, sentences, entities).
+        length: of a transition, sentences.
 
     Returns:
         float64 (orders, roles ** length).
     """
-    orders, sentences_, entities = cells.shape
+    orders, num_sentences, entities = cells.shape
     kinds = len(ROLES) ** length
-    if sentences_ < length or not entities:
+    if num_sentences < length or not entities:
         return np.zeros((orders, kinds))
     # number the transitions of each order apart from those of the others, and count them at once
     codes = window_codes(cells, length, len(ROLES))
     first_of_order = np.arange(orders)[:, None, None] * kinds
     counts = np.bincount((codes + first_of_order).ravel(), minlength=orders * kinds)
-    return counts.reshape(orders, kinds) / (codes.shape[1] * codes.shape[2])
+    transitions = codes.shape[1] * codes.shape[2]
+    return counts.reshape(orders, kinds) / transitions
 
 
 @dataclass(frozen=True)
@@ -249,15 +303,23 @@ class GridRanker(
 ):
     """Linear ranking machine over transition frequencies.
 
-    A text's value is the product of its features and ``weights``, float64 (features,). ``fit``
-    learns to tell real texts from their own shuffles; ``fit_pairs`` is given what to rank.
+    A text's value is the product of its features and the weights. ``fit`` learns to tell real texts
+    from their own shuffles; ``fit_pairs`` is given what to rank.
+
+    Attributes:
+        features: what is seen of a text.
+        penalty: C of the machine; 0 takes SVM-light's default, one over the mean squared norm of
+            differences.
+        shuffles: per real text, that ``fit`` draws; at most 20 as in the papers.
+        name: of the draws.
+        lexicon: as for :class:`EntityGrid`.
+        weights: of the features, float64 (features,).
     """
 
     features: TransitionFeatures = TransitionFeatures()
-    # C of the machine; 0 takes SVM-light's default, one over the mean squared norm of differences
     penalty: float = 0.0
-    shuffles: int = SHUFFLES  # per real text, that ``fit`` draws; at most 20 as in the papers
-    name: str = "grid-ranker"  # of the draws
+    shuffles: int = SHUFFLES
+    name: str = "grid-ranker"
     lexicon: Path | None = field(default=None, kw_only=True, metadata=READING)
     weights: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
@@ -265,11 +327,14 @@ class GridRanker(
         return grids_of_texts(documents, self.lexicon)
 
     def part_names(self, values: np.ndarray) -> Sequence[str]:
-        return self.features.names()
+        """The kinds of transition; none for an empty grid, which has no values."""
+        return self.features.names()[: len(values)]
 
     def part_values(self, units: Sequence[Grid]) -> list[np.ndarray]:
-        """What each kind of transition adds to the value, float64 (features,); empty for an empty
-        grid.
+        """What each kind of transition adds to the value.
+
+        Returns:
+            Of each text float64 (features,), empty for an empty grid.
         """
         weights = self._fitted()
         values = []
@@ -296,14 +361,22 @@ class GridRanker(
         return self.fit_pairs(pairs)
 
     def fit_pairs(self, pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> "GridRanker":
-        """Learn from (better, worse) feature rows, one pair of arrays per document; one row may
-        face many.
+        """Learn which of two orders is the better one.
+
+        Args:
+            pairs: of each document the features of better and of worse orders, (orders, features)
+                each, row against row; one row may face many.
+
+        Raises:
+            InputError: the features of no pair differ.
         """
-        rows = [better - worse for better, worse in pairs]
-        differences = np.concatenate([np.zeros((0, self.features.size)), *rows])
+        differences_by_text = [np.zeros((0, self.features.size))]
+        for better, worse in pairs:
+            differences_by_text.append(better - worse)
+        differences = np.concatenate(differences_by_text)
         if not differences.any():
             raise InputError(
-                f"grid ranker: {len(rows)} texts gave no pair that differs; "
+                f"grid ranker: {len(differences_by_text) - 1} texts gave no pair that differs; "
                 "give longer texts with nouns"
             )
         squared_norms = np.sum(differences**2, axis=1)
@@ -317,13 +390,17 @@ class GridRanker(
         return self.features.of_orders(unit, orders)
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
+        """The value of each text; an empty grid is excluded."""
         rows = []
         for values in self.part_values(units):
             rows.append((float(values.sum()), values.size > 0, not values.size))
         return SufficientStatistics.of(units, ("value", "texts", "excluded"), rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        """Value of a text under each of ``orders`` (orders, sentences); nan for an empty grid."""
+        """Value of a text under each order of its sentences.
+
+        Arguments and result as for :meth:`EntityGrid.order_scores`.
+        """
         if unit.empty:
             return np.full(len(orders), np.nan)
         return self.features.of_orders(unit, orders) @ self._fitted()
@@ -337,8 +414,14 @@ class GridRanker(
 
 
 def rank_weights(differences: np.ndarray, penalty: float) -> np.ndarray:
-    """Weights of a linear ranking machine: the hinge loss on differences (better minus worse), no
-    intercept.
+    """Weights of a linear ranking machine, by the hinge loss, without an intercept.
+
+    Args:
+        differences: features of the better minus those of the worse, float64 (pairs, features).
+        penalty: C of the machine.
+
+    Returns:
+        float64 (features,).
     """
     from sklearn.svm import LinearSVC  # half a second, which the other critic here does not need
 

@@ -3,14 +3,12 @@ r"""Lexical cohesion of adjacent sentences (lapata2005 section 3.2).
 The score is $\frac{1}{n-1} \sum_i \mathrm{sim}(S_i, S_{i+1})$, where a sentence is the set of its
 nouns, taken from an entity grid. :class:`SharedNouns` counts nouns in common;
 :class:`LatentSemanticAnalysis` compares mean word vectors by cosine. Measures over a word net are
-in
-:mod:`longform.critics.lexical.wordnet`.
+in :mod:`longform.critics.lexical.wordnet`.
 """
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,9 +71,13 @@ class AdjacentSimilarity(
 
         A value is nan where it is undefined; a unit that is set aside has none.
         """
-        compared = [self.compares(unit) for unit in units]
-        similarities = iter(self.neighbours(list(compress(units, compared))))
-        return [next(similarities) if is_compared else np.zeros(0) for is_compared in compared]
+        rows = [row for row, unit in enumerate(units) if self.compares(unit)]
+        # all at once, as a measure may share work between units
+        similarities = self.neighbours([units[row] for row in rows])
+        values = [np.zeros(0)] * len(units)
+        for row, of_unit in zip(rows, similarities, strict=True):
+            values[row] = of_unit
+        return values
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Similarity of each sentence to the next, float64 (sentences - 1,).
@@ -83,10 +85,17 @@ class AdjacentSimilarity(
         Args:
             units: with nouns and two sentences or more.
         """
-        return [np.diag(matrix, 1) for matrix in self.sentence_matrices(units)]
+        similarities = []
+        for matrix in self.sentence_matrices(units):
+            similarities.append(np.diag(matrix, 1))
+        return similarities
 
     def sufficient_statistics(self, units: Sequence[Grid]) -> SufficientStatistics:
-        """Summed similarity, adjacent pairs, pairs with a sentence without nouns, unknown entities."""
+        """A row for each text, in ``COLUMNS``.
+
+        The summed similarity, the adjacent pairs, those of them that have a sentence without nouns,
+        the unknown entities, and whether the text is set aside.
+        """
         rows: list[tuple[float, ...]] = []
         for unit, similarities in zip(units, self.part_values(units), strict=True):
             pairs = int((~np.isnan(similarities)).sum())
@@ -99,8 +108,14 @@ class AdjacentSimilarity(
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def order_scores(self, unit: Grid, orders: np.ndarray) -> np.ndarray:
-        """Coherence of a text under each of ``orders`` (orders, sentences); nan for an excluded
-        text.
+        """Coherence of a text under each order of its sentences.
+
+        Args:
+            unit: the text's grid.
+            orders: a permutation of the sentences in each row, int (orders, sentences).
+
+        Returns:
+            float64 (orders,), nan for a text that is set aside.
         """
         if not self.compares(unit):
             return np.full(len(orders), np.nan)
@@ -138,7 +153,8 @@ class SharedNouns(AdjacentSimilarity, recorded_as="Overlap"):
             mentions = present(unit).astype(np.float64)
             nouns = mentions.sum(axis=1)
             shared = mentions @ mentions.T
-            matrices.append(_divided(2 * shared, np.add.outer(nouns, nouns)))
+            nouns_of_both = np.add.outer(nouns, nouns)
+            matrices.append(_divided(2 * shared, nouns_of_both))
         return matrices
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
@@ -207,10 +223,14 @@ class LatentSemanticAnalysis(AdjacentSimilarity, recorded_as="LatentSemantics"):
         return matrices
 
     def neighbours(self, units: Sequence[Grid]) -> list[np.ndarray]:
+        """Cosine of each sentence's mean vector with the next one's."""
         cosines = []
         for unit in units:
             sums = self._sums(unit)
-            cosines.append(_cosines(sums[:-1, None], sums[1:, :, None])[:, 0, 0])
+            # a stack of products of one row and one column
+            before = sums[:-1, None]
+            after = sums[1:, :, None]
+            cosines.append(_cosines(before, after)[:, 0, 0])
         return cosines
 
     def unknown(self, unit: Grid) -> int:
@@ -218,57 +238,75 @@ class LatentSemanticAnalysis(AdjacentSimilarity, recorded_as="LatentSemantics"):
             raise InputError(
                 "latent semantics has no space yet; call fit(real texts) and use what it returns"
             )
-        return sum(entity not in self.words for entity in unit.entities)
+        unknown = [entity for entity in unit.entities if entity not in self.words]
+        return len(unknown)
 
     def _sums(self, unit: Grid) -> np.ndarray:
         """Summed word vectors of each sentence, float64 (sentences, dims)."""
-        columns = [j for j, entity in enumerate(unit.entities) if entity in self.words]
-        rows = [self.words[unit.entities[j]] for j in columns]
+        columns = []
+        rows = []
+        for column, entity in enumerate(unit.entities):
+            if entity in self.words:
+                columns.append(column)
+                rows.append(self.words[entity])
         return present(unit)[:, columns].astype(np.float64) @ self.vectors[rows]
 
 
 def _cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Of rows and columns; 0 where one is zero."""
+    """Cosines of the rows of one matrix with the columns of another; 0 where either is zero.
+
+    Args:
+        first: float64 (..., rows, dims).
+        second: float64 (..., dims, columns).
+    """
     first_lengths = np.linalg.norm(first, axis=-1)[..., :, None]
     second_lengths = np.linalg.norm(second, axis=-2)[..., None, :]
     return _divided(first @ second, first_lengths * second_lengths)
 
 
 def word_vectors(table: "csr_array", dims: int) -> np.ndarray:
-    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$: float64 (words,
-    dims).
+    r"""$U_k S_k$ of the truncated decomposition $A \approx U_k S_k V_k^\top$.
 
-    Where the smaller side has at most ``DENSE`` entries, by all eigenvectors of its products;
-    above,
-    by a randomised decomposition of the sparse table (Halko, Martinsson and Tropp 2011), the same
-    at
+    Where the smaller side has at most ``DENSE`` entries, by eigenvectors of its products; above, by
+    a randomised decomposition of the sparse table (Halko, Martinsson and Tropp 2011), the same at
     every call.
 
     Args:
-        table: float64 (words, texts).
+        table: $A$, float64 (words, texts).
+        dims: $k$.
+
+    Returns:
+        float64 (words, dims).
     """
     from scipy.linalg import eigh
 
     words, texts = table.shape
+    # 1. A large table.
     if min(words, texts) > DENSE:
         from sklearn.utils.extmath import randomized_svd
 
         seed = derived_seed("latent semantics", words, texts) % 2**32
         left, singular, _ = randomized_svd(table, dims, n_iter=PASSES, random_state=seed)
         return left * singular
-    # U S = A V from the eigenvectors V of A'A, or U sqrt(L) from those of AA': the smaller of the
-    # two
+    # 2. Few texts: U S = A V from the eigenvectors V of A'A.
     if texts <= words:
         products = (table.T @ table).toarray()
         _, right = eigh(products, subset_by_index=[texts - dims, texts - 1])
         return table @ right
+    # 3. Few words: U from the eigenvectors of AA', and S from its eigenvalues.
     products = (table @ table.T).toarray()
     squared, left = eigh(products, subset_by_index=[words - dims, words - 1])
-    return left * np.sqrt(np.maximum(squared, 0.0))
+    singular = np.sqrt(np.maximum(squared, 0.0))
+    return left * singular
 
 
 def term_documents(units: Sequence[Grid], words: Mapping[str, int]) -> "csr_array":
-    """Sentences of each text that mention each word: float64 (words, texts), sparse."""
+    """How many sentences of each text mention each word: float64 (words, texts), sparse.
+
+    Args:
+        units: the texts' grids, none of them empty.
+        words: the row of each word.
+    """
     from scipy.sparse import csr_array
 
     if not units:

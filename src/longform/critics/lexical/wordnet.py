@@ -35,10 +35,9 @@ from longform.text.lexicon import (
     lexicon_from_arrays,
 )
 
-FUNCTION_WORDS = list(
-    dict.fromkeys(Path(__file__).with_name("function_words.txt").read_text("utf-8").split())
-)
-FUNCTIONS = len(FUNCTION_WORDS)
+_FUNCTION_WORDS_FILE = Path(__file__).with_name("function_words.txt")
+FUNCTION_WORDS = list(dict.fromkeys(_FUNCTION_WORDS_FILE.read_text("utf-8").split()))
+FUNCTIONS = len(FUNCTION_WORDS)  # words of definitions are numbered, these first
 GLOSS, HYPERNYMS, HYPONYMS = range(3)
 RELATIONS = (GLOSS, HYPERNYMS, HYPONYMS)
 RELATION_PAIRS = (
@@ -50,6 +49,9 @@ RELATION_PAIRS = (
 )
 # words of a joined definition; ours: bounds the cost of concepts with hundreds of hyponyms
 GLOSS_LIMIT = 300
+# numbers that are no words and equal none
+USED_IN_FIRST = -1
+USED_IN_SECOND = -2
 BREAK = -3  # between two joined definitions
 SIGNATURE = 512  # bits that tell most definitions without a common word apart; speed only
 _WORD = re.compile(r"[a-z0-9']+")
@@ -59,13 +61,26 @@ NO_WORDS = np.zeros(0, dtype=np.int64)
 
 
 def compounds(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether a word of one synset is a compound or phrase that holds a word of the other."""
-    for one, other in product(first, second):
-        pair = (one.replace("-", " ").split(), other.replace("-", " ").split())
-        shorter, longer = sorted(pair, key=len)
-        for start in range(len(longer) - len(shorter) + 1):
-            if len(shorter) < len(longer) and shorter == longer[start : start + len(shorter)]:
-                return True
+    """Whether a word of one synset is a compound or phrase that holds a word of the other.
+
+    Args:
+        first, second: the words of each synset; parts of a compound stand between blanks or
+            hyphens.
+    """
+    for first_word, second_word in product(first, second):
+        first_parts = first_word.replace("-", " ").split()
+        second_parts = second_word.replace("-", " ").split()
+        shorter, longer = sorted((first_parts, second_parts), key=len)
+        if len(shorter) < len(longer) and _holds(longer, shorter):
+            return True
+    return False
+
+
+def _holds(longer: Sequence[str], shorter: Sequence[str]) -> bool:
+    """Whether the words of one list stand side by side in another."""
+    for start in range(len(longer) - len(shorter) + 1):
+        if longer[start : start + len(shorter)] == shorter:
+            return True
     return False
 
 
@@ -74,9 +89,9 @@ class WordnetSimilarity(AdjacentSimilarity):
     """What the measures share: from synsets to words to sentences.
 
     Attributes:
-        batch_words: distinct nouns whose relatedness table is made at once; time and memory only: a
-            small table holds few pairs that never meet in a text; where a call costs more than its
-            pairs, a large one is faster.
+        batch_words: distinct nouns whose relatedness table is made at once. It changes time and
+            memory only: a small table has few pairs that never meet in a text; where a call costs
+            more than its pairs, a large one is faster.
         taxonomy: a word net that was opened elsewhere, the same for every measure of one run.
         lexicon: the folder of a word net, where ``taxonomy`` is none.
     """
@@ -93,12 +108,12 @@ class WordnetSimilarity(AdjacentSimilarity):
         name = type(self).__name__
         if self.lexicon is None:
             raise ConfigError(f"{name}: no word net; give its folder, {name}(lexicon=Path(...))")
-        words = folder_lexicon(self.lexicon)
-        if words is None:
+        lexicon = folder_lexicon(self.lexicon)
+        if lexicon is None:
             raise ConfigError(
                 f"{self.lexicon}: no word net (lexicon.xml, or WordNet's data.noun) in it"
             )
-        return Taxonomy(words)
+        return Taxonomy(lexicon)
 
     @abstractmethod
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
@@ -111,40 +126,48 @@ class WordnetSimilarity(AdjacentSimilarity):
             float64 (words, words), nan where a word has no entry.
         """
         table = np.full((len(words), len(words)), np.nan)
-        senses = [self.net.senses(word) for word in words]
-        covered = np.array([i for i, synsets in enumerate(senses) if synsets], dtype=np.int64)
-        if not len(covered):
+        # 1. The senses of the words that have an entry, side by side, and where those of each
+        # begin.
+        covered = []
+        starts = []
+        senses: list[int] = []
+        for row, word in enumerate(words):
+            senses_of_word = self.net.senses(word)
+            if senses_of_word:
+                covered.append(row)
+                starts.append(len(senses))
+                senses.extend(senses_of_word)
+        if not covered:
             return table
-        # 1. The measure between all synsets, and from it a row and a column for each sense.
-        flat = np.concatenate([np.array(senses[i], dtype=np.int64) for i in covered])
-        synsets = np.unique(flat)
-        rows = np.searchsorted(synsets, flat)
-        matrix = self.synset_matrix(synsets.tolist())[np.ix_(rows, rows)]
-        # 2. The best over the senses of each word, which stand side by side.
-        lengths = [len(senses[i]) for i in covered]
-        starts = np.cumsum([0, *lengths])[:-1]
+        # 2. The measure between all synsets, and from it a row and a column for each sense.
+        synsets = np.unique(senses)
+        rows = np.searchsorted(synsets, senses)
+        by_sense = self.synset_matrix(synsets.tolist())[np.ix_(rows, rows)]
+        # 3. The best over the senses of each word.
         best = np.minimum if self.better == "lower" else np.maximum
-        by_word = best.reduceat(best.reduceat(matrix, starts, axis=0), starts, axis=1)
-        table[np.ix_(covered, covered)] = by_word
+        by_row_word = best.reduceat(by_sense, starts, axis=0)
+        table[np.ix_(covered, covered)] = best.reduceat(by_row_word, starts, axis=1)
         return table
 
     def unknown(self, unit: Grid) -> int:
-        return sum(not self.net.senses(entity) for entity in unit.entities)
+        without_entry = [entity for entity in unit.entities if not self.net.senses(entity)]
+        return len(without_entry)
 
     def sentence_matrices(self, units: Sequence[Grid]) -> list[np.ndarray]:
         """Relatedness of every two sentences.
 
-        Word tables are shared by runs of units, so neighbours cost once.
+        Units are taken in runs, and each run has one table of its words.
         """
         matrices: list[np.ndarray] = []
         for batch in batches(units, self.batch_words):
             nouns: set[str] = set()
             for unit in batch:
                 nouns.update(unit.entities)
-            index = {word: row for row, word in enumerate(sorted(nouns))}
-            table = self.word_matrix(list(index))
+            words = sorted(nouns)
+            table = self.word_matrix(words)
+            row_of = {word: row for row, word in enumerate(words)}
             for unit in batch:
-                rows = [index[entity] for entity in unit.entities]
+                rows = [row_of[entity] for entity in unit.entities]
                 matrices.append(self._sentence_matrix(unit, table[np.ix_(rows, rows)]))
         return matrices
 
@@ -152,17 +175,26 @@ class WordnetSimilarity(AdjacentSimilarity):
         """Mean relatedness over pairs of nouns of every two sentences.
 
         Args:
-            related: of the unit's entities, nan where one has no entry.
+            unit: whose sentences they are.
+            related: of the unit's entities, (entities, entities), nan where one has no entry.
+
+        Returns:
+            float64 (sentences, sentences).
         """
         mentions = present(unit).astype(np.float64)
         covered = ~np.isnan(related)
         total = mentions @ np.where(covered, related, 0.0) @ mentions.T
-        # a distance leaves pairs without an entry out, and without a pair there is none: 0 is best
-        is_distance = self.better == "lower"
-        weights = covered if is_distance else np.ones_like(related)
-        pairs = mentions @ weights.astype(np.float64) @ mentions.T
-        without_pairs = np.full_like(total, np.nan if is_distance else 0.0)
-        return np.divide(total, pairs, out=without_pairs, where=pairs > 0)
+        # A pair without an entry is as unlike as can be: it counts with a similarity of 0. A
+        # distance of 0 would be the best one: such a pair is left out, and without a pair there is
+        # no distance.
+        if self.better == "lower":
+            weights = covered.astype(np.float64)
+            means = np.full_like(total, np.nan)
+        else:
+            weights = np.ones_like(related)
+            means = np.zeros_like(total)
+        pairs = mentions @ weights @ mentions.T
+        return np.divide(total, pairs, out=means, where=pairs > 0)
 
 
 def batches(units: Sequence[Grid], limit: int) -> Iterator[list[Grid]]:
@@ -189,30 +221,37 @@ class HirstStOnge(WordnetSimilarity):
     up-down, up-sideways, sideways-down, down-sideways and up-sideways-down; the last is two turns,
     the others are none or one. A single link is a path too (7), though the definition speaks of two
     to five: by its letter a concept and its hypernym would be unrelated. Strong are the same
-    synset,
-    a horizontal link, and any link where a compound of one synset holds a word of the other.
+    synset, a horizontal link, and any link where a compound of one synset holds a word of the
+    other.
     """
 
     batch_words: ClassVar[int] = 1000
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
-        index = {synset: row for row, synset in enumerate(synsets)}
-        strength = np.zeros((len(index), len(index)))
-        self._climb_and_descend(index, strength)
-        self._descend_then_sideways(index, strength)
+        """The strength of the best relation of every two synsets; 0 for none."""
+        row_of = {synset: row for row, synset in enumerate(synsets)}
+        strength = np.zeros((len(row_of), len(row_of)))
+        self._climb_and_descend(row_of, strength)
+        self._descend_then_sideways(row_of, strength)
+        # a path may be walked from either end
         strength = np.maximum(strength, strength.T)
-        self._strong_relations(index, strength)
+        self._strong_relations(row_of, strength)
         return strength
 
     def _walk(self, synset: int, *kinds: int) -> dict[int, int]:
-        """Synsets that links of these kinds reach, with how many links: the synset itself, 0, too."""
+        """Synsets that links of these kinds reach, with how many links; itself, by none, too."""
         return self.net.walk(synset, *kinds, limit=HSO_LONGEST)
 
-    def _climb_and_descend(self, index: Mapping[int, int], strength: np.ndarray) -> None:
-        """Paths up, sideways and down, each part perhaps of no link."""
-        # 1. Of every synset the rows and numbers of links of those that climb to it.
+    def _climb_and_descend(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
+        """Paths up, sideways and down, each part perhaps of no link.
+
+        Args:
+            row_of: the row of each synset.
+            strength: is raised to the value of such paths, (synsets, synsets).
+        """
+        # 1. Of every synset in the net the rows of those that climb to it, and by how many links.
         below: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for synset, row in index.items():
+        for synset, row in row_of.items():
             for top, links in self._walk(synset, HYPERNYM, MERONYM).items():
                 below[top].append((row, links))
         climbs = {top: np.array(pairs, dtype=np.int64).T for top, pairs in below.items()}
@@ -224,40 +263,53 @@ class HirstStOnge(WordnetSimilarity):
                     continue
                 columns, down = climbs[beside]
                 lengths = up[:, None] + across + down
+                # 3. A turn lies between any two parts that have links.
                 up_and_down = (up > 0).astype(int)[:, None] + (down > 0)
                 turns = up_and_down if across else up_and_down > 1
                 _strengthen(strength, rows, columns, lengths, turns)
 
-    def _descend_then_sideways(self, index: Mapping[int, int], strength: np.ndarray) -> None:
-        """Paths down and then sideways, found from their end."""
-        for synset, column in index.items():
+    def _descend_then_sideways(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
+        """Paths down and then sideways, walked from their end.
+
+        Arguments as for :meth:`_climb_and_descend`.
+        """
+        for synset, column in row_of.items():
             for beside, across in self._walk(synset, HORIZONTAL).items():
                 if not across:
                     continue
                 for top, down in self._walk(beside, HYPERNYM, MERONYM).items():
-                    if down and top in index:
+                    if down and top in row_of:
                         lengths = np.array([[down + across]])
-                        _strengthen(strength, [index[top]], [column], lengths, 1)
+                        _strengthen(strength, [row_of[top]], [column], lengths, 1)
 
-    def _strong_relations(self, index: Mapping[int, int], strength: np.ndarray) -> None:
-        """The same synset, a horizontal link, and a link between a compound and a word that it
-        holds.
+    def _strong_relations(self, row_of: Mapping[int, int], strength: np.ndarray) -> None:
+        """The same synset, a horizontal link, a link of a compound and a word that it holds.
+
+        Arguments as for :meth:`_climb_and_descend`.
         """
         np.fill_diagonal(strength, 2 * CONSTANT)
         words = self.net.lexicon.words
-        for source, row in index.items():
+        for source, row in row_of.items():
             for kind, target in self.net.links.get(source, ()):
-                if target not in index:
+                if target not in row_of:
                     continue
                 if kind == HORIZONTAL or compounds(words[source], words[target]):
-                    strength[row, index[target]] = 2 * CONSTANT
-                    strength[index[target], row] = 2 * CONSTANT
+                    column = row_of[target]
+                    strength[row, column] = 2 * CONSTANT
+                    strength[column, row] = 2 * CONSTANT
 
 
 def _strengthen(
     strength: np.ndarray, rows: Any, columns: Any, lengths: np.ndarray, turns: Any
 ) -> None:
-    """Raise entries to the value of paths of so many links and turns, where these are allowed."""
+    """Raise entries to the value of paths, where these are allowed.
+
+    Args:
+        strength: (synsets, synsets); is changed in place.
+        rows, columns: whose entries are raised.
+        lengths: links of the path of each, (rows, columns).
+        turns: of the path of each, or of all.
+    """
     allowed = (lengths > 0) & (lengths <= HSO_LONGEST)
     values = np.where(allowed, CONSTANT - lengths - TURN * turns, 0.0)
     entries = np.ix_(rows, columns)
@@ -268,25 +320,30 @@ def _strengthen(
 class Lesk(WordnetSimilarity):
     """Distinct content words that two definitions share (Lesk 1986).
 
-    ``extended``: summed squares of shared phrase lengths over ``RELATION_PAIRS`` (Banerjee and
-    Pedersen 2003).
+    Attributes:
+        extended: summed squares of the lengths of shared phrases over ``RELATION_PAIRS`` instead
+            (Banerjee and Pedersen 2003).
     """
 
     extended: bool = True
 
     @cached_property
     def numbers(self) -> list[np.ndarray]:
-        """(synsets,) int64 word numbers of each definition; function words come first."""
-        index = {word: i for i, word in enumerate(FUNCTION_WORDS)}
+        """Of every synset in the net the words of its definition as numbers, int64 (words,).
+
+        The numbers of function words come first.
+        """
+        number_of = {word: number for number, word in enumerate(FUNCTION_WORDS)}
         definitions = []
         for gloss in self.net.lexicon.glosses:
-            numbers = [index.setdefault(word, len(index)) for word in _WORD.findall(gloss.lower())]
+            words = _WORD.findall(gloss.lower())
+            numbers = [number_of.setdefault(word, len(number_of)) for word in words]
             definitions.append(np.array(numbers, dtype=np.int64))
         return definitions
 
     @cached_property
     def relatives(self) -> tuple[list[list[int]], ...]:
-        """(synsets,) the synset itself, its hypernyms, its hyponyms, by relation number."""
+        """By relation, of every synset in the net: itself, its hypernyms, or its hyponyms."""
         lexicon = self.net.lexicon
         themselves = [[synset] for synset in range(len(lexicon.synsets))]
         return themselves, lexicon.targets(HYPERNYM), lexicon.targets(HYPONYM)
@@ -304,23 +361,25 @@ class Lesk(WordnetSimilarity):
         return np.concatenate(words)[:GLOSS_LIMIT]
 
     def synset_matrix(self, synsets: Sequence[int]) -> np.ndarray:
+        """Shared words, or summed squares of shared phrases, of every two synsets."""
         if not self.extended:
             return self._shared_words(synsets)
         definitions = [self._definitions(synsets, relation) for relation in RELATIONS]
         total = np.zeros((len(synsets), len(synsets)))
         for first, second in RELATION_PAIRS:
             _add_overlaps(*definitions[first], *definitions[second], FUNCTIONS, total)
+        # only the upper triangle was summed
         return np.maximum(total, total.T)
 
     def _shared_words(self, synsets: Sequence[int]) -> np.ndarray:
         """Content words that every two synsets' own definitions share, (synsets, synsets)."""
-        rows = []
+        content_words = []
         for synset in synsets:
             words = np.unique(self.numbers[synset])
-            rows.append(words[words >= FUNCTIONS])
-        vocabulary = np.unique(np.concatenate([NO_WORDS, *rows]))
-        has_word = np.zeros((len(rows), len(vocabulary)))
-        for row, words in zip(has_word, rows, strict=True):
+            content_words.append(words[words >= FUNCTIONS])
+        vocabulary = np.unique(np.concatenate([NO_WORDS, *content_words]))
+        has_word = np.zeros((len(content_words), len(vocabulary)))
+        for row, words in zip(has_word, content_words, strict=True):
             row[np.searchsorted(vocabulary, words)] = 1
         return has_word @ has_word.T
 
@@ -330,80 +389,128 @@ class Lesk(WordnetSimilarity):
         """Joined definitions of one relation.
 
         Returns:
-            Their words flat, where each begins and ends, (synsets + 1), and their content words as
-            bits: two definitions without a common bit share none.
+            Their words one after another, int64 (words,); where each begins and, last, where the
+            last one ends, int64 (synsets + 1,); and their content words as bits, uint64 (synsets,
+            SIGNATURE / 64): two definitions without a common bit share none.
         """
-        rows = [self.joined(synset, relation) for synset in synsets]
-        ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-        bits = np.zeros((len(rows), SIGNATURE), dtype=bool)
-        for row, words in zip(bits, rows, strict=True):
-            row[words[words >= FUNCTIONS] % SIGNATURE] = True
-        return np.concatenate([NO_WORDS, *rows]), ends, np.packbits(bits, axis=1).view(np.uint64)
+        definitions = [NO_WORDS]
+        ends = [0]
+        bits = np.zeros((len(synsets), SIGNATURE), dtype=bool)
+        for row, synset in enumerate(synsets):
+            words = self.joined(synset, relation)
+            definitions.append(words)
+            ends.append(ends[-1] + len(words))
+            content_words = words[words >= FUNCTIONS]
+            bits[row, content_words % SIGNATURE] = True
+        packed = np.packbits(bits, axis=1).view(np.uint64)
+        return np.concatenate(definitions), np.array(ends, dtype=np.int64), packed
 
 
 @numba.njit(cache=True)
 def _add_overlaps(
     first, first_ends, first_bits, second, second_ends, second_bits, functions, total
 ):
+    """Add the overlaps of definitions of two relations to the upper triangle of ``total``.
+
+    Args:
+        first, first_ends, first_bits: the definitions of the first relation, as
+            ``Lesk._definitions`` gives them.
+        second, second_ends, second_bits: those of the second.
+        functions: how many words are function words.
+        total: float64 (synsets, synsets); changed in place.
+    """
     size = len(first_ends) - 1
     for i in range(size):
-        a = first[first_ends[i] : first_ends[i + 1]]
+        first_words = first[first_ends[i] : first_ends[i + 1]]
         for j in range(i, size):
+            # 1. Most pairs have no word in common, which their bits tell sooner.
             shared = np.uint64(0)
             for k in range(first_bits.shape[1]):
                 shared |= first_bits[i, k] & second_bits[j, k]
+            # 2. The others are compared.
             if shared:
-                total[i, j] += phrase_overlap(
-                    a, second[second_ends[j] : second_ends[j + 1]], functions
-                )
+                second_words = second[second_ends[j] : second_ends[j + 1]]
+                total[i, j] += phrase_overlap(first_words, second_words, functions)
 
 
 @numba.njit(cache=True)
 def phrase_overlap(first, second, functions):
-    """Sum of squared lengths of shared phrases, longest first, earliest in ``first`` on a tie; each
-    word is used once.
+    """Sum of the squared lengths of the phrases that two definitions share.
+
+    The longest phrase counts first, of equal ones the earliest in ``first``; each word is used once
+    (Banerjee and Pedersen 2003, section 3).
+
+    Args:
+        first, second: words of the definitions as numbers, int64.
+        functions: how many words are function words, which have the lowest numbers.
     """
-    a, b = first, second
-    total, found = 0, False
+    total = 0
+    is_copy = False
     while True:
-        best, at, against = 0, 0, 0
-        for i in range(len(a)):
-            if a[i] < functions or len(a) - i <= best:
-                continue
-            for j in range(len(b)):
-                if a[i] != b[j]:
-                    continue
-                step, length = 0, 0
-                while (
-                    i + step < len(a)
-                    and j + step < len(b)
-                    and a[i + step] == b[j + step]
-                    and a[i + step] >= 0
-                ):
-                    step += 1
-                    if a[i + step - 1] >= functions:
-                        length = step
-                if length > best:
-                    best, at, against = length, i, j
-        if best == 0:
+        # 1. The longest phrase that is left.
+        length, start, second_start = _longest_phrase(first, second, functions)
+        if length == 0:
             return total
-        if not found:
-            a, b, found = a.copy(), b.copy(), True
-        total += best * best
-        a[at : at + best] = -1
-        b[against : against + best] = -2
+        total += length * length
+        # 2. Its words are used up, in copies: the definitions are compared with others as well.
+        if not is_copy:
+            first = first.copy()
+            second = second.copy()
+            is_copy = True
+        first[start : start + length] = USED_IN_FIRST
+        second[second_start : second_start + length] = USED_IN_SECOND
+
+
+@numba.njit(cache=True, forceinline=True)
+def _longest_phrase(first, second, functions):
+    """The longest phrase that begins and ends with a content word, the earliest on a tie.
+
+    Returns:
+        Its length, 0 where none is shared, and where it begins in both.
+    """
+    longest = 0
+    start = 0
+    second_start = 0
+    for i in range(len(first)):
+        if first[i] < functions or len(first) - i <= longest:
+            continue
+        for j in range(len(second)):
+            if first[i] == second[j]:
+                length = _phrase_length(first, second, i, j, functions)
+                if length > longest:
+                    longest = length
+                    start = i
+                    second_start = j
+    return longest, start, second_start
+
+
+@numba.njit(cache=True, forceinline=True)
+def _phrase_length(first, second, i, j, functions):
+    """Words up to the last content word of the run that both share from ``i`` and ``j`` on."""
+    length = 0
+    step = 0
+    while i + step < len(first) and j + step < len(second):
+        word = first[i + step]
+        if word != second[j + step] or word < 0:
+            break
+        step += 1
+        if word >= functions:
+            length = step
+    return length
 
 
 @dataclass(frozen=True)
 class InformationSimilarity(WordnetSimilarity):
     """Measures on information content, which ``fit`` counts in real texts.
 
-    ``content``: nats, (synsets of the lexicon,).
+    Attributes:
+        content: of each synset of the net, nats, (synsets,).
     """
 
     content: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[Grid]) -> Self:
+        """Count in how many sentences of real texts each noun is mentioned."""
         counts: Counter[str] = Counter()
         for unit in real:
             mentions = present(unit).sum(axis=0).tolist()
@@ -417,12 +524,18 @@ class InformationSimilarity(WordnetSimilarity):
                 "call fit(real texts) and use the result"
             )
         content = self.content[list(synsets)]
+        summed = content[:, None] + content[None, :]
         shared = self.net.shared_content(self.content, synsets)
-        return self.measure(content[:, None] + content[None, :], shared)
+        return self.measure(summed, shared)
 
     @abstractmethod
     def measure(self, summed: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        """From IC(c1) + IC(c2) and IC(lcs), (synsets, synsets) each."""
+        """From the content of two synsets and what they share.
+
+        Args:
+            summed: IC(c1) + IC(c2), nats, (synsets, synsets).
+            shared: IC(lcs), of their most informative common subsumer, of the same shape.
+        """
 
 
 @dataclass(frozen=True)
@@ -459,7 +572,16 @@ MEASURES = {
 
 
 def wordnet(*, real: Predictions, measure: str, **settings: Any) -> WordnetSimilarity:
-    """A measure over the lexicon that travels in the predictions."""
+    """A measure over the lexicon that travels in the predictions.
+
+    Args:
+        real: grids beside a word net.
+        measure: one of ``MEASURES``.
+        settings: of its class.
+
+    Raises:
+        ConfigError: there is no such measure.
+    """
     if measure not in MEASURES:
         raise ConfigError(f"word-net measure {measure!r}; allowed are {sorted(MEASURES)}")
     lexicon: Lexicon = lexicon_from_arrays(real.arrays)

@@ -37,13 +37,19 @@ NEARLY_ZERO = 1e-300
 
 @dataclass(frozen=True)
 class TextFeature(Unit):
-    """One text's feature, float (dims,); an empty text has no feature and is counted."""
+    """One text's feature.
+
+    Attributes:
+        values: float (dims,).
+        valid: False for an empty text, which has no feature and is counted.
+    """
 
     values: np.ndarray
     valid: bool = True
 
 
 def units_from_predictions(predictions: Predictions) -> list[TextFeature]:
+    """One unit per text of what :func:`longform.critics.mauve.read.read` wrote."""
     units = []
     for unit_id, split, values, valid in predictions.rows("features", "valid"):
         units.append(TextFeature(unit_id, split, values, bool(valid)))
@@ -51,7 +57,16 @@ def units_from_predictions(predictions: Predictions) -> list[TextFeature]:
 
 
 def shares(labels: np.ndarray, buckets: int, smoothing: float = 0.0) -> np.ndarray:
-    """Shares of the clusters (buckets,) among labels."""
+    """Shares of the clusters among labels.
+
+    Args:
+        labels: the cluster of each text, int (texts,).
+        buckets: how many clusters there are.
+        smoothing: is added to the count of each.
+
+    Returns:
+        float64 (buckets,).
+    """
     counts = np.bincount(labels, minlength=buckets) + smoothing
     return counts / counts.sum()
 
@@ -121,16 +136,22 @@ def quantise(
 
 
 def divergence_curve(real: np.ndarray, generated: np.ndarray) -> np.ndarray:
-    """Points of the curve with both its ends, (..., MIXTURES + 2, 2), from histograms (...,
-    buckets).
+    """The divergence curve of two histograms.
+
+    Args:
+        real, generated: shares of clusters, (..., buckets).
+
+    Returns:
+        Points of the curve with both its ends, float64 (..., MIXTURES + 2, 2).
     """
+    # 1. Mixtures of both histograms, from nearly the generated one to nearly the real one.
     weights = np.linspace(EDGE, 1 - EDGE, MIXTURES)[:, None]
     generated, real = np.broadcast_arrays(generated, real)
     p = np.asarray(generated, dtype=np.float64)[..., None, :]
     q = np.asarray(real, dtype=np.float64)[..., None, :]
     mixtures = weights * q + (1 - weights) * p
+    # 2. The divergence of each histogram from each mixture; the curve's ends lie on the axes.
     divergences = np.empty((*p.shape[:-2], MIXTURES + 2, 2))
-    # the curve's ends lie on the axes
     divergences[..., 0, :] = (0.0, np.inf)
     divergences[..., -1, :] = (np.inf, 0.0)
     divergences[..., 1:-1, 0] = rel_entr(p, mixtures).sum(axis=-1)
@@ -164,22 +185,34 @@ def mauve(
     buckets: int | None = None,
     resamples: int = 200,
 ) -> dict[str, Any]:
-    """MAUVE over seeds, ready for JSON: its mean and spread, each seed's, their mean smoothed,
-    clusters.
+    """The published measure over seeds, ready for JSON.
 
     The interval is over texts and seeds (:mod:`longform.statistics.trainings`). That over texts is
-    a
-    bootstrap over each side of the mean over seeds, clusters held fixed, centred on the value: a
+    a bootstrap over each side of the mean over seeds, clusters held fixed, centred on the value: a
     resample is rougher than its sample, so every draw lies below it.
+
+    Args:
+        real, generated: features, (texts, dims).
+        rng: draws the resamples.
+        seeds: of the clusterings.
+        buckets: as for :func:`quantise`.
+        resamples: of the bootstrap over texts.
+
+    Returns:
+        ``mauve``, the mean over seeds, their ``spread`` (standard deviation), the interval ``low``
+        and ``high``, the areas ``per_seed``, the mean of the ``smoothed`` ones, and ``buckets``.
+
+    Raises:
+        InputError: as :func:`quantise`.
     """
     # 1. Clusters of each seed, and the area under its curve, plain and smoothed.
-    quantised = [quantise(real, generated, seed, buckets) for seed in seeds]
-    plain: list[float] = []
-    smoothed: list[float] = []
-    for real_labels, generated_labels, size in quantised:
-        for areas, smoothing in ((plain, 0.0), (smoothed, SMOOTHING)):
-            real_shares = shares(real_labels, size, smoothing)
-            areas.append(float(area(real_shares, shares(generated_labels, size, smoothing))))
+    clusterings = [quantise(real, generated, seed, buckets) for seed in seeds]
+    areas: list[float] = []
+    smoothed_areas: list[float] = []
+    for real_labels, generated_labels, size in clusterings:
+        areas.append(_area_of_labels(real_labels, generated_labels, size))
+        smoothed = _area_of_labels(real_labels, generated_labels, size, SMOOTHING)
+        smoothed_areas.append(smoothed)
     # 2. The same resamples of texts under every seed's clusters.
     real_rows = []
     generated_rows = []
@@ -187,29 +220,42 @@ def mauve(
         real_rows.append(rng.integers(0, len(real), len(real)))
         generated_rows.append(rng.integers(0, len(generated), len(generated)))
     draws_by_seed = []
-    for real_labels, generated_labels, size in quantised:
-        real_shares = np.array([shares(real_labels[rows], size) for rows in real_rows])
-        generated_shares = np.array(
-            [shares(generated_labels[rows], size) for rows in generated_rows]
-        )
+    for real_labels, generated_labels, size in clusterings:
+        real_shares = _resampled_shares(real_labels, real_rows, size)
+        generated_shares = _resampled_shares(generated_labels, generated_rows, size)
         draws_by_seed.append(area(real_shares, generated_shares))
     # 3. The interval over texts, centred on the value, widened by what seeds differ in.
-    value = float(np.mean(plain))
+    value = np.mean(areas)
     draws = np.mean(draws_by_seed, axis=0)
-    low, high = percentile_interval(np.minimum(draws + (np.mean(plain) - draws.mean()), GREATEST))
+    centred = draws + (value - draws.mean())
+    low, high = percentile_interval(np.minimum(centred, GREATEST))
     spread = 0.0
-    if len(plain) > 1:
-        spread = float(np.std(plain, ddof=1))
-        low, high = two_level_interval((low, high), plain, (0.0, GREATEST))
+    if len(areas) > 1:
+        spread = float(np.std(areas, ddof=1))
+        low, high = two_level_interval((low, high), areas, (0.0, GREATEST))
     return {
-        "mauve": value,
+        "mauve": float(value),
         "spread": spread,
         "low": low,
         "high": high,
-        "per_seed": plain,
-        "smoothed": float(np.mean(smoothed)),
-        "buckets": quantised[0][2],
+        "per_seed": areas,
+        "smoothed": float(np.mean(smoothed_areas)),
+        "buckets": clusterings[0][2],
     }
+
+
+def _area_of_labels(
+    real: np.ndarray, generated: np.ndarray, buckets: int, smoothing: float = 0.0
+) -> float:
+    """MAUVE of the clusters of both sides' texts; arguments as for :func:`shares`."""
+    real_shares = shares(real, buckets, smoothing)
+    generated_shares = shares(generated, buckets, smoothing)
+    return float(area(real_shares, generated_shares))
+
+
+def _resampled_shares(labels: np.ndarray, rows: Sequence[np.ndarray], buckets: int) -> np.ndarray:
+    """Shares of clusters among each resample of labels, (resamples, buckets)."""
+    return np.array([shares(labels[row], buckets) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -251,22 +297,24 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         """Cluster the real texts' features, once a seed. Raises InputError: fewer than two."""
         from sklearn.preprocessing import normalize
 
-        points = np.array([unit.values for unit in real if unit.valid], dtype=np.float64)
+        points = _features(real)
         if len(points) < 2:
             raise InputError(
                 f"MAUVE: {len(points)} of {len(real)} real texts have a feature; two are needed"
             )
         directions = normalize(points)
+        buckets = self.buckets or buckets_for(len(points))
         all_centres = []
         all_shares = []
         for seed in self.seeds:
-            labels, _, buckets = quantise(
-                points, points, seed, self.buckets or buckets_for(len(points))
-            )
+            # both sides are the real texts; a cluster that none of them is in has no centre
+            labels, _, _ = quantise(points, points, seed, buckets)
             cluster_shares = shares(labels, buckets)
             used = np.flatnonzero(cluster_shares)
-            means = [directions[labels == cluster].mean(axis=0) for cluster in used]
-            all_centres.append(np.array(means))
+            centres = []
+            for cluster in used:
+                centres.append(directions[labels == cluster].mean(axis=0))
+            all_centres.append(np.array(centres))
             all_shares.append(cluster_shares[used])
         return replace(self, real=points, centres=tuple(all_centres), shares=tuple(all_shares))
 
@@ -281,7 +329,8 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
         first_columns = []
         for seed, centres in zip(self.seeds, self.centres, strict=True):
             first_columns.append(len(columns))
-            columns.extend(f"seed_{seed}_cluster_{cluster}" for cluster in range(len(centres)))
+            for cluster in range(len(centres)):
+                columns.append(f"seed_{seed}_cluster_{cluster}")
         # 2. Each text lies in the cluster of the nearest centre.
         values = np.zeros((len(units), len(columns) + 1))
         for row, unit in zip(values, units, strict=True):
@@ -304,23 +353,32 @@ class Mauve(TextCritic, better="higher", needs="a token of the model"):
 
     def _areas(self, sums: Sums) -> list[np.ndarray]:
         """Of each seed the area, a number or one per resample; nan without a text."""
-        ends = np.cumsum([len(real) for real in self.shares])[:-1]
-        counts_by_seed = np.split(sums.values[..., :-1], ends, axis=-1)
         areas = []
-        for real, counts in zip(self.shares, counts_by_seed, strict=True):
+        first = 0
+        for real in self.shares:
+            counts = sums.values[..., first : first + len(real)]
+            first += len(real)
+            # some resamples at a time
             rows = counts.reshape(-1, len(real))
-            chunks = np.array_split(rows, range(AT_ONCE, len(rows), AT_ONCE))
-            values = np.concatenate([_areas_against(real, chunk) for chunk in chunks])
+            values = np.empty(len(rows))
+            for start in range(0, len(rows), AT_ONCE):
+                part = slice(start, start + AT_ONCE)
+                values[part] = _areas_against(real, rows[part])
             areas.append(values.reshape(counts.shape[:-1]))
         return areas
 
     def describe(self, units: Sequence[TextFeature]) -> dict[str, Any]:
         """The published measure, both sides clustered together: its value and spread over seeds."""
-        points = np.array([unit.values for unit in units if unit.valid], dtype=np.float64)
+        points = _features(units)
         if len(points) < 2:
             return {}
         rng = np.random.default_rng(0)
         return mauve(self.real, points, rng, seeds=self.seeds, buckets=self.buckets or None)
+
+
+def _features(units: Sequence[TextFeature]) -> np.ndarray:
+    """Features of the texts that have one, float64 (texts, dims)."""
+    return np.array([unit.values for unit in units if unit.valid], dtype=np.float64)
 
 
 def _areas_against(real: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""How much a generated text repeats itself: distinct 4-grams, and their proportion to the human
-text (massarelli2020).
+"""How much a generated text repeats itself: distinct 4-grams, and their proportion to human ones.
 
-The text of the paper defines the proportion as an average of ratios, its Table 1 prints the ratio
-of averages (143.52 / 222.48 = 64.51 %, and so on for all eight rows); both are here.
+The text of massarelli2020, section 5, defines the proportion as an average of ratios, its Table 1
+prints the ratio of averages (143.52 / 222.48 = 64.51 %, and so on for all eight rows); both are
+here.
 """
 
 import re
@@ -25,15 +25,21 @@ N = 4  # massarelli2020, section 5
 
 
 def first_grams(tokens: np.ndarray, n: int) -> np.ndarray:
-    """Per n-gram in reading order 1 where it has not been met before, else 0; a text shorter than n
-    has none.
+    """Whether each n-gram of a text is met for the first time.
+
+    Args:
+        tokens: numbers of the words or tokens, int64 (tokens,).
+        n: how many make an n-gram.
+
+    Returns:
+        1 where it was not met before, else 0, float64 (tokens - n + 1,); empty for a shorter text.
     """
     if len(tokens) < n:
         return np.zeros(0)
     windows = np.lib.stride_tricks.sliding_window_view(tokens, n)
-    _, first_places = np.unique(windows, axis=0, return_index=True)
+    _, first_indices = np.unique(windows, axis=0, return_index=True)
     is_first = np.zeros(len(windows))
-    is_first[first_places] = 1
+    is_first[first_indices] = 1
     return is_first
 
 
@@ -46,10 +52,12 @@ class _WordGrams(TextCritic, needs="four words with blanks between them"):
     def spans(self, document: Document, unit: TokenText, values: np.ndarray) -> Spans:
         """Each n-gram stands for the sentence in which it begins."""
         sentence_spans = sentences(document.text)
-        begins = [start for start, _ in sentence_spans]
+        sentence_starts = [start for start, _ in sentence_spans]
+        words = list(re.finditer(r"\S+", document.text))
         spans = []
-        for word in list(re.finditer(r"\S+", document.text))[: len(values)]:
-            spans.append(sentence_spans[bisect(begins, word.start()) - 1])
+        for word in words[: len(values)]:
+            sentence = bisect(sentence_starts, word.start()) - 1
+            spans.append(sentence_spans[sentence])
         return spans
 
 
@@ -62,10 +70,14 @@ class DistinctGrams(
     n: int = N
 
     def part_values(self, units: Sequence[TokenText]) -> list[np.ndarray]:
+        """1 for each n-gram that is met for the first time, else 0."""
         return [first_grams(unit.tokens, self.n) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        rows = [(values.sum(), 1, 0) for values in self.part_values(units)]
+        """Different n-grams of each text; none is excluded."""
+        rows = []
+        for is_first in self.part_values(units):
+            rows.append((is_first.sum(), 1, 0))
         return SufficientStatistics.of(units, ("distinct", "generations", "excluded"), rows)
 
 
@@ -78,30 +90,45 @@ class Repetition(
     blame=1,
     recorded_as="RepeatedGrams",
 ):
-    """Share of n-grams that were met before in the same text, over all texts; unlike a count it
-    does not grow with length.
+    """Share of n-grams that were met before in the same text, over all texts.
+
+    Unlike a count it does not grow with length.
     """
 
     n: int = N
 
     def part_values(self, units: Sequence[TokenText]) -> list[np.ndarray]:
-        return [1 - first_grams(unit.tokens, self.n) for unit in units]
+        """1 for each n-gram that was met before, else 0."""
+        values = []
+        for unit in units:
+            values.append(1 - first_grams(unit.tokens, self.n))
+        return values
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
-        rows = [(values.sum(), len(values), not len(values)) for values in self.part_values(units)]
+        """Repeated and all n-grams of each text; a text without one is excluded."""
+        rows = []
+        for repeated in self.part_values(units):
+            rows.append((repeated.sum(), len(repeated), not len(repeated)))
         return SufficientStatistics.of(units, ("repeated", "grams", "excluded"), rows)
 
 
 @dataclass(frozen=True)
 class GramProportion(SumScored, better="higher"):
-    """Different n-grams of the generations over those of the human texts; generations without a
-    human text are counted out.
+    """Different n-grams of the generations over those of the human texts.
+
+    A generation without a human text is excluded.
+
+    Attributes:
+        reading: of the definition: the paper's text says an average of ratios, its Table 1 prints
+            the ratio of averages.
+        n: how many words make an n-gram.
     """
 
     reading: Literal["ratio_of_averages", "average_of_ratios"] = "ratio_of_averages"
     n: int = N
 
     def sufficient_statistics(self, units: Sequence[TokenText]) -> SufficientStatistics:
+        """Different n-grams of each generation and of its human text, and their ratio."""
         rows = []
         for unit in units:
             machine = first_grams(unit.tokens, self.n).sum()
@@ -122,20 +149,25 @@ class GramProportion(SumScored, better="higher"):
 
 def units_from_predictions(predictions: Predictions) -> list[TokenText]:
     """Inverse of :func:`longform.text.rendering.texts_to_predictions`."""
-    return [TokenText(*row) for row in predictions.rows("token", "reference")]
+    units = []
+    for unit_id, split, tokens, reference in predictions.rows("token", "reference"):
+        units.append(TokenText(unit_id, split, tokens, reference))
+    return units
 
 
 def word_texts(documents: Sequence[Document]) -> list[TokenText]:
-    """Texts as numbers of their words, numbered in the order in which the texts bring them up; no
-    reference text.
+    """Texts as numbers of their words, without a reference text.
+
+    Words are numbered in the order in which the texts bring them up.
     """
-    numbers: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     no_reference = np.zeros(0, dtype=np.int64)
     units = []
     for document in documents:
-        tokens = [numbers.setdefault(word, len(numbers)) for word in document.text.split()]
-        tokens_array = np.array(tokens, dtype=np.int64)
-        units.append(TokenText(document.id, document.split, tokens_array, no_reference))
+        words = document.text.split()
+        numbers = [number_of.setdefault(word, len(number_of)) for word in words]
+        tokens = np.array(numbers, dtype=np.int64)
+        units.append(TokenText(document.id, document.split, tokens, no_reference))
     return units
 
 

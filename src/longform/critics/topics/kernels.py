@@ -1,8 +1,26 @@
-"""Compiled loops of the correlated topic model: coordinate ascent, one document at a time, arrays that stay in cache.
+r"""Compiled loops of the correlated topic model: coordinate ascent on one document at a time.
 
-Every sum has a written order (``LANES`` partial sums, then halves): a compiler that may reorder sums does so by the width
-of the registers that it finds, and the bits would be each processor's own. Products are fused with additions where the
-processor can, which all with AVX2 do.
+A document's posterior is a Gaussian of independent logits with means $\lambda$ and variances $\nu$
+(Blei and Lafferty 2007, section 3.1). With $\zeta = \sum_k e^{\lambda_k + \nu_k / 2}$ and the
+prior's precision $S$, its part of the evidence bound that a round raises is
+$\sum_w c_w \log s_w - N \log \zeta - \tfrac12 (\lambda - \mu)^\top S (\lambda - \mu)
++ \tfrac12 \sum_k (\log \nu_k - S_{kk} \nu_k)$: $c_w$ are the counts of its words, $N$ their sum and
+$s_w = \sum_k \beta_{kw} e^{\lambda_k}$. A document's arrays stay in cache.
+
+Topics are padded to a multiple of ``LANES``. The last topic of the model is fixed (its logit is
+zero and has no variance), so ``free`` is both the number of free topics and the index of the fixed
+one. Padded topics have the logit ``ABSENT``.
+
+Every sum has a written order (``LANES`` partial sums, then halves): a compiler that may reorder
+sums does so by the width of the registers that it finds, and the bits would be each processor's
+own. Products are fused with additions where the processor can, which all with AVX2 do.
+
+Arguments that many functions here share:
+
+- ``scratch`` (``SCRATCH_ROWS``, topics): the document's current point and what a round computes, a
+  row for each name below;
+- ``wide``: a row of float64 in which sums are taken, as (row, the same in rows of ``LANES``);
+- ``precision`` (topics, topics): $S$; ``mass``: $N$.
 """
 
 from typing import Any
@@ -18,16 +36,35 @@ _JIT: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"contract"},
 }
-SHIFT = 6755399441055744.0  # 1.5 * 2^52: added to a number, it leaves the nearest integer in the last bits
+# 1.5 * 2^52: added to a number, it leaves the nearest integer in the last bits
+SHIFT = 6755399441055744.0
 
-# Rows of the scratch matrix: current point, then what one round needs.
-LAMBDA, NU, WEIGHT, EXPECTED, SHARE, CURVE, GRADIENT, PULL = range(8)
-STEP, STEP_PULL, RESIDUAL, SCALED, DIRECTION, PRODUCT, BENT, MEAN = range(8, 16)
+# Rows of the scratch matrix: the current point,
+LAMBDA = 0  # means of the logits
+NU = 1  # variances of the logits
+# what a round computes at this point,
+WEIGHT = 2  # exp(lambda - top), where top is the largest entry of lambda, or zero
+EXPECTED = 3  # N softmax(lambda + nu / 2): counts of topics that the normaliser expects
+SHARE = 4  # counts of topics by the assignments of the words
+CURVE = 5  # q: as EXPECTED, zero for the fixed topic
+GRADIENT = 6  # g: of the bound in lambda
+PULL = 7  # S (lambda - mu)
+# one Newton step on lambda and the conjugate gradients that find it,
+STEP = 8  # d: the step
+STEP_PULL = 9  # S d
+RESIDUAL = 10  # what the step leaves of g
+SCALED = 11  # the preconditioner: one over the diagonal of the system
+DIRECTION = 12  # along which the step is corrected next
+PRODUCT = 13  # S times the direction, then the preconditioned residual
+BENT = 14  # the system's matrix times the direction
+# and the prior.
+MEAN = 15  # mu
 SCRATCH_ROWS = 16
 
 NEWTON_STEPS = 2  # Newton steps on lambda per round
 CG_PRODUCTS = 10  # products with the precision per Newton step
 CG_DROP = 1.0e-4  # squared residual drop at which a Newton system counts as solved
+SUFFICIENT = 1.0e-4  # share of the linear gain that a step must bring (Armijo)
 VARIANCE_STEPS = 3  # Newton steps on log nu per round
 HALVINGS = 12  # of a Newton step before it is given up
 LONGEST = 3.0  # largest change of log nu in one step
@@ -37,26 +74,39 @@ TINY = 1.0e-35  # least word probability: float32 keeps a count over it finite
 
 @numba.njit(forceinline=True, **_JIT)
 def _exp(x):
+    """Exponential in float64, the same bits on every processor; arguments beyond 700 are cut."""
     x = min(max(np.float64(x), -700.0), 700.0)
+    # 1. x = n log 2 + r with |r| at most half of log 2, which is subtracted in two parts.
     shifted = x * 1.4426950408889634 + SHIFT
     n = shifted - SHIFT
     r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
+    # 2. The series of e^r up to r^13, innermost term first.
     p = r * (1 / 6227020800.0) + 1 / 479001600.0
-    p = (p * r + 1 / 39916800.0) * r + 1 / 3628800.0
-    p = (p * r + 1 / 362880.0) * r + 1 / 40320.0
-    p = (p * r + 1 / 5040.0) * r + 1 / 720.0
-    p = (p * r + 1 / 120.0) * r + 1 / 24.0
-    p = ((p * r + 1 / 6.0) * r + 0.5) * r + 1.0
+    p = p * r + 1 / 39916800.0
+    p = p * r + 1 / 3628800.0
+    p = p * r + 1 / 362880.0
+    p = p * r + 1 / 40320.0
+    p = p * r + 1 / 5040.0
+    p = p * r + 1 / 720.0
+    p = p * r + 1 / 120.0
+    p = p * r + 1 / 24.0
+    p = p * r + 1 / 6.0
+    p = p * r + 0.5
     p = p * r + 1.0
-    power = (np.float64(shifted).view(np.int64) + np.int64(1023)) << np.int64(52)
+    p = p * r + 1.0
+    # 3. Times 2^n, whose bits are the exponent alone.
+    exponent = np.float64(shifted).view(np.int64) + np.int64(1023)
+    power = exponent << np.int64(52)
     return p * np.int64(power).view(np.float64)
 
 
 @numba.njit(**_JIT)
 def _weighted_rows(rows, weights, size, out):
+    """Sum of the first ``size`` rows, each times its weight: overwrites ``out``."""
     out[:] = 0
-    whole = size - size % 8
-    for j in range(0, whole, 8):
+    # 1. Eight rows at a time, so that ``out`` is read and written once for all of them.
+    in_eights = size - size % 8
+    for j in range(0, in_eights, 8):
         a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
         e, f, g, h = weights[j + 4], weights[j + 5], weights[j + 6], weights[j + 7]
         for k in range(out.size):
@@ -65,7 +115,8 @@ def _weighted_rows(rows, weights, size, out):
                 e * rows[j + 4, k] + f * rows[j + 5, k] + g * rows[j + 6, k] + h * rows[j + 7, k]
             )
             out[k] += first + second
-    for j in range(whole, size):
+    # 2. The rows that are left, one by one.
+    for j in range(in_eights, size):
         a = weights[j]
         for k in range(out.size):
             out[k] += a * rows[j, k]
@@ -73,7 +124,7 @@ def _weighted_rows(rows, weights, size, out):
 
 @numba.njit(forceinline=True, **_JIT)
 def _sum(wide):
-    """Sum of the float64 row ``wide``, (row, its view in rows of ``LANES``); the row is overwritten."""
+    """Sum of the row that ``wide`` holds; the row is overwritten."""
     row, parts = wide
     for part in range(1, len(parts)):
         for lane in range(LANES):
@@ -87,6 +138,7 @@ def _sum(wide):
 
 @numba.njit(forceinline=True, **_JIT)
 def _dot(a, b, wide):
+    """Inner product of two rows, in float64."""
     for k in range(a.size):
         wide[0][k] = np.float64(a[k]) * np.float64(b[k])
     return _sum(wide)
@@ -94,6 +146,7 @@ def _dot(a, b, wide):
 
 @numba.njit(forceinline=True, **_JIT)
 def _largest(a):
+    """The largest entry of a row, or zero where all are negative."""
     s = t = u = v = a.dtype.type(0)
     for k in range(0, a.size, 4):
         s, t, u, v = max(s, a[k]), max(t, a[k + 1]), max(u, a[k + 2]), max(v, a[k + 3])
@@ -102,7 +155,11 @@ def _largest(a):
 
 @numba.njit(forceinline=True, **_JIT)
 def _exponentials(exponents):
-    """Exponentials over the largest, or over 1 where that is larger, in place; returns the logarithm of what they were divided by."""
+    """Exponentials in place, divided by the largest, or by 1 where that is larger.
+
+    Returns:
+        The logarithm of what they were divided by.
+    """
     top = _largest(exponents)
     for k in range(exponents.size):
         exponents[k] = _exp(exponents[k] - top)
@@ -111,14 +168,25 @@ def _exponentials(exponents):
 
 @numba.njit(**_JIT)
 def _tilt(scratch, wide, mass, free):
-    r"""Set $N \mathrm{softmax}(\lambda + \nu / 2)$, and the same with the fixed topic blanked; return $\log\zeta$."""
-    logit, spread, expected, curve = scratch[LAMBDA], scratch[NU], scratch[EXPECTED], scratch[CURVE]
+    r"""Set ``EXPECTED`` to $N \mathrm{softmax}(\lambda + \nu / 2)$ and ``CURVE`` as well.
+
+    In ``CURVE`` the fixed topic is zero.
+
+    Returns:
+        $\log\zeta$.
+    """
+    logit = scratch[LAMBDA]
+    variance = scratch[NU]
+    expected = scratch[EXPECTED]
+    curve = scratch[CURVE]
+    # 1. exp(lambda + nu / 2), scaled so that none overflows, and the sum of these.
     for k in range(logit.size):
-        wide[0][k] = np.float64(logit[k]) + 0.5 * spread[k]
+        wide[0][k] = np.float64(logit[k]) + 0.5 * variance[k]
     top = _exponentials(wide[0])
     for k in range(logit.size):
         expected[k] = wide[0][k]
     total = _sum(wide)
+    # 2. Scaled to the document's tokens.
     scale = mass / total
     for k in range(logit.size):
         expected[k] *= scale
@@ -130,75 +198,95 @@ def _tilt(scratch, wide, mass, free):
 @numba.njit(**_JIT)
 def _log_zeta_along(scratch, wide, length):
     r"""$\log\zeta$ at a fraction ``length`` of the current Newton step."""
-    logit, spread, step = scratch[LAMBDA], scratch[NU], scratch[STEP]
+    logit = scratch[LAMBDA]
+    variance = scratch[NU]
+    step = scratch[STEP]
     for k in range(logit.size):
-        wide[0][k] = np.float64(logit[k]) + length * step[k] + 0.5 * spread[k]
+        wide[0][k] = np.float64(logit[k]) + length * step[k] + 0.5 * variance[k]
     top = _exponentials(wide[0])
     return top + np.log(_sum(wide))
 
 
 @numba.njit(**_JIT)
 def _solve(scratch, wide, precision, mass):
-    r"""Newton system $(S + \mathrm{diag}(q) - q q^\top / N)\, d = g$ by preconditioned conjugate gradients."""
-    step, pull, rest, scaled = scratch[STEP], scratch[STEP_PULL], scratch[RESIDUAL], scratch[SCALED]
-    direction, product, curve, gradient = (
-        scratch[DIRECTION],
-        scratch[PRODUCT],
-        scratch[CURVE],
-        scratch[GRADIENT],
-    )
+    r"""Solve the Newton system by preconditioned conjugate gradients.
+
+    The system is $(S + \mathrm{diag}(q) - q q^\top / N)\, d = g$ with $q$ in ``CURVE`` and $g$ in
+    ``GRADIENT``; ``STEP`` becomes $d$ and ``STEP_PULL`` becomes $S d$.
+    """
+    curve = scratch[CURVE]
+    gradient = scratch[GRADIENT]
+    step = scratch[STEP]
+    pull = scratch[STEP_PULL]
+    residual = scratch[RESIDUAL]
+    scaled = scratch[SCALED]
+    direction = scratch[DIRECTION]
+    product = scratch[PRODUCT]
     bent = scratch[BENT]
-    step[:], pull[:] = 0, 0
+    # 1. Start from no step; the first direction is the preconditioned gradient.
+    step[:] = 0
+    pull[:] = 0
     for k in range(step.size):
-        rest[k] = gradient[k]
+        residual[k] = gradient[k]
         scaled[k] = 1 / (precision[k, k] + curve[k] * (1 - curve[k] / mass))
-        direction[k] = rest[k] * scaled[k]
-    norm = _dot(rest, direction, wide)
+        direction[k] = residual[k] * scaled[k]
+    norm = _dot(residual, direction, wide)
     goal = norm * CG_DROP
     for _ in range(CG_PRODUCTS):
         if norm <= goal:
             break
+        # 2. The system's matrix times the direction.
         _weighted_rows(precision, direction, direction.size, product)
         along = _dot(curve, direction, wide) / mass
         for k in range(step.size):
             bent[k] = product[k] + curve[k] * (direction[k] - along)
             wide[0][k] = np.float64(direction[k]) * np.float64(bent[k])
+        # 3. Go along the direction to where the residual is orthogonal to it.
         length = step.dtype.type(norm / _sum(wide))
         for k in range(step.size):
             step[k] += length * direction[k]
             pull[k] += length * product[k]
-            rest[k] -= length * bent[k]
-            product[k] = rest[k] * scaled[k]
-            wide[0][k] = np.float64(rest[k]) * np.float64(product[k])
-        fresh = _sum(wide)
-        turn = step.dtype.type(fresh / norm)
-        norm = fresh
+            residual[k] -= length * bent[k]
+            product[k] = residual[k] * scaled[k]
+            wide[0][k] = np.float64(residual[k]) * np.float64(product[k])
+        # 4. The next direction is conjugate to this one.
+        next_norm = _sum(wide)
+        turn = step.dtype.type(next_norm / norm)
+        norm = next_norm
         for k in range(step.size):
             direction[k] = product[k] + turn * direction[k]
 
 
 @numba.njit(**_JIT)
 def _newton(scratch, wide, precision, mass, free):
-    logit, share, expected, gradient = (
-        scratch[LAMBDA],
-        scratch[SHARE],
-        scratch[EXPECTED],
-        scratch[GRADIENT],
-    )
-    pull, step, step_pull = scratch[PULL], scratch[STEP], scratch[STEP_PULL]
+    """One Newton step on lambda, halved until the bound rises enough.
+
+    Returns:
+        What the step promised to first order; zero where no length of it brought enough.
+    """
+    logit = scratch[LAMBDA]
+    share = scratch[SHARE]
+    expected = scratch[EXPECTED]
+    gradient = scratch[GRADIENT]
+    pull = scratch[PULL]
+    step = scratch[STEP]
+    step_pull = scratch[STEP_PULL]
+    # 1. The gradient of the bound; the fixed topic does not move.
     log_zeta = _tilt(scratch, wide, mass, free)
     for k in range(logit.size):
         gradient[k] = share[k] - expected[k] - pull[k]
     gradient[free] = 0
+    # 2. The step, and the bound along it: linear and quadratic terms, and log zeta.
     _solve(scratch, wide, precision, mass)
     rise = _dot(gradient, step, wide)
     linear = _dot(share, step, wide) - _dot(pull, step, wide)
     square = _dot(step, step_pull, wide)
+    # 3. The longest of its halves that brings a share of what it promises.
     length = 1.0
     for _ in range(HALVINGS):
         gain = length * linear - 0.5 * length * length * square
         gain -= mass * (_log_zeta_along(scratch, wide, length) - log_zeta)
-        if gain >= 1e-4 * length * rise:
+        if gain >= SUFFICIENT * length * rise:
             for k in range(logit.size):
                 logit[k] += length * step[k]
                 pull[k] += length * step_pull[k]
@@ -209,32 +297,56 @@ def _newton(scratch, wide, precision, mass, free):
 
 @numba.njit(**_JIT)
 def _widen(scratch, wide, precision, mass, free):
-    r"""Newton steps on $\log\nu$ with $\zeta$ fixed; the root lies below $1 / S_{ii}$, and is neared from above."""
-    logit, nu = scratch[LAMBDA], scratch[NU]
+    r"""Newton steps on $\log\nu$ with $\zeta$ fixed.
+
+    The root lies below $1 / S_{kk}$ and is neared from above.
+    """
+    logit = scratch[LAMBDA]
+    nu = scratch[NU]
     log_zeta = _tilt(scratch, wide, mass, free)
     for _ in range(VARIANCE_STEPS):
         for k in range(free):
-            value, own = np.float64(nu[k]), np.float64(precision[k, k])
+            value = np.float64(nu[k])
+            prior_precision = np.float64(precision[k, k])
             rate = mass * _exp(logit[k] + 0.5 * value - log_zeta)
-            slope = 0.5 - 0.5 * value * (own + rate)
-            bend = -0.5 * value * (own + rate) - 0.25 * value * value * rate
+            # first and second derivative of the bound in log nu
+            slope = 0.5 - 0.5 * value * (prior_precision + rate)
+            bend = -0.5 * value * (prior_precision + rate) - 0.25 * value * value * rate
             value *= _exp(min(max(-slope / bend, -LONGEST), LONGEST))
-            nu[k] = min(value, 1.0 / own)
+            nu[k] = min(value, 1.0 / prior_precision)
 
 
 @numba.njit(**_JIT)
 def _assign(scratch, rows, columns, counts, ratios):
-    r"""Word assignments at lambda: expected topic counts, ratios $c_w / s_w$; return $\sum_w c_w \log s_w$."""
-    logit, weight, share = scratch[LAMBDA], scratch[WEIGHT], scratch[SHARE]
+    r"""Assign the words to topics at the current lambda.
+
+    Sets ``WEIGHT``, and ``SHARE`` to the counts of topics, $e^{\lambda_k} \sum_w \beta_{kw} c_w /
+    s_w$.
+
+    Args:
+        rows: $\beta$ of the document's words, (words, topics); more rows may follow.
+        columns: the same turned round, (topics, words).
+        counts: $c_w$.
+        ratios: becomes $c_w / s_w$, with exp(lambda) as in ``WEIGHT``.
+
+    Returns:
+        $\sum_w c_w \log s_w$.
+    """
+    logit = scratch[LAMBDA]
+    weight = scratch[WEIGHT]
+    share = scratch[SHARE]
+    # 1. exp(lambda), scaled, and with it s_w of each word.
     top = _largest(logit)
     for k in range(logit.size):
         weight[k] = _exp(logit[k] - top)
     _weighted_rows(columns, weight, weight.size, ratios)
+    # 2. The words' part of the bound, and the count over the probability of each.
     value = np.float64(0.0)
     for u in range(counts.size):
         chance = max(np.float64(ratios[u]), TINY)
         value += counts[u] * (np.log(chance) + top)
         ratios[u] = counts[u] / chance
+    # 3. From these the counts of the topics.
     _weighted_rows(rows, ratios, counts.size, share)
     for k in range(logit.size):
         share[k] *= weight[k]
@@ -243,7 +355,11 @@ def _assign(scratch, rows, columns, counts, ratios):
 
 @numba.njit(**_JIT)
 def _gaussian_terms(scratch, wide, precision, mass, free):
-    logit, nu, mean, pull = scratch[LAMBDA], scratch[NU], scratch[MEAN], scratch[PULL]
+    """The bound without the words' part and without what depends on the model alone."""
+    logit = scratch[LAMBDA]
+    nu = scratch[NU]
+    mean = scratch[MEAN]
+    pull = scratch[PULL]
     value = -mass * _tilt(scratch, wide, mass, free)
     for k in range(free):
         value += 0.5 * (np.log(np.float64(nu[k])) - np.float64(nu[k]) * precision[k, k])
@@ -254,28 +370,41 @@ def _gaussian_terms(scratch, wide, precision, mass, free):
 @numba.njit(**_JIT)
 def _pull_back(scratch, precision):
     r"""$S (\lambda - \mu)$ afresh, so that rounding does not add up over rounds."""
-    step = scratch[STEP]
-    for k in range(step.size):
-        step[k] = scratch[LAMBDA, k] - scratch[MEAN, k]
-    _weighted_rows(precision, step, step.size, scratch[PULL])
+    deviation = scratch[STEP]  # free between two steps
+    for k in range(deviation.size):
+        deviation[k] = scratch[LAMBDA, k] - scratch[MEAN, k]
+    _weighted_rows(precision, deviation, deviation.size, scratch[PULL])
 
 
 @numba.njit(**_JIT)
 def _ascend(scratch, wide, precision, rows, columns, counts, ratios, limits):
+    """Rounds of coordinate ascent on one document until its bound stands still.
+
+    Args:
+        rows, columns, counts, ratios: as for ``_assign``.
+        limits: as for ``ascend_documents``.
+
+    Returns:
+        The bound, nats, and the number of rounds.
+    """
     free, max_rounds, tolerance, constant = limits
     mass = np.float64(0.0)
     for u in range(counts.size):
         mass += counts[u]
-    value, old, rounds = 0.0, 0.0, 0
+    value = 0.0
+    old = 0.0
+    rounds = 0
     _pull_back(scratch, precision)
     _assign(scratch, rows, columns, counts, ratios)
     while rounds < max_rounds:
         rounds += 1
+        # 1. Means, variances and assignments of words, each with the others fixed.
         for _ in range(NEWTON_STEPS):
             _newton(scratch, wide, precision, mass, free)
         _widen(scratch, wide, precision, mass, free)
         _pull_back(scratch, precision)
         words = _assign(scratch, rows, columns, counts, ratios)
+        # 2. The bound, and whether it still rises.
         value = words + _gaussian_terms(scratch, wide, precision, mass, free) + constant
         if rounds > 1 and abs(value - old) <= tolerance * abs(old):
             break
@@ -284,57 +413,71 @@ def _ascend(scratch, wide, precision, rows, columns, counts, ratios, limits):
 
 
 @numba.njit(**_JIT)
-def ascend_documents(corpus, model, limits, points, found):
+def ascend_documents(corpus, model, limits, points, results):
     """Coordinate ascent on some documents; every document starts from its row of ``points``.
 
     Args:
-        corpus: (starts, terms, counts, (first, last)): rows of one compressed document-term matrix, and which to do.
-        model: (beta (terms, topics), precision (topics, topics), mean (topics)), padded, of one precision.
+        corpus: (starts, terms, counts, (first, last)): rows of one compressed document-term matrix,
+            and which to do.
+        model: (beta (terms, topics), precision (topics, topics), mean (topics)), padded, of one
+            precision.
         limits: (free topics, rounds at most, relative tolerance, constant of the bound).
         points: (lambda, nu), each (documents, topics) padded; overwritten with the result.
-        found: (bound (documents), rounds (documents), ratios (nonzeros)); overwritten.
+        results: (bound (documents), rounds (documents), ratios (nonzeros)); overwritten.
     """
     starts, terms, counts, (first, last) = corpus
     beta, precision, mean = model
+    # 1. Memory for the longest of the documents.
     widest = 0
     for d in range(first, last):
         widest = max(widest, starts[d + 1] - starts[d])
-    rows, columns = (
-        np.empty((widest, beta.shape[1]), beta.dtype),
-        np.empty((beta.shape[1], widest), beta.dtype),
-    )
-    scratch = np.empty((SCRATCH_ROWS, beta.shape[1]), beta.dtype)
-    row = np.empty(beta.shape[1], np.float64)
+    topics = beta.shape[1]
+    rows = np.empty((widest, topics), beta.dtype)
+    columns = np.empty((topics, widest), beta.dtype)
+    scratch = np.empty((SCRATCH_ROWS, topics), beta.dtype)
+    row = np.empty(topics, np.float64)
     wide = (row, row.reshape(-1, LANES))
     scratch[MEAN] = mean
     for d in range(first, last):
+        # 2. The document's words, by rows and by columns, and the point that it starts from.
         size = starts[d + 1] - starts[d]
         for u in range(size):
             rows[u] = beta[terms[starts[d] + u]]
             columns[:, u] = rows[u]
-        scratch[LAMBDA], scratch[NU] = points[0][d], points[1][d]
+        scratch[LAMBDA] = points[0][d]
+        scratch[NU] = points[1][d]
+        # 3. Its ascent.
         span = slice(starts[d], starts[d + 1])
+        ratios = results[2][span]
         value, rounds = _ascend(
-            scratch, wide, precision, rows, columns, counts[span], found[2][span], limits
+            scratch, wide, precision, rows, columns, counts[span], ratios, limits
         )
-        points[0][d], points[1][d] = scratch[LAMBDA], scratch[NU]
-        found[0][d], found[1][d] = value, rounds
+        points[0][d] = scratch[LAMBDA]
+        points[1][d] = scratch[NU]
+        results[0][d] = value
+        results[1][d] = rounds
 
 
 @numba.njit(**_JIT)
 def expected_words(columns, weights, ratios, beta, out):
-    r"""Expected word counts $\sum_d c_{dw} \phi_{dwk}$ for the words of one span, by columns: one write per row.
+    r"""Expected word counts $\sum_d c_{dw} \phi_{dwk}$ for the words of one span.
 
-    ``columns`` is (starts, documents, entries, (first, last)), the document-term matrix by words, and which to do;
-    ``weights`` (documents, topics) exp(lambda), each row up to the factor that its ``ratios`` carry; these (nonzeros,) are
-    counts over word probabilities, by rows of that matrix. ``out`` (terms, topics) is overwritten.
+    Args:
+        columns: (starts, documents, entries, (first, last)): the document-term matrix by words, so
+            that each row of ``out`` is written once, and which words to do.
+        weights: exp(lambda), (documents, topics), each row up to the factor that its ``ratios``
+            carry.
+        ratios: counts over word probabilities, (nonzeros), by rows of that matrix.
+        beta: (terms, topics).
+        out: (terms, topics); overwritten.
     """
     starts, documents, entries, (first, last) = columns
     total = np.empty(beta.shape[1], np.float64)
     for w in range(first, last):
         total[:] = 0
         for at in range(starts[w], starts[w + 1]):
-            ratio, document = np.float64(ratios[entries[at]]), documents[at]
+            ratio = np.float64(ratios[entries[at]])
+            document = documents[at]
             for k in range(total.size):
                 total[k] += ratio * weights[document, k]
         for k in range(total.size):

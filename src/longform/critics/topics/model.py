@@ -1,4 +1,7 @@
-"""The correlated topic model's parameters and the settings of its fit; saved as arrays plus JSON, never as a pickle."""
+"""The correlated topic model's parameters and the settings of its fit.
+
+A model is saved as arrays and JSON, never as a pickle.
+"""
 
 import re
 import string
@@ -16,34 +19,45 @@ from longform.files.artefacts import load_fitted, save_fitted
 
 COMMON = 3  # ours: times that a word of a few texts must be said to be one of a topic
 
-# English function words, written for this project: words that every document uses, whatever its topic.
+# English function words, written for this project: words that every document uses, whatever its
+# topic.
 STOP_WORDS = frozenset(
     Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split()
 )
 STOP_WORDS |= frozenset(string.ascii_lowercase)
 
-# Where formulas went in Cohan et al.'s articles ("@xmath12"; authors' code), and LaTeX commands (ours).
+# Where formulas went in Cohan et al.'s articles ("@xmath12"; authors' code), and LaTeX commands
+# (ours).
 FORMULAS = re.compile(r"xmath|\\[A-Za-z]", re.IGNORECASE)
+ROWS_AT_ONCE = 256  # documents whose outer products are in memory together
 
 
 @dataclass(frozen=True)
 class TermCounts:
-    """A document-term matrix by rows."""
+    """A document-term matrix by rows.
 
-    starts: np.ndarray  # (documents + 1,) int64, where each document's terms start
-    terms: np.ndarray  # (nonzeros,) int64 term numbers, each once per document
-    counts: np.ndarray  # (nonzeros,) float64 occurrences
-    size: int  # number of terms in the vocabulary
+    Attributes:
+        starts: where each document's terms start, int64 (documents + 1,).
+        terms: term numbers, each once per document, int64 (nonzeros,).
+        counts: occurrences, float64 (nonzeros,).
+        size: number of terms in the vocabulary.
+    """
+
+    starts: np.ndarray
+    terms: np.ndarray
+    counts: np.ndarray
+    size: int
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
     def tokens(self) -> np.ndarray:
-        """(documents,) in-vocabulary tokens of each document."""
-        return np.add.reduceat(np.append(self.counts, 0.0), self.starts[:-1]) * (
-            np.diff(self.starts) > 0
-        )
+        """In-vocabulary tokens of each document, float64 (documents,)."""
+        sums = np.add.reduceat(np.append(self.counts, 0.0), self.starts[:-1])
+        # of a document without terms, reduceat gives the first count of the next one
+        has_terms = np.diff(self.starts) > 0
+        return sums * has_terms
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(terms, counts) of each document."""
@@ -53,47 +67,78 @@ class TermCounts:
     def take(self, documents: np.ndarray) -> "TermCounts":
         """The numbered documents, in that order."""
         rows = list(self.rows())
-        return from_rows([rows[d] for d in documents.tolist()], self.size)
+        return from_rows([rows[document] for document in documents.tolist()], self.size)
 
 
 def from_rows(rows: Sequence[tuple[np.ndarray, np.ndarray]], size: int) -> TermCounts:
-    """Pack (terms, counts) pairs, one per document."""
-    starts = np.concatenate([[0], np.cumsum([len(terms) for terms, _ in rows])]).astype(np.int64)
-    terms = np.concatenate([np.zeros(0, np.int64), *(terms for terms, _ in rows)]).astype(np.int64)
-    counts = np.concatenate([np.zeros(0), *(counts for _, counts in rows)]).astype(np.float64)
-    return TermCounts(starts, terms, counts, size)
+    """Pack (terms, counts) pairs, one per document, over ``size`` terms."""
+    lengths = [0]
+    all_terms = [np.zeros(0, np.int64)]
+    all_counts = [np.zeros(0)]
+    for terms, counts in rows:
+        lengths.append(len(terms))
+        all_terms.append(terms)
+        all_counts.append(counts)
+    return TermCounts(
+        np.cumsum(lengths).astype(np.int64),
+        np.concatenate(all_terms).astype(np.int64),
+        np.concatenate(all_counts).astype(np.float64),
+        size,
+    )
 
 
 def words_of(document: Document) -> list[str]:
-    """White-space tokens over all sections, case kept, punctuation kept (deng2022, released preprocessing)."""
+    """White-space tokens over all sections, with case and punctuation.
+
+    As in deng2022's released preprocessing.
+    """
     return " ".join(section.text for section in document.sections).split()
 
 
 def build_vocabulary(
     documents: Iterable[Document],
     *,
-    min_count: int = 5,  # occurrences that a word needs in ``documents``
-    max_share: float = 0.5,  # a word in this share of the documents or more is left out
-    stop_words: Collection[str] = STOP_WORDS,  # left out where the lower-cased word is one of these
+    min_count: int = 5,
+    max_share: float = 0.5,
+    stop_words: Collection[str] = STOP_WORDS,
 ) -> tuple[str, ...]:
-    """Terms of a topic model, most frequent first, ties by first occurrence (deng2022, released preprocessing)."""
-    totals: Counter[str] = Counter()
+    """The words that a topic model knows, as in deng2022's released preprocessing.
+
+    Args:
+        documents: the training texts.
+        min_count: occurrences that a word needs in them.
+        max_share: a word in this share of the documents or more is left out.
+        stop_words: left out, as is a word that is one of these in lower case.
+
+    Returns:
+        The terms, most frequent first, ties by first occurrence.
+
+    Raises:
+        InputError: fewer than two words pass.
+    """
+    # 1. How often each word occurs, and in how many documents.
+    occurrences: Counter[str] = Counter()
     spread: Counter[str] = Counter()
     size = 0
     for document in documents:
-        found = words_of(document)
-        totals.update(found)
-        spread.update(set(found))
+        words = words_of(document)
+        occurrences.update(words)
+        spread.update(set(words))
         size += 1
-    kept = [w for w, n in totals.items() if n >= min_count and spread[w] < max_share * size]
-    kept = [w for w in kept if w.lower() not in stop_words and not FORMULAS.search(w)]
-    if len(kept) < 2:
+    # 2. Those that are frequent, of few documents, and of content.
+    terms = []
+    for word, count in occurrences.items():
+        if count < min_count or spread[word] >= max_share * size:
+            continue
+        if word.lower() not in stop_words and not FORMULAS.search(word):
+            terms.append(word)
+    if len(terms) < 2:
         raise InputError(
-            f"vocabulary: {len(kept)} of {len(totals)} words of {size} documents pass (at least {min_count} times, in "
-            f"less than {max_share:.0%} of documents, no stop word), 2 or more are needed; add documents or lower "
-            "min_count"
+            f"vocabulary: {len(terms)} of {len(occurrences)} words of {size} documents pass "
+            f"(at least {min_count} times, in less than {max_share:.0%} of documents, "
+            "no stop word), 2 or more are needed; add documents or lower min_count"
         )
-    return tuple(sorted(kept, key=lambda word: -totals[word]))
+    return tuple(sorted(terms, key=lambda word: -occurrences[word]))
 
 
 def count_terms(
@@ -101,36 +146,58 @@ def count_terms(
     vocabulary: Sequence[str],
     words: Callable[[Document], list[str]] = words_of,
 ) -> tuple[TermCounts, np.ndarray]:
-    """Counts of vocabulary words, and per document the number of tokens outside the vocabulary."""
-    index = {word: number for number, word in enumerate(vocabulary)}
-    rows, unknown = [], []
+    """Count the words of a vocabulary.
+
+    Args:
+        documents: whose words are counted.
+        vocabulary: term number i is its i-th word.
+        words: takes the words of a document from its text.
+
+    Returns:
+        The counts, and of each document how many tokens are outside the vocabulary, int64
+        (documents,).
+    """
+    number_of = {word: number for number, word in enumerate(vocabulary)}
+    rows = []
+    unknown = []
     for document in documents:
-        found = words(document)
-        counted = Counter(index[word] for word in found if word in index)
-        rows.append((np.fromiter(counted, np.int64), np.fromiter(counted.values(), np.float64)))
-        unknown.append(len(found) - sum(counted.values()))
+        tokens = words(document)
+        occurrences = Counter(number_of[word] for word in tokens if word in number_of)
+        terms = np.fromiter(occurrences, np.int64)
+        rows.append((terms, np.fromiter(occurrences.values(), np.float64)))
+        unknown.append(len(tokens) - occurrences.total())
     return from_rows(rows, len(vocabulary)), np.array(unknown, np.int64)
 
 
 @dataclass(frozen=True)
 class TopicSettings:
-    """How a topic model is fitted and read; by default as in the settings file that the original program ships for estimation.
+    """How a topic model is fitted and read.
 
-    ``floats`` is the arithmetic of the E-step; sums and the M-step are always float64.
+    By default as in the settings file that the original program ships for estimation.
+
+    Attributes:
+        em_iterations: EM iterations at most.
+        rounds: coordinate rounds per document and E-step at most; negative means no limit.
+        em_tolerance: relative rise of the bound at which EM stops.
+        tolerance: relative rise of a document's bound at which its rounds stop.
+        lag: iterations between checkpoints.
+        floats: the arithmetic of the E-step; sums and the M-step are always float64.
+        threads: of the E-step; the result does not depend on them.
     """
 
-    em_iterations: int = 1000  # EM iterations at most
-    rounds: int = 20  # coordinate rounds per document and E-step at most; negative means no limit
-    em_tolerance: float = 1e-3  # relative rise of the bound at which EM stops
-    tolerance: float = 1e-6  # relative rise of a document's bound at which its rounds stop
-    lag: int = 10  # iterations between checkpoints
+    em_iterations: int = 1000
+    rounds: int = 20
+    em_tolerance: float = 1e-3
+    tolerance: float = 1e-6
+    lag: int = 10
     floats: Literal["float32", "float64"] = "float32"
-    threads: int = 1  # the result does not depend on them
+    threads: int = 1
 
     def __post_init__(self) -> None:
         if self.floats not in ("float32", "float64"):
             raise ConfigError(
-                f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; fix the entry"
+                f"topic settings: floats is {self.floats!r}, allowed is float32 or float64; "
+                "fix the entry"
             )
         for name in ("em_iterations", "lag", "threads"):
             if getattr(self, name) < 1:
@@ -144,33 +211,53 @@ class TopicSettings:
 
 
 RELEASED = TopicSettings()
-RELEASED_INFERENCE = TopicSettings(
-    rounds=-1, em_tolerance=1e-5, lag=1
-)  # the program's shipped inf-settings.txt
+# the original program's inf-settings.txt
+RELEASED_INFERENCE = TopicSettings(rounds=-1, em_tolerance=1e-5, lag=1)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One EM iteration."""
+    """One EM iteration.
+
+    Attributes:
+        iteration: its number, from 0.
+        bound: of the corpus in nats, under the parameters that entered the iteration.
+        change: relative rise over the bound before; infinite at the first iteration.
+        rounds: coordinate rounds per document, on average.
+        converged: share of documents whose bound stood still within the allowed rounds.
+    """
 
     iteration: int
-    bound: float  # of the corpus in nats, under the parameters that entered the iteration
-    change: float  # relative rise over the bound before; infinite at the first iteration
-    rounds: float  # coordinate rounds per document, on average
-    converged: float  # share of documents whose bound stood still within the allowed rounds
+    bound: float
+    change: float
+    rounds: float
+    converged: float
 
 
 @dataclass(frozen=True)
 class TopicModel:
-    r"""Words from $\beta^\top \mathrm{softmax}([\eta, 0])$ with $\eta \sim N(\mu, \Sigma)$ (Blei and Lafferty 2007)."""
+    r"""A correlated topic model (Blei and Lafferty 2007).
 
-    vocabulary: tuple[str, ...]  # one word per term; empty where a model file names none
-    beta: np.ndarray  # (topics, terms) word probabilities, float64
-    mean: np.ndarray  # (topics - 1,) of the logits; the last topic's logit is fixed at zero
-    covariance: np.ndarray  # (topics - 1, topics - 1)
-    precision: np.ndarray  # its inverse
-    history: tuple[Progress, ...] = ()  # one record per EM iteration so far
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what was left out of the fit; for JSON
+    A document draws $\eta \sim N(\mu, \Sigma)$, and each of its words from
+    $\beta^\top \mathrm{softmax}([\eta, 0])$.
+
+    Attributes:
+        vocabulary: one word per term; empty where a model file names none.
+        beta: word probabilities, float64 (topics, terms).
+        mean: of the logits, (topics - 1,); the last topic's logit is fixed at zero.
+        covariance: of the logits, (topics - 1, topics - 1).
+        precision: its inverse.
+        history: one record per EM iteration so far.
+        facts: what was left out of the fit; for JSON.
+    """
+
+    vocabulary: tuple[str, ...]
+    beta: np.ndarray
+    mean: np.ndarray
+    covariance: np.ndarray
+    precision: np.ndarray
+    history: tuple[Progress, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         topics, terms = self.beta.shape
@@ -179,84 +266,117 @@ class TopicModel:
         shapes = (self.mean.shape, self.covariance.shape, self.precision.shape)
         if shapes != ((free,), (free, free), (free, free)):
             raise InputError(
-                f"topic model: {topics} topics need a Gaussian of {free} dimensions, got shapes {shapes}"
+                f"topic model: {topics} topics need a Gaussian of {free} dimensions, "
+                f"got shapes {shapes}"
             )
         if self.vocabulary and len(self.vocabulary) != terms:
             raise InputError(
-                f"topic model: {len(self.vocabulary)} words for {terms} terms; give one word per term"
+                f"topic model: {len(self.vocabulary)} words for {terms} terms; "
+                "give one word per term"
             )
         _check_positive_definite(self.precision, "precision")
 
     @property
     def topics(self) -> int:
+        """How many there are, the fixed one among them."""
         return self.beta.shape[0]
 
     @property
     def log_det_precision(self) -> float:
+        """Logarithm of the determinant of the precision."""
         return float(np.linalg.slogdet(self.precision)[1])
 
     def save(self, folder: Path | str) -> None:
         """Write ``topics.npz`` (arrays) and ``topics.json`` (words, history, facts)."""
-        arrays = {name: getattr(self, name) for name in ("beta", "mean", "covariance", "precision")}
-        history = [asdict(step) for step in self.history]
+        arrays = {
+            "beta": self.beta,
+            "mean": self.mean,
+            "covariance": self.covariance,
+            "precision": self.precision,
+        }
         record = {
             "vocabulary": list(self.vocabulary),
-            "history": history,
+            "history": [asdict(step) for step in self.history],
             "facts": dict(self.facts),
         }
         save_fitted(folder, "topics", arrays, record)
 
     @classmethod
     def load(cls, folder: Path | str) -> "TopicModel":
+        """The model that :meth:`save` wrote.
+
+        Raises ArtefactError: no such folder, or damaged files.
+        """
         arrays, record = load_fitted(folder, "topics", "a topic model")
+        vocabulary = tuple(record["vocabulary"])
         history = tuple(Progress(**step) for step in record["history"])
-        return cls(tuple(record["vocabulary"]), **arrays, history=history, facts=record["facts"])
+        return cls(vocabulary, **arrays, history=history, facts=record["facts"])
 
 
 def check_sizes(topics: int, terms: int) -> None:
-    """Refuse what is no topic model: fewer than two topics, or fewer than two words."""
+    """Refuse what is no topic model.
+
+    Raises:
+        ConfigError: fewer than two topics.
+        InputError: fewer than two words.
+    """
     if topics < 2:
         raise ConfigError(
-            f"topic model: got {topics} topic(s), allowed is 2 or more: one has no proportions to model"
+            f"topic model: got {topics} topic(s), allowed is 2 or more: "
+            "one has no proportions to model"
         )
     if terms < 2:
         raise InputError(
-            f"topic model: vocabulary of {terms} word(s), 2 are needed; lower min_count or add documents"
+            f"topic model: vocabulary of {terms} word(s), 2 are needed; "
+            "lower min_count or add documents"
         )
 
 
 def _check_positive_definite(matrix: np.ndarray, name: str) -> None:
-    try:
-        if not np.all(np.isfinite(matrix)):
-            raise np.linalg.LinAlgError
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        low = np.linalg.eigvalsh(matrix)[0] if np.all(np.isfinite(matrix)) else np.nan
-        raise InputError(
-            f"topic model: the {name} is singular or not positive definite (smallest eigenvalue {low:.3g}); "
-            "use fewer topics or more documents, or start from a model with a proper covariance"
-        ) from None
+    """Raise InputError where a matrix is not finite and positive definite."""
+    smallest = np.nan
+    if np.all(np.isfinite(matrix)):
+        try:
+            np.linalg.cholesky(matrix)
+            return
+        except np.linalg.LinAlgError:
+            smallest = np.linalg.eigvalsh(matrix)[0]
+    raise InputError(
+        f"topic model: the {name} is singular or not positive definite "
+        f"(smallest eigenvalue {smallest:.3g}); use fewer topics or more documents, "
+        "or start from a model with a proper covariance"
+    )
 
 
 def gaussian(
     points: np.ndarray, variances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""Mean, covariance and precision that maximise the bound: $\Sigma = \frac1D\sum_d \nu_d + \mathrm{cov}(\lambda)$."""
+    r"""The Gaussian that maximises the bound: $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$.
+
+    Args:
+        points: means of the documents' logits, (documents, topics - 1).
+        variances: of these logits, of the same shape.
+
+    Returns:
+        Its mean, covariance and precision.
+    """
     mean = points.mean(axis=0)
     centred = points - mean
-    total = np.zeros((len(mean), len(mean)))
-    for start in range(
-        0, len(centred), 256
-    ):  # in order: a BLAS product's last bits depend on memory's alignment
-        part = centred[start : start + 256]
-        total += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
-    covariance = total / len(points)
+    # the products are summed in order: a BLAS product's last bits depend on memory's alignment
+    products = np.zeros((len(mean), len(mean)))
+    for start in range(0, len(centred), ROWS_AT_ONCE):
+        part = centred[start : start + ROWS_AT_ONCE]
+        products += np.add.reduce(part[:, :, None] * part[:, None, :], axis=0)
+    covariance = products / len(points)
     covariance[np.diag_indices_from(covariance)] += variances.mean(axis=0)
     return mean, covariance, inverse(covariance)
 
 
 def inverse(covariance: np.ndarray) -> np.ndarray:
-    """Symmetric inverse of a covariance in float64; a singular one is refused by name."""
+    """Symmetric inverse of a covariance in float64.
+
+    Raises InputError: the covariance is singular.
+    """
     _check_positive_definite(covariance, "covariance")
     precision = np.linalg.inv(covariance)
     return (precision + precision.T) / 2

@@ -12,24 +12,42 @@ from pathlib import Path
 
 import numpy as np
 
-from longform.critics.topics.model import RELEASED_INFERENCE, TopicModel, count_terms, words_of
+from longform.critics.topics.model import (
+    RELEASED_INFERENCE,
+    TermCounts,
+    TopicModel,
+    count_terms,
+    words_of,
+)
 from longform.critics.topics.train import expectation
 from longform.documents import SPLITS, Document, Predictions, Section, of_splits, ragged
 from longform.errors import ConfigError, InputError
 from longform.text.rendering import pack
 from longform.text.sentences import sentence_texts, sentences
 
+Span = tuple[int, int]  # first character and the one behind the last
+
 
 def read(
     documents: Sequence[Document],
     *,
-    reader: "TopicModel | TopicReader | Path",  # or the model's folder
+    reader: "TopicModel | TopicReader | Path",
     splits: Sequence[str] = SPLITS,
     predictions: str = "proportions",
-    keep_text: bool = False,  # beside the predictions, for lists of outliers with their documents
+    keep_text: bool = False,
 ) -> Predictions:
-    """Posterior of the topic logits (deng2022 section 6; released settings), as one of the module's
-    three predictions.
+    """Posterior of the topic logits (deng2022 section 6; released settings).
+
+    Args:
+        documents: of any splits.
+        reader: a topic model, the folder of one, or a reader that has one.
+        splits: whose documents are read.
+        predictions: one of the module's three.
+        keep_text: beside the predictions, for lists of outliers with their documents.
+
+    Raises:
+        ConfigError: there are no such predictions.
+        InputError: no document of these splits, or the model names no words.
     """
     readers = {"proportions": TopicReader.proportions, "paths": paths, "completion": completion}
     if predictions not in readers:
@@ -52,8 +70,10 @@ class TopicReader:
     words: Callable[[Document], list[str]]
 
     def proportions(self, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-        """One row per document; one without a known word is invalid and zeros, so that it is
-        counted and never scored.
+        """The topics of each document.
+
+        A document without a known word is invalid and has zeros, so that it is counted and never
+        scored.
 
         Returns:
             ``lambda`` and ``nu`` (units, topics - 1): mean and variance of each logit; ``bound``
@@ -61,35 +81,43 @@ class TopicReader:
             vocabulary; ``valid`` (units); and of the model ``prior_mean_names`` (topics - 1) and
             ``prior_covariance_names`` (topics - 1, topics - 1).
         """
-        size = len(documents)
-        counts, unknown = count_terms(documents, self.model.vocabulary, self.words)
-        # 1. A word that no topic gives any probability is unknown.
-        has_topic = self.model.beta.max(axis=0)[counts.terms] > 0
-        document_of_term = np.repeat(np.arange(size), np.diff(counts.starts))
-        without_topic = np.bincount(
-            document_of_term[~has_topic], counts.counts[~has_topic], size
-        ).astype(np.int64)
-        terms_by_document = np.bincount(document_of_term[has_topic], minlength=size)
-        starts = np.concatenate([[0], np.cumsum(terms_by_document)]).astype(np.int64)
-        usable = replace(
-            counts,
-            starts=starts,
-            terms=counts.terms[has_topic],
-            counts=counts.counts[has_topic],
-        )
+        # 1. A word that no topic gives any probability is unknown as well.
+        all_counts, outside = count_terms(documents, self.model.vocabulary, self.words)
+        counts, without_topic = _with_a_topic(all_counts, self.model)
         # 2. Posteriors of the documents that have a word left; the others are zeros.
-        valid = np.diff(usable.starts) > 0
-        posterior = expectation(usable.take(np.flatnonzero(valid)), self.model, RELEASED_INFERENCE)
+        valid = np.diff(counts.starts) > 0
+        readable = counts.take(np.flatnonzero(valid))
+        posterior = expectation(readable, self.model, RELEASED_INFERENCE)
         return {
             "lambda": _with_zeros(posterior.logits, valid),
             "nu": _with_zeros(posterior.variances, valid),
             "bound": _with_zeros(posterior.bounds, valid),
-            "tokens": usable.tokens,
-            "unknown": unknown + without_topic,
+            "tokens": counts.tokens,
+            "unknown": outside + without_topic,
             "valid": valid,
             "prior_mean_names": self.model.mean,
             "prior_covariance_names": self.model.covariance,
         }
+
+
+def _with_a_topic(counts: TermCounts, model: TopicModel) -> tuple[TermCounts, np.ndarray]:
+    """The counts of terms that a topic gives a probability.
+
+    Returns:
+        These, and of each document the tokens of the other terms, int64 (documents,).
+    """
+    size = len(counts)
+    has_topic = model.beta.max(axis=0)[counts.terms] > 0
+    document_of_term = np.repeat(np.arange(size), np.diff(counts.starts))
+    without_topic = np.bincount(document_of_term[~has_topic], counts.counts[~has_topic], size)
+    terms_by_document = np.bincount(document_of_term[has_topic], minlength=size)
+    usable = replace(
+        counts,
+        starts=np.concatenate([[0], np.cumsum(terms_by_document)]).astype(np.int64),
+        terms=counts.terms[has_topic],
+        counts=counts.counts[has_topic],
+    )
+    return usable, without_topic.astype(np.int64)
 
 
 def _with_zeros(rows: np.ndarray, valid: np.ndarray) -> np.ndarray:
@@ -102,7 +130,7 @@ def _with_zeros(rows: np.ndarray, valid: np.ndarray) -> np.ndarray:
 def open_topics(reader: TopicModel | TopicReader | Path) -> TopicReader:
     """A reader as it is, or that of a topic model or of the folder of one.
 
-    Raises BadInput: the model names no words.
+    Raises InputError: the model names no words.
     """
     if isinstance(reader, TopicReader):
         return reader
@@ -113,97 +141,104 @@ def open_topics(reader: TopicModel | TopicReader | Path) -> TopicReader:
 
 
 def paths(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-    """Each sentence's topics, read as if it were a document, in the layout of BBScore's sentence
-    paths.
+    """The topics of each sentence, in the layout of BBScore's sentence paths.
 
-    The synthetic world draws every sentence's topic from logits that follow a Brownian bridge, so
-    with its own words this
-    is the encoder that sheng2024's score asks for, but for what a single sentence can tell.
+    A sentence is read as if it were a document. The synthetic world draws every sentence's topic
+    from logits that follow a Brownian bridge, so with its own words this is the encoder that
+    sheng2024's score asks for, but for what a single sentence can tell.
 
     Returns:
-        ragged ``latents`` (sentences, topics - 1), ``text_ids`` and ``sentence``, each
-        latent's place among the document's sentences; and ``silent`` (units), how many sentences
-        have no known word:
-        they speak of no topic and are left out of the path.
+        ragged ``latents`` (sentences, topics - 1), ``text_ids`` and ``sentence``, each latent's
+        place among the document's sentences; and ``silent`` (units), how many sentences have no
+        known word: they speak of no topic and are left out of the path.
     """
-    # 1. Every distinct sentence is read once.
+    # 1. Every distinct sentence is read once; a row has the numbers of a document's sentences.
     numbers: dict[str, int] = {}
     rows = []
     for document in documents:
         texts = sentence_texts(document.text)
-        row = [numbers.setdefault(text, len(numbers)) for text in texts]
-        rows.append(np.array(row, dtype=np.int64))
-    proportions = reader.proportions([Document("", "", (Section("", text),)) for text in numbers])
+        sentence_numbers = [numbers.setdefault(text, len(numbers)) for text in texts]
+        rows.append(np.array(sentence_numbers, dtype=np.int64))
+    sentence_documents = [Document("", "", (Section("", text),)) for text in numbers]
+    proportions = reader.proportions(sentence_documents)
     # 2. A path has the sentences that speak of a topic.
-    speaking = [np.flatnonzero(proportions["valid"][row]) for row in rows]
-    text_ids = [row[sentence] for row, sentence in zip(rows, speaking, strict=True)]
+    speaking = []
+    text_ids = []
+    silent = []
+    for row in rows:
+        has_topic = proportions["valid"][row]
+        speaking.append(np.flatnonzero(has_topic))
+        text_ids.append(row[has_topic])
+        silent.append(len(row) - np.count_nonzero(has_topic))
     arrays = ragged("text_ids", text_ids, np.int64)
     arrays |= ragged("sentence", speaking, np.int64)
-    lengths = arrays["sentence_lengths"]
     arrays["latents"] = proportions["lambda"][arrays["text_ids"]]
-    arrays["latents_lengths"] = lengths
-    arrays["silent"] = np.array([len(row) for row in rows], dtype=np.int64) - lengths
+    arrays["latents_lengths"] = arrays["sentence_lengths"]
+    arrays["silent"] = np.array(silent, dtype=np.int64)
     return arrays
 
 
 def completion(reader: TopicReader, documents: Sequence[Document]) -> dict[str, np.ndarray]:
-    r"""Words of a document's second half under the topics of its first (Wallach et al. 2009,
-    section 5.1).
+    r"""Words of a document's second half under the topics of its first.
 
-    Each known word has $p(w) = \beta_w^\top \mathrm{softmax}([\lambda, 0])$, the posterior's mean
-    plugged in. The first
+    After Wallach et al. 2009, section 5.1. Each known word has
+    $p(w) = \beta_w^\top \mathrm{softmax}([\lambda, 0])$, the posterior's mean plugged in. The first
     half is the sentences before the middle one; of an odd number the middle one belongs to the
     second half.
 
     Returns:
         ragged ``token_logprob``, nats, and ``token_span`` (words, 2), characters, in the layout of
-        a language model's
-        predictions, so that perplexity judges it; nothing where the first half has no known word.
+        a language model's predictions, so that perplexity judges it; nothing where the first half
+        has no known word.
     """
     # 1. Both halves of each document, and where the words of the second stand.
     first_halves = []
     second_halves = []
     spans = []
     for document in documents:
-        text = document.text
-        sentence_spans = sentences(text)
+        sentence_spans = sentences(document.text)
         middle = len(sentence_spans) // 2
         first_halves.append(_excerpt(document, sentence_spans[:middle]))
         second_halves.append(_excerpt(document, sentence_spans[middle:]))
-        word_spans = []
-        for start, end in sentence_spans[middle:]:
-            for match in re.finditer(r"\S+", text[start:end]):
-                word_spans.append((start + match.start(), start + match.end()))
-        spans.append(word_spans)
+        spans.append(_word_spans(document.text, sentence_spans[middle:]))
     # 2. The shares of topics in the first halves, and words that a topic gives a probability.
     posterior = reader.proportions(first_halves)
     shares = _softmax(np.append(posterior["lambda"], np.zeros((len(documents), 1)), axis=1))
     beta = reader.model.beta
     has_topic = beta.max(axis=0) > 0
-    terms = {word: i for i, word in enumerate(reader.model.vocabulary) if has_topic[i]}
+    term_of = {word: i for i, word in enumerate(reader.model.vocabulary) if has_topic[i]}
     # 3. Each such word of the second half under these shares.
     log_probs = []
     token_spans = []
-    for half, own_spans, row, valid in zip(
+    for half, word_spans, row, valid in zip(
         second_halves, spans, shares, posterior["valid"], strict=True
     ):
-        own_terms = []
+        terms = []
         term_spans = []
-        for word, span in zip(reader.words(half), own_spans, strict=True):
-            if valid and word in terms:
-                own_terms.append(terms[word])
+        for word, span in zip(reader.words(half), word_spans, strict=True):
+            if valid and word in term_of:
+                terms.append(term_of[word])
                 term_spans.append(span)
-        log_probs.append(np.log((row[:, None] * beta[:, own_terms]).sum(axis=0)))
+        log_probs.append(np.log((row[:, None] * beta[:, terms]).sum(axis=0)))
         token_spans.append(term_spans)
     arrays = ragged("token_logprob", log_probs, np.float64)
     return arrays | ragged("token_span", token_spans, np.int64, 2)
 
 
-def _excerpt(document: Document, spans: Sequence[tuple[int, int]]) -> Document:
+def _excerpt(document: Document, spans: Sequence[Span]) -> Document:
     """A document of some of its sentences."""
     text = document.text
     joined = " ".join(text[start:end] for start, end in spans)
     return replace(document, sections=(Section(None, joined),))
+
+
+def _word_spans(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Where the white-space tokens of some sentences stand in the text."""
+    word_spans = []
+    for start, end in spans:
+        for match in re.finditer(r"\S+", text[start:end]):
+            word_spans.append((start + match.start(), start + match.end()))
+    return word_spans
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

@@ -1,11 +1,9 @@
-r"""The topic critic: a Gaussian over topic logits judges how probable a document's mix of topics
-is.
+r"""The topic critic: how probable a document's mix of topics is under a Gaussian over topic logits.
 
 deng2022 section 6: $T(x) = -E_{q(\eta|x)} \log N(\eta; \mu, \Sigma)$ in nats per document, with the
 correlated topic model's variational posterior $q = \prod_i N(\lambda_i, \nu_i)$. The released code
 evaluates at the mean $\lambda$; the definition's expectation adds $\tfrac12 \sum_i \nu_i S_{ii}$
-with
-$S = \Sigma^{-1}$. Both are kept per document.
+with $S = \Sigma^{-1}$. Both are counted per document.
 """
 
 from collections.abc import Callable, Sequence
@@ -107,9 +105,9 @@ class Topics(
         if self.model is None:
             return [f"topic {number}" for number in range(1, len(values) + 1)]
         names = []
-        for row in self.model.beta[: len(values)]:
-            top = np.argsort(-row, kind="stable")[:TOPIC_WORDS]
-            names.append(" ".join(self.model.vocabulary[term] for term in top))
+        for probabilities in self.model.beta[: len(values)]:
+            top_terms = np.argsort(-probabilities, kind="stable")[:TOPIC_WORDS]
+            names.append(" ".join(self.model.vocabulary[term] for term in top_terms))
         return names
 
     @property
@@ -118,9 +116,10 @@ class Topics(
         return COLUMNS[:2] if self.full_expectation else COLUMNS[:1]
 
     def part_values(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
-        r"""Per topic logit its part of the nats.
+        r"""The part of each topic logit in the nats, float64 (topics - 1,); none where invalid.
 
-        $\tfrac12 d_i (S d)_i$, its share of the constant, and of the spread where that is scored.
+        With the deviation $d = \lambda - \mu$ it is $\tfrac12 d_i (S d)_i$, an equal share of the
+        constant, and $\tfrac12 \nu_i S_{ii}$ where the spread is scored.
         """
         mean, precision = self._prior()
         constant = negative_log_density(mean, mean, precision) / len(mean)
@@ -142,22 +141,24 @@ class Topics(
         """
         if not self.own_prior:
             return self
-        readings = [reading for reading in real if reading.valid]
-        if not readings:
+        logits, variances = _posteriors(real)
+        if not len(logits):
             raise InputError(
                 f"topic critic: none of {len(real)} documents has a known word; "
                 "fit on other documents"
             )
-        mean, covariance = moments(readings)
-        spread = np.mean([reading.variances for reading in readings], axis=0)
-        return self.with_prior(mean, covariance + np.diag(spread))
+        mean, covariance = moments(logits)
+        return self.with_prior(mean, covariance + np.diag(variances.mean(axis=0)))
 
     def with_prior(self, mean: np.ndarray, covariance: np.ndarray) -> Self:
         """The critic with a topic model's own Gaussian (released: the model's final one)."""
         return replace(self, mean=np.asarray(mean, np.float64), precision=inverse(covariance))
 
     def sufficient_statistics(self, units: Sequence[TopicReading]) -> SufficientStatistics:
-        """Per document: NLL at the mean, what the spread adds, 1, tokens, excluded."""
+        """Per document: NLL at the mean, what the spread adds, 1, tokens, excluded.
+
+        Raises InputError: not fitted, or on documents read with another topic model.
+        """
         units = self.judged(units)
         mean, precision = self._prior()
         rows = np.zeros((len(units), len(COLUMNS)))
@@ -176,10 +177,11 @@ class Topics(
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
+        """Mean nats of a document; nan without one."""
         return ratio(self._nats(sums.total), sums.total("documents"))
 
     def _nats(self, column: Callable[[str], Any]) -> Any:
-        """What is scored, from a function that gives a column or its total."""
+        """What is scored, from a function that gives a column by its name, or its total."""
         if self.full_expectation:
             return column("nats_at_mean") + column("nats_of_spread")
         return column("nats_at_mean") + 0.0
@@ -187,25 +189,36 @@ class Topics(
     def describe(self, units: Sequence[TopicReading], count: int = OUTLIERS) -> dict[str, Any]:
         """The documents with the largest T(x), worst first (deng2022, Table 14's kind).
 
-        With their texts where the reader kept them. Beside them the covariance of the posterior
-        means, divisor n, which Figures 6, 8 and 9 show (released code); without a variance term it
-        is smaller than the model's own.
+        Args:
+            units: what was read of the documents.
+            count: documents that are listed.
+
+        Returns:
+            ``outliers``, pairs of id and nats, and their ``outlier_texts`` where the reader kept
+            texts; and ``covariance_of_means``, that of the posterior means, divisor n, which
+            Figures 6, 8 and 9 show (released code): without a variance term it is smaller than
+            the model's own.
         """
         units = self.judged(units)
-        valid = [unit for unit in units if unit.valid]
-        covariance = moments(valid)[1].round(6).tolist() if len(valid) > 1 else []
-        # the scored documents, those with the most nats first
+        # 1. The covariance, where two documents or more have one.
+        logits, _ = _posteriors(units)
+        covariance = []
+        if len(logits) > 1:
+            covariance = moments(logits)[1].round(6).tolist()
+        # 2. The scored documents, those with the most nats first.
         statistics = self.sufficient_statistics(units)
         nats = self._nats(statistics.column)
         scored = np.flatnonzero(statistics.column("excluded") == 0)
         worst = scored[np.argsort(-nats[scored], kind="stable")][:count]
-        details: dict[str, Any] = {
-            "outliers": [(units[i].unit_id, float(nats[i])) for i in worst],
-            "covariance_of_means": covariance,
-        }
+        outliers = []
+        texts = []
+        for i in worst:
+            outliers.append((units[i].unit_id, float(nats[i])))
+            if units[i].text:
+                texts.append(units[i].text[:EXCERPT])
+        details: dict[str, Any] = {"outliers": outliers, "covariance_of_means": covariance}
         if any(unit.text for unit in units):
-            texts = [units[i].text for i in worst]
-            details["outlier_texts"] = [text[:EXCERPT] for text in texts if text]
+            details["outlier_texts"] = texts
         return details
 
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
@@ -232,12 +245,12 @@ class RandomTopicCritic(Topics):
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[TopicReading]) -> Self:
-        readings = [reading for reading in real if reading.valid]
-        logits = np.array([reading.logits for reading in readings])
-        variances = np.array([reading.variances for reading in readings])
+        """As the critic itself, which also keeps the posteriors of the documents to draw from."""
+        logits, variances = _posteriors(real)
         return replace(super().fit_units(real), logits=logits, variances=variances)
 
     def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
+        """The units with drawn logits in place of their own."""
         if self.logits is None or self.variances is None:
             raise InputError(
                 "random topics: not fitted, so nothing to draw from; call fit on real documents"
@@ -270,9 +283,23 @@ def negative_log_density(point: np.ndarray, mean: np.ndarray, precision: np.ndar
     return float(0.5 * deviation @ precision @ deviation + constant)
 
 
-def moments(units: Sequence[TopicReading]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (topics - 1,) and covariance (topics - 1, topics - 1), divisor n, of posterior means."""
-    points = np.array([unit.logits for unit in units], np.float64)
-    mean = points.mean(axis=0)
-    centred = points - mean
-    return mean, centred.T @ centred / len(points)
+def _posteriors(units: Sequence[TopicReading]) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances of the valid documents' logits, float64 (documents, topics - 1) each."""
+    logits = []
+    variances = []
+    for unit in units:
+        if unit.valid:
+            logits.append(unit.logits)
+            variances.append(unit.variances)
+    return np.array(logits, np.float64), np.array(variances, np.float64)
+
+
+def moments(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (topics - 1,) and covariance (topics - 1, topics - 1), divisor n, of posterior means.
+
+    Args:
+        logits: the posterior means, float64 (documents, topics - 1).
+    """
+    mean = logits.mean(axis=0)
+    centred = logits - mean
+    return mean, centred.T @ centred / len(logits)

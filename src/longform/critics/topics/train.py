@@ -1,7 +1,9 @@
-r"""Training a correlated topic model by variational EM (Blei and Lafferty 2007), as deng2022 section 6 uses it.
+r"""Training a correlated topic model by variational EM (Blei and Lafferty 2007).
 
-The E-step raises a lower bound of $\log p(w)$ document by document; the M-step maximises it: $\mu = \bar\lambda$,
-$\Sigma = \bar\nu + \mathrm{cov}(\lambda)$, $\beta_{kw} \propto \sum_d c_{dw} \phi_{dwk}$, unsmoothed. Start and stopping follow the authors' program.
+As deng2022 section 6 uses it. The E-step raises a lower bound of $\log p(w)$ document by document;
+the M-step maximises it: $\mu = \bar\lambda$, $\Sigma = \bar\nu + \mathrm{cov}(\lambda)$,
+$\beta_{kw} \propto \sum_d c_{dw} \phi_{dwk}$, unsmoothed. Start and stopping follow the authors'
+program.
 """
 
 import math
@@ -37,61 +39,86 @@ from longform.files.artefacts import atomic_write
 SEED_SMOOTHING = 1.0  # added to every word of a seeded topic, beside U(0, 1) (authors' program)
 RELEASED_SEED = 1115574245  # of the authors' program, fixed in its source
 MORE_ROUNDS = 10  # rounds granted after an iteration that lowered the bound (authors' program)
-PATIENCE = 10  # such grants in a row before EM ends where it stands (ours; the program would go on for ever)
+# such grants in a row before EM ends where it stands (ours; the program would go on for ever)
+PATIENCE = 10
 SPAN = 256  # documents (or words) that one thread takes at a time
 CHECKPOINT = "checkpoint"  # the folder in a fit's scratch
 WIDEST = 10.0  # variance that a document starts from, if the prior allows it (authors' program)
+WARM_UP = 6  # numbers that GSL's generator draws and drops after it is seeded
 
 Checkpoint = Callable[[TopicModel, Progress], None]
-Columns = tuple[
-    np.ndarray, np.ndarray, np.ndarray
-]  # where each word starts; document and entry number of each nonzero
+# where each word starts; document and entry number of each nonzero
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def fit(
     documents: Sequence[Document],
     *,
-    seed: int,  # of the start; ``RELEASED_SEED`` gives the authors' program's own
+    seed: int,
     topics: int,
     name: str = "topics",
-    min_count: int = 5,  # as the next of :func:`build_vocabulary`
+    min_count: int = 5,
     max_share: float = 0.5,
-    settings: TopicSettings
-    | Mapping[str, Any] = RELEASED,  # a mapping is taken as fields of :class:`TopicSettings`
-    scratch: Path
-    | None = None,  # a folder for a checkpoint every ``lag`` iterations, taken up again if one is there
+    settings: TopicSettings | Mapping[str, Any] = RELEASED,
+    scratch: Path | None = None,
 ) -> TopicModel:
-    """Fit a correlated topic model to the documents of split train."""
-    chosen = [document for document in documents if document.split == "train"]
-    if not chosen:
+    """Fit a correlated topic model to the documents of split train.
+
+    Args:
+        documents: of any splits.
+        seed: of the start; ``RELEASED_SEED`` gives the authors' program's own.
+        topics: how many.
+        name: of the model, for the lines of progress.
+        min_count, max_share: as for :func:`~longform.critics.topics.model.build_vocabulary`.
+        settings: of the fit; a mapping is taken as fields of :class:`TopicSettings`.
+        scratch: a folder for a checkpoint every ``lag`` iterations, taken up again if one is there.
+
+    Raises:
+        InputError: no document of split train, or fewer than two words pass.
+        ConfigError: fewer than two topics, or settings that are not allowed.
+    """
+    # 1. The vocabulary, and the counts of documents that have a word of it.
+    training = [document for document in documents if document.split == "train"]
+    if not training:
         raise InputError(f"train {name}: got zero documents of split train; the corpus needs some")
-    vocabulary = topic_model.build_vocabulary(chosen, min_count=min_count, max_share=max_share)
-    plan = settings if isinstance(settings, TopicSettings) else TopicSettings(**settings)
-    counts, unknown = count_terms(chosen, vocabulary)
-    used = counts.take(np.flatnonzero(np.diff(counts.starts)))
-    facts = {"documents": len(used), "tokens": int(used.tokens.sum()), "seed": seed}
-    facts |= {
-        "documents_without_terms": len(chosen) - len(used),
+    vocabulary = topic_model.build_vocabulary(training, min_count=min_count, max_share=max_share)
+    if not isinstance(settings, TopicSettings):
+        settings = TopicSettings(**settings)
+    all_counts, unknown = count_terms(training, vocabulary)
+    counts = all_counts.take(np.flatnonzero(np.diff(all_counts.starts)))
+    # 2. Where to start: from the seed, or where an earlier process left off.
+    facts = {
+        "documents": len(counts),
+        "tokens": int(counts.tokens.sum()),
+        "seed": seed,
+        "documents_without_terms": len(training) - len(counts),
         "tokens_outside_vocabulary": int(unknown.sum()),
     }
-    start = replace(
-        seeded_model(used, topics=topics, seed=seed), vocabulary=vocabulary, facts=facts
-    )
-
-    def keep(model: TopicModel, step: Progress) -> None:
-        text = f"ELBO {step.bound:.1f}, {step.rounds:.1f} rounds a document, {step.converged:.0%} converged"
-        print(f"train {name}: iteration {step.iteration}, {text}", flush=True)
-        if scratch is not None and step.iteration % plan.lag == 0:
-            with atomic_write(scratch / CHECKPOINT) as fresh:
-                model.save(fresh)
-
+    seeded = seeded_model(counts, topics=topics, seed=seed)
+    start = replace(seeded, vocabulary=vocabulary, facts=facts)
     if scratch is not None:
         start = _begun(name, scratch / CHECKPOINT) or start
-    return maximise(used, start, settings=plan, checkpoint=keep)
+    # 3. EM, with a line and perhaps a checkpoint after every iteration.
+    lag = settings.lag
+
+    def report(model: TopicModel, step: Progress) -> None:
+        print(
+            f"train {name}: iteration {step.iteration}, ELBO {step.bound:.1f}, "
+            f"{step.rounds:.1f} rounds a document, {step.converged:.0%} converged",
+            flush=True,
+        )
+        if scratch is not None and step.iteration % lag == 0:
+            with atomic_write(scratch / CHECKPOINT) as folder:
+                model.save(folder)
+
+    return maximise(counts, start, settings=settings, checkpoint=report)
 
 
 def _begun(name: str, folder: Path) -> TopicModel | None:
-    """The model that an earlier process left; None where it left none, or a damaged one, which is said."""
+    """The model that an earlier process left; None where it left none.
+
+    A damaged one is none as well, and is reported.
+    """
     if not folder.is_dir():
         return None
     try:
@@ -102,55 +129,73 @@ def _begun(name: str, folder: Path) -> TopicModel | None:
 
 
 def seeded_model(counts: TermCounts, *, topics: int, seed: int = RELEASED_SEED) -> TopicModel:
-    """Standard normal logits, and each topic the counts of one drawn document + 1 + U(0, 1) per word, normalised."""
+    """The model that EM starts from, as in the authors' program.
+
+    Logits are standard normal. Each topic has the counts of one document that is drawn for it, plus
+    1 + U(0, 1) for every word, normalised.
+
+    Raises:
+        ConfigError: fewer than two topics.
+        InputError: fewer than two words.
+    """
     topic_model.check_sizes(topics, counts.size)
-    draws = tausworthe(seed, topics * (1 + counts.size)).reshape(topics, 1 + counts.size)
-    beta = draws[:, 1:] + SEED_SMOOTHING
-    for topic, document in enumerate(np.floor(draws[:, 0] * len(counts)).astype(int)):
-        part = slice(counts.starts[document], counts.starts[document + 1])
-        beta[topic, counts.terms[part]] += counts.counts[part]
+    # of each topic the draw of its document, then one for each word
+    uniform = tausworthe(seed, topics * (1 + counts.size)).reshape(topics, 1 + counts.size)
+    beta = uniform[:, 1:] + SEED_SMOOTHING
+    documents = np.floor(uniform[:, 0] * len(counts)).astype(int)
+    for topic, document in enumerate(documents):
+        row = slice(counts.starts[document], counts.starts[document + 1])
+        beta[topic, counts.terms[row]] += counts.counts[row]
+    beta = beta / beta.sum(axis=1, keepdims=True)
     free = topics - 1
-    return TopicModel(
-        (), beta / beta.sum(axis=1, keepdims=True), np.zeros(free), np.eye(free), np.eye(free)
-    )
+    return TopicModel((), beta, np.zeros(free), np.eye(free), np.eye(free))
 
 
 @numba.njit(cache=True)
 def tausworthe(seed, size):
     """Uniform numbers in [0, 1) of the GNU Scientific Library's ``taus`` (L'Ecuyer 1996)."""
-    mask = np.uint64(0xFFFFFFFF)
+    mask = np.uint64(0xFFFFFFFF)  # the arithmetic is of 32 bits
+    # 1. Three states, from the seed by a linear congruential generator.
     state = np.empty(3, np.uint64)
     last = np.uint64(seed if seed != 0 else 1) & mask
     for i in range(3):
         last = (np.uint64(69069) * last) & mask
         state[i] = last
-    out = np.empty(size + 6)
-    for i in range(size + 6):
+    # 2. Each number: every state shifts by itself, and their bits are added without carry.
+    numbers = np.empty(size + WARM_UP)
+    for i in range(size + WARM_UP):
         a, b, c = state
-        p, q, r = (
-            ((a << np.uint64(13)) & mask) ^ a,
-            ((b << np.uint64(2)) & mask) ^ b,
-            ((c << np.uint64(3)) & mask) ^ c,
-        )
-        a = (((a & np.uint64(4294967294)) << np.uint64(12)) & mask) ^ (p >> np.uint64(19))
-        b = (((b & np.uint64(4294967288)) << np.uint64(4)) & mask) ^ (q >> np.uint64(25))
-        c = (((c & np.uint64(4294967280)) << np.uint64(17)) & mask) ^ (r >> np.uint64(11))
-        state[0], state[1], state[2] = a, b, c
-        out[i] = np.float64(a ^ b ^ c) / 4294967296.0
-    return out[6:]
+        a_bits = ((a << np.uint64(13)) & mask) ^ a
+        b_bits = ((b << np.uint64(2)) & mask) ^ b
+        c_bits = ((c << np.uint64(3)) & mask) ^ c
+        a = (((a & np.uint64(4294967294)) << np.uint64(12)) & mask) ^ (a_bits >> np.uint64(19))
+        b = (((b & np.uint64(4294967288)) << np.uint64(4)) & mask) ^ (b_bits >> np.uint64(25))
+        c = (((c & np.uint64(4294967280)) << np.uint64(17)) & mask) ^ (c_bits >> np.uint64(11))
+        state[0] = a
+        state[1] = b
+        state[2] = c
+        numbers[i] = np.float64(a ^ b ^ c) / 4294967296.0
+    return numbers[WARM_UP:]
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """Variational posteriors of documents."""
+    """Variational posteriors of documents.
 
-    logits: np.ndarray  # (documents, topics - 1) means
-    variances: np.ndarray  # (documents, topics - 1)
-    bounds: np.ndarray  # (documents,) evidence lower bound, nats
-    rounds: np.ndarray  # (documents,) coordinate rounds taken
-    ratios: (
-        np.ndarray
-    )  # (nonzeros,) count over word probability under exp(lambda - its row's largest entry or zero)
+    Attributes:
+        logits: means, (documents, topics - 1).
+        variances: of the logits, (documents, topics - 1).
+        bounds: evidence lower bound of each document, nats, (documents,).
+        rounds: coordinate rounds that each took, (documents,).
+        ratios: count over word probability under exp(lambda - top), where top is the largest entry
+            of a document's lambda or zero, (nonzeros,).
+    """
+
+    logits: np.ndarray
+    variances: np.ndarray
+    bounds: np.ndarray
+    rounds: np.ndarray
+    ratios: np.ndarray
 
     @property
     def bound(self) -> float:
@@ -161,101 +206,138 @@ class Expectation:
 def expectation(
     counts: TermCounts, model: TopicModel, settings: TopicSettings, start: Expectation | None = None
 ) -> Expectation:
-    """Posteriors of every document under ``model``, from ``start`` on.
+    """The E-step: posteriors of every document under a model.
 
-    That is by default zero logits, as in the original program, and a variance of 10 or the most that $1 / S_{ii}$ allows.
+    Args:
+        counts: of the documents' words; each document has one, and a topic gives each word a
+            probability.
+        model: whose terms are those of ``counts``.
+        settings: rounds, tolerance, floats and threads are taken.
+        start: where the ascent begins; by default zero logits, as in the original program, and a
+            variance of 10 or the most that $1 / S_{kk}$ allows.
+
+    Raises:
+        InputError: a document or a word as above is missing, or the terms are of another number.
     """
-    empty = np.flatnonzero(np.diff(counts.starts) == 0)
-    if len(empty):
-        raise InputError(
-            f"topic model: document number {empty[0]} has no known word; leave it out and count it"
-        )
-    if counts.size != model.beta.shape[1]:
-        raise InputError(
-            f"topic model: counts over {counts.size} terms, the model has {model.beta.shape[1]}; recount"
-        )
-    lost = np.flatnonzero(~(model.beta.max(axis=0)[counts.terms] > 0))
-    if len(lost):
-        term = counts.terms[lost[0]]
-        raise InputError(
-            f"topic model: no topic gives term {term} any probability; drop the term from the documents"
-        )
-    size, free = len(counts), model.topics - 1
+    _check_counts(counts, model)
+    size = len(counts)
+    free = model.topics - 1
+    # 1. Where each document starts.
     if start is None:
-        points = (
-            np.zeros((size, free)),
-            np.tile(np.minimum(WIDEST, 1 / np.diag(model.precision)), (size, 1)),
-        )
+        first_logits = np.zeros((size, free))
+        first_variances = np.tile(np.minimum(WIDEST, 1 / np.diag(model.precision)), (size, 1))
     else:
-        points = start.logits, start.variances
-    constant = 0.5 * (model.log_det_precision + model.topics - 1)
-    floats, width = (
-        np.dtype(settings.floats),
-        -(-model.topics // LANES) * LANES,
-    )  # a padded topic has no mass
-
-    def padded(values: np.ndarray, fill: float) -> np.ndarray:
-        out = np.full((*values.shape[:-1], width), fill, floats)
-        out[..., : values.shape[-1]] = values
-        return out
-
-    logits, variances = padded(np.pad(points[0], ((0, 0), (0, 1))), ABSENT), padded(points[1], 0.0)
+        first_logits = start.logits
+        first_variances = start.variances
+    # 2. All arrays in the wanted floats, over a multiple of LANES topics: first the free ones, then
+    # the fixed one, whose logit is zero, then padding without any mass.
+    floats = np.dtype(settings.floats)
+    width = -(-model.topics // LANES) * LANES
+    with_fixed = np.pad(first_logits, ((0, 0), (0, 1)))
+    logits = _padded(with_fixed, width, ABSENT, floats)
+    variances = _padded(first_variances, width, 0.0, floats)
     precision = np.eye(width, dtype=floats)
     precision[:free, :free] = model.precision
-    parameters = padded(model.beta.T, 0.0), precision, padded(np.append(model.mean, 0.0), ABSENT)
-    bounds, rounds, ratios = (
-        np.zeros(size),
-        np.zeros(size, np.int64),
-        np.zeros(len(counts.terms), floats),
+    parameters = (
+        _padded(model.beta.T, width, 0.0, floats),
+        precision,
+        _padded(np.append(model.mean, 0.0), width, ABSENT, floats),
     )
-    limits = (
-        free,
-        settings.rounds if settings.rounds > 0 else UNLIMITED,
-        settings.tolerance,
-        constant,
-    )
-    numbers = counts.counts.astype(floats)
+    # 3. The ascent, by spans of documents.
+    counts_of_terms = counts.counts.astype(floats)
+    rounds_at_most = settings.rounds if settings.rounds > 0 else UNLIMITED
+    constant = 0.5 * (model.log_det_precision + model.topics - 1)
+    limits = (free, rounds_at_most, settings.tolerance, constant)
+    bounds = np.zeros(size)
+    rounds = np.zeros(size, np.int64)
+    ratios = np.zeros(len(counts.terms), floats)
 
-    def work(span: tuple[int, int]) -> None:
-        rows = (counts.starts, counts.terms, numbers, span)
-        ascend_documents(rows, parameters, limits, (logits, variances), (bounds, rounds, ratios))
+    def ascend(span: tuple[int, int]) -> None:
+        corpus = (counts.starts, counts.terms, counts_of_terms, span)
+        ascend_documents(corpus, parameters, limits, (logits, variances), (bounds, rounds, ratios))
 
-    _in_spans(work, size, settings.threads)
+    _in_spans(ascend, size, settings.threads)
     return Expectation(
         logits[:, :free].astype(float), variances[:, :free].astype(float), bounds, rounds, ratios
     )
 
 
+def _check_counts(counts: TermCounts, model: TopicModel) -> None:
+    """Raise InputError where a model cannot read the counts."""
+    empty = np.flatnonzero(np.diff(counts.starts) == 0)
+    if len(empty):
+        raise InputError(
+            f"topic model: document number {empty[0]} has no known word; leave it out and count it"
+        )
+    terms = model.beta.shape[1]
+    if counts.size != terms:
+        raise InputError(
+            f"topic model: counts over {counts.size} terms, the model has {terms}; recount"
+        )
+    has_topic = model.beta.max(axis=0)[counts.terms] > 0
+    if not has_topic.all():
+        term = counts.terms[np.argmin(has_topic)]
+        raise InputError(
+            f"topic model: no topic gives term {term} any probability; "
+            "drop the term from the documents"
+        )
+
+
+def _padded(values: np.ndarray, width: int, fill: float, floats: np.dtype) -> np.ndarray:
+    """Values with ``fill`` behind the last axis up to a width, in other floats."""
+    padded = np.full((*values.shape[:-1], width), fill, floats)
+    padded[..., : values.shape[-1]] = values
+    return padded
+
+
 def _in_spans(work: Callable[[tuple[int, int]], None], size: int, threads: int) -> None:
+    """Do ``work`` on (first, last) of every ``SPAN`` of so many documents or words."""
+    spans = []
+    for first in range(0, size, SPAN):
+        spans.append((first, min(first + SPAN, size)))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, ((first, min(first + SPAN, size)) for first in range(0, size, SPAN))))
+        list(pool.map(work, spans))
 
 
 def columns_of(counts: TermCounts) -> Columns:
-    """The document-term matrix by words; documents stay in order within a word."""
+    """The document-term matrix by words; documents stay in order within a word.
+
+    Returns:
+        Where each word starts, int64 (terms + 1,), and the document and the entry number of each
+        nonzero, int64 (nonzeros,).
+    """
     entries = np.argsort(counts.terms, kind="stable")
-    documents = np.repeat(np.arange(len(counts)), np.diff(counts.starts))[entries]
-    return (
-        np.searchsorted(counts.terms[entries], np.arange(counts.size + 1)).astype(np.int64),
-        documents,
-        entries,
-    )
+    document_of_entry = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
+    starts = np.searchsorted(counts.terms[entries], np.arange(counts.size + 1)).astype(np.int64)
+    return starts, document_of_entry[entries], entries
 
 
 def word_counts(
-    found: Expectation, columns: Columns, model: TopicModel, threads: int = 1
+    posteriors: Expectation, columns: Columns, model: TopicModel, threads: int = 1
 ) -> np.ndarray:
-    r"""(topics, terms) expected counts $\sum_d c_{dw} \phi_{dwk}$, float64, the same for any number of threads."""
-    logits = np.concatenate([found.logits, np.zeros((len(found.logits), 1))], axis=1)
-    weights = np.exp(logits - np.maximum(logits.max(axis=1, keepdims=True), 0.0))
+    r"""Expected counts of words in topics, $\sum_d c_{dw} \phi_{dwk}$.
+
+    Args:
+        posteriors: of the documents.
+        columns: of these documents' counts, by :func:`columns_of`.
+        model: that gave the posteriors.
+        threads: change no bit.
+
+    Returns:
+        float64 (topics, terms).
+    """
+    fixed = np.zeros((len(posteriors.logits), 1))
+    logits = np.concatenate([posteriors.logits, fixed], axis=1)
+    top = np.maximum(logits.max(axis=1, keepdims=True), 0.0)
+    weights = np.exp(logits - top)
     beta = np.ascontiguousarray(model.beta.T)
-    out = np.empty_like(beta)
+    counts = np.empty_like(beta)
 
-    def work(span: tuple[int, int]) -> None:
-        expected_words((*columns, span), weights, found.ratios, beta, out)
+    def add_up(span: tuple[int, int]) -> None:
+        expected_words((*columns, span), weights, posteriors.ratios, beta, counts)
 
-    _in_spans(work, len(beta), threads)
-    return out.T
+    _in_spans(add_up, len(beta), threads)
+    return counts.T
 
 
 def maximise(
@@ -265,44 +347,81 @@ def maximise(
     settings: TopicSettings = RELEASED,
     checkpoint: Checkpoint | None = None,
 ) -> TopicModel:
-    """EM from ``start`` until the bound stands still; a model with a history goes on where that history ends."""
+    """EM from a model until the bound stands still.
+
+    Args:
+        counts: of the documents' words.
+        start: a model with a history goes on where that history ends.
+        settings: of the fit.
+        checkpoint: is called with the model and the record of each iteration.
+
+    Returns:
+        The last model, with a record of each iteration.
+    """
     columns = columns_of(counts)
-    model, found, grants = start, None, 0
-    while grants <= PATIENCE:
-        done = len(model.history)
-        if done and (
-            done >= settings.em_iterations or model.history[-1].change <= settings.em_tolerance
-        ):
-            break
-        found = expectation(counts, model, settings, found)
-        bound, old = found.bound, model.history[-1].bound if done else 0.0
+    model = start
+    posteriors: Expectation | None = None
+    grants = 0
+    while grants <= PATIENCE and not _stands_still(model, settings):
+        # 1. The E-step, and how much the bound rose since the last iteration.
+        posteriors = expectation(counts, model, settings, posteriors)
+        bound = posteriors.bound
+        old = model.history[-1].bound if model.history else 0.0
         change = (old - bound) / old if old else math.inf
+        # 2. A bound that fell was not raised far enough: more rounds from where these ended.
         if change < 0:
             grants += 1
-            if settings.rounds > 0:
-                settings = replace(settings, rounds=settings.rounds + MORE_ROUNDS)
-            else:
-                settings = replace(settings, tolerance=settings.tolerance / 10)
+            settings = _with_more_rounds(settings)
             continue
-        within = (
-            found.rounds < settings.rounds
-            if settings.rounds > 0
-            else np.ones(len(found.rounds), bool)
+        # 3. The M-step.
+        step = Progress(
+            iteration=len(model.history),
+            bound=bound,
+            change=change,
+            rounds=float(posteriors.rounds.mean()),
+            converged=_converged_share(posteriors, settings),
         )
-        step = Progress(done, bound, change, float(found.rounds.mean()), float(within.mean()))
-        model = replace(
-            m_step(found, columns, model, settings.threads), history=(*model.history, step)
-        )
-        found, grants = None, 0
+        model = m_step(posteriors, columns, model, settings.threads)
+        model = replace(model, history=(*model.history, step))
+        posteriors = None
+        grants = 0
         if checkpoint is not None:
             checkpoint(model, step)
     return model
 
 
-def m_step(found: Expectation, columns: Columns, model: TopicModel, threads: int = 1) -> TopicModel:
-    """Parameters that maximise the bound given the documents' posteriors; a topic without words keeps none."""
-    expected = word_counts(found, columns, model, threads)
+def _stands_still(model: TopicModel, settings: TopicSettings) -> bool:
+    """Whether EM is done: all its iterations, or a rise below the tolerance."""
+    if not model.history:
+        return False
+    if len(model.history) >= settings.em_iterations:
+        return True
+    return model.history[-1].change <= settings.em_tolerance
+
+
+def _with_more_rounds(settings: TopicSettings) -> TopicSettings:
+    """Settings under which a document's ascent goes on for longer."""
+    if settings.rounds > 0:
+        return replace(settings, rounds=settings.rounds + MORE_ROUNDS)
+    return replace(settings, tolerance=settings.tolerance / 10)
+
+
+def _converged_share(posteriors: Expectation, settings: TopicSettings) -> float:
+    """Share of documents that needed fewer rounds than are allowed."""
+    if settings.rounds < 0:
+        return 1.0
+    return float((posteriors.rounds < settings.rounds).mean())
+
+
+def m_step(
+    posteriors: Expectation, columns: Columns, model: TopicModel, threads: int = 1
+) -> TopicModel:
+    """Parameters that maximise the bound given the documents' posteriors.
+
+    A topic without words keeps none. Arguments as for :func:`word_counts`.
+    """
+    expected = word_counts(posteriors, columns, model, threads)
     totals = expected.sum(axis=1, keepdims=True)
     beta = np.divide(expected, totals, out=np.zeros_like(expected), where=totals > 0)
-    mean, covariance, precision = topic_model.gaussian(found.logits, found.variances)
+    mean, covariance, precision = topic_model.gaussian(posteriors.logits, posteriors.variances)
     return replace(model, beta=beta, mean=mean, covariance=covariance, precision=precision)
