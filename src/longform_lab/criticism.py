@@ -1,7 +1,8 @@
 """Stages of critics that need models: train on real text, read any text.
 
-An entry of ``<study>.critics`` has ``train`` (what the critic learns, with its settings), ``predictions`` (named ways to read a text) and
-``metrics`` (named numbers, each from one reading). Readings are crossed with the corpora and systems of the study here, metrics in
+An entry of ``<study>.critics`` has ``train`` (what the critic learns, with its settings),
+``predictions`` (named ways to read a text) and ``metrics`` (named numbers, each from one reading).
+Readings are crossed with the corpora and systems of the study here, metrics in
 :mod:`longform_lab.scoring`.
 """
 
@@ -25,23 +26,26 @@ from longform_lab.settings.entries import ReadingPlacement, TrainingPlacement
 
 
 def train(experiment: Experiment, study: str, critic: str) -> None:
-    """What a critic learns from every corpus that it is trained on -> ``data/critics/<study>/<critic>/<corpus>``."""
+    """What a critic learns from every corpus that it is trained on.
+
+    Writes ``data/critics/<study>/<critic>/<corpus>``.
+    """
     entry = experiment.settings(study, "critics", critic, "train")
-    placed, training = parse_kind(
-        TRAININGS, TrainingPlacement, entry, f"{study}.critics.{critic}.train"
-    )
+    entry_key = f"{study}.critics.{critic}.train"
+    placed, training = parse_kind(TRAININGS, TrainingPlacement, entry, entry_key)
     corpora = placed.corpora
     if corpora is None:
         corpora = experiment.corpora_of(study, critic)
     base = placed.base or f"tokenizers/{study}"
+    # A folder for each corpus; all of them stand when the last is trained.
     with atomic_write(experiment.data / "critics" / study / critic) as folder:
         folder.mkdir()
         for corpus in corpora:
             real = System(study, corpus)
             start = experiment.data / base.format(corpus=corpus)
-            read = (experiment.data / real.texts, start)
-            place = f"train {study} {critic} {corpus}"
-            with resumable(experiment, place, [training], *read) as scratch:
+            texts = experiment.data / real.texts
+            work = f"train {study} {critic} {corpus}"
+            with resumable(experiment, work, [training], texts, start) as scratch:
                 inputs = TrainingInputs(
                     documents=experiment.documents(real),
                     base=start,
@@ -61,80 +65,93 @@ class Entry:
 
     critic: str
     name: str
-    place: str
+    key: str
     placed: ReadingPlacement
     reading: Reading
 
 
 def read(experiment: Experiment, study: str, critic: str) -> None:
-    """Every reading of every text that the critic judges -> ``data/predictions/<study>/<critic>``; a kill costs one text's reading."""
-    entries = [
-        _entry(experiment, study, critic, name)
-        for name in experiment.settings(study, "critics", critic, "predictions")
-    ]
-    with (
-        atomic_write(experiment.data / "predictions" / study / critic) as folder,
-        ExitStack() as finished,
-    ):
+    """Every reading of every text that the critic judges; a kill costs one text's reading.
+
+    Writes ``data/predictions/<study>/<critic>``.
+    """
+    names = experiment.settings(study, "critics", critic, "predictions")
+    entries = [_entry(experiment, study, critic, name) for name in names]
+    target = experiment.data / "predictions" / study / critic
+    # What was read lies in scratch folders, which stay until the target is there.
+    with atomic_write(target) as folder, ExitStack() as scratches:
         for entry in entries:
-            systems: list[System] = []
-            corpora = entry.placed.corpora
-            if corpora is None:
-                corpora = experiment.corpora_of(study, critic)
-            for corpus in corpora:
-                known = [System(study, corpus), *experiment.systems(study, corpus)]
-                systems += chosen_systems(entry.placed.of, known)
-            inputs = dict.fromkeys(
-                place for system in systems for place in _inputs(experiment, entry, system)
+            files = _files(experiment, study, entry)
+            inputs: list[Path] = []
+            for system in files:
+                inputs += _inputs(experiment, entry, system)
+            name = f"read {study} {critic} {entry.name}"
+            work = resumable(
+                experiment, name, [entry.reading, entry.placed], *dict.fromkeys(inputs)
             )
-            work = [entry.reading, entry.placed]
-            kept = finished.enter_context(
-                resumable(experiment, f"read {study} {critic} {entry.name}", work, *inputs)
-            )
-            stored = f"{entry.placed.stored_as or entry.name}.npz"
-            files = {system: Path(system.corpus, system.folder, stored) for system in systems}
-            left = {
-                str(file.parent): (system, kept / file)
-                for system, file in files.items()
-                if not (kept / file).is_file()
-            }
-            side_by_side(partial(_read, experiment, entry), left)
+            scratch = scratches.enter_context(work)
+            unread = {}
+            for system, file in files.items():
+                if not (scratch / file).is_file():
+                    unread[str(file.parent)] = (system, scratch / file)
+            side_by_side(partial(_read, experiment, entry), unread)
             for file in files.values():
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(kept / file, folder / file)
+                shutil.copyfile(scratch / file, folder / file)
+
+
+def _files(experiment: Experiment, study: str, entry: Entry) -> dict[System, Path]:
+    """The file of each system that an entry is about, below the critic's folder."""
+    corpora = entry.placed.corpora
+    if corpora is None:
+        corpora = experiment.corpora_of(study, entry.critic)
+    stored = f"{entry.placed.stored_as or entry.name}.npz"
+    files = {}
+    for corpus in corpora:
+        systems = [System(study, corpus), *experiment.systems(study, corpus)]
+        for system in chosen_systems(entry.placed.of, systems):
+            files[system] = Path(system.corpus, system.folder, stored)
+    return files
 
 
 def _entry(experiment: Experiment, study: str, critic: str, name: str) -> Entry:
     keys = (study, "critics", critic, "predictions", name)
-    place = ".".join(keys)
-    placed, reading = parse_kind(READINGS, ReadingPlacement, experiment.settings(*keys), place)
+    key = ".".join(keys)
+    placed, reading = parse_kind(READINGS, ReadingPlacement, experiment.settings(*keys), key)
     if not placed.splits:
         raise ConfigError(
-            f"{place}: splits is [], allowed is a list out of {list(SPLITS)}; fix params.yaml"
+            f"{key}: splits is [], allowed is a list out of {list(SPLITS)}; fix params.yaml"
         )
-    return Entry(critic, name, place, placed, reading)
+    return Entry(critic, name, key, placed, reading)
 
 
 def _inputs(experiment: Experiment, entry: Entry, system: System) -> tuple[Path, Path]:
-    """The folders of the texts and of what reads them: the trained critic, the corpus, the system itself, or a path below ``data/``.
+    """The folders of the texts and of what reads them.
 
-    Where the reader is the system itself it reads the corpus that it was trained on.
+    The reader is the trained critic, the corpus, the system itself, or a path below ``data/``. Where
+    it is the system itself it reads the corpus that it was trained on.
     """
-    reader, corpus = entry.placed.reader, System(system.study, system.corpus).texts
+    reader = entry.placed.reader
+    corpus = System(system.study, system.corpus).texts
     texts = entry.placed.texts or (corpus if reader == "system" else system.texts)
     # another corpus whose critic reads this one
     read_as = experiment.settings(system.study).get("read_as", {})
     trained = f"critics/{system.study}/{entry.critic}/{read_as.get(system.corpus, system.corpus)}"
     named = {"system": system.checkpoint, "corpus": corpus, "critic": trained}
-    place = named[reader] if reader in named else reader.format(corpus=system.corpus)
-    return experiment.data / texts.format(corpus=system.corpus), experiment.data / place
+    path = named[reader] if reader in named else reader.format(corpus=system.corpus)
+    return experiment.data / texts.format(corpus=system.corpus), experiment.data / path
 
 
 def _read(experiment: Experiment, entry: Entry, target: tuple[System, Path]) -> None:
-    """One reading of one system's texts, to a file."""
+    """One reading of one system's texts, to a file.
+
+    Raises:
+        BadInput: the texts have none of the splits that the entry names.
+    """
     system, file = target
     texts, reader = _inputs(experiment, entry, system)
     text = read_corpus(texts)
+    # A corpus has splits, generated texts have none.
     of_corpus = entry.placed.reader == "system" or system.model == "data"
     splits: list[str] = [*entry.placed.splits] if of_corpus else ["generated"]
     truth = reader / "truth.npz"
@@ -152,7 +169,8 @@ def _read(experiment: Experiment, entry: Entry, target: tuple[System, Path]) -> 
     predictions = entry.reading.predict(inputs)
     if not predictions.unit_ids:
         raise BadInput(
-            f"{entry.place}: {system.texts} has no text of splits {splits}; fix splits, or run its stage again"
+            f"{entry.key}: {system.texts} has no text of splits {splits}; "
+            "fix splits, or run its stage again"
         )
     if "cut" in text.truth:
         predictions = with_cut_texts(predictions, text.documents, text.truth["cut"].tolist())

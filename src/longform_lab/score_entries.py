@@ -47,7 +47,7 @@ class Entry:
     """An entry of a critic's ``scores``: which predictions it is about, and what is done with them.
 
     Attributes:
-        study, critic, kind, name: its place in the parameters; ``kind`` is one of ``KINDS``.
+        study, critic, kind, name: where it stands in the parameters; ``kind`` is one of ``KINDS``.
         placed: a Placement, by kind.
         settings: MetricSettings, or an Evaluation.
     """
@@ -90,15 +90,15 @@ def read_entries(experiment: Experiment, study: str, critic: str) -> list[Entry]
 def _read_entry(experiment: Experiment, study: str, critic: str, kind: str, name: str) -> Entry:
     """One entry of a critic's ``scores``. Raises ConfigError: a wrong setting."""
     keys = (study, "critics", critic, "scores", kind, name)
-    entry, place = experiment.entry(*keys), ".".join(keys)
+    entry, key = experiment.entry(*keys), ".".join(keys)
     placed: Placement
     settings: Settings
     if kind == METRICS_KEY:
-        placed, settings = parse_kind(METRICS, MetricPlacement, entry, place)
+        placed, settings = parse_kind(METRICS, MetricPlacement, entry, key)
     elif kind == EVALUATIONS_KEY:
-        placed, settings = parse_kind(EVALUATIONS, EvaluationPlacement, entry, place)
+        placed, settings = parse_kind(EVALUATIONS, EvaluationPlacement, entry, key)
     else:
-        placed, settings = parse_kind(METRICS, QuestionPlacement, entry, place)
+        placed, settings = parse_kind(METRICS, QuestionPlacement, entry, key)
     return Entry(study, critic, kind, name, placed, settings)
 
 

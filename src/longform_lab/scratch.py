@@ -1,4 +1,7 @@
-"""Checkpoints of unfinished stages: kept outside DVC's outputs, so that a killed run is taken up, never mistaken for another."""
+"""Checkpoints of unfinished stages, kept outside DVC's outputs.
+
+So a killed run is taken up, and never mistaken for another.
+"""
 
 import hashlib
 import json
@@ -28,31 +31,42 @@ def resumable(
     settings: Sequence[Settings],
     *inputs: Path,
 ) -> Iterator[Path]:
-    """A work's scratch folder: emptied when what defines its result has changed since it was begun, gone after success.
+    """A work's scratch folder, gone after success.
 
-    That is its settings, hardware apart, the seed, its inputs, and the code that it runs. It lies outside DVC's outputs, the
-    words of its name are folders. Of several processes only the first empties and removes it. Where a stage makes several
-    things, what one of them made may be kept here until all are there: see :func:`keep_finished`.
+    It is emptied first when what defines the work's result has changed since the work was begun:
+    its settings (hardware apart), the seed, its inputs, and the code that it runs. Of several
+    processes only the first empties and removes it. Where a stage makes several things, what one of
+    them made may stay here until all are there: see :func:`keep_finished`.
+
+    Args:
+        experiment: gives the seed, and the folder below which scratch folders lie.
+        name: of the work; its words are folders.
+        settings: of the work.
+        inputs: files and folders that it reads.
     """
     scratch = experiment.home / "scratch" / Path(*name.split())
     if not first_process():
         scratch.mkdir(parents=True, exist_ok=True)
         yield scratch
         return
-    given = [one.given() for one in settings]
-    starts = [(type(one).__module__, type(one).__name__) for one in settings]
-    own, code = json.loads(json.dumps(_without_hardware(given))), _code(starts)
+    # 1. Is this the work that was begun?
+    values, starts = [], []
+    for one in settings:
+        values.append(_without_hardware(one.given()))
+        starts.append((type(one).__module__, type(one).__name__))
     stamp = {
-        "settings": own,
+        "settings": json.loads(json.dumps(values)),  # as they are read back
         "seed": experiment.seed,
         "inputs": [_digest(path) for path in inputs],
-        "code": code,
+        "code": _code(starts),
     }
     marker = scratch / "begun.json"
     if not _is_begun(marker, stamp):
         shutil.rmtree(scratch, ignore_errors=True)
         write_json(marker, stamp)
+    # 2. The work.
     yield scratch
+    # 3. It succeeded: only what is finished stays.
     if not (scratch / FINISHED).exists():
         shutil.rmtree(scratch)
         return
@@ -62,13 +76,20 @@ def resumable(
 
 
 def keep_finished(scratch: Path, result: Path) -> None:
-    """Keep what a work made in its scratch folder, so that a kill of its stage, whose outputs DVC removes, does not cost it."""
+    """Keep what a work made in its scratch folder.
+
+    A kill of its stage, whose outputs DVC removes, does not cost it then.
+    """
     with atomic_write(scratch / FINISHED) as partial:
         shutil.copytree(result, partial, copy_function=link_or_copy)
 
 
 def bring_back(scratch: Path, result: Path) -> bool:
-    """Put what a work had made before its stage was killed where it belongs; False where there is nothing."""
+    """Put what a work had made before its stage was killed where it belongs.
+
+    Returns:
+        False where there is nothing.
+    """
     if not (scratch / FINISHED).is_dir():
         return False
     with atomic_write(result) as partial:
@@ -83,7 +104,10 @@ def forget_finished(experiment: Experiment, names: Iterable[str]) -> None:
 
 
 def link_or_copy(source: str, target: str) -> None:
-    """The same file under another name where both lie on one disk: checkpoints have hundreds of megabytes."""
+    """The same file under another name where both lie on one disk, else a copy.
+
+    Checkpoints have hundreds of megabytes.
+    """
     try:
         os.link(source, target)
     except OSError:
@@ -91,7 +115,10 @@ def link_or_copy(source: str, target: str) -> None:
 
 
 def _is_begun(marker: Path, stamp: Mapping[str, Any]) -> bool:
-    """Whether a work of this stamp was begun; a marker that is cut says nothing of the files beside it, so they are none."""
+    """Whether a work of this stamp was begun.
+
+    A marker that is cut says nothing of the files beside it, so they are begun anew.
+    """
     if not marker.is_file():
         return False
     try:
@@ -106,13 +133,23 @@ def _without_hardware(settings: Any) -> Any:
         return [_without_hardware(value) for value in settings]
     if not isinstance(settings, dict):
         return settings
-    return {key: _without_hardware(value) for key, value in settings.items() if key not in HARDWARE}
+    result = {}
+    for key, value in settings.items():
+        if key not in HARDWARE:
+            result[key] = _without_hardware(value)
+    return result
 
 
 def _digest(path: Path) -> str:
-    """One hash over a file, or over a folder's file names and contents; files are read piece by piece."""
+    """One hash over a file, or over a folder's file names and contents.
+
+    Files are read piece by piece.
+    """
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
     digest = hashlib.blake2b(digest_size=16)
-    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+    for file in files:
         digest.update(str(file.relative_to(path.parent)).encode())
         if file.is_file():
             with file.open("rb") as opened:
@@ -121,7 +158,10 @@ def _digest(path: Path) -> str:
 
 
 def _code(starts: Sequence[Request]) -> str:
-    """One hash over the code that begins in some places, and all that it uses; comments and docstrings are none."""
+    """One hash over the code that begins in some places, and all that it uses.
+
+    Comments and docstrings do not count.
+    """
     tree = SourceTree(SOURCES)
     hashes = tree.hashes(tree.closure(starts))
     return hashlib.blake2b(json.dumps(hashes).encode(), digest_size=16).hexdigest()

@@ -1,4 +1,7 @@
-"""Run one stage: ``python -m longform_lab language_model articles wiki gpt2``. DVC calls this; the stages are in ``dvc.yaml``."""
+"""Run one stage: ``python -m longform_lab language_model articles wiki gpt2``.
+
+DVC calls this; the stages are in ``dvc.yaml``.
+"""
 
 import os
 
@@ -30,10 +33,10 @@ TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h
 
 
 def keep_freed_memory() -> None:
-    """Have the C library (glibc) keep what is freed for the next allocation instead of giving it back to the kernel.
+    """Have the C library (glibc) keep freed memory for the next allocation.
 
-    A training step frees and takes tensors of megabytes over and over; the kernel zeroes each page anew, which in a virtual
-    machine was up to half of a training's time.
+    A training step frees and takes tensors of megabytes over and over. Where memory goes back to the
+    kernel, it zeroes each page anew, which in a virtual machine was up to half of a training's time.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
@@ -53,17 +56,21 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument(
         "--only",
-        help="of language_model and generate: one system (gpt2-with_titles-seed_1), which the whole stage finds finished then",
+        help="of language_model and generate: one system (gpt2-with_titles-seed_1), "
+        "which the whole stage finds finished then",
     )
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     keep_freed_memory()
     track()
-    run = getattr(importlib.import_module(f"longform_lab.{STAGES[chosen.stage]}"), chosen.stage)
-    wanted = list(inspect.signature(run).parameters)[1:]
+    # A stage is the function of its name; after the experiment it takes the names of the command.
+    module = importlib.import_module(f"longform_lab.{STAGES[options.stage]}")
+    run = getattr(module, options.stage)
+    parameters = list(inspect.signature(run).parameters)[1:]
     try:
-        if len(chosen.names) != len(wanted):
-            raise BadInput(f"{chosen.stage} takes {' '.join(wanted).upper()}, got {chosen.names}")
-        run(Experiment(chosen.home, chosen.only), *chosen.names)
+        if len(options.names) != len(parameters):
+            expected = " ".join(parameters).upper()
+            raise BadInput(f"{options.stage} takes {expected}, got {options.names}")
+        run(Experiment(options.home, options.only), *options.names)
     except BadInput as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2

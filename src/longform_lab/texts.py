@@ -1,4 +1,7 @@
-"""Stages that make texts and the models that write them: corpora, tokenizers, language models, generations."""
+"""Stages that make texts and the models that write them.
+
+Corpora, tokenizers, language models, generations.
+"""
 
 import shutil
 from contextlib import ExitStack
@@ -12,7 +15,7 @@ from longform.decoding.settings import (
     Sampler,
     WritingInputs,
 )
-from longform.documents import Corpus
+from longform.documents import Corpus, Document
 from longform.errors import ConfigError, did_you_mean
 from longform.files.artefacts import atomic_write, read_documents, write_corpus
 from longform.language_models.settings import REGISTRY as MODELS
@@ -36,26 +39,24 @@ def corpus(experiment: Experiment, name: str) -> None:
     if name in experiment.params.get(FROM_FILES, {}):
         _corpus_from_files(experiment, name)
         return
-    entry, place = experiment.settings("corpora", name), f"corpora.{name}"
-    placed, dataset = parse_kind(DATASETS, MadeCorpus, entry, place)
-    with resumable(experiment, place, [dataset]) as scratch:
-        made = dataset.build(name=name, seed=experiment.seed, scratch=scratch)
-        _keep_corpus(experiment, placed.study, name, made)
+    entry, key = experiment.settings("corpora", name), f"corpora.{name}"
+    placed, dataset = parse_kind(DATASETS, MadeCorpus, entry, key)
+    with resumable(experiment, key, [dataset]) as scratch:
+        corpus = dataset.build(name=name, seed=experiment.seed, scratch=scratch)
+        _keep_corpus(experiment, placed.study, name, corpus)
 
 
 def _corpus_from_files(experiment: Experiment, name: str) -> None:
-    entry, place = experiment.settings(FROM_FILES, name), f"{FROM_FILES}.{name}"
-    placed, dataset = parse_kind(FILE_DATASETS, ReadCorpus, entry, place)
+    entry, key = experiment.settings(FROM_FILES, name), f"{FROM_FILES}.{name}"
+    placed, dataset = parse_kind(FILE_DATASETS, ReadCorpus, entry, key)
     if placed.beside and not dataset.reads_beside:
-        raise ConfigError(
-            f"{place} has 'beside', and {entry[KIND]} reads one file; fix params.yaml"
-        )
+        raise ConfigError(f"{key} has 'beside', and {entry[KIND]} reads one file; fix params.yaml")
     raw = experiment.data / placed.source
     beside = experiment.data / placed.beside if placed.beside else None
     inputs = [raw] if beside is None else [raw, beside]
-    with resumable(experiment, place, [dataset], *inputs) as scratch:
-        made = dataset.load(raw, name=name, seed=experiment.seed, scratch=scratch, beside=beside)
-        _keep_corpus(experiment, placed.study, name, made)
+    with resumable(experiment, key, [dataset], *inputs) as scratch:
+        corpus = dataset.load(raw, name=name, seed=experiment.seed, scratch=scratch, beside=beside)
+        _keep_corpus(experiment, placed.study, name, corpus)
 
 
 def _keep_corpus(experiment: Experiment, study: str, name: str, corpus: Corpus) -> None:
@@ -66,37 +67,43 @@ def _keep_corpus(experiment: Experiment, study: str, name: str, corpus: Corpus) 
 
 
 def tokenizer(experiment: Experiment, study: str) -> None:
-    """All training text of a study -> ``data/tokenizers/<study>``: its models share one vocabulary, as published ones do."""
-    entry, place = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
-    _, settings = parse_kind(TOKENIZERS, Nothing, entry, place)
-    documents = [
-        document
-        for name in experiment.settings(study)["corpora"]
-        for document in experiment.documents(System(study, name))
-    ]
+    """All training text of a study -> ``data/tokenizers/<study>``.
+
+    Its models share one vocabulary, as published ones do.
+    """
+    entry, key = experiment.settings(study, "tokenizer"), f"{study}.tokenizer"
+    _, settings = parse_kind(TOKENIZERS, Nothing, entry, key)
+    documents: list[Document] = []
+    for name in experiment.settings(study)["corpora"]:
+        documents += experiment.documents(System(study, name))
     fitted = settings.fit(documents, experiment.data)
     _save(fitted, experiment.data / "tokenizers" / study)
 
 
 def language_model(experiment: Experiment, study: str, corpus: str, model: str) -> None:
-    """Train a model on a corpus, for each setting of titles and each seed -> ``data/models/<study>/<corpus>/<system>``."""
-    _, settings = parse_kind(
-        MODELS, ModelPlacement, experiment.settings("models", model), f"models.{model}"
-    )
+    """Train a model on a corpus, for each setting of titles and each seed.
+
+    Writes ``data/models/<study>/<corpus>/<system>``.
+    """
+    # 1. What is trained, and what the training starts from.
+    entry = experiment.settings("models", model)
+    _, settings = parse_kind(MODELS, ModelPlacement, entry, f"models.{model}")
     training = _training(experiment, study)
     published = experiment.home / "scratch" / "published" / model
     base = settings.start(experiment.data / "tokenizers" / study, published)
-    named = settings.bases(training)
-    bases = experiment.data / named if named else None
+    bases_folder = settings.bases(training)
+    bases = experiment.data / bases_folder if bases_folder else None
     real = System(study, corpus)
-    work = [settings] if training is None else [settings, training]
+    inputs_of_work = [experiment.data / real.texts]
+    inputs_of_work += [folder for folder in (base, bases) if folder is not None]
+    settings_of_work = [settings] if training is None else [settings, training]
 
+    # 2. Its systems, several at a time where the machine has room.
     def train(system: System) -> None:
-        place = f"language_model {study} {corpus} {system.folder}"
-        read = (experiment.data / real.texts, *filter(None, (base, bases)))
+        name = f"language_model {study} {corpus} {system.folder}"
         result = experiment.data / system.checkpoint
-        with resumable(experiment, place, work, *read) as scratch:
-            if _was_finished(place, scratch, result):
+        with resumable(experiment, name, settings_of_work, *inputs_of_work) as scratch:
+            if _was_finished(name, scratch, result):
                 return
             inputs = TrainingInputs(
                 documents=experiment.documents(real),
@@ -120,16 +127,22 @@ def language_model(experiment: Experiment, study: str, corpus: str, model: str) 
 
 
 def generate(experiment: Experiment, study: str, corpus: str, model: str) -> None:
-    """Texts of every system of a model -> ``data/generations/<study>/<corpus>/<system>``."""
-    sampler = _sampler(experiment, study, model)
-    training, real = _training(experiment, study), System(study, corpus)
+    """Texts of every system of a model.
 
+    Writes ``data/generations/<study>/<corpus>/<system>``.
+    """
+    sampler = _sampler(experiment, study, model)
+    training = _training(experiment, study)
+    real = System(study, corpus)
+
+    # Systems of a model, several at a time where the machine has room.
     def write(system: System) -> None:
-        place = f"generate {study} {corpus} {system.folder}"
+        name = f"generate {study} {corpus} {system.folder}"
         checkpoint = experiment.data / system.checkpoint
-        result, read = experiment.data / system.texts, experiment.data / real.texts
-        with resumable(experiment, place, [sampler], checkpoint, read) as scratch:
-            if _was_finished(place, scratch, result):
+        result = experiment.data / system.texts
+        real_texts = experiment.data / real.texts
+        with resumable(experiment, name, [sampler], checkpoint, real_texts) as scratch:
+            if _was_finished(name, scratch, result):
                 return
             inputs = WritingInputs(
                 model=checkpoint,
@@ -140,9 +153,9 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
                 seed=experiment.seed,
                 scratch=scratch,
             )
-            made = sampler.write(inputs)
+            texts = sampler.write(inputs)
             if first_process():
-                print(f"{place}: {write_corpus(result, made)} documents")
+                print(f"{name}: {write_corpus(result, texts)} documents")
                 keep_finished(scratch, result)
 
     systems = experiment.of_model(study, corpus, model)
@@ -151,11 +164,11 @@ def generate(experiment: Experiment, study: str, corpus: str, model: str) -> Non
         forget_finished(experiment, [f"generate {study} {corpus} {name}" for name in systems])
 
 
-def _was_finished(place: str, scratch: Path, result: Path) -> bool:
+def _was_finished(name: str, scratch: Path, result: Path) -> bool:
     """Bring back what a killed run of the stage had finished; whether there was something."""
     if not bring_back(scratch, result):
         return False
-    print(f"{place}: was finished before", flush=True)
+    print(f"{name}: was finished before", flush=True)
     return True
 
 
@@ -170,69 +183,79 @@ def _sampler(experiment: Experiment, study: str, model: str) -> Sampler:
     """What writes the texts of a model: its own sampler, else that of the study."""
     entry = experiment.settings("models", model)
     if "sampling" in entry:
-        own, place = entry["sampling"], f"models.{model}.sampling"
+        sampling, key = entry["sampling"], f"models.{model}.sampling"
     else:
-        own, place = experiment.settings(study, "sampling"), f"{study}.sampling"
-    _, sampler = parse_kind(SAMPLERS, Nothing, own, place)
+        sampling, key = experiment.settings(study, "sampling"), f"{study}.sampling"
+    _, sampler = parse_kind(SAMPLERS, Nothing, sampling, key)
     return sampler
 
 
-def _save(model: Saved, place: Path) -> None:
-    with atomic_write(place) as folder:
+def _save(model: Saved, target: Path) -> None:
+    with atomic_write(target) as folder:
         folder.mkdir()
         model.save(folder)
 
 
 def complete(experiment: Experiment, study: str, corpus: str) -> None:
-    """Human articles beside machine completions of their own openings -> ``data/corpora/<study>/<corpus>``.
+    """Human articles beside machine completions of their own openings.
 
-    The larger model's completions come first, then the smaller one's join them, so that every side of every article is in one
-    corpus; the sections that the larger one finished are kept until both have.
+    The larger model's completions come first, then the smaller one's join them, so that every side
+    of every article is in one corpus; the sections that the larger one finished are kept until both
+    have. Writes ``data/corpora/<study>/<corpus>``.
     """
     folder = experiment.data / "corpora" / study
     source = experiment.data / System("articles", "wiki").texts
-    with ExitStack() as finished:
+    with ExitStack() as scratches:
         for part, target in (("larger", "half"), ("smaller", corpus)):
             settings = parse(Completions, experiment.entry(study, part), f"{study}.{part}")
             model = experiment.data / settings.model
             work = resumable(experiment, f"complete {study} {part}", [settings], model, source)
-            scratch = finished.enter_context(work)
-            made = settings.complete(
+            scratch = scratches.enter_context(work)
+            completions = settings.complete(
                 model,
                 read_documents(source / "documents.jsonl"),
                 name=part,
                 seed=experiment.seed,
                 scratch=scratch,
             )
-            write_corpus(folder / target, made)
+            write_corpus(folder / target, completions)
             source = folder / target
     shutil.rmtree(folder / "half")
 
 
 def decode(experiment: Experiment, study: str, run: str) -> None:
-    """Continuations of encyclopedia prefixes by a set of decoders -> ``data/generations/<study>/<run>``."""
-    place = f"{study}.runs.{run}"
+    """Continuations of encyclopedia prefixes by a set of decoders.
+
+    Writes ``data/generations/<study>/<run>``.
+
+    Raises:
+        ConfigError: the run names a list of decoders that is not there, or has a wrong setting.
+    """
+    # 1. The run's settings, and those of its decoders.
+    key = f"{study}.runs.{run}"
     merged = {**experiment.settings(study, "sampling"), **experiment.settings(study, "runs", run)}
-    settings = parse(Continuations, merged, place)
+    settings = parse(Continuations, merged, key)
     lists = experiment.decoders(study)
     if settings.decoders not in lists:
         close = did_you_mean(settings.decoders, lists)
         folder = experiment.settings(study).get("decoders")
         raise ConfigError(
-            f"{place}: there is no list of decoders {settings.decoders!r}{close}; allowed are "
+            f"{key}: there is no list of decoders {settings.decoders!r}{close}; allowed are "
             f"{sorted(lists)}, the files of {folder}; fix decoders in params.yaml"
         )
     decoders = lists[settings.decoders]
-    model = experiment.data / "models" / "decoding" / settings.model
-    prefixes = experiment.data / settings.prefixes
     work: list[Settings] = [settings]
     for decoder, entry in decoders.items():
         where = f"{settings.decoders}.{decoder}"
         _, parsed = parse_kind(DECODERS, Nothing, entry, where, "the list of decoders")
         work.append(parsed)
+
+    # 2. The texts.
+    model = experiment.data / "models" / "decoding" / settings.model
+    prefixes = experiment.data / settings.prefixes
     name = f"decode {study} {run}"
     with resumable(experiment, name, work, model, prefixes) as scratch:
-        made = settings.decode(
+        continuations = settings.decode(
             model,
             read_documents(prefixes / "documents.jsonl"),
             decoders,
@@ -240,5 +263,5 @@ def decode(experiment: Experiment, study: str, run: str) -> None:
             seed=experiment.seed,
             scratch=scratch,
         )
-        count = write_corpus(experiment.data / "generations" / study / run, made)
+        count = write_corpus(experiment.data / "generations" / study / run, continuations)
     print(f"{name}: {count} documents")

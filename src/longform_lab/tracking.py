@@ -1,4 +1,7 @@
-"""Trainings as runs of Weights & Biases, offline unless ``WANDB_MODE`` says otherwise; the record is the CSV file beside them."""
+"""Trainings as runs of Weights & Biases, offline unless ``WANDB_MODE`` says otherwise.
+
+The record is the CSV file beside them.
+"""
 
 import json
 import logging
@@ -54,21 +57,17 @@ def wandb_run(name: str, scratch: Path, tags: list[str]) -> list[Any]:
         "project": "longform",
         "resume": "allow",
     }
-    if (
-        SCALE_FILE.is_file()
-    ):  # a scale's folder is a repository without commits, of which W&B would know nothing
+    # A scale's folder is a repository without commits, of which W&B would know nothing.
+    if SCALE_FILE.is_file():
         made_from = json.loads(SCALE_FILE.read_text(encoding="utf-8"))
         scale = made_from["scale"]
         settings |= {"name": f"{scale}/{name}", "group": f"{scale}/{group}", "config": made_from}
     mirror = WandbLogger(id=id_file.read_text(), save_dir=str(folder), **settings)
+    # Start the run here, where a service that does not answer costs the mirror alone.
     try:
-        _ = (
-            mirror.experiment
-        )  # starts the run here, where a service that does not answer costs the mirror alone
+        _ = mirror.experiment
     except Exception as error:  # any: the mirror is never worth a training
-        print(
-            f"{name}: not mirrored to Weights & Biases ({type(error).__name__}); the CSV log is whole",
-            flush=True,
-        )
+        reason = f"not mirrored to Weights & Biases ({type(error).__name__})"
+        print(f"{name}: {reason}; the CSV log is whole", flush=True)
         return []
     return [mirror]
