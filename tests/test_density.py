@@ -9,8 +9,10 @@ FINISHED = (
     "longform/statistics",
     "longform/critics/bbscore",
     "longform/critics/code_mixing",
+    "longform/critics/coreference",
     "longform/critics/neural_ranker",
     "longform/critics/perplexity",
+    "longform/critics/section_order",
     "longform/critics/surprisal",
     "longform/critics/verifiability",
 )

@@ -1,22 +1,20 @@
-r"""Agreement of two clusterings of mentions: MUC, B-cubed, entity CEAF, and their mean, the CoNLL
-score.
+r"""Agreement of two clusterings of mentions: MUC, B-cubed, entity CEAF and the CoNLL score.
 
-A cluster is a set of mentions, a mention any hashable span. Sums and counts per document, divided
-last
-(Pradhan et al. 2014 define the scores; a mention that only one side has counts as its own, as in
-their scorer).
+A cluster is a set of mentions, a mention any hashable span. Hits and totals are summed over
+documents and divided last. Pradhan et al. 2014 define the scores; a mention that only one side has
+counts as its own, as in their scorer.
 """
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from longform.critics.coreference.person_chains import person_chains
-from longform.documents import Predictions, Unit, grouped
+from longform.documents import Predictions, Unit
 from longform.errors import InputError
 from longform.statistics.arithmetic import ratio
 from longform.statistics.signatures import FITTED
@@ -24,86 +22,130 @@ from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.statistics.sum_scored import SumScored
 
 Cluster = frozenset[Hashable]
-Parts = tuple[
-    float, float, float, float
-]  # recall numerator and denominator, precision numerator and denominator
+
+
+class Parts(NamedTuple):
+    """Numerators and denominators of recall and precision."""
+
+    recall_hits: float
+    recall_total: float
+    precision_hits: float
+    precision_total: float
+
+
 SCORES = ("muc", "b3", "ceafe")
-PARTS = ("recall_hits", "recall_total", "precision_hits", "precision_total")
-COLUMNS = (*(f"{score}_{part}" for score in SCORES for part in PARTS), "excluded")
+
+
+def _columns() -> tuple[str, ...]:
+    """Names of the statistics: the parts of each score, and exclusion."""
+    columns = []
+    for score in SCORES:
+        columns += [f"{score}_{part}" for part in Parts._fields]
+    return (*columns, "excluded")
+
+
+COLUMNS = _columns()
 
 
 @dataclass(frozen=True)
 class ReadClusters(Unit):
-    """One document's clusters as a reader of mention chains found them: spans of head words, or of
-    whole pronouns.
+    """One document's clusters as a reader of mention chains found them.
+
+    Attributes:
+        read: clusters of spans of head words, or of whole pronouns.
     """
 
     read: tuple[Cluster, ...]
 
 
 def clusters(mentions: Sequence[tuple[Hashable, int]]) -> tuple[Cluster, ...]:
-    """Clusters from (span, entity) pairs, in order of first mention."""
-    by_entity = grouped(mentions, lambda mention: mention[1])
-    return tuple(frozenset(span for span, _ in pairs) for pairs in by_entity.values())
+    """Clusters in order of first mention.
+
+    Args:
+        mentions: span and entity of each.
+    """
+    spans_by_entity: dict[int, list[Hashable]] = {}
+    for span, entity in mentions:
+        spans_by_entity.setdefault(entity, []).append(span)
+    return tuple(map(frozenset, spans_by_entity.values()))
 
 
 def _clusters_of(keys: Sequence[Cluster], others: Sequence[Cluster]) -> list[list[int]]:
-    """For each key, the numbers of the other side's clusters that its mentions are in."""
+    """For each key, the numbers of the other side's clusters that its mentions are in.
+
+    Args:
+        keys: clusters of one side.
+        others: clusters of the other side; mentions in none of them are left out.
+    """
     owner: dict[Hashable, int] = {}
     for number, cluster in enumerate(others):
         owner.update(dict.fromkeys(cluster, number))
-    return [[owner[mention] for mention in key if mention in owner] for key in keys]
+    numbers = []
+    for key in keys:
+        numbers.append([owner[mention] for mention in key if mention in owner])
+    return numbers
 
 
 def muc(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
-    r"""Links kept: $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$ (Vilain et al. 1995).
+    r"""MUC, links kept: $\sum_k |k| - |p(k)|$ over $\sum_k |k| - 1$ (Vilain et al. 1995).
 
     p(k) is the partition of k by the other side.
     """
-    return (*_links(gold, predicted), *_links(predicted, gold))
+    return Parts(*_links(gold, predicted), *_links(predicted, gold))
 
 
 def _links(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[int, int]:
     """Links between mentions of one key that the other side keeps, and all such links."""
-    links = 0
+    links_kept = 0
     for numbers in _clusters_of(keys, others):
-        links += len(numbers) - len(set(numbers))
-    return links, sum(len(key) - 1 for key in keys)
+        links_kept += len(numbers) - len(set(numbers))
+    links = 0
+    for key in keys:
+        links += len(key) - 1
+    return links_kept, links
 
 
 def b_cubed(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
-    r"""Per mention, the share of its cluster that is right, summed (Bagga and Baldwin 1998)."""
-    return (*_right_shares(gold, predicted), *_right_shares(predicted, gold))
+    """B-cubed: the share of a mention's cluster that is right (Bagga and Baldwin 1998)."""
+    return Parts(*_right_shares(gold, predicted), *_right_shares(predicted, gold))
 
 
 def _right_shares(keys: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, int]:
-    hits = 0.0
+    """Shares of a mention's key that are in its cluster of the other side, and the mentions."""
+    shares = 0.0
     for key, numbers in zip(keys, _clusters_of(keys, others), strict=True):
-        hits += sum(size**2 for size in Counter(numbers).values()) / len(key)
-    return hits, sum(map(len, keys))
+        # each of the ``size`` mentions in a cluster has ``size`` mentions of the key beside it
+        right = sum(size**2 for size in Counter(numbers).values())
+        shares += right / len(key)
+    return shares, sum(map(len, keys))
 
 
 def ceaf_e(gold: Sequence[Cluster], predicted: Sequence[Cluster]) -> Parts:
-    r"""Best one-to-one alignment of clusters under $\phi_4 = 2 |k \cap r| / (|k| + |r|)$ (Luo
-    2005).
+    r"""Entity CEAF: the best one-to-one alignment of clusters (Luo 2005).
+
+    Aligned clusters add their similarity $\phi_4 = 2 |k \cap r| / (|k| + |r|)$.
     """
+    # 1. Mentions that two clusters share, (gold, predicted).
     shared = np.zeros((len(gold), len(predicted)))
     for row, numbers in zip(shared, _clusters_of(gold, predicted), strict=True):
         np.add.at(row, numbers, 1)
-    gold_sizes = [len(cluster) for cluster in gold]
-    predicted_sizes = [len(cluster) for cluster in predicted]
+    # 2. Their similarity; two empty clusters have none.
+    gold_sizes = list(map(len, gold))
+    predicted_sizes = list(map(len, predicted))
     sizes = np.add.outer(gold_sizes, predicted_sizes).reshape(shared.shape)
     similarity = np.divide(2 * shared, sizes, where=sizes > 0, out=np.zeros_like(shared))
+    # 3. The alignment of the largest sum.
     alignment = linear_sum_assignment(similarity, maximize=True)
     best = float(similarity[alignment].sum())
-    return best, len(gold), best, len(predicted)
+    return Parts(best, len(gold), best, len(predicted))
 
 
 @dataclass(frozen=True)
 class ChainAgreement(SumScored, better="higher"):
     """CoNLL score of a resolver: mean F1 of MUC, B-cubed and entity CEAF, each from sums.
 
-    ``gold``: the true clusters by document, from other chains of the same documents.
+    Attributes:
+        gold: the true clusters by document, from other chains of the same documents.
     """
 
     gold: Mapping[str, tuple[Cluster, ...]] = field(
@@ -114,8 +156,11 @@ class ChainAgreement(SumScored, better="higher"):
         """Hits and totals of recall and precision of the three scores.
 
         A document without gold mentions is excluded.
+
+        Raises InputError: a document has no gold clusters.
         """
         rows: list[tuple[float, ...]] = []
+        no_mentions = (*np.zeros(len(COLUMNS) - 1), 1.0)
         for unit in units:
             if unit.unit_id not in self.gold:
                 raise InputError(
@@ -123,30 +168,35 @@ class ChainAgreement(SumScored, better="higher"):
                     "fit on its gold predictions"
                 )
             gold = self.gold[unit.unit_id]
-            if gold:
-                pair = gold, unit.read
-                rows.append((*muc(*pair), *b_cubed(*pair), *ceaf_e(*pair), 0.0))
-            else:
-                rows.append((*[0.0] * (len(COLUMNS) - 1), 1.0))
+            if not gold:
+                rows.append(no_mentions)
+                continue
+            row: list[float] = []
+            for parts_of in (muc, b_cubed, ceaf_e):
+                row += parts_of(gold, unit.read)
+            rows.append((*row, 0.0))
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        return np.mean([_f1(sums, name)["f1"] for name in SCORES], axis=0)
+        """The CoNLL score: the mean of the three F1."""
+        return np.mean([_agreement(sums, score)["f1"] for score in SCORES], axis=0)
 
     def describe(self, units: Sequence[ReadClusters]) -> Mapping[str, Any]:
         """Recall, precision and F1 of each of the three scores."""
         sums = sums_of(self.sufficient_statistics(units))
         details = {}
-        for name in SCORES:
-            values = _f1(sums, name)
-            details[name] = {part: float(value) for part, value in values.items()}
+        for score in SCORES:
+            values = _agreement(sums, score)
+            details[score] = {name: float(value) for name, value in values.items()}
         return details
 
 
-def _f1(sums: Sums, name: str) -> dict[str, Any]:
-    recall_hits, recall_total, precision_hits, precision_total = (
-        sums.total(f"{name}_{part}") for part in PARTS
-    )
+def _agreement(sums: Sums, score: str) -> dict[str, Any]:
+    """Recall, precision and F1 of one score, 0 where they have no denominator."""
+    recall_hits = sums.total(f"{score}_recall_hits")
+    recall_total = sums.total(f"{score}_recall_total")
+    precision_hits = sums.total(f"{score}_precision_hits")
+    precision_total = sums.total(f"{score}_precision_total")
     recall = np.nan_to_num(ratio(recall_hits, recall_total))
     precision = np.nan_to_num(ratio(precision_hits, precision_total))
     f1 = np.nan_to_num(ratio(2 * recall * precision, recall + precision))
@@ -155,11 +205,12 @@ def _f1(sums: Sums, name: str) -> dict[str, Any]:
 
 def against_gold(*, real: Predictions) -> ChainAgreement:
     """Agreement with the chains of the predictions to fit on, which are taken for gold."""
-    return ChainAgreement({unit.unit_id: unit.read for unit in units_from_predictions(real)})
+    gold = {unit.unit_id: unit.read for unit in units_from_predictions(real)}
+    return ChainAgreement(gold)
 
 
 def units_from_predictions(predictions: Predictions) -> list[ReadClusters]:
-    """Clusters of mention chains, by the places of their symbols; sentence stops are no mentions."""
+    """Clusters of mention chains, by the places of their symbols; stops are no mentions."""
     units = []
     for chain in person_chains(predictions):
         mentions: list[tuple[Hashable, int]] = []

@@ -1,9 +1,8 @@
-"""n-gram attribution: which 5-grams a Latent PPL of mentions comes from, in tables and in marked
-articles.
+"""n-gram attribution: which 5-grams a Latent PPL of mentions comes from.
 
 The numbers behind deng2022's Tables 6 and 15 to 17 and Figures 5 and 10 to 13. What the critic
-lists in a score record
-is what those tables and pages show, so that reports need no text of their own.
+lists in a score record is what those tables and pages show, so that reports need no text of their
+own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,8 +37,12 @@ units_from_predictions = person_chains
 
 
 def _counts(critic: NgramCritic, units: Sequence[Chain]) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct windows of chains and how often each occurs."""
-    keys, counts = np.unique(window_keys(critic.read(units), critic.packing), return_counts=True)
+    """The distinct windows of chains, ascending, and how often each occurs, both (windows,).
+
+    Raises InputError: the chains hold no token.
+    """
+    windows = window_keys(critic.read(units), critic.packing)
+    keys, counts = np.unique(windows, return_counts=True)
     if not len(keys):
         raise InputError(
             "5-gram table: the chains hold no token; check the reader and the film filter"
@@ -56,55 +59,71 @@ def gap_rows(
     r"""5-grams by their part of the Latent NLL gap, largest first (deng2022 Table 6).
 
     A part is $(\hat P_{LM}(g) - \hat P_{data}(g)) \cdot (-\log P_c(z_5 \mid z_{<5}))$; over all g
-    (``top=None``) the parts sum to the difference of Latent NLL per token. Shares are in percent of
-    windows. The paper prints the table, not this formula.
+    the parts sum to the difference of Latent NLL per token. Shares are in percent of windows. The
+    paper prints the table, not this formula.
+
+    Args:
+        critic: a fitted one.
+        real, generated: chains of both sides.
+        top: rows; None for all 5-grams.
     """
+    # 1. Each side's share of every window.
     real_keys, real_counts = _counts(critic, real)
     generated_keys, generated_counts = _counts(critic, generated)
     keys = np.union1d(real_keys, generated_keys)
-    # each side's share of every window
     real_shares = np.zeros(len(keys))
     real_shares[np.searchsorted(keys, real_keys)] = real_counts / real_counts.sum()
     generated_shares = np.zeros(len(keys))
-    generated_shares[np.searchsorted(keys, generated_keys)] = (
-        generated_counts / generated_counts.sum()
-    )
-    # the windows by what they add to the gap
+    rows_of_generated = np.searchsorted(keys, generated_keys)
+    generated_shares[rows_of_generated] = generated_counts / generated_counts.sum()
+    # 2. The windows by what they add to the gap.
     parts = (generated_shares - real_shares) * -critic.score_windows(keys)
-    rows = []
+    table = []
     for i in np.argsort(-parts, kind="stable")[:top]:
-        rows.append(
-            {
-                "window": critic.window(int(keys[i])),
-                "percent_real": float(100 * real_shares[i]),
-                "percent_generated": float(100 * generated_shares[i]),
-                "contribution": float(parts[i]),
-            }
-        )
-    return rows
+        row = {
+            "window": critic.window(int(keys[i])),
+            "percent_real": float(100 * real_shares[i]),
+            "percent_generated": float(100 * generated_shares[i]),
+            "contribution": float(parts[i]),
+        }
+        table.append(row)
+    return table
 
 
 def best_successor(critic: NgramCritic, key: int) -> tuple[str, float] | None:
-    """The likeliest symbol but a stop among those met in training after a window's history."""
+    """The likeliest symbol after a window's history, with its log probability in nats.
+
+    It is the likeliest of those met in training after the longest part of the history that was met
+    at all, stops left out; None where there is none.
+
+    Args:
+        critic: a fitted one.
+        key: of the window; its last symbol counts nothing.
+    """
     packing = critic.packing
     for n in range(critic.order, 0, -1):
         # 1. The last symbols of the n-grams that begin with the history's last n - 1 symbols.
         keys = critic.orders[n - 1].keys
         history = (key & packing.mask(n)) >> packing.bits
-        low, high = np.searchsorted(keys, [history << packing.bits, (history + 1) << packing.bits])
-        codes = keys[low:high] & packing.mask(1)
-        if not len(codes):
+        first_key = history << packing.bits
+        next_key = (history + 1) << packing.bits
+        low, high = np.searchsorted(keys, [first_key, next_key])
+        if low == high:
             continue
-        names = [packing.names(int(code), critic.forms)[0] for code in codes]
-        is_mention = np.array([name != score.STOP for name in names])
-        if not is_mention.any():
+        codes = []
+        names = []
+        for code in keys[low:high] & packing.mask(1):
+            (name,) = packing.names(int(code), critic.forms)
+            if name != score.STOP:
+                codes.append(code)
+                names.append(name)
+        if not names:
             return None
         # 2. The most probable of them after the whole history.
-        mentions = np.flatnonzero(is_mention)
-        before = key >> packing.bits << packing.bits
-        log_probs = critic.score_windows(before | codes[mentions])
+        window_without_last = key >> packing.bits << packing.bits
+        log_probs = critic.score_windows(window_without_last | np.array(codes))
         best = int(np.argmax(log_probs))
-        return names[mentions[best]], float(log_probs[best])
+        return names[best], float(log_probs[best])
     return None
 
 
@@ -117,26 +136,34 @@ def rare_rows(
 ) -> list[Row]:
     r"""A random subset of the improbable windows, in reading order (Table 15).
 
-    Those with $\log P_c(z_5 \mid z_{<5})$ below ``threshold``.
+    Args:
+        critic: a fitted one.
+        generated: the judged chains.
+        rng: of the subset.
+        rows: at most so many.
+        threshold: a window is improbable where $\log P_c(z_5 \mid z_{<5})$ is below it, nats.
     """
+    # 1. The windows to show.
     tokens = critic.read(generated)
     keys = window_keys(tokens, critic.packing)
     log_probs = critic.score_windows(keys)
     rare = np.flatnonzero(log_probs < threshold)
+    chosen = np.sort(rng.choice(rare, min(rows, len(rare)), replace=False))
+    # 2. Beside each, what the critic expected and where it stands.
     unit_of_token = np.repeat(np.arange(len(generated)), tokens.lengths)
     table = []
-    for i in np.sort(rng.choice(rare, min(rows, len(rare)), replace=False)).tolist():
-        best, best_log_prob = best_successor(critic, int(keys[i])) or ("", float("nan"))
-        table.append(
-            {
-                "window": critic.window(int(keys[i])),
-                "log_probability": float(log_probs[i]),
-                "best": best,
-                "best_log_probability": best_log_prob,
-                "unit_id": generated[unit_of_token[i]].unit_id,
-                "position": int(i - tokens.starts[i]),
-            }
-        )
+    for i in chosen.tolist():
+        key = int(keys[i])
+        best, best_log_prob = best_successor(critic, key) or ("", float("nan"))
+        row = {
+            "window": critic.window(key),
+            "log_probability": float(log_probs[i]),
+            "best": best,
+            "best_log_probability": best_log_prob,
+            "unit_id": generated[unit_of_token[i]].unit_id,
+            "position": int(i - tokens.starts[i]),
+        }
+        table.append(row)
     return table
 
 
@@ -145,68 +172,64 @@ def ratio_rows(
 ) -> tuple[list[Row], list[Row]]:
     r"""5-grams whose $P_{LM}(z_5 \mid z_{<5})$ is largest and smallest against $P_{data}$.
 
-    deng2022 Tables 16 and 17.
+    deng2022 Tables 16 and 17; both have ``RATIOS`` rows of 5-grams that each side has often.
     """
-    # 1. One critic for each side, with the forms of both.
+    # 1. A critic without counts that knows the forms of both sides.
     valid = [unit for unit in [*real, *generated] if unit.valid]
     unfitted = replace(critic, forms=score.form_vocabulary(valid))
     # 2. Windows that both sides have often.
     real_keys, real_counts = _counts(unfitted, real)
     generated_keys, generated_counts = _counts(unfitted, generated)
-    keys = np.intersect1d(
-        real_keys[real_counts >= MIN_COUNT],
-        generated_keys[generated_counts >= MIN_COUNT],
-        assume_unique=True,
-    )
-    # 3. By the ratio of their probabilities.
+    often_real = real_keys[real_counts >= MIN_COUNT]
+    often_generated = generated_keys[generated_counts >= MIN_COUNT]
+    keys = np.intersect1d(often_real, often_generated, assume_unique=True)
+    # 3. By the ratio of the probabilities that each side's own critic gives them.
     real_log_probs = unfitted.fit_tokens(unfitted.read(real)).score_windows(keys)
     generated_log_probs = unfitted.fit_tokens(unfitted.read(generated)).score_windows(keys)
     log_ratios = generated_log_probs - real_log_probs
-    rows = []
+    table = []
     for i in np.argsort(-log_ratios, kind="stable"):
-        rows.append(
-            {
-                "window": unfitted.window(int(keys[i])),
-                "probability_real": float(np.exp(real_log_probs[i])),
-                "probability_generated": float(np.exp(generated_log_probs[i])),
-                "log_ratio": float(log_ratios[i]),
-            }
-        )
-    return rows[:RATIOS], rows[::-1][:RATIOS]
+        row = {
+            "window": unfitted.window(int(keys[i])),
+            "probability_real": float(np.exp(real_log_probs[i])),
+            "probability_generated": float(np.exp(generated_log_probs[i])),
+            "log_ratio": float(log_ratios[i]),
+        }
+        table.append(row)
+    largest = table[:RATIOS]
+    smallest = table[::-1][:RATIOS]
+    return largest, smallest
 
 
 @dataclass(frozen=True)
 class AttributionCritic(ReleasedCoreference):
     """The released critic that also attributes its score to 5-grams.
 
-    Against held-out real chains, read as the judged ones.
-
     Attributes:
-        threshold: below which a 5-gram is improbable.
-        held_out: chains of real text.
+        threshold: log probability below which a 5-gram is improbable, nats.
+        held_out: chains of real text that the judged ones are held against, read as these.
     """
 
     threshold: float = RARE_LOG_PROBABILITY
     held_out: tuple[Chain, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def describe(self, units: Sequence[Chain]) -> Mapping[str, Any]:
-        """Rows of Tables 6, 15, 16 and 17, improbable windows, and the articles with the worst
-        ones.
+        """Rows of Tables 6, 15, 16 and 17, improbable windows, and the articles with most of them.
+
+        Nothing where no chain was read.
         """
         chains = [unit for unit in units if unit.valid and unit.symbols]
         if not chains or not self.held_out:
             return {}
-        high, low = ratio_rows(self, self.held_out, chains)
         rng = generator("deng2022", "table 15")
+        high, low = ratio_rows(self, self.held_out, chains)
+        rare_share = {"real": self._improbable(self.held_out), "judged": self._improbable(chains)}
         return {
             "rare": rare_rows(self, chains, rng, threshold=self.threshold),
             "high": high,
             "low": low,
             "gap": gap_rows(self, self.held_out, chains),
-            "rare_share": {
-                "real": self._improbable(self.held_out),
-                "judged": self._improbable(chains),
-            },
+            "rare_share": rare_share,
             "articles": self._articles(chains),
         }
 
@@ -218,16 +241,16 @@ class AttributionCritic(ReleasedCoreference):
 
     def _articles(self, units: Sequence[Chain]) -> list[Row]:
         """The texts of the largest shares of improbable windows, with a mark for each symbol."""
-        shown = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
-        if not shown:
+        with_text = [unit for unit in units if isinstance(unit, PersonChain) and unit.text]
+        if not with_text:
             return []
-        pairs = list(zip(shown, self.part_values(shown), strict=True))
 
         def rank(pair: tuple[PersonChain, np.ndarray]) -> tuple[bool, float, str]:
             unit, log_probs = pair
             improbable = float(np.mean(log_probs < self.threshold))
             return len(unit.symbols) < MIN_SYMBOLS, -improbable, unit.unit_id
 
+        pairs = zip(with_text, self.part_values(with_text), strict=True)
         articles = []
         for unit, log_probs in sorted(pairs, key=rank)[:ARTICLES]:
             marks = self._marks(unit, log_probs)
@@ -235,33 +258,45 @@ class AttributionCritic(ReleasedCoreference):
         return articles
 
     def _marks(self, unit: PersonChain, log_probs: np.ndarray) -> list[Row]:
-        """What the critic says of each symbol of a text, as pages have it."""
+        """What the critic says of each symbol of a text, as pages have it.
+
+        Args:
+            unit: the text's chain.
+            log_probs: of its symbols, (symbols,).
+        """
         keys = window_keys(self.read([unit]), self.packing)
+        symbols = zip(unit.spans, unit.symbols, keys, log_probs, strict=True)
         marks = []
-        for span, symbol, key, log_prob in zip(
-            unit.spans, unit.symbols, keys, log_probs, strict=True
-        ):
-            bad = bool(log_prob < self.threshold)
-            successor = best_successor(self, int(key)) if bad else None
+        for (start, end), symbol, key, log_prob in symbols:
+            is_improbable = bool(log_prob < self.threshold)
+            successor = best_successor(self, int(key)) if is_improbable else None
             best, best_log_prob = successor or ("", None)
-            marks.append(
-                {
-                    "start": span[0],
-                    "end": span[1],
-                    "symbol": symbol,
-                    "log_probability": float(log_prob),
-                    "bad": bad,
-                    "best": best,
-                    "best_log_probability": best_log_prob,
-                }
-            )
+            mark = {
+                "start": start,
+                "end": end,
+                "symbol": symbol,
+                "log_probability": float(log_prob),
+                "bad": is_improbable,
+                "best": best,
+                "best_log_probability": best_log_prob,
+            }
+            marks.append(mark)
         return marks
 
 
 def ngram_attribution(
     *, real: Predictions, order: int = score.ORDER, threshold: float = RARE_LOG_PROBABILITY
 ) -> AttributionCritic:
-    """The critic that holds the test chains of the predictions that it is fitted on."""
+    """The critic that holds the test chains of the predictions that it is fitted on.
+
+    Args:
+        real: chains of real text, some of split test.
+        order: symbols in a window.
+        threshold: log probability below which a window is improbable, nats.
+
+    Raises:
+        InputError: no chain is of split test.
+    """
     held_out = tuple(chain for chain in chains_from_predictions(real) if chain.split == "test")
     if not held_out:
         raise InputError(

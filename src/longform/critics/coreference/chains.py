@@ -1,16 +1,15 @@
-"""Who is mentioned where: mentions of entities, resolvers that find them, and the chain of persons
-read off a text.
+"""Who is mentioned where: mentions of entities, and the chain of persons that is read off a text.
 
 The chain follows deng2022 section 5 and appendix G as released: a stop ``.`` opens each sentence; a
-mention of a
-person is a pronoun as written, or the gender of its entity, followed by the entity's number.
+mention of a person is a pronoun as written, or the gender of its entity, followed by the entity's
+number.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -89,27 +88,46 @@ class GivenMentions:
                 f"no gold mentions for {len(missing)} texts, first {missing[0][:40]!r}; "
                 "give entries, maybe empty"
             )
-        return [sorted(self.by_text[text], key=lambda m: (m.start, m.end)) for text in texts]
+        all_mentions = []
+        for text in texts:
+            mentions = self.by_text[text]
+            all_mentions.append(sorted(mentions, key=lambda mention: (mention.start, mention.end)))
+        return all_mentions
 
 
 def root_offset(text: str, start: int, end: int) -> int:
-    """Offset of a mention's head word, without a parser: the last word before a preposition, comma
-    or clause.
+    """Offset of a mention's head word, without a parser.
+
+    It is the last word before a preposition, a comma or a clause.
     """
-    cut = _AFTER_HEAD.search(text, start, end)
-    words = _WORD.finditer(text, start, cut.start() if cut and cut.start() > start else end)
-    return max((word.start() for word in words if word[0][0].isalnum()), default=start)
+    after_head = _AFTER_HEAD.search(text, start, end)
+    if after_head and after_head.start() > start:
+        end = after_head.start()
+    root = start
+    for word in _WORD.finditer(text, start, end):
+        if word[0][0].isalnum():
+            root = word.start()
+    return root
 
 
 def is_person(word: str, named: bool) -> bool:
-    """The released test on a mention's head word: a person's pronoun or name, and not one of three
-    exceptions.
+    """The released test on a mention's head word.
+
+    It must be a person's pronoun or name, and none of three exceptions.
+
+    Args:
+        word: as the text has it.
+        named: whether the reader took the mention for a person's name.
     """
     return word.lower() not in NO_PERSONS and (word in PERSON_PRONOUNS or named)
 
 
 def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]:
-    """Type of each entity from (entity, head word, gender of the name or None), in reading order."""
+    """Type of each entity: MALE, FEMALE, PLURAL or NEITHER.
+
+    Args:
+        words: entity, head word, and gender of the name or None; a mention each, in reading order.
+    """
     # 1. What pronouns and titles say of each entity, and what names say.
     votes: dict[int, Counter[str]] = {}
     genders_of_names: dict[int, str] = {}
@@ -129,39 +147,65 @@ def entity_types(words: Sequence[tuple[int, str, str | None]]) -> dict[int, str]
     return types
 
 
+class _Head(NamedTuple):
+    """A mention with its head word, or with the whole of a person's pronoun."""
+
+    span: Span
+    word: str
+    mention: Mention
+
+
 def person_chain(
     document_id: str, split: str, text: str, mentions: Sequence[Mention], singletons: bool = False
 ) -> PersonChain:
-    """The chain of persons of one text; mentions of no person are dropped, a cluster being a person
-    if any head word is.
+    """The chain of persons of one text; mentions of no person are left out.
 
-    ``singletons``: keep persons mentioned once; the paper's resolver never has any.
+    Args:
+        document_id, split: of the chain.
+        text: in which the mentions stand.
+        mentions: of all entities, in reading order.
+        singletons: whether persons mentioned once count; the paper's resolver never has any.
     """
-    # 1. The head word of each mention, or the whole of a pronoun.
-    sizes = Counter(mention.entity for mention in mentions)
-    heads: list[tuple[Span, str, Mention]] = []
+    # 1. The head word of each mention.
+    num_mentions = Counter(mention.entity for mention in mentions)
+    heads = []
     for mention in mentions:
-        if singletons or sizes[mention.entity] > 1:
+        if singletons or num_mentions[mention.entity] > 1:
             span = _head_span(text, mention)
-            heads.append((span, text[slice(*span)], mention))
-    # 2. The entities that are persons, and what kind of person.
-    persons = {mention.entity for _, word, mention in heads if is_person(word, mention.named)}
-    types = entity_types([(mention.entity, word, mention.gender) for _, word, mention in heads])
-    # 3. Their tags by place; of overlapping mentions with one head word the last entity stays.
-    tags: dict[Span, str] = {}
-    for span, word, mention in sorted(heads, key=lambda head: head[2].entity):
-        if mention.entity in persons:
-            form = word if word in PERSON_PRONOUNS else types[mention.entity]
-            tags[span] = f"{form}:{mention.entity}"
-    # 4. A stop opens each sentence.
-    stops = [((start, start), STOP) for start, _ in sentences(text)]
-    symbols = sorted([*stops, *tags.items()], key=lambda symbol: symbol[0])
+            heads.append(_Head(span, text[slice(*span)], mention))
+    # 2. A stop that opens each sentence, and the tags of persons, by place.
+    symbols = [((start, start), STOP) for start, _ in sentences(text)]
+    symbols += _person_tags(heads).items()
+    symbols.sort(key=lambda symbol: symbol[0])
     return PersonChain(
         document_id,
         split,
         tuple(tag for _, tag in symbols),
         spans=tuple(span for span, _ in symbols),
     )
+
+
+def _person_tags(heads: Sequence[_Head]) -> dict[Span, str]:
+    """Tags of the mentions of persons, by place.
+
+    An entity is a person if any of its head words is a person's. Of overlapping mentions with one
+    head word that of the last entity stays.
+    """
+    # 1. The entities that are persons, and what kind of person.
+    persons = set()
+    words = []
+    for _, word, mention in heads:
+        words.append((mention.entity, word, mention.gender))
+        if is_person(word, mention.named):
+            persons.add(mention.entity)
+    types = entity_types(words)
+    # 2. A pronoun is tagged as written, another mention by the type of its entity.
+    tags = {}
+    for span, word, mention in sorted(heads, key=lambda head: head.mention.entity):
+        if mention.entity in persons:
+            form = word if word in PERSON_PRONOUNS else types[mention.entity]
+            tags[span] = f"{form}:{mention.entity}"
+    return tags
 
 
 def _head_span(text: str, mention: Mention) -> Span:
@@ -213,30 +257,48 @@ def read_with(
     film_filter: str | None,
     keep_text: bool = False,
 ) -> Predictions:
-    """Chains of the documents of some splits, with ``span`` (tokens, 2), where each symbol stands
-    in the text.
+    """Chains of persons of the documents of some splits.
 
-    A document that the film filter leaves out is an invalid chain, so it is counted.
+    Args:
+        resolver: finds the mentions.
+        documents: of a corpus.
+        splits: whose documents are read.
+        singletons: whether persons mentioned once count.
+        film_filter: a key of ``FILM_FILTERS``; a document that it leaves out is an invalid chain,
+            so that it is counted.
+        keep_text: whether the texts are written too.
+
+    Returns:
+        As :func:`longform.documents.chains_to_predictions`; ``span`` (tokens, 2), where each symbol
+        stands in the text, ragged over tokens; and ``header_names``, what the resolver is.
+
+    Raises:
+        ConfigError: an unknown film filter.
     """
     if film_filter not in FILM_FILTERS:
         allowed = sorted(filter(None, FILM_FILTERS))
         raise ConfigError(f"film_filter is {film_filter!r}, allowed are {allowed} or null; fix it")
     # 1. Chains of the documents that pass the filter; the others have an invalid one.
     chosen = in_splits(documents, splits)
-    passing = [document for document in chosen if FILM_FILTERS[film_filter](document)]
-    by_id = {chain.unit_id: chain for chain in read_chains(passing, resolver, singletons)}
+    passes = FILM_FILTERS[film_filter]
+    passing = [document for document in chosen if passes(document)]
+    chains_by_id = {}
+    for chain in read_chains(passing, resolver, singletons):
+        chains_by_id[chain.unit_id] = chain
     chains = []
     for document in chosen:
-        filtered_out = PersonChain(document.id, document.split, (), valid=False)
-        chains.append(by_id.get(document.id) or filtered_out)
+        left_out = PersonChain(document.id, document.split, (), valid=False)
+        chains.append(chains_by_id.get(document.id, left_out))
     # 2. Beside them the places of their symbols, and what the resolver is.
     predictions = chains_to_predictions(chains)
     arrays = dict(predictions.arrays)
-    arrays |= ragged("span", [chain.spans for chain in chains], np.int64, 2)
+    spans = [chain.spans for chain in chains]
+    arrays |= ragged("span", spans, np.int64, 2)
     header = [f"{key}={value}" for key, value in resolver.header().items()]
     arrays["header_names"] = np.array(header, dtype=np.str_)
     if keep_text:
-        arrays |= pack([document.text.strip() for document in chosen])
+        texts = [document.text.strip() for document in chosen]
+        arrays |= pack(texts)
     return replace(predictions, arrays=arrays)
 
 
@@ -252,14 +314,26 @@ def read_gold(
     singletons: bool = True,
     film_filter: str | None = None,
 ) -> Predictions:
-    """Gold chains of the chosen documents, with the places of their symbols."""
-    return read_with(gold_mentions(documents, truth), documents, splits, singletons, film_filter)
+    """Gold chains of the chosen documents, with the places of their symbols.
+
+    Args:
+        truth: the corpus's arrays, as :func:`gold_mentions` takes them.
+        documents, splits, singletons, film_filter: as :func:`read_with` has them.
+    """
+    resolver = gold_mentions(documents, truth)
+    return read_with(resolver, documents, splits, singletons, film_filter)
 
 
 def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Chain]:
     """Chains of the documents from the truth.
 
-    ``mention_chain`` (indices into ``mention_symbol_names``) and its lengths.
+    Args:
+        documents: of a corpus.
+        truth: ``mention_chain`` (symbols,), indices into ``mention_symbol_names``, document after
+            document, and ``mention_chain_lengths`` (documents,).
+
+    Raises:
+        InputError: an array is missing, or a truth of other documents.
     """
     cuts = _cuts(truth, CHAIN_ARRAYS, len(documents))
     names = truth["mention_symbol_names"].tolist()
@@ -272,21 +346,22 @@ def gold_chains(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) 
 
 
 def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> GivenMentions:
-    """Mentions behind the resolvers' protocol, keyed by ``Document.text``, from spans in that text.
+    """Mentions behind the resolvers' protocol, by ``Document.text``, from spans in that text.
 
-    Raises InputError: a span outside its text, or a truth of other documents.
+    Args:
+        documents: of a corpus.
+        truth: ``mention_start``, ``mention_end`` and ``mention_person``, document after document,
+            (mentions,), and ``mention_start_lengths`` (documents,); maybe chains.
+
+    Raises:
+        InputError: an array is missing, a span outside its text, or a truth of other documents.
     """
+    # 1. A row (start, end, person) for each mention, document by document.
     cuts = _cuts(truth, SPAN_ARRAYS, len(documents))
-    rows = np.split(np.stack([truth[name] for name in SPAN_ARRAYS[:3]], axis=1), cuts)
-    # 1. Genders, where the truth has chains, whose forms are genders or pronouns.
-    genders: list[dict[int, str]] = [{} for _ in documents]
-    if all(name in truth for name in CHAIN_ARRAYS):
-        for document_genders, chain in zip(genders, gold_chains(documents, truth), strict=True):
-            for symbol in chain.symbols:
-                form, _, person = symbol.partition(":")
-                if form in GENDERS.values():
-                    document_genders[int(person)] = form
-    # 2. The mentions of each text.
+    columns = [truth[name] for name in ("mention_start", "mention_end", "mention_person")]
+    rows = np.split(np.stack(columns, axis=1), cuts)
+    # 2. Mentions with the genders that chains tell.
+    genders = _gold_genders(documents, truth)
     by_text: dict[str, list[Mention]] = {}
     for document, row, document_genders in zip(documents, rows, genders, strict=True):
         text = document.text
@@ -304,20 +379,42 @@ def gold_mentions(documents: Sequence[Document], truth: Mapping[str, np.ndarray]
     return GivenMentions(by_text)
 
 
+def _gold_genders(
+    documents: Sequence[Document], truth: Mapping[str, np.ndarray]
+) -> list[dict[int, str]]:
+    """Genders by person, a document each, where the truth has chains: a form may be a gender."""
+    genders: list[dict[int, str]] = [{} for _ in documents]
+    if not all(name in truth for name in CHAIN_ARRAYS):
+        return genders
+    for document_genders, chain in zip(genders, gold_chains(documents, truth), strict=True):
+        for symbol in chain.symbols:
+            form, _, person = symbol.partition(":")
+            if form in GENDERS.values():
+                document_genders[int(person)] = form
+    return genders
+
+
 def _cuts(truth: Mapping[str, np.ndarray], names: Sequence[str], documents: int) -> np.ndarray:
     """Where a flat array of the truth is cut into the documents' rows.
 
-    Raises InputError: an array is missing, or it is of other documents.
+    Args:
+        truth: the corpus's arrays.
+        names: the arrays that are needed; one ends in ``_lengths``.
+        documents: how many.
+
+    Raises:
+        InputError: an array is missing, or it is of other documents.
     """
     missing = [name for name in names if name not in truth]
     if missing:
         raise InputError(
             f"truth lacks {missing}; it has {sorted(truth)}: write the corpus with its mentions"
         )
-    name = next(name for name in names if name.endswith("_lengths"))
-    lengths = truth[name]
+    lengths_name = next(name for name in names if name.endswith("_lengths"))
+    lengths = truth[lengths_name]
     if len(lengths) != documents:
         raise InputError(
-            f"truth has {len(lengths)} {name}, the corpus {documents} texts; they belong apart"
+            f"truth has {len(lengths)} {lengths_name}, the corpus {documents} texts; "
+            "they belong apart"
         )
     return np.cumsum(lengths)[:-1]

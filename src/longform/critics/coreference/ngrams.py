@@ -1,11 +1,10 @@
-"""Compiled loops of the 5-gram critics: the key of the window that ends at each token, and n-grams
-in a table by hash.
+"""Compiled loops of the 5-gram critics: keys of windows, and n-grams in a table by hash.
 
 A key holds n codes side by side, the latest lowest
-(:class:`~longform.critics.coreference.score.Packing`): masking drops the earliest
-symbol, which is the next lower order, and shifting drops the latest, which is the context. Both
-loops add in the same order as the
-definition, so that a score has the same bits however many windows are scored at once.
+(:class:`~longform.critics.coreference.score.Packing`): masking drops the earliest symbol, which is
+the next lower order, and shifting drops the latest, which is the context. Both loops add in the
+same order as the definition, so that a score has the same bits however many windows are scored at
+once.
 """
 
 from collections.abc import Sequence
@@ -16,87 +15,144 @@ import numpy as np
 
 EMPTY = -1  # key of a free slot
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio (Knuth, volume 3, section 6.4)
+# Columns of a table.
+KEY = 0
+LOG_PROB = 1
+LOG_WEIGHT = 2
 
 
 @numba.njit(cache=True, nogil=True)
 def window_keys(forms, entities, starts, order, stride, bits, begin, padding, nobody):
-    """(tokens,) keys: entities are numbered by first appearance in each window, ``padding`` begin
-    symbols stand before a chain.
+    """Key of the window that ends at each token.
+
+    Entities are numbered by first appearance in each window.
+
+    Args:
+        forms: of each token, (tokens,); negative where unknown.
+        entities: of each token, (tokens,); ``nobody`` for none.
+        starts: index of the first token of each token's chain, (tokens,).
+        order: symbols in a window.
+        stride: codes of one form.
+        bits: of a code.
+        begin: code of the begin symbol.
+        padding: begin symbols before a chain; places before these have code 0.
+        nobody: the entity of a token that mentions none.
+
+    Returns:
+        int64 (tokens,).
     """
-    keys, seen = np.empty(len(forms), dtype=np.int64), np.empty(order, dtype=np.int64)
-    for i in range(len(forms)):
-        key, met = np.int64(0), 0
-        for place in range(i - order + 1, i + 1):
-            code = begin if place < starts[i] and starts[i] - place <= padding else 0
-            if place >= starts[i]:
+    keys = np.empty(len(forms), dtype=np.int64)
+    met_entities = np.empty(order, dtype=np.int64)
+    for token in range(len(forms)):
+        key = np.int64(0)
+        num_met = 0
+        for position in range(token - order + 1, token + 1):
+            code = 0
+            if position < starts[token]:
+                # 1. Before the chain: a begin symbol, or nothing.
+                if starts[token] - position <= padding:
+                    code = begin
+            else:
+                # 2. In the chain: 1 + the entity's place among those of this window; 0 for none.
                 label = 0
-                if entities[place] != nobody:
-                    while label < met and seen[label] != entities[place]:
+                if entities[position] != nobody:
+                    while label < num_met and met_entities[label] != entities[position]:
                         label += 1
-                    seen[label] = entities[place]
+                    met_entities[label] = entities[position]
                     label += 1
-                    met = max(met, label)
-                if forms[place] >= 0:
-                    code = 1 + forms[place] * stride + label
+                    num_met = max(num_met, label)
+                if forms[position] >= 0:
+                    code = 1 + forms[position] * stride + label
             key = key << bits | code
-        keys[i] = key
+        keys[token] = key
     return keys
 
 
 @numba.njit(cache=True, nogil=True)
 def _slot(table, key):
-    """The slot of a key, or the free one where it belongs: the upper half of its hash scaled to the
-    table (Lemire 2019).
+    """The row of a key, or the free one where it belongs.
+
+    Search begins at the upper half of the key's hash scaled to the table (Lemire 2019), and goes on
+    row by row.
     """
-    slot: Any = np.int64(
-        (((np.uint64(key) * GOLDEN) >> np.uint64(32)) * np.uint64(len(table))) >> np.uint64(32)
-    )
-    while table[slot, 0] != EMPTY and table[slot, 0] != key:
-        slot = slot + 1 if slot + 1 < len(table) else 0
+    upper_half = (np.uint64(key) * GOLDEN) >> np.uint64(32)
+    slot: Any = np.int64((upper_half * np.uint64(len(table))) >> np.uint64(32))
+    while table[slot, KEY] != EMPTY and table[slot, KEY] != key:
+        slot += 1
+        if slot == len(table):
+            slot = 0
     return slot
 
 
 @numba.njit(cache=True, nogil=True)
 def _insert(table, keys, column, numbers):
+    """Write the numbers of some keys into a column; new keys are no n-grams and weigh nothing."""
     values = table.view(np.float64)
     for i in range(len(keys)):
         slot = _slot(table, keys[i])
-        if table[slot, 0] == EMPTY:
-            table[slot, 0], values[slot, 1], values[slot, 2] = keys[i], np.inf, 0.0
+        if table[slot, KEY] == EMPTY:
+            table[slot, KEY] = keys[i]
+            values[slot, LOG_PROB] = np.inf
+            values[slot, LOG_WEIGHT] = 0.0
         values[slot, column] = numbers[i]
 
 
 def hashed(orders: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-    """(slots, 3) key, log probability (infinite for a context that is no n-gram) and log back-off
-    weight of fitted orders.
+    """Fitted n-grams and contexts of all orders in one table by hash.
+
+    Args:
+        orders: keys, log probabilities, keys of contexts and their log back-off weights, by order.
+
+    Returns:
+        int64 (slots, 3): the key; the bits of two float64 numbers, the log probability (infinite
+        for a context that is no n-gram) and the log back-off weight.
     """
-    table = np.full(
-        (3 * sum(len(own[0]) + len(own[2]) for own in orders) // 2 + 16, 3), EMPTY, dtype=np.int64
-    )
+    num_keys = 0
+    for keys, _, context_keys, _ in orders:
+        num_keys += len(keys) + len(context_keys)
+    # at most two thirds full, and free slots even in a table of few keys
+    slots = 3 * num_keys // 2 + 16
+    table = np.full((slots, 3), EMPTY, dtype=np.int64)
     for keys, log_probs, context_keys, log_weights in orders:
-        _insert(table, keys, 1, log_probs)
-        _insert(table, context_keys, 2, log_weights)
+        _insert(table, keys, LOG_PROB, log_probs)
+        _insert(table, context_keys, LOG_WEIGHT, log_weights)
     return table
 
 
 @numba.njit(cache=True, nogil=True)
 def scores(table, keys, order, bits, unknown):
-    """(windows,) log probability of each window's last symbol: the longest n-gram met, after the
-    weights of the contexts above it.
+    """Log probability of each window's last symbol.
+
+    It is that of the longest n-gram that was met, plus the log back-off weights of the longer
+    contexts.
+
+    Args:
+        table: of :func:`hashed`.
+        keys: of the windows, (windows,).
+        order: symbols in a window.
+        bits: of a code.
+        unknown: log probability of a symbol that was never met.
+
+    Returns:
+        float64 (windows,).
     """
-    values, found = table.view(np.float64), np.empty(len(keys))
+    values = table.view(np.float64)
+    log_probs = np.empty(len(keys))
     for i in range(len(keys)):
-        total, last = 0.0, unknown
+        # From the longest n-gram down; the contexts of those that were never met add their weights.
+        log_weights = 0.0
+        last = unknown
         for n in range(order, 0, -1):
             key = keys[i] & ((np.int64(1) << np.int64(bits * n)) - 1)
             if n > 1 and key >> (bits * (n - 1)) == 0:
                 continue  # nothing stands in the first place: the same n-gram as one order below
             slot = _slot(table, key)
-            if table[slot, 0] == key and values[slot, 1] != np.inf:
-                last = values[slot, 1]
+            if table[slot, KEY] == key and values[slot, LOG_PROB] != np.inf:
+                last = values[slot, LOG_PROB]
                 break
             if n > 1:
                 slot = _slot(table, key >> bits)
-                total += values[slot, 2] if table[slot, 0] != EMPTY else 0.0
-        found[i] = total + last
-    return found
+                if table[slot, KEY] != EMPTY:
+                    log_weights += values[slot, LOG_WEIGHT]
+        log_probs[i] = log_weights + last
+    return log_probs

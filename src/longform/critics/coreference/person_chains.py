@@ -13,7 +13,8 @@ class PersonChain(Chain):
     """A chain of mentions with where in the text each symbol stands, and maybe the text.
 
     Attributes:
-        spans: of each symbol; a stop stands at the first character of its sentence.
+        spans: start and end of each symbol; a stop stands at its sentence's first character.
+        text: that the spans count in; empty where it was not kept.
     """
 
     spans: tuple[tuple[int, int], ...] = ()
@@ -21,12 +22,16 @@ class PersonChain(Chain):
 
 
 def person_chains(predictions: Predictions) -> list[PersonChain]:
-    """What the readers of chains wrote, with the texts where they kept them."""
+    """What the readers of chains wrote, with the texts where they kept them.
+
+    Args:
+        predictions: of :func:`longform.critics.coreference.chains.read_with`.
+    """
     chains = chains_from_predictions(predictions)
     spans = predictions.ragged("span")
     texts = unpack(predictions)
-    persons = []
-    for chain, own_spans, text in zip(chains, spans, texts, strict=True):
-        pairs = tuple((int(start), int(end)) for start, end in own_spans.tolist())
-        persons.append(PersonChain(**vars(chain), spans=pairs, text=text))
-    return persons
+    with_spans = []
+    for chain, chain_spans, text in zip(chains, spans, texts, strict=True):
+        pairs = tuple(map(tuple, chain_spans.tolist()))
+        with_spans.append(PersonChain(**vars(chain), spans=pairs, text=text))
+    return with_spans

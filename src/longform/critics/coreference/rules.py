@@ -1,15 +1,14 @@
-"""Coreference resolvers for persons: by rules in passes (after Raghunathan et al. 2010), by the
-nearest mention, and F-coref's.
+"""Coreference resolvers for persons: by rules, by the nearest mention, and F-coref's.
 
-Weights of the rules are ours, by hand from the literature's preferences (recency, subject before
-object; Lappin and Leass 1994); they
-were revised while looking at errors on GAP development and synthetic text, so scores on those two
-are development scores.
+The rules work in passes (after Raghunathan et al. 2010). Their weights are ours, by hand from the
+literature's preferences (recency, subject before object; Lappin and Leass 1994); they were revised
+while looking at errors on GAP development and synthetic text, so scores on those two are
+development scores.
 """
 
 import importlib
 import importlib.metadata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,11 +29,22 @@ from longform.errors import ConfigError
 from longform.statistics.signatures import FITTED, signature
 
 DOUBT = 0.5  # cost of each step by which a name is less surely a person's
+FCOREF_BATCH = 10000  # tokens of a batch
+FCOREF_PACKAGES = ("fastcoref", "transformers", "torch", "spacy")  # named in the header
+CHECKPOINT_FILES = ("config.json", "model.safetensors")
 
 
 @dataclass
 class _Entity:
-    """An entity while it is being built."""
+    """An entity while it is being built.
+
+    Attributes:
+        number: of the entity in its text.
+        mentions: in the order in which they were added.
+        names: of the person, as words in lower case.
+        gender: None where open.
+        sure: how sure it is that it is a person.
+    """
 
     number: int
     mentions: list[Candidate] = field(default_factory=list)
@@ -47,19 +57,29 @@ class _Entity:
         if mention.kind == NAME:
             self.names.add(mention.words)
         self.gender = self.gender or mention.gender
-        self.sure = (
-            persons.STRONG if mention.kind in {PRONOUN, NOUN} else max(self.sure, mention.sure)
-        )
+        if mention.kind in {PRONOUN, NOUN}:
+            self.sure = persons.STRONG
+        else:
+            self.sure = max(self.sure, mention.sure)
 
     def allows(self, gender: str | None) -> bool:
-        return gender is None or self.gender == gender or (self.gender is None and gender != PLURAL)
+        """Whether a mention of a gender may be of it; an entity of open gender is one person."""
+        if gender is None:
+            return True
+        if self.gender is None:
+            return gender != PLURAL
+        return self.gender == gender
 
 
 @dataclass(frozen=True)
 class _NameResolver:
-    """What resolvers without a model share."""
+    """What resolvers without a model share.
 
-    # lower-case first name to MALE or FEMALE: finds names of persons, and may decide gender
+    Attributes:
+        first_names: MALE or FEMALE by first name in lower case; finds names of persons, and may
+            decide their gender.
+    """
+
     first_names: Mapping[str, str] = field(
         default_factory=lambda: persons.FIRST_NAMES, repr=False, metadata=FITTED
     )
@@ -68,9 +88,14 @@ class _NameResolver:
         return {"resolver": signature(self), "first_names": str(len(self.first_names))}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        return [sorted(self._resolve(text), key=lambda m: (m.start, m.end)) for text in texts]
+        all_mentions = []
+        for text in texts:
+            mentions = self._resolve(text)
+            all_mentions.append(sorted(mentions, key=lambda mention: (mention.start, mention.end)))
+        return all_mentions
 
     def _resolve(self, text: str) -> list[Mention]:
+        """Mentions of persons in one text, in any order."""
         raise NotImplementedError
 
 
@@ -116,15 +141,14 @@ class RuleResolver(_NameResolver):
     def _antecedent(
         self, text: str, candidate: Candidate, entities: Sequence[_Entity]
     ) -> _Entity | None:
+        """The entity that a candidate mentions again; None where it is a new one."""
         if candidate.kind == NAME:
             return _of_name(candidate, entities)
         if candidate.kind == PRONOUN:
             return self._of_pronoun(text, candidate, entities)
+        is_again = self._is_noun_again if candidate.kind == NOUN else _is_group_again
         for entity in reversed(entities):
-            if candidate.kind == GROUP:
-                if any(earlier.words == candidate.words for earlier in entity.mentions):
-                    return entity
-            elif self._is_noun_again(candidate, entity):
+            if is_again(candidate, entity):
                 return entity
         return None
 
@@ -157,7 +181,7 @@ class RuleResolver(_NameResolver):
         return best
 
     def _may_mean(self, text: str, pronoun: Candidate, entity: _Entity) -> bool:
-        """Whether a pronoun may mean an entity: near, of its gender, and not what grammar forbids."""
+        """Whether an entity is near, of the pronoun's gender, and allowed by grammar."""
         last = entity.mentions[-1]
         reflexive = pronoun.words[0] in persons.REFLEXIVES
         sentences_back = 0 if reflexive else self.sentences_back
@@ -174,15 +198,20 @@ class RuleResolver(_NameResolver):
     def _preference(self, pronoun: Candidate, rank: int, entity: _Entity) -> float:
         """How likely a pronoun means an entity that ``rank`` others were mentioned after."""
         last_sentence = entity.mentions[-1].sentence
-        subject = any(m.subject for m in entity.mentions if m.sentence == last_sentence)
-        return (
-            -self.distance * (pronoun.sentence - last_sentence)
-            - self.order * rank
-            + self.subject * subject
-            + self.parallel * (subject and pronoun.subject)
-            + self.known * (entity.gender == pronoun.gender)
-            - (persons.STRONG - entity.sure) * DOUBT
-        )
+        in_last_sentence = [m for m in entity.mentions if m.sentence == last_sentence]
+        is_subject = any(mention.subject for mention in in_last_sentence)
+        preference = -self.distance * (pronoun.sentence - last_sentence)
+        preference -= self.order * rank
+        preference += self.subject * is_subject
+        preference += self.parallel * (is_subject and pronoun.subject)
+        preference += self.known * (entity.gender == pronoun.gender)
+        preference -= (persons.STRONG - entity.sure) * DOUBT
+        return preference
+
+
+def _is_group_again(group: Candidate, entity: _Entity) -> bool:
+    """Whether a group of the same words was mentioned before."""
+    return any(earlier.words == group.words for earlier in entity.mentions)
 
 
 def _as_mention(candidate: Candidate, entity: _Entity) -> Mention:
@@ -193,8 +222,9 @@ def _as_mention(candidate: Candidate, entity: _Entity) -> Mention:
 
 
 def _of_name(name: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
-    """The last entity of the same name, else the one that was last mentioned of those of a like
-    name.
+    """The entity of a name, among those whose gender it may have.
+
+    That is the last one of the very name, else of those of a like name the one mentioned last.
     """
     fitting = [entity for entity in entities if entity.allows(name.gender)]
     for entity in reversed(fitting):
@@ -202,20 +232,21 @@ def _of_name(name: Candidate, entities: Sequence[_Entity]) -> _Entity | None:
             return entity
     alike = []
     for entity in fitting:
-        if any(_alias(name.words, other) for other in entity.names):
+        if any(_may_be_one_person(name.words, other) for other in entity.names):
             alike.append(entity)
     return max(alike, key=lambda entity: entity.mentions[-1].start, default=None)
 
 
-def _alias(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two names may be of one person: a part of the other, or its initials."""
-    short, long = sorted((one, other), key=len)
+def _may_be_one_person(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether one name may be a part of the other, or have its initial."""
+    short, long = sorted((first, second), key=len)
     if len(short) == 1:
         (word,) = short
         return len(long) > 1 and len(word) > 1 and word in {long[0], long[-1]}
-    has_initials = len(short[0]) == 1 or len(long[0]) == 1
-    same_first_name = has_initials or short[0] == long[0]
-    return short[-1] == long[-1] and short[0][0] == long[0][0] and same_first_name
+    if short[-1] != long[-1] or short[0][0] != long[0][0]:
+        return False
+    has_initial = len(short[0]) == 1 or len(long[0]) == 1
+    return has_initial or short[0] == long[0]
 
 
 def _resolve_forwards(entities: list[_Entity]) -> None:
@@ -258,8 +289,13 @@ def read(
     subject: float = 0.6,
     keep_text: bool = False,
 ) -> Predictions:
-    """Chains of persons by rules; ``subject`` 0 leaves recency alone, as the synthetic world's
-    pronouns have it.
+    """Chains of persons by rules.
+
+    Args:
+        documents: of a corpus.
+        splits, singletons, film_filter, keep_text: as :func:`read_with` has them.
+        subject: gain of an antecedent that is a subject; 0 leaves recency alone, as the synthetic
+            world's pronouns have it.
     """
     resolver = RuleResolver(subject=subject, parallel=min(subject, RuleResolver.parallel))
     return read_with(resolver, documents, splits, singletons, film_filter, keep_text)
@@ -267,36 +303,55 @@ def read(
 
 @dataclass(frozen=True)
 class NearestResolver(_NameResolver):
-    """Names are one entity where one contains the other's words; a pronoun is the latest entity,
-    whatever its gender.
+    """The nearest mention, whatever its gender.
 
-    A plural pronoun starts an entity of its own, kept for later plural pronouns; nouns are left
-    out.
+    Names are of one entity where one contains the other's words. A pronoun is of the entity that
+    was mentioned last. A plural pronoun starts an entity of its own, which later plural pronouns
+    are of; nouns are left out.
     """
 
     def _resolve(self, text: str) -> list[Mention]:
-        names: list[set[str]] = []  # words of each entity's names
-        found: list[Mention] = []
-        latest: dict[bool, int] = {}  # the entity of a pronoun, plural or not
-        for c in candidates(text, self.first_names):
-            if c.kind not in {NAME, PRONOUN}:
+        mentions: list[Mention] = []
+        name_words: list[set[str]] = []  # of each entity
+        latest_singular: int | None = None
+        latest_plural: int | None = None
+        for candidate in candidates(text, self.first_names):
+            # 1. The entity that is mentioned again.
+            is_plural_pronoun = candidate.kind == PRONOUN and candidate.gender == PLURAL
+            if candidate.kind == NAME:
+                entity = _last_of_like_name(set(candidate.words), name_words)
+            elif candidate.kind == PRONOUN:
+                entity = latest_plural if is_plural_pronoun else latest_singular
+            else:
                 continue
-            named, words = c.kind == NAME, set(c.words if c.kind == NAME else ())
-            plural = not named and c.gender == PLURAL
-            alike = (
-                i
-                for i in reversed(range(len(names)))
-                if names[i] and (words <= names[i] or names[i] <= words)
-            )
-            entity = next(alike, None) if named else latest.get(plural)
+            # 2. Else a new one.
             if entity is None:
-                entity = len(names)
-                names.append(set())
-            names[entity] |= words
-            latest[plural] = entity
-            sure = named and c.sure >= persons.LIKELY
-            found.append(Mention(c.start, c.end, entity, sure, c.root, c.gender if named else None))
-        return found
+                entity = len(name_words)
+                name_words.append(set())
+            if is_plural_pronoun:
+                latest_plural = entity
+            else:
+                latest_singular = entity
+            # 3. What it is called.
+            named = False
+            gender = None
+            if candidate.kind == NAME:
+                name_words[entity].update(candidate.words)
+                named = candidate.sure >= persons.LIKELY
+                gender = candidate.gender
+            mentions.append(
+                Mention(candidate.start, candidate.end, entity, named, candidate.root, gender)
+            )
+        return mentions
+
+
+def _last_of_like_name(words: set[str], name_words: Sequence[set[str]]) -> int | None:
+    """The last entity that has all words of a name, or only words of it."""
+    for entity in reversed(range(len(name_words))):
+        known_words = name_words[entity]
+        if known_words and (words <= known_words or known_words <= words):
+            return entity
+    return None
 
 
 def read_nearest(
@@ -306,20 +361,26 @@ def read_nearest(
     singletons: bool = False,
     film_filter: str | None = None,
 ) -> Predictions:
-    """Chains of persons by the nearest mention."""
+    """Chains of persons by the nearest mention; the arguments are those of :func:`read_with`."""
     return read_with(NearestResolver(), documents, splits, singletons, film_filter)
 
 
 @dataclass(frozen=True)
 class FcorefResolver:
-    """Clusters of a fastcoref model; which of them are names of persons is decided by our rules."""
+    """Clusters of a fastcoref model; which of them are names of persons is decided by our rules.
 
-    model: Any  # has ``predict(texts=[...], max_tokens_in_batch=...)``, whose items have ``get_clusters(as_strings=False)``
-    checkpoint: str  # its name, for the header
+    Attributes:
+        model: has ``predict(texts=[...], max_tokens_in_batch=...)``, whose items have
+            ``get_clusters(as_strings=False)``.
+        checkpoint: its name, for the header.
+    """
+
+    model: Any
+    checkpoint: str
 
     def header(self) -> Mapping[str, str]:
         versions = {}
-        for name in ("fastcoref", "transformers", "torch", "spacy"):
+        for name in FCOREF_PACKAGES:
             try:
                 versions[name] = importlib.metadata.version(name)
             except importlib.metadata.PackageNotFoundError:
@@ -327,22 +388,38 @@ class FcorefResolver:
         return {"resolver": f"FcorefResolver({self.checkpoint})", **versions}
 
     def resolve(self, texts: Sequence[str]) -> list[list[Mention]]:
-        read = [text for text in texts if text.strip()]
-        predictions = iter(
-            self.model.predict(texts=read, max_tokens_in_batch=10000) if read else []
-        )
-        found = []
+        # 1. Clusters of the texts that have words.
+        with_words = [text for text in texts if text.strip()]
+        predictions: Iterator[Any] = iter(())
+        if with_words:
+            predictions = iter(
+                self.model.predict(texts=with_words, max_tokens_in_batch=FCOREF_BATCH)
+            )
+        # 2. Back to all texts.
+        all_mentions: list[list[Mention]] = []
         for text in texts:
             clusters = next(predictions).get_clusters(as_strings=False) if text.strip() else []
-            known = candidates(text, persons.FIRST_NAMES)
-            heads = [c.root for c in known if c.kind == NAME and c.sure >= persons.LIKELY]
-            spans = sorted(
-                (start, end, i) for i, cluster in enumerate(clusters) for start, end in cluster
-            )
-            found.append(
-                [Mention(a, b, i, any(a <= head < b for head in heads)) for a, b, i in spans]
-            )
-        return found
+            all_mentions.append(_mentions_of_clusters(text, clusters))
+        return all_mentions
+
+
+def _mentions_of_clusters(
+    text: str, clusters: Sequence[Sequence[tuple[int, int]]]
+) -> list[Mention]:
+    """Mentions by place; those that hold the head word of a person's name are named."""
+    heads = []
+    for candidate in candidates(text, persons.FIRST_NAMES):
+        if candidate.kind == NAME and candidate.sure >= persons.LIKELY:
+            heads.append(candidate.root)
+    spans = []
+    for entity, cluster in enumerate(clusters):
+        for start, end in cluster:
+            spans.append((start, end, entity))
+    mentions = []
+    for start, end, entity in sorted(spans):
+        named = any(start <= head < end for head in heads)
+        mentions.append(Mention(start, end, entity, named))
+    return mentions
 
 
 def read_fcoref(
@@ -352,15 +429,22 @@ def read_fcoref(
     splits: Sequence[str],
     film_filter: str | None = None,
 ) -> Predictions:
-    """Chains of persons by the F-coref checkpoint in the folder ``reader``, which knows no person
-    mentioned once.
+    """Chains of persons by F-coref, which knows no person mentioned once.
+
+    Args:
+        reader: folder of a checkpoint.
+        documents, splits, film_filter: as :func:`read_with` has them.
+
+    Raises:
+        ConfigError: a file of the checkpoint or a package is missing.
     """
     from longform.language_models.device import chosen_device  # here alone: rules need no torch
 
-    for name in ("config.json", "model.safetensors"):
+    for name in CHECKPOINT_FILES:
         if not (reader / name).is_file():
             raise ConfigError(
-                f"{reader}: no {name}; give a folder with an F-coref checkpoint saved by save_pretrained"
+                f"{reader}: no {name}; "
+                "give a folder with an F-coref checkpoint saved by save_pretrained"
             )
     try:
         package = importlib.import_module("fastcoref")
@@ -374,10 +458,11 @@ def read_fcoref(
     model = package.FCoref(
         str(reader), device=str(chosen_device()), nlp=spacy.blank("en"), enable_progress_bar=False
     )
-    return read_with(FcorefResolver(model, reader.name), documents, splits, False, film_filter)
+    resolver = FcorefResolver(model, reader.name)
+    return read_with(resolver, documents, splits, singletons=False, film_filter=film_filter)
 
 
 def patch_tied_weights(model_class: type) -> None:
-    """Give a model class of transformers 4 the attribute that transformers 5 reads while loading."""
+    """Give a model class of transformers 4 what transformers 5 reads while loading."""
     if not hasattr(model_class, "all_tied_weights_keys"):
         model_class.all_tied_weights_keys = {}  # type: ignore[attr-defined]

@@ -6,13 +6,11 @@ absolute discounting over raw counts. Both keep a log probability per n-gram and
 per context, which is exact.
 """
 
-import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -49,12 +47,20 @@ def _compiled() -> Any:
 
 
 class TokenStream(NamedTuple):
-    """Tokens of many chains, flat; an entity is an integer, comparable within a chain only."""
+    """Tokens of many chains, one chain after another.
 
-    forms: np.ndarray  # (tokens,) row of each token's form in the vocabulary, -1 where unknown
-    entities: np.ndarray  # (tokens,) mentioned, ``NOBODY`` for none
-    starts: np.ndarray  # (tokens,) position where the token's chain begins
-    lengths: np.ndarray  # (units,) tokens per chain
+    Attributes:
+        forms: row of each token's form in the vocabulary, -1 where unknown, int32 (tokens,).
+        entities: number of the entity mentioned, ``NOBODY`` for none, int32 (tokens,); comparable
+            within a chain only.
+        starts: index of the first token of each token's chain, int64 (tokens,).
+        lengths: tokens of each chain, int64 (units,).
+    """
+
+    forms: np.ndarray
+    entities: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
 
 
 class Packing:
@@ -96,54 +102,65 @@ class Packing:
         return tuple(reversed(symbols))
 
     def _name(self, code: int, forms: Sequence[str]) -> str:
-        form, label = divmod(code - 1, self.stride)  # code 0: form -1
-        if form < 0:
+        if code == 0:
             return UNKNOWN_NAME
-        if form == len(forms):
+        if code == self.begin:
             return BEGIN_NAME
-        return f"{forms[form]}:{label - 1}" if label else forms[form]
+        form, label = divmod(code - 1, self.stride)
+        if label == 0:
+            return forms[form]
+        return f"{forms[form]}:{label - 1}"
 
 
 def split_symbol(symbol: str) -> tuple[str, str | None]:
-    """Form and entity of a mention tag: ``"he:12"`` is ``("he", "12")``, ``"."`` is ``(".",
-    None)``.
+    """Form and entity of a symbol.
+
+    ``"he:12"`` has the form ``"he"`` and the entity ``"12"``; a stop ``"."`` has no entity.
     """
-    form, colon, entity = symbol.rpartition(":")
-    return (form, entity) if colon and form and entity else (symbol, None)
+    form, _, entity = symbol.rpartition(":")
+    if form and entity:
+        return form, entity
+    return symbol, None
 
 
 def form_vocabulary(chains: Sequence[Chain]) -> tuple[str, ...]:
     """Forms in alphabetical order."""
-    symbols = set(itertools.chain.from_iterable(chain.symbols for chain in chains))
+    symbols: set[str] = set()
+    for chain in chains:
+        symbols.update(chain.symbols)
     return tuple(sorted({split_symbol(symbol)[0] for symbol in symbols}))
 
 
 def read_tokens(chains: Sequence[Chain], forms: Mapping[str, int]) -> TokenStream:
-    """Flatten chains; invalid ones keep a length of zero.
+    """Tokens of chains, one chain after another; invalid ones keep a length of zero.
 
     Args:
+        chains: of mentions and stops.
         forms: the row of each form of the vocabulary.
     """
-    rows = [chain.symbols if chain.valid else () for chain in chains]
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    # 1. Distinct tags are split once, not once per token.
-    numbers = dict.fromkeys(itertools.chain.from_iterable(rows), 0)
+    # 1. The symbols of all chains, and each distinct one's number.
+    symbols: list[str] = []
+    lengths = np.zeros(len(chains), dtype=np.int64)
+    for unit, chain in enumerate(chains):
+        if chain.valid:
+            lengths[unit] = len(chain.symbols)
+            symbols += chain.symbols
+    numbers = {symbol: number for number, symbol in enumerate(dict.fromkeys(symbols))}
+    # 2. Form and entity of each distinct symbol; it is split once, not once a token.
     entities: dict[str | None, int] = {None: NOBODY}
-    form_and_entity = np.empty((len(numbers) + 1, 2), dtype=np.int32)
-    for number, symbol in enumerate(numbers):
-        numbers[symbol] = number
+    form_and_entity = np.empty((len(numbers), 2), dtype=np.int32)
+    for symbol, number in numbers.items():
         form, entity = split_symbol(symbol)
         entity_number = entities.setdefault(entity, len(entities) - 1)
         form_and_entity[number] = forms.get(form, -1), entity_number
-    # 2. Each token's tag, and where its chain begins.
-    symbols = itertools.chain.from_iterable(rows)
-    tags = np.fromiter(map(numbers.__getitem__, symbols), np.int64, lengths.sum())
+    # 3. Those of each token, and where its chain begins.
+    rows = np.fromiter(map(numbers.__getitem__, symbols), np.int64, len(symbols))
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return TokenStream(form_and_entity[tags, 0], form_and_entity[tags, 1], starts, lengths)
+    return TokenStream(form_and_entity[rows, 0], form_and_entity[rows, 1], starts, lengths)
 
 
 def window_keys(tokens: TokenStream, packing: Packing) -> np.ndarray:
-    """(tokens,) key of the window that ends at each token.
+    """Key of the window that ends at each token, int64 (tokens,).
 
     Entities are renumbered 0, 1, ... by first appearance within each window (deng2022 section 5,
     released code), once, at the highest order: its lower orders are cut from it and not renumbered
@@ -163,14 +180,47 @@ def window_keys(tokens: TokenStream, packing: Packing) -> np.ndarray:
 
 
 class NgramOrder(NamedTuple):
-    """Fitted n-grams of one order: ascending keys with log probabilities, and contexts with log
-    back-off weights.
+    """Fitted n-grams of one order.
+
+    Attributes:
+        keys: of the n-grams, ascending, int64 (n-grams,).
+        log_probs: of the last symbol of each after the others, float64 (n-grams,).
+        context_keys: of what precedes the last symbols, ascending, int64 (contexts,).
+        log_weights: the log back-off weight of each context, float64 (contexts,).
     """
 
     keys: np.ndarray
     log_probs: np.ndarray
     context_keys: np.ndarray
     log_weights: np.ndarray
+
+
+class NgramCounts(NamedTuple):
+    """Counts of the n-grams of one order.
+
+    Attributes:
+        keys: of the n-grams, ascending, int64 (n-grams,).
+        counts: of each, int64 (n-grams,).
+        suffix: the row of its last n - 1 symbols one order below, int64 (n-grams,).
+    """
+
+    keys: np.ndarray
+    counts: np.ndarray
+    suffix: np.ndarray
+
+
+class Discounting(NamedTuple):
+    """What is taken off counts, and what it leaves to symbols that were never met.
+
+    Attributes:
+        discounts: of each order, of counts 1, 2, ...; the last one is that of all larger counts.
+        base: probability of each symbol below order 1.
+        log_unknown: log probability of a symbol that was never met.
+    """
+
+    discounts: tuple[tuple[float, ...], ...]
+    base: float
+    log_unknown: float
 
 
 @dataclass(frozen=True)
@@ -208,6 +258,7 @@ class _NgramScores(
 
     def spans(self, document: Document, unit: Any, values: np.ndarray) -> Spans:
         """Of each mention its head word or pronoun; of a sentence's stop the whole sentence."""
+        # chains are of texts without the blanks around them
         offset = len(document.text) - len(document.text.lstrip())
         sentence_ends = dict(sentences(document.text))
         spans = []
@@ -221,6 +272,7 @@ class _NgramScores(
 
     @property
     def packing(self) -> Packing:
+        """How windows of this critic's forms become keys."""
         return Packing(self.order, len(self.forms), self.order - 1 if self.raw else 1)
 
     @cached_property
@@ -234,9 +286,13 @@ class _NgramScores(
         return (UNKNOWN_NAME,) * (self.order - len(names)) + names
 
     def fit_units(self, real: Sequence[Chain]) -> Self:
-        """Count the windows of the valid chains of ``real``.
+        """A critic with the n-grams of the valid chains.
 
-        Raises InputError: none has a token.
+        Args:
+            real: chains of mentions of real texts.
+
+        Raises:
+            InputError: none has a token.
         """
         vocabulary = form_vocabulary([unit for unit in real if unit.valid])
         unfitted = replace(self, forms=vocabulary)
@@ -250,80 +306,77 @@ class _NgramScores(
                 "check the reader and its filter"
             )
         # 1. Counts of the n-grams of each order, and what is taken off them.
-        counted_orders = self._counts_by_order(window_keys(tokens, self.packing))
-        all_counts = [counts for _, counts, _ in counted_orders]
-        discounts, base, log_unknown = self._discounts(all_counts)
+        ngram_counts = self._counts_by_order(window_keys(tokens, self.packing))
+        all_counts = [counts for _, counts, _ in ngram_counts]
+        discounts, base, log_unknown = self._discounting(all_counts)
         # 2. Probabilities from order 1 up, each from those of the order below.
         orders: list[NgramOrder] = []
-        lower = np.full(1, base)
-        for (keys, counts, suffix), discount in zip(counted_orders, discounts, strict=True):
-            context_keys, context = np.unique(keys >> self.packing.bits, return_inverse=True)
-            total = np.bincount(context, counts)
-            taken = np.array([0.0, *discount])[np.minimum(counts, len(discount))]
-            # what a context gives to the order below; of a single discount as a product, which
-            # rounds once, where a sum rounds for each n-gram
-            if len(discount) == 1:
-                weight = discount[0] * np.bincount(context) / total
-            else:
-                weight = np.bincount(context, taken) / total
-            lower = (counts - taken) / total[context] + weight[context] * lower[suffix]
-            with np.errstate(divide="ignore"):
-                log_probs = np.log(lower)
-                log_weights = np.log(weight)
-            # order 1's weight is spent on the unseen symbol
-            used = slice(0 if orders else 1, None)
-            orders.append(NgramOrder(keys, log_probs, context_keys[used], log_weights[used]))
+        probabilities = np.full(1, base)
+        for order_counts, discount in zip(ngram_counts, discounts, strict=True):
+            order, probabilities = fitted_order(
+                order_counts, discount, probabilities, self.packing.bits
+            )
+            orders.append(order)
+        # 3. The weight of order 1's one context, the empty one, is spent on the unseen symbol.
+        unigrams = orders[0]
+        orders[0] = unigrams._replace(
+            context_keys=unigrams.context_keys[1:], log_weights=unigrams.log_weights[1:]
+        )
         return replace(
             self, orders=tuple(orders), log_unknown=log_unknown, fitted_discounts=discounts
         )
 
-    def _counts_by_order(self, keys: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """(keys, counts, row of the suffix one order below) for orders 1 up.
+    def _counts_by_order(self, keys: np.ndarray) -> list[NgramCounts]:
+        """Counts of the n-grams of orders 1 up: the last symbols of the windows.
 
-        Each order's n-grams are the last symbols of the windows.
+        Args:
+            keys: of all windows, (tokens,).
         """
         packing = self.packing
         windows, window_counts = np.unique(keys, return_counts=True)
         # 1. Windows by their length: shorter ones begin a chain.
-        smallest = [1 << (packing.bits * length) for length in range(packing.order)]
-        cuts = [*np.searchsorted(windows, smallest), len(windows)]
-        pieces = [slice(low, high) for low, high in pairwise(cuts)]
-        keys = windows[pieces[-1]]
-        counts = window_counts[pieces[-1]]
+        smallest_keys = [1 << (packing.bits * length) for length in range(packing.order)]
+        first_of_length = np.searchsorted(windows, smallest_keys)
+        full = slice(first_of_length[-1], None)
+        ngrams = windows[full]
+        counts = window_counts[full]
         # 2. From the highest order down: what one order's n-grams end in is the order below.
         orders = []
         for n in range(packing.order - 1, 0, -1):
-            shorter, suffix = np.unique(keys & packing.mask(n), return_inverse=True)
-            orders.append((keys, counts, suffix))
+            shorter, suffix = np.unique(ngrams & packing.mask(n), return_inverse=True)
+            orders.append(NgramCounts(ngrams, counts, suffix))
             weights = counts if self.raw else None
             summed = np.bincount(suffix, weights, len(shorter)).astype(np.int64)
             # n-grams that begin a chain keep their raw counts
-            begin = pieces[n - 1]
-            keys = np.concatenate([shorter, windows[begin]])
-            counts = np.concatenate([summed, window_counts[begin]])
-        orders.append((keys, counts, np.zeros(len(keys), dtype=np.int64)))
-        return orders[::-1]
+            begins_chain = slice(first_of_length[n - 1], first_of_length[n])
+            ngrams = np.concatenate([shorter, windows[begins_chain]])
+            counts = np.concatenate([summed, window_counts[begins_chain]])
+        orders.append(NgramCounts(ngrams, counts, np.zeros(len(ngrams), dtype=np.int64)))
+        orders.reverse()
+        return orders
 
     @abstractmethod
-    def _discounts(
-        self, counts: Sequence[np.ndarray]
-    ) -> tuple[tuple[tuple[float, ...], ...], float, float]:
-        """From the counts of each order.
+    def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
+        """What is taken off counts.
 
-        Returns:
-            Discounts per order, probability below order 1, log probability of an unseen symbol.
+        Args:
+            counts: of the n-grams of each order, from 1 up.
         """
 
     def read(self, units: Sequence[Chain]) -> TokenStream:
         """Tokens of chains under this critic's vocabulary."""
-        return read_tokens(units, {form: i for i, form in enumerate(self.forms)})
+        rows = {form: row for row, form in enumerate(self.forms)}
+        return read_tokens(units, rows)
 
     def score_tokens(self, tokens: TokenStream) -> np.ndarray:
-        r"""(tokens,) $\log P_c(z_m \mid z_{m-4}, \ldots, z_{m-1})$ in nats."""
+        r"""$\log P_c(z_m \mid z_{m-4}, \ldots, z_{m-1})$ of each token in nats, (tokens,)."""
         return self.score_windows(window_keys(tokens, self.packing))
 
     def score_windows(self, keys: np.ndarray) -> np.ndarray:
-        """(windows,) log probability of each window's last symbol."""
+        """Log probability of each window's last symbol in nats, (windows,).
+
+        Raises InputError: the critic is not fitted.
+        """
         if not self.orders:
             raise InputError(
                 f"{type(self).__name__} has no counts yet; "
@@ -332,14 +385,13 @@ class _NgramScores(
         return _compiled().scores(self.table, keys, self.order, self.packing.bits, self.log_unknown)
 
     def part_values(self, units: Sequence[Chain]) -> list[np.ndarray]:
+        """Log probability of each symbol in nats, an array for each unit."""
         tokens = self.read(self.judged(units))
         ends = np.cumsum(tokens.lengths)
         return np.split(self.score_tokens(tokens), ends[:-1])[: len(units)]
 
     def sufficient_statistics(self, units: Sequence[Chain]) -> SufficientStatistics:
-        """Per unit: log probability, tokens scored, tokens unknown (scored all the same),
-        exclusion.
-        """
+        """Per unit: log probability, tokens scored, unknown ones among them, exclusion."""
         tokens = self.read(self.judged(units))
         keys = window_keys(tokens, self.packing)
         unit_of_token = np.repeat(np.arange(len(units)), tokens.lengths)
@@ -351,17 +403,51 @@ class _NgramScores(
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Latent PPL over chain tokens, sentence stops among them, corpus-level (released scorer)."""
+        """Latent PPL over chain tokens, stops among them, corpus-level (released scorer)."""
         return perplexity(sums.total("logprob"), sums.total("transitions"))
+
+
+def fitted_order(
+    ngram_counts: NgramCounts, discount: Sequence[float], lower: np.ndarray, bits: int
+) -> tuple[NgramOrder, np.ndarray]:
+    r"""Interpolated probabilities of the n-grams of one order.
+
+    $P_n(w \mid h) = (c(hw) - D) / c(h) + \gamma(h) P_{n-1}(w \mid h')$, where $\gamma(h)$ is the
+    share of $c(h)$ that the discounts took off (Chen and Goodman 1998, section 2).
+
+    Args:
+        ngram_counts: of the order.
+        discount: of counts 1, 2, ...; the last one is that of all larger counts.
+        lower: probabilities of the order below, (n-grams of that order,).
+        bits: of a code in a key.
+
+    Returns:
+        The fitted order, and its probabilities, (n-grams,).
+    """
+    keys, counts, suffix = ngram_counts
+    # 1. How often each context occurs, and what is taken off its n-grams.
+    context_keys, context = np.unique(keys >> bits, return_inverse=True)
+    total = np.bincount(context, counts)
+    discount_of_count = np.array([0.0, *discount])
+    taken = discount_of_count[np.minimum(counts, len(discount))]
+    # 2. What a context gives to the order below; of a single discount as a product, which rounds
+    #    once, where a sum rounds for each n-gram.
+    if len(discount) == 1:
+        weight = discount[0] * np.bincount(context) / total
+    else:
+        weight = np.bincount(context, taken) / total
+    # 3. What is left of each n-gram, and its part of what the context gives.
+    probabilities = (counts - taken) / total[context] + weight[context] * lower[suffix]
+    with np.errstate(divide="ignore"):
+        order = NgramOrder(keys, np.log(probabilities), context_keys, np.log(weight))
+    return order, probabilities
 
 
 @dataclass(frozen=True)
 class ReleasedCoreference(_NgramScores, recorded_as="MentionCritic"):
-    r"""The released critic: interpolated absolute discounting over raw counts of renumbered
-    5-grams.
+    r"""The released critic: interpolated absolute discounting over raw counts of 5-grams.
 
-    $P_n(w \mid h) = \max(c(hw) - D_n, 0) / c(h) + D_n N_{1+}(h\,\cdot) / c(h) \; P_{n-1}(w \mid
-    h')$
+    $P_n(w \mid h) = \max(c(hw) - D_n, 0) / c(h) + D_n N_{1+}(h\,\cdot) / c(h) P_{n-1}(w \mid h')$
     with $D_n = n_1 / (n_1 + 2 n_2)$ over distinct n-grams seen once and twice, $D_1 = 0$; an unseen
     history is shortened without penalty; an unseen symbol has probability 1e-20 (deng2022 section 5
     names Kneser-Ney, its code does this). Chains are padded with four begin symbols.
@@ -369,11 +455,11 @@ class ReleasedCoreference(_NgramScores, recorded_as="MentionCritic"):
 
     raw: ClassVar[bool] = True
 
-    def _discounts(
-        self, counts: Sequence[np.ndarray]
-    ) -> tuple[tuple[tuple[float, ...], ...], float, float]:
-        above_unigrams = [(absolute_discount(own_counts),) for own_counts in counts[1:]]
-        return ((0.0,), *above_unigrams), 0.0, math.log(UNSEEN_PROBABILITY)
+    def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
+        discounts = [(0.0,)]
+        for order_counts in counts[1:]:
+            discounts.append((absolute_discount(order_counts),))
+        return Discounting(tuple(discounts), 0.0, math.log(UNSEEN_PROBABILITY))
 
 
 @dataclass(frozen=True)
@@ -382,24 +468,22 @@ class Coreference(_NgramScores, recorded_as="KneserNeyCritic"):
 
     Below the highest order a count is the number of distinct symbols that precede the n-gram, or
     the raw count for an n-gram that begins a chain. Discounts $D_1, D_2, D_{3+}$ per order come
-    from
-    counts of counts; unigrams are interpolated with the uniform distribution over the seen symbols
-    and one unseen symbol. One begin symbol.
+    from counts of counts; unigrams are interpolated with the uniform distribution over the seen
+    symbols and one unseen symbol. One begin symbol.
     """
 
     raw: ClassVar[bool] = False
 
-    def _discounts(
-        self, counts: Sequence[np.ndarray]
-    ) -> tuple[tuple[tuple[float, ...], ...], float, float]:
-        discounts = tuple(modified_discounts(own_counts) for own_counts in counts)
-        # what the unigrams' discounts leave is shared by all symbols and the unseen one
+    def _discounting(self, counts: Sequence[np.ndarray]) -> Discounting:
+        discounts = tuple(map(modified_discounts, counts))
+        # what is taken off the unigrams is shared by all symbols and the unseen one
         unigrams = counts[0]
-        taken = np.array([0.0, *discounts[0]])[np.minimum(unigrams, 3)]
-        symbols = len(unigrams) + 1
-        unknown = float(taken.sum() / unigrams.sum()) / symbols
+        discount_of_count = np.array([0.0, *discounts[0]])
+        taken = discount_of_count[np.minimum(unigrams, 3)]
+        num_symbols = len(unigrams) + 1
+        unknown = float(taken.sum() / unigrams.sum()) / num_symbols
         log_unknown = math.log(unknown) if unknown else -math.inf
-        return discounts, 1.0 / symbols, log_unknown
+        return Discounting(discounts, 1.0 / num_symbols, log_unknown)
 
 
 @dataclass(frozen=True)
@@ -442,22 +526,30 @@ class RandomKneserNeyCritic(_RandomMentions, Coreference):
     """Chance for :class:`Coreference`."""
 
 
+def _num_with_count(counts: np.ndarray, count: int) -> int:
+    """How many distinct n-grams occur so often."""
+    return int(np.sum(counts == count))
+
+
 def absolute_discount(counts: np.ndarray) -> float:
     r"""$n_1 / (n_1 + 2 n_2)$ over distinct n-grams; one half where none occurs once.
 
     Ney, Essen and Kneser 1994.
     """
-    once = int(np.sum(counts == 1))
-    twice = int(np.sum(counts == 2))
-    return once / (once + 2 * twice) if once else FALLBACK[0]
+    once = _num_with_count(counts, 1)
+    twice = _num_with_count(counts, 2)
+    if once == 0:
+        return FALLBACK[0]
+    return once / (once + 2 * twice)
 
 
 def modified_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     """$D_j = j - (j + 1) Y n_{j+1} / n_j$ for j = 1, 2, 3 and $Y = n_1 / (n_1 + 2 n_2)$.
 
-    Chen and Goodman 1998, eq. 26.
+    Chen and Goodman 1998, eq. 26. ``FALLBACK`` where a count of counts is missing, or a discount is
+    out of its range.
     """
-    n1, n2, n3, n4 = (int(np.sum(counts == j)) for j in (1, 2, 3, 4))
+    n1, n2, n3, n4 = (_num_with_count(counts, j) for j in (1, 2, 3, 4))
     if not (n1 and n2 and n3):
         return FALLBACK
     y = n1 / (n1 + 2 * n2)

@@ -1,7 +1,9 @@
-r"""The title classifier's errors: how many, whether it knows of them, and the Latent PPL without
-them.
+"""The title classifier's errors.
+
+How many there are, whether the classifier knows of them, and the Latent PPL without them.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -16,7 +18,7 @@ from longform.critics.section_order.score import (
     with_validated_delta,
 )
 from longform.critics.section_order.score import units_from_predictions as units_from_predictions
-from longform.documents import Predictions
+from longform.documents import Predictions, grouped
 from longform.errors import ConfigError
 from longform.statistics.arithmetic import perplexity, ratio
 from longform.statistics.markov_chain import END, UNKNOWN
@@ -30,17 +32,19 @@ RELIABLE = 0.07
 NEARLY_ZERO = 1e-300
 SMALLEST_WEIGHT = 1e-9  # a Dirichlet distribution wants weights above 0
 CERTAIN = 0.9  # confidence above which a section is counted as certain
+BIN_SUMS = ("sections", "confidence", "correct")  # of each bin of confidence
 
 
 def correct_titles(unit: TitledArticle) -> np.ndarray:
-    """Per section 1 where the predicted title is the gold one, 0 where not, nan without a gold
-    title.
+    """Whether each section's predicted title is the gold one.
+
+    Returns:
+        (sections,): 1 where it is, 0 where it is not, nan where there is no gold title.
     """
-    correct = np.full(len(unit.gold), np.nan)
-    for section, (predicted, gold) in enumerate(zip(unit.symbols, unit.gold, strict=True)):
-        if gold is not None:
-            correct[section] = predicted == gold
-    return correct
+    correct = []
+    for predicted, gold in zip(unit.symbols, unit.gold, strict=True):
+        correct.append(math.nan if gold is None else float(predicted == gold))
+    return np.array(correct, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,11 @@ class TitleAccuracy(
     """
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
-        return [correct_titles(unit) for unit in units]
+        """Of each section as :func:`correct_titles`, an array for each unit."""
+        return list(map(correct_titles, units))
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
+        """Per unit: sections read correctly, sections with a gold title, exclusion without any."""
         rows = []
         for correct in self.part_values(units):
             titled = ~np.isnan(correct)
@@ -70,14 +76,15 @@ class TitleAccuracy(
 
 @dataclass(frozen=True)
 class CalibrationError(SumScored, better="lower"):
-    r"""Whether a classifier's confidence is its accuracy: expected calibration error of the arg
-    max.
+    r"""Whether a classifier's confidence is its accuracy: expected calibration error.
 
     $\mathrm{ECE} = \sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|$ over equal-width bins
-    of
-    the confidence (Naeini, Cooper and Hauskrecht 2015; 15 in Guo et al. 2017, section 2), over
-    sections with a gold title. Chance within a bin raises it; the details say how far for a
-    calibrated reader of the same confidences.
+    of the confidence in the predicted title (Naeini, Cooper and Hauskrecht 2015; 15 in Guo et al.
+    2017, section 2), over sections with a gold title. Chance within a bin raises it; the details
+    say how far for a calibrated reader of the same confidences.
+
+    Attributes:
+        bins: how many.
     """
 
     bins: int = 15
@@ -89,67 +96,85 @@ class CalibrationError(SumScored, better="lower"):
             )
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        """Per bin: sections, sum of confidence, correct ones; excluded are documents without a gold
-        title.
+        """Per bin: sections, sum of confidence, correct ones; then exclusion.
+
+        A document without a gold title is excluded.
         """
-        values = np.zeros((len(units), 3 * self.bins + 1))
+        values = np.zeros((len(units), len(BIN_SUMS) * self.bins + 1))
         for row, unit in zip(values, units, strict=True):
             correct = correct_titles(unit)
             titled = ~np.isnan(correct)
             confidence = unit.confidence[titled]
-            bins = np.clip(np.ceil(confidence * self.bins).astype(int) - 1, 0, self.bins - 1)
-            row[: self.bins] = np.bincount(bins, minlength=self.bins)
-            row[self.bins : 2 * self.bins] = np.bincount(bins, confidence, self.bins)
-            row[2 * self.bins : -1] = np.bincount(bins, correct[titled], self.bins)
-            row[-1] = float(not titled.any())
+            # bin b holds confidences above b / bins, up to (b + 1) / bins
+            bin_of_section = np.ceil(confidence * self.bins).astype(int) - 1
+            bin_of_section = np.clip(bin_of_section, 0, self.bins - 1)
+            sections = np.bincount(bin_of_section, minlength=self.bins)
+            sum_of_confidence = np.bincount(bin_of_section, confidence, self.bins)
+            num_correct = np.bincount(bin_of_section, correct[titled], self.bins)
+            row[:-1] = np.concatenate([sections, sum_of_confidence, num_correct])
+            row[-1] = not titled.any()
         columns: list[str] = []
-        for kind in ("sections", "confidence", "correct"):
+        for kind in BIN_SUMS:
             columns.extend(f"{kind}_{number}" for number in range(self.bins))
         return SufficientStatistics.of(units, (*columns, "excluded"), values)
 
     def of_sums(self, sums: Sums) -> Any:
+        """The calibration error; nan without a section."""
         sections, confidence, correct = self._bins(sums.values)
-        return ratio(np.abs(confidence - correct).sum(axis=-1), sections.sum(axis=-1))
+        errors = np.abs(confidence - correct).sum(axis=-1)
+        return ratio(errors, sections.sum(axis=-1))
 
     def _bins(self, sums: np.ndarray) -> np.ndarray:
-        """Sections, confidence and correct ones of each bin, (3, ..., bins)."""
-        values = sums[..., : 3 * self.bins]
-        return np.moveaxis(values.reshape(*values.shape[:-1], 3, self.bins), -2, 0)
+        """Sections, sum of confidence and correct ones of each bin, (3, ..., bins)."""
+        values = sums[..., : len(BIN_SUMS) * self.bins]
+        by_bin = values.reshape(*values.shape[:-1], len(BIN_SUMS), self.bins)
+        return np.moveaxis(by_bin, -2, 0)
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
-        """The reliability diagram's bins, the share of certain sections, and the error by chance
-        alone.
-        """
-        sections, confidence, correct = self._bins(
-            self.sufficient_statistics(units).values.sum(axis=0)
-        )
-        # 1. The bins that have sections: ends, sections, confidence, correct ones.
+        """Bins of the reliability diagram, the share of certain sections, the error by chance."""
+        statistics = self.sufficient_statistics(units)
+        by_bin = self._bins(statistics.values.sum(axis=0))
+        sections, confidence, _ = by_bin
+        # 1. The bins that have sections: ends, sections, sum of confidence, correct ones.
         bins = []
         for number in np.flatnonzero(sections):
-            sums = (float(values[number]) for values in (sections, confidence, correct))
-            bins.append([number / self.bins, (number + 1) / self.bins, *sums])
-        # 2. How many sections with a gold title are read with certainty.
-        titled = [np.zeros(0)]
+            low = number / self.bins
+            high = (number + 1) / self.bins
+            sums = by_bin[:, number].tolist()
+            bins.append([low, high, *sums])
+        # 2. Which sections with a gold title are read with certainty.
+        confidences = [np.zeros(0)]
         for unit in units:
-            titled.append(unit.confidence[~np.isnan(correct_titles(unit))])
-        confidences = np.concatenate(titled)
-        # 3. By chance E|acc_b - conf_b| of a calibrated reader is sqrt(2/pi) standard deviations a
-        #    bin (normal approximation).
-        met = sections > 0
-        mean = confidence[met] / sections[met]
-        by_chance = np.sqrt(2 / np.pi * sections[met] * mean * (1 - mean)).sum()
-        nothing = float("nan")
+            confidences.append(unit.confidence[~np.isnan(correct_titles(unit))])
+        is_certain = np.concatenate(confidences) > CERTAIN
         return {
             "bins": bins,
-            "share_over_90": float((confidences > CERTAIN).mean()) if len(confidences) else nothing,
-            "expected_by_chance": float(by_chance / sections.sum()) if met.any() else nothing,
+            "share_over_90": float(is_certain.mean()) if len(is_certain) else math.nan,
+            "expected_by_chance": _error_by_chance(sections, confidence),
         }
+
+
+def _error_by_chance(sections: np.ndarray, confidence: np.ndarray) -> float:
+    """Expected calibration error of a calibrated reader; nan without a section.
+
+    In a bin its accuracy differs from its confidence by chance alone: by sqrt(2/pi) standard
+    deviations on average (normal approximation).
+
+    Args:
+        sections: of each bin, (bins,).
+        confidence: their sum, (bins,).
+    """
+    has_sections = sections > 0
+    if not has_sections.any():
+        return math.nan
+    mean = confidence[has_sections] / sections[has_sections]
+    errors = np.sqrt(2 / np.pi * sections[has_sections] * mean * (1 - mean))
+    return float(errors.sum() / sections.sum())
 
 
 @dataclass(frozen=True)
 class CorrectedTitleCritic(SectionOrder):
-    r"""Latent PPL that the gold titles would have, from predicted ones and the classifier's
-    confusions.
+    r"""Latent PPL that the gold titles would have, from predicted ones and known confusions.
 
     Predicted titles are gold titles sent through a noisy channel
     $C_{a\hat a} = P(\hat a \mid a)$, section by section, begin and end untouched. The expected
@@ -182,6 +207,10 @@ class CorrectedTitleCritic(SectionOrder):
     )
 
     def fit_units(self, real: Sequence[TitledArticle]) -> Self:
+        """A critic with the transitions of gold titles and the mean channel.
+
+        Raises ConfigError: delta is 0.
+        """
         if not self.delta > 0:
             raise ConfigError(
                 f"delta is {self.delta}: an impossible transition cannot be corrected; "
@@ -192,38 +221,52 @@ class CorrectedTitleCritic(SectionOrder):
         return super().fit_units(real)._through(rows)
 
     def redrawn(self, rng: np.random.Generator) -> Self:
+        """The critic with a channel drawn from what the confusion counts leave open."""
         weights = np.maximum(self._weights(), SMALLEST_WEIGHT)
-        return self._through(np.stack([rng.dirichlet(row) for row in weights]))
+        rows = [rng.dirichlet(row) for row in weights]
+        return self._through(np.stack(rows))
 
     def _weights(self) -> np.ndarray:
-        """The counts, and in each row ``PSEUDO_SECTIONS`` of the errors that all titles share."""
+        """The counts, and in each row ``PSEUDO_SECTIONS`` of the errors that all titles share.
+
+        Returns:
+            Weights of predicted titles for each gold title, (titles, titles).
+        """
         counts = self.confusion_counts
-        titles = len(counts)
-        # how often any title is misread, and for which title it is then taken
+        num_titles = len(counts)
+        identity = np.eye(num_titles)
+        # 1. How often any title is misread, and for which title it is then taken.
         errors = counts.sum() - np.trace(counts) + 1.0
-        rate = errors / (counts.sum() + 2.0)
-        taken_for = (counts.sum(axis=0) - np.diag(counts) + 1.0 / titles) / errors
-        # a row of that profile for each title, without the title itself
-        others = np.where(np.eye(titles) > 0, 0.0, taken_for[None, :])
+        error_rate = errors / (counts.sum() + 2.0)
+        taken_for = (counts.sum(axis=0) - np.diag(counts) + 1.0 / num_titles) / errors
+        # 2. A row of that profile for each title, without the title itself.
+        others = np.where(identity > 0, 0.0, taken_for[None, :])
         others /= np.maximum(others.sum(axis=1, keepdims=True), NEARLY_ZERO)
-        profile = (1.0 - rate) * np.eye(titles) + rate * others
+        profile = (1.0 - error_rate) * identity + error_rate * others
         return counts + PSEUDO_SECTIONS * profile
 
     def _through(self, rows: np.ndarray) -> Self:
-        """The critic with a channel; symbols without a row in it, begin and end, stay as they are."""
-        indices = [self.names.index(name) for name in self.confusion_names]
+        """The critic with a channel; begin and end, which have no row in it, stay as they are.
+
+        Args:
+            rows: of the titles of the confusion matrix, (titles, titles), each sums to one.
+        """
+        indices = self.rows_of(self.confusion_names)
         channel = np.eye(len(self.names))
         channel[np.ix_(indices, indices)] = rows
         return replace(self, channel=channel)
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
+        """The columns of :func:`~longform.critics.section_order.score.transition_statistics`."""
         return transition_statistics(self, units, self.corrected_table())
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
+        """Corrected log-probability of each transition in nats, an array for each unit."""
         corrected_critic = replace(self, log_transitions=self.corrected_table())
         return SectionOrder.part_values(corrected_critic, units)
 
     def of_sums(self, sums: Sums) -> Any:
+        """Corrected Latent PPL under the channel in use, which a resample draws anew."""
         counts = transition_totals(self, sums)
         logprob = (counts * self.corrected_table()).sum(axis=(-2, -1))
         return perplexity(logprob, counts.sum(axis=(-2, -1)))
@@ -235,21 +278,27 @@ class CorrectedTitleCritic(SectionOrder):
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, Any]:
         """What the channel rests on, and whether so few errors can be corrected."""
-        total = float(self.confusion_counts.sum())
-        errors = total - float(np.trace(self.confusion_counts))
+        sections_of_title = self.confusion_counts.sum(axis=1)
+        sections = float(self.confusion_counts.sum())
+        errors = sections - float(np.trace(self.confusion_counts))
         return {
-            "validation_sections": total,
+            "validation_sections": sections,
             "validation_errors": errors,
-            "reliable": errors <= RELIABLE * total,
-            "titles_without_sections": int((self.confusion_counts.sum(axis=1) == 0).sum()),
+            "reliable": errors <= RELIABLE * sections,
+            "titles_without_sections": int((sections_of_title == 0).sum()),
             "exact_latent_ppl": self.exact_latent_ppl(),
         }
 
 
 def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarray:
-    """Sections by gold (rows) and predicted title (columns), both among ``names``.
+    """Sections by gold and predicted title.
 
-    Sections without a gold title among them are left out.
+    Args:
+        units: articles as they were read; sections without a gold title are left out.
+        names: the titles.
+
+    Returns:
+        Counts, (gold titles, predicted titles), both in the order of ``names``.
     """
     index = {name: i for i, name in enumerate(names)}
     counts = np.zeros((len(names), len(names)))
@@ -264,13 +313,19 @@ def corrected(*, real: Predictions, deltas: Sequence[float]) -> CorrectedTitleCr
     """The corrected twin of :func:`longform.critics.section_order.score.validated`.
 
     Its channel is counted on validation text.
+
+    Args:
+        real: predictions of real text with documents of the splits train and validation.
+        deltas: the candidates.
+
+    Raises:
+        InputError: a split is empty, or no candidate has a finite score.
     """
-    units = units_from_predictions(real)
-    titles = {END}
-    for unit in units:
-        if unit.split == "train":
-            titles.update(unit.gold_chain().symbols)
-    names = tuple(sorted(titles - {END}))
-    validation = [unit for unit in units if unit.split == "validation"]
     critic = with_validated_delta(CorrectedTitleCritic, real, deltas)
-    return replace(critic, confusion_names=names, confusion_counts=confusion(validation, names))
+    by_split = grouped(units_from_predictions(real), lambda unit: unit.split)
+    titles: set[str] = set()
+    for unit in by_split["train"]:
+        titles.update(unit.gold_chain().symbols)
+    names = tuple(sorted(titles - {END}))
+    counts = confusion(by_split["validation"], names)
+    return replace(critic, confusion_names=names, confusion_counts=counts)

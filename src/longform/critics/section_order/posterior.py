@@ -1,6 +1,4 @@
-"""The decomposition of deng2022 appendix A, with the diversity terms that the paper leaves to
-future work.
-"""
+"""The decomposition of deng2022 appendix A, and the diversity that it leaves to future work."""
 
 import math
 from collections.abc import Sequence
@@ -31,11 +29,18 @@ class Terms(NamedTuple):
     """The terms of one document in nats, part by part.
 
     Their sum is the evidence, which the forward pass gives alone.
+
+    Attributes:
+        prior: expected log-probability of each transition, (transitions,); begin and, where the
+            text was not cut, end included.
+        likelihood: expected log-likelihood of each section, (sections,).
+        entropy: of each title given the one before, (sections,).
+        evidence: log-probability of all sections.
     """
 
-    prior: np.ndarray  # (transitions,), begin and, where the text was not cut, end included
-    likelihood: np.ndarray  # (sections,)
-    entropy: np.ndarray  # (sections,), of each title given the one before
+    prior: np.ndarray
+    likelihood: np.ndarray
+    entropy: np.ndarray
     evidence: float
 
 
@@ -50,35 +55,55 @@ def terms(
         final: from the last title to the end, (titles,).
         emissions: of each section under each title, (sections, titles).
     """
-    # 1. log P(x_1..x_m, z_m) forwards and log P(x_m+1..x_M, end | z_m) backwards.
-    forward = np.empty_like(emissions)
-    backward = np.empty_like(emissions)
-    forward[0] = initial + emissions[0]
-    backward[-1] = final
-    for m in range(1, len(emissions)):
-        forward[m] = logsumexp(forward[m - 1][:, None] + inner, axis=0) + emissions[m]
-        backward[-m - 1] = logsumexp(inner + emissions[-m] + backward[-m], axis=1)
+    forward, backward = _forward_backward(initial, inner, final, emissions)
     evidence = float(logsumexp(forward[-1] + final))
-    # 2. log P(z_m | x), and log P(z_m, z_m+1 | x).
+    # 1. log P(z_m | x), and log P(z_m, z_m+1 | x).
     single = forward + backward - evidence
     after = (emissions[1:] + backward[1:])[:, None, :]
     double = forward[:-1, :, None] + inner + after - evidence
-    # 3. The prior's expected log-probability: of the first title, of each step, and of the end.
-    steps = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
+    # 2. The prior's expected log-probability: of the first title, of each step, and of the end.
     first = _expected(single[0], initial, 0)
+    steps = _expected(double, np.broadcast_to(inner, double.shape), (1, 2))
     last = _expected(single[-1], final, 0)
     prior = np.concatenate([[first], steps, [last]])
+    # 3. The sections' expected log-likelihood.
+    likelihood = _expected(single, emissions, 1)
     # 4. H(z) = H(z_1) + sum of H(z_m+1 | z_m), each a pair's entropy less that of its first title.
-    step_entropy = _expected(single[:-1], single[:-1], 1) - _expected(double, double, (1, 2))
     first_entropy = -_expected(single[0], single[0], 0)
+    step_entropy = _expected(single[:-1], single[:-1], 1) - _expected(double, double, (1, 2))
     entropy = np.concatenate([[first_entropy], step_entropy])
-    return Terms(prior, _expected(single, emissions, 1), entropy, evidence)
+    return Terms(prior, likelihood, entropy, evidence)
+
+
+def _forward_backward(
+    initial: np.ndarray, inner: np.ndarray, final: np.ndarray, emissions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """log P(x_1..x_m, z_m) and log P(x_m+1..x_M, end | z_m), both (sections, titles).
+
+    The arguments are those of :func:`terms`.
+    """
+    forward = np.empty_like(emissions)
+    forward[0] = initial + emissions[0]
+    for m in range(1, len(emissions)):
+        arrivals = logsumexp(forward[m - 1][:, None] + inner, axis=0)
+        forward[m] = arrivals + emissions[m]
+    backward = np.empty_like(emissions)
+    backward[-1] = final
+    for m in range(len(emissions) - 2, -1, -1):
+        backward[m] = logsumexp(inner + emissions[m + 1] + backward[m + 1], axis=1)
+    return forward, backward
 
 
 def _expected(
     log_weights: np.ndarray, values: np.ndarray, axis: int | tuple[int, ...]
 ) -> np.ndarray:
-    """Sum of values under weights; where a weight is zero a value may be infinite."""
+    """Sum of values under weights; where a weight is zero a value may be infinite.
+
+    Args:
+        log_weights: logarithms of the weights.
+        values: of the same shape.
+        axis: summed over.
+    """
     weights = np.exp(log_weights)
     return (weights * np.where(weights > 0, values, 0.0)).sum(axis=axis)
 
@@ -95,25 +120,27 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
     log_shares: Any = field(default=None, repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[TitledArticle]) -> Self:
+        """A critic with the transitions of gold titles, and their shares."""
         titles: list[str] = []
         for unit in real:
             titles.extend(unit.gold_chain().symbols)
         names, counts = np.unique(np.array(titles, dtype=np.str_), return_counts=True)
-        return replace(
-            super().fit_units(real),
-            share_names=tuple(names.tolist()),
-            log_shares=np.log(counts / counts.sum()),
-        )
+        log_shares = np.log(counts / counts.sum())
+        fitted = super().fit_units(real)
+        return replace(fitted, share_names=tuple(names.tolist()), log_shares=log_shares)
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
-        rows = np.zeros((len(units), len(COLUMNS)))
-        for row, unit in zip(rows, units, strict=True):
+        """Per unit ``COLUMNS``: sums of the terms in nats, transitions, exclusion."""
+        excluded = (0, 0, 0, 0, 0, 0, 1)
+        rows: list[Sequence[float]] = []
+        for unit in units:
             unit_terms = self._terms(unit)
             if unit_terms is None:
-                row[COLUMNS.index("excluded")] = 1
+                rows.append(excluded)
                 continue
-            sums = [float(values.sum()) for values in unit_terms[:3]]
-            row[:5] = [*sums, unit_terms.evidence, len(unit_terms.prior)]
+            prior, likelihood, entropy, evidence = unit_terms
+            sums = [prior.sum(), likelihood.sum(), entropy.sum(), evidence]
+            rows.append([*sums, len(prior), 0, 0])
         return SufficientStatistics.of(units, COLUMNS, rows)
 
     def part_values(self, units: Sequence[TitledArticle]) -> list[np.ndarray]:
@@ -136,14 +163,16 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
                 f"{type(self).__name__}: {unit.unit_id!r} has no posterior over titles; "
                 "name a title classifier's folder as the critic's reader"
             )
-        # 1. A section's likelihood under a title is its posterior over the title's share.
+        # 1. A section's likelihood under a title is its posterior over the title's share, up to a
+        #    factor of the section.
         columns = [unit.title_names.index(name) for name in self.share_names]
         emissions = unit.log_posterior[:, columns] - self.log_shares
         # 2. The prior over the same titles.
-        rows = [self.names.index(name) for name in self.share_names]
-        initial = self.log_transitions[self.names.index(str(self.begin)), rows]
+        rows = self.rows_of(self.share_names)
+        begin, end = self.rows_of([str(self.begin), END])
+        initial = self.log_transitions[begin, rows]
         inner = self.log_transitions[np.ix_(rows, rows)]
-        final = self.log_transitions[rows, self.names.index(END)]
+        final = self.log_transitions[rows, end]
         if not unit.cut:
             return terms(initial, inner, final, emissions)
         # 3. A cut text has no transition to the end.
@@ -151,9 +180,11 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         return without_end._replace(prior=without_end.prior[:-1])
 
     def of_sums(self, sums: Sums) -> Any:
+        """Latent PPL, corpus-level."""
         return perplexity(sums.total("prior"), sums.total("transitions"))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
+        """The known process's own value, where there is one."""
         return {"exact_latent_ppl": self.exact_latent_ppl()}
 
 
@@ -176,39 +207,43 @@ class EntropyTerm(_PerTransition, attributed=("entropy",), blame=1):
 
 @dataclass(frozen=True)
 class ChainEntropy(SectionOrder):
-    r"""Diversity of a set, $\exp(H)$ of its own title bigram: what its Latent PPL would be at KL
-    zero.
+    r"""Diversity of a set, $\exp(H)$ of its own title bigram.
 
-    The plug-in entropy of a small set is too low by about (bigrams met - titles met) / 2 n nats
-    (Miller 1955), which is added back. A resample meets fewer kinds of bigram than the set, so the
+    That is what its Latent PPL would be under a critic of exactly its own transitions. The plug-in
+    entropy of a small set is too low by about (bigrams met - titles met) / 2 n nats (Miller 1955),
+    which is added back. A resample meets fewer kinds of bigram than the set, so the
     interval is centred on the value.
     """
 
     upper_bound: ClassVar[float] = math.inf
 
     def sufficient_statistics(self, units: Sequence[TitledArticle]) -> SufficientStatistics:
+        """The columns of :func:`~longform.critics.section_order.score.transition_statistics`."""
         possible = np.isfinite(self.log_transitions)
-        return transition_statistics(self, units, np.where(possible, self.log_transitions, 0.0))
+        finite_log_transitions = np.where(possible, self.log_transitions, 0.0)
+        return transition_statistics(self, units, finite_log_transitions)
 
     def of_sums(self, sums: Sums) -> Any:
-        """Its exponential, bias taken out; nan without a transition."""
+        """The diversity, bias taken out; nan without a transition."""
         counts = transition_totals(self, sums)
         total = counts.sum(axis=(-2, -1))
-        met = counts > 0
-        # H of the later title given the earlier one
-        shares = np.where(met, ratio(counts, counts.sum(axis=-1, keepdims=True)), 1.0)
+        is_met = counts > 0
+        # 1. n H of the later title given the earlier one, in nats.
+        totals_of_earlier = counts.sum(axis=-1, keepdims=True)
+        shares = np.where(is_met, ratio(counts, totals_of_earlier), 1.0)
         entropy = -(counts * np.log(shares)).sum(axis=(-2, -1))
-        # Miller's correction
-        bigrams_met = met.sum(axis=(-2, -1))
-        titles_met = met.any(axis=-1).sum(axis=-1)
+        # 2. Miller's correction of it.
+        bigrams_met = is_met.sum(axis=(-2, -1))
+        titles_met = is_met.any(axis=-1).sum(axis=-1)
         bias = (bigrams_met - titles_met) / 2
         return np.exp(ratio(entropy + bias, total))
 
     def describe(self, units: Sequence[TitledArticle]) -> dict[str, float | None]:
+        """Nothing: what its base tells is of another critic."""
         return {}
 
 
-# critics with the smoothing chosen on validation text: terms (1) to (3), and the diversity of a set
+# Critics with the smoothing chosen on validation text: terms (1) to (3), and a set's diversity.
 expected = partial(with_validated_delta, ExpectedTitleCritic)
 likelihood_term = partial(with_validated_delta, LikelihoodTerm)
 entropy_term = partial(with_validated_delta, EntropyTerm)

@@ -1,15 +1,14 @@
-r"""The section-title posterior $q(z \mid x)$ (deng2022 section 4, appendix E): an encoder with a
-softmax over titles.
+r"""The section-title posterior $q(z \mid x)$: an encoder with a softmax over titles.
 
-$P_c(z_{1:M} \mid x) = \prod_m P_c(z_m \mid x^m)$: each section is classified from its own text, cut
-at
-``max_length`` tokens. Labels are the training titles in alphabetical order, as in the authors'
-script.
+$P_c(z_{1:M} \mid x) = \prod_m P_c(z_m \mid x^m)$ (deng2022 section 4, appendix E): each section is
+classified from its own text, cut at ``max_length`` tokens. Labels are the training titles in
+alphabetical order, as in the authors' script.
 """
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from longform.documents import (
     Chain,
     Document,
     Predictions,
+    Section,
     chains_to_predictions,
     in_splits,
     of_splits,
@@ -39,10 +39,9 @@ class TitleClassifier(Learner):
     """A transformers sequence classifier with its optimiser."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        logits = self.network(
-            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
-        ).logits
-        return torch.nn.functional.cross_entropy(logits.float(), batch["labels"])
+        """Mean cross-entropy of the titles of a batch, nats."""
+        output = self.network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
+        return torch.nn.functional.cross_entropy(output.logits.float(), batch["labels"])
 
 
 def fit(
@@ -56,32 +55,33 @@ def fit(
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
 ) -> checkpoints.SavedModel:
-    """Train on the titled sections of split train; the weights of the best validation loss are
-    kept.
+    """Train a title classifier on the titled sections of split train.
+
+    The weights of the best validation loss are taken.
 
     Args:
+        documents: of the splits train and validation.
         base: folder of an encoder to finetune, or of a tokenizer beside which ``shape`` makes one.
+        name: of the stage, for messages.
+        seed: of new weights and of the training.
+        scratch: folder for checkpoints.
         max_length: tokens of a section that are read (512 in the paper).
+        schedule: of the training, as :class:`~longform.language_models.schedule.Schedule` has it.
         shape: of a new network, as transformers' configurations have it.
 
     Raises:
         InputError: fewer than two training titles.
         ConfigError: neither an encoder nor a shape.
     """
-    # 1. The labels are the titles of training, in alphabetical order.
-    training_titles: set[str | None] = set()
-    for document in documents:
-        if document.split == "train":
-            training_titles.update(section.title for section in document.sections)
-    titles = sorted(title for title in training_titles if title is not None)
+    titles = training_titles(documents)
     if len(titles) < 2:
         raise InputError(
             f"train {name}: got training titles {titles}; "
             "a classifier needs at least two, check the corpus"
         )
-    index: dict[str | None, int] = {title: i for i, title in enumerate(titles)}
+    # 1. A network with a softmax over the titles: new from its shape, or a pretrained encoder.
+    index = {title: i for i, title in enumerate(titles)}
     labels = {"id2label": dict(enumerate(titles)), "label2id": index}
-    # 2. A network with a softmax over them: new from its shape, or a pretrained encoder.
     tokenizer = checkpoints.load_tokenizer(base)
     if shape is not None:
         sizes = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
@@ -98,10 +98,12 @@ def fit(
             f"train {name}: {base} holds no encoder and the entry gives no shape; "
             "add one of the two"
         )
-    # 3. Sections with one of the titles, as tokens and label.
+    # 2. Sections with one of the titles, as tokens and label.
     items: dict[str, list[tuple[list[int], int]]] = {"train": [], "validation": []}
     for document in documents:
-        for section in document.sections if document.split in items else ():
+        if document.split not in items:
+            continue
+        for section in document.sections:
             if section.title in index:
                 tokens = section_ids(section.text, tokenizer, max_length)
                 items[document.split].append((tokens, index[section.title]))
@@ -111,10 +113,26 @@ def fit(
     return checkpoints.SavedModel(network, tokenizer)
 
 
+def training_titles(documents: Sequence[Document]) -> list[str]:
+    """The titles of split train in alphabetical order."""
+    titles = set()
+    for document in documents:
+        if document.split == "train":
+            for section in document.sections:
+                if section.title is not None:
+                    titles.add(section.title)
+    return sorted(titles)
+
+
 def collate(items: Sequence[tuple[list[int], int]]) -> dict[str, torch.Tensor]:
-    """Sections and labels, padded to the longest section; padding is masked."""
-    batch = masked([ids for ids, _ in items])
-    batch["labels"] = torch.tensor([label for _, label in items])
+    """A batch of sections, padded to the longest; padding is masked.
+
+    Args:
+        items: token ids and label of each section.
+    """
+    ids, labels = zip(*items, strict=True)
+    batch = masked(list(ids))
+    batch["labels"] = torch.tensor(list(labels))
     return batch
 
 
@@ -131,10 +149,13 @@ def read(
     """Arg-max titles, with each title's probability and, where there are any, the gold titles.
 
     Args:
+        documents: of a corpus.
         reader: folder of a trained classifier.
+        name: of the stage, for messages.
+        splits: whose documents are read.
         max_length: tokens of a section that are read.
         batch: sections at a time.
-        truth: arrays of the corpus; what it says of the chain that made the titles is kept.
+        truth: arrays of the corpus; what it says of the chain that made the titles is passed on.
 
     Returns:
         As :func:`longform.documents.chains_to_predictions`, and ragged by section ``confidence``
@@ -142,34 +163,33 @@ def read(
         ``log_posterior`` (sections, titles of ``title_names``).
     """
     chosen = of_splits(documents, splits, f"infer {name}")
+    sections: list[Section] = []
+    for document in chosen:
+        sections += document.sections
     # 1. The posterior over titles of every section of all documents.
     tokenizer = checkpoints.load_tokenizer(reader)
     network = checkpoints.load_reader(reader, AutoModelForSequenceClassification)
     titles = [network.config.id2label[i] for i in range(network.config.num_labels)]
-    sections = [section for document in chosen for section in document.sections]
     tokens = [section_ids(section.text, tokenizer, max_length) for section in sections]
     log_posterior = classify(network, tokens, batch, name)
     # 2. The most probable titles, as a chain a document.
-    predicted = np.array(titles)[log_posterior.argmax(axis=1)].tolist()
+    predicted = iter(np.array(titles)[log_posterior.argmax(axis=1)].tolist())
     chains = []
-    first = 0
     for document in chosen:
-        last = first + len(document.sections)
-        chains.append(Chain(document.id, document.split, tuple(predicted[first:last])))
-        first = last
-    predictions = chains_to_predictions(chains)
-    # 3. The documents' own titles, as places among their names.
-    gold_names = sorted({section.title for section in sections if section.title is not None})
-    index: dict[str | None, int] = {title: i for i, title in enumerate(gold_names)}
-    gold = np.array([index.get(section.title, -1) for section in sections], dtype=np.int32)
+        symbols = tuple(islice(predicted, len(document.sections)))
+        chains.append(Chain(document.id, document.split, symbols))
+    # 3. Beside them, section by section, the posterior and the documents' own titles.
+    gold_names, gold = _gold_titles(sections)
     by_section = {
         "confidence": np.exp(log_posterior.max(axis=1)),
         "gold": gold,
         "log_posterior": log_posterior,
     }
+    num_sections = np.array([len(document.sections) for document in chosen], dtype=np.int64)
+    predictions = chains_to_predictions(chains)
     arrays = {**predictions.arrays, **by_section}
     for key in by_section:
-        arrays[f"{key}_lengths"] = np.array([len(d.sections) for d in chosen], dtype=np.int64)
+        arrays[f"{key}_lengths"] = num_sections
     for key, values in (truth or {}).items():
         if key in SYNTHETIC:
             arrays[key] = values
@@ -178,20 +198,41 @@ def read(
     return replace(predictions, arrays=arrays)
 
 
+def _gold_titles(sections: Sequence[Section]) -> tuple[list[str], np.ndarray]:
+    """Distinct titles in alphabetical order, and the index of each section's among them.
+
+    Indices are int32 (sections,), -1 for a section without a title.
+    """
+    names = sorted({section.title for section in sections if section.title is not None})
+    index: dict[str | None, int] = {name: i for i, name in enumerate(names)}
+    indices = [index.get(section.title, -1) for section in sections]
+    return names, np.array(indices, dtype=np.int32)
+
+
 @torch.no_grad()
 def classify(network: Any, rows: Sequence[Sequence[int]], batch: int, name: str) -> np.ndarray:
-    """Float32 log posterior (sections, titles) of rows of tokens.
+    """Log posterior over titles of sections.
 
     Sections are batched by length, which leaves the result as it is.
+
+    Args:
+        network: a classifier.
+        rows: token ids of each section.
+        batch: sections at a time.
+        name: of the stage, for messages.
+
+    Returns:
+        float32 (sections, titles), nats.
     """
-    order = sorted(range(len(rows)), key=lambda i: (len(rows[i]), i))
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
     log_posterior = np.zeros((len(rows), network.config.num_labels), dtype=np.float32)
     reported = time.monotonic()
     for start in range(0, len(order), batch):
         indices = order[start : start + batch]
-        inputs = masked([rows[i] for i in indices])
-        on_device = {key: value.to(network.device) for key, value in inputs.items()}
-        logits = network(**on_device).logits.float()
+        inputs = {}
+        for key, value in masked([rows[i] for i in indices]).items():
+            inputs[key] = value.to(network.device)
+        logits = network(**inputs).logits.float()
         log_posterior[indices] = logits.log_softmax(-1).cpu().numpy()
         if time.monotonic() - reported > REPORT_SECONDS:
             reported = time.monotonic()
@@ -200,11 +241,16 @@ def classify(network: Any, rows: Sequence[Sequence[int]], batch: int, name: str)
 
 
 def read_gold(*, documents: Sequence[Document], splits: Sequence[str]) -> Predictions:
-    """One chain of titles per document; a document with an untitled section is an invalid chain."""
+    """One chain of titles per document; a document with an untitled section is an invalid chain.
+
+    Args:
+        documents: of a corpus.
+        splits: whose documents are read.
+    """
     chains = []
     for document in in_splits(documents, splits):
-        titles = tuple(section.title for section in document.sections if section.title is not None)
-        complete = len(titles) == len(document.sections)
-        symbols = titles if complete else ()
-        chains.append(Chain(document.id, document.split, symbols, valid=complete))
+        titles = [section.title for section in document.sections]
+        is_complete = None not in titles
+        symbols = tuple(map(str, titles)) if is_complete else ()
+        chains.append(Chain(document.id, document.split, symbols, valid=is_complete))
     return chains_to_predictions(chains)

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from longform.critics.base import Spans, TextCritic
-from longform.documents import Chain, Document, Predictions, cut_texts, section_starts
+from longform.documents import Chain, Document, Predictions, cut_texts, grouped, section_starts
 from longform.errors import InputError
 from longform.statistics import markov_chain
 from longform.statistics.arithmetic import perplexity
@@ -24,8 +24,8 @@ from longform.statistics.markov_chain import END, BigramCritic
 from longform.statistics.signatures import FITTED, READING
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 
-WORST = 3  # articles of a set whose transitions a record keeps, for Figure 1 and Table 13
-FEWEST_TITLES = 3  # of an article that such a record may keep
+NUM_WORST = 3  # articles of a set whose transitions a record has, for Figure 1 and Table 13
+FEWEST_TITLES = 3  # of an article that such a record may have
 MAX_LENGTH = 512  # tokens of a section that a title reader sees (deng2022 appendix E)
 SHOWN_START = 60  # ours: characters of a section that stand for its title
 SHOWN_END = 30  # ours: characters of a text that stand for its end
@@ -49,10 +49,9 @@ class TitledArticle(Chain):
 
     def gold_chain(self) -> Chain:
         """The chain of its own titles; invalid where one is missing."""
-        titles = tuple(title for title in self.gold if title is not None)
-        complete = 0 < len(titles) == len(self.gold)
-        symbols = titles if complete else ()
-        return Chain(self.unit_id, self.split, symbols, valid=complete, cut=self.cut)
+        is_complete = len(self.gold) > 0 and None not in self.gold
+        symbols = tuple(map(str, self.gold)) if is_complete else ()
+        return Chain(self.unit_id, self.split, symbols, valid=is_complete, cut=self.cut)
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class SectionOrder(
 
     def read_texts(self, documents: Sequence[Document]) -> list[TitledArticle]:
         if self.reader is None:
-            return [own_titles(document) for document in documents]
+            return list(map(own_titles, documents))
         from longform.critics.section_order.own_texts import predicted_titles
 
         predictions = predicted_titles(documents, self.reader, self.max_length)
@@ -91,44 +90,60 @@ class SectionOrder(
     def spans(self, document: Document, unit: TitledArticle, values: np.ndarray) -> Spans:
         """The beginning of each section stands for its title, the last words for the end."""
         spans = []
-        for start, section in zip(section_starts(document), document.sections, strict=True):
-            spans.append((start, start + min(SHOWN_START, len(section.text))))
+        starts = section_starts(document)
+        for start, section in zip(starts, document.sections, strict=True):
+            shown = min(SHOWN_START, len(section.text))
+            spans.append((start, start + shown))
         length = len(document.text)
         spans.append((max(0, length - SHOWN_END), length))
         return spans[: len(values)]
 
     def fit_units(self, real: Sequence[Any]) -> Self:
-        """Count the gold titles; an article without them is excluded and counted.
+        """A critic with the transitions of gold titles.
 
-        Raises InputError: none has them.
+        Args:
+            real: real articles; those without gold titles are excluded and counted.
+
+        Raises:
+            InputError: none has them.
         """
-        return super().fit_units([unit.gold_chain() for unit in real])
+        gold_chains = [unit.gold_chain() for unit in real]
+        return super().fit_units(gold_chains)
 
     def describe(self, units: Sequence[Any]) -> dict[str, Any]:
-        """What tables and figures of transitions need: counts, probabilities, the worst articles."""
-        probabilities = np.exp(self.log_transitions)
-        index = {name: i for i, name in enumerate(self.names)}
-        # 1. Every transition of known titles, with its count and its probability.
-        transitions = []
-        for (earlier, later), count in sorted(markov_chain.transition_counts(self, units).items()):
-            probability = float(probabilities[index[earlier], index[later]])
-            transitions.append([earlier, later, count, probability])
-        likeliest = {}
-        for name, row in zip(self.names, probabilities, strict=True):
-            if name != END:
-                likeliest[name] = self.names[int(row.argmax())]
-        # 2. The articles of the least probable transitions, and of those the ones that repeat a
-        # title.
+        """What tables and figures of transitions need, ready for JSON."""
         ranked = self._least_probable_first(units)
-        repeating = [pair for pair in reversed(ranked) if _repeats_improbably(*pair)]
+        repeating = []
+        for chain, log_probs in reversed(ranked):
+            if _repeats_improbably(chain, log_probs):
+                repeating.append((chain, log_probs))
         return {
-            "transitions": transitions,
-            "likeliest": likeliest,
-            "worst": [_described(*pair) for pair in ranked[:WORST]],
-            "repeating": [_described(*pair) for pair in repeating[:WORST]],
-            "validation": [list(row) for row in self.validation],
+            "transitions": self._transition_table(units),
+            "likeliest": self._likeliest_successors(),
+            "worst": _described(ranked[:NUM_WORST]),
+            "repeating": _described(repeating[:NUM_WORST]),
+            "validation": list(map(list, self.validation)),
             "exact_latent_ppl": self.exact_latent_ppl(),
         }
+
+    def _transition_table(self, units: Sequence[Any]) -> list[list[Any]]:
+        """Every transition of known titles: earlier, later, its count and its probability."""
+        index = {name: i for i, name in enumerate(self.names)}
+        probabilities = np.exp(self.log_transitions)
+        counts = markov_chain.transition_counts(self, units)
+        table = []
+        for (earlier, later), count in sorted(counts.items()):
+            probability = float(probabilities[index[earlier], index[later]])
+            table.append([earlier, later, count, probability])
+        return table
+
+    def _likeliest_successors(self) -> dict[str, str]:
+        """What most probably follows the beginning and each title."""
+        likeliest = {}
+        for name, row in zip(self.names, np.exp(self.log_transitions), strict=True):
+            if name != END:
+                likeliest[name] = self.names[int(row.argmax())]
+        return likeliest
 
     def _least_probable_first(self, units: Sequence[Any]) -> list[tuple[Chain, np.ndarray]]:
         """Chains of three titles or more with the log-probabilities of their transitions."""
@@ -137,7 +152,16 @@ class SectionOrder(
         for chain, log_probs in zip(chains, self.part_values(chains), strict=True):
             if len(chain.symbols) >= FEWEST_TITLES:
                 pairs.append((chain, log_probs))
-        return sorted(pairs, key=lambda pair: (float(np.nanmean(pair[1])), pair[0].unit_id))
+
+        def rank(pair: tuple[Chain, np.ndarray]) -> tuple[float, str]:
+            chain, log_probs = pair
+            return float(np.nanmean(log_probs)), chain.unit_id
+
+        return sorted(pairs, key=rank)
+
+    def rows_of(self, names: Sequence[str]) -> list[int]:
+        """The rows, and columns, of some names in the table of transitions."""
+        return [self.names.index(name) for name in names]
 
     def exact_latent_ppl(self) -> float | None:
         r"""The synthetic process's own value under this critic; None without a known process.
@@ -146,16 +170,18 @@ class SectionOrder(
         the expected visits of begin and of each title.
         """
         names = (str(self.begin), *self.true_names, END)
-        index = {name: i for i, name in enumerate(self.names)}
-        if not self.true_names or not set(names) <= set(index):
+        if not self.true_names or not set(names) <= set(self.names):
             return None
-        # Q: transitions between begin (which nothing leads to) and titles
-        states = len(self.true_names) + 1
-        between = np.hstack([np.zeros((states, 1)), self.true_transitions[:, :-1]])
-        visits = np.linalg.solve((np.eye(states) - between).T, np.eye(states)[0])
-        # the critic's log-probabilities of the same transitions, the end among them
-        rows = [index[name] for name in names]
+        # 1. v, from Q: transitions between begin (which nothing leads to) and titles.
+        num_states = len(self.true_names) + 1
+        to_begin = np.zeros((num_states, 1))
+        between = np.hstack([to_begin, self.true_transitions[:, :-1]])
+        identity = np.eye(num_states)
+        visits = np.linalg.solve((identity - between).T, identity[0])
+        # 2. The critic's log-probabilities of the same transitions, the end among them.
+        rows = self.rows_of(names)
         log_probs = self.log_transitions[np.ix_(rows[:-1], rows[1:])]
+        # 3. Their expectation a visit; an impossible transition adds nothing.
         possible = self.true_transitions > 0
         nats = np.where(possible, self.true_transitions * log_probs, 0.0).sum(axis=1)
         return perplexity(float(visits @ nats), float(visits.sum()))
@@ -164,14 +190,13 @@ class SectionOrder(
 def own_titles(document: Document) -> TitledArticle:
     """A document read by its own titles; it is invalid where a section has none."""
     titles = tuple(section.title for section in document.sections)
-    complete = tuple(title for title in titles if title)
-    valid = len(complete) == len(titles)
+    is_complete = all(titles)
     return TitledArticle(
         document.id,
         document.split,
-        complete if valid else (),
-        valid=valid,
-        gold=complete if valid else titles,
+        symbols=tuple(map(str, titles)) if is_complete else (),
+        valid=is_complete,
+        gold=titles,
         cut=not getattr(document, "ends", True),
     )
 
@@ -185,12 +210,17 @@ def _repeats_improbably(chain: Chain, log_probs: np.ndarray) -> bool:
     return False
 
 
-def _described(chain: Chain, log_probs: np.ndarray) -> dict[str, Any]:
-    return {
-        "unit": chain.unit_id,
-        "titles": list(chain.symbols),
-        "log_probs": log_probs.tolist(),
-    }
+def _described(articles: Sequence[tuple[Chain, np.ndarray]]) -> list[dict[str, Any]]:
+    """Titles of some articles with the log-probabilities of their transitions, for a record."""
+    described = []
+    for chain, log_probs in articles:
+        article = {
+            "unit": chain.unit_id,
+            "titles": list(chain.symbols),
+            "log_probs": log_probs.tolist(),
+        }
+        described.append(article)
+    return described
 
 
 @dataclass(frozen=True)
@@ -198,7 +228,10 @@ class GoldTitleCritic(SectionOrder):
     """The same critic on the gold titles of real text, which no classifier has touched."""
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
-        return [unit.gold_chain() if isinstance(unit, TitledArticle) else unit for unit in units]
+        chains = []
+        for unit in units:
+            chains.append(unit.gold_chain() if isinstance(unit, TitledArticle) else unit)
+        return chains
 
 
 @dataclass(frozen=True)
@@ -223,25 +256,28 @@ class RandomTitleCritic(SectionOrder):
 def transition_statistics(
     critic: BigramCritic, units: Sequence[Chain], table: np.ndarray
 ) -> SufficientStatistics:
-    """Counts of every transition of known names, their sum under a table, unknown names,
-    exclusions.
+    """Counts of every transition of known names, and their sum under a table.
 
     Args:
+        critic: a fitted one, whose names are the states.
+        units: articles.
         table: what a transition counts for, float64 (states, states).
 
     Returns:
-        Columns ``a|b`` for each pair of names, ``logprob``, ``unknown`` and ``excluded``.
+        Columns ``a|b`` for each pair of names, ``logprob`` (the sum), ``unknown`` (transitions with
+        an unknown name) and ``excluded``.
     """
-    states = len(critic.names)
+    num_states = len(critic.names)
     transitions = critic.transitions_of(units)
     # 1. A column for each pair of names, the pairs of one earlier name side by side.
-    counts = np.zeros((len(units), states * states))
-    pairs = transitions.earlier * states + transitions.later
+    counts = np.zeros((len(units), num_states * num_states))
+    pairs = transitions.earlier * num_states + transitions.later
     are_known = ~transitions.unknown
     np.add.at(counts, (transitions.unit[are_known], pairs[are_known]), 1.0)
     columns: list[str] = []
     for earlier in critic.names:
-        columns.extend(f"{earlier}|{later}" for later in critic.names)
+        for later in critic.names:
+            columns.append(f"{earlier}|{later}")
     # 2. What they sum to, and what is not among them.
     logprob = counts @ table.ravel()
     unknown = np.bincount(transitions.unit, transitions.unknown, len(units))
@@ -251,10 +287,14 @@ def transition_statistics(
 
 
 def transition_totals(critic: BigramCritic, sums: Sums) -> np.ndarray:
-    """(..., states, states) transitions from the sums of what :func:`transition_statistics` made."""
-    states = len(critic.names)
-    flat = sums.values[..., : states * states]
-    return flat.reshape(*sums.values.shape[:-1], states, states)
+    """Transitions between any two states, from sums of :func:`transition_statistics`.
+
+    Returns:
+        (..., states, states); what stands before are the sums' own dimensions, as of resamples.
+    """
+    num_states = len(critic.names)
+    flat = sums.values[..., : num_states * num_states]
+    return flat.reshape(*sums.values.shape[:-1], num_states, num_states)
 
 
 AnyTitleCritic = TypeVar("AnyTitleCritic", bound=SectionOrder)
@@ -273,28 +313,28 @@ def with_validated_delta(
     Raises:
         InputError: a split is empty, or no candidate has a finite score.
     """
-    units = units_from_predictions(real)
-    train = [unit for unit in units if unit.split == "train"]
-    validation = [unit for unit in units if unit.split == "validation"]
-    for split, articles in (("train", train), ("validation", validation)):
-        if not articles:
+    by_split = grouped(units_from_predictions(real), lambda unit: unit.split)
+    for split in ("train", "validation"):
+        if split not in by_split:
             raise InputError(
                 f"the predictions to fit on have no document of split {split!r}; "
                 "add it to its splits"
             )
+    # 1. The delta of the best score.
     candidates = [SectionOrder(delta=delta) for delta in deltas]
-    scores = markov_chain.delta_scores(train, validation, candidates)
-    critic = kind(delta=markov_chain.best_delta(scores), validation=tuple(scores.items()))
+    scores = markov_chain.delta_scores(by_split["train"], by_split["validation"], candidates)
+    best_delta = markov_chain.best_delta(scores)
+    critic = kind(delta=best_delta, validation=tuple(scores.items()))
+    # 2. The process that made synthetic text, where it is known.
     if "section_transitions" not in real.arrays:
         return critic
-    return replace(
-        critic,
-        true_names=tuple(real.arrays["section_symbol_names"].tolist()),
-        true_transitions=np.asarray(real.arrays["section_transitions"], dtype=np.float64),
-    )
+    true_transitions = np.asarray(real.arrays["section_transitions"], dtype=np.float64)
+    true_names = tuple(real.arrays["section_symbol_names"].tolist())
+    return replace(critic, true_names=true_names, true_transitions=true_transitions)
 
 
-# judges predicted titles; gold ones, so that both sides of the Data row have one prior; random ones
+# Critics of predicted titles; of gold ones, so that both sides of the Data row have one prior; and
+# of random ones.
 validated = partial(with_validated_delta, SectionOrder)
 validated_gold = partial(with_validated_delta, GoldTitleCritic)
 random_titles = partial(with_validated_delta, RandomTitleCritic)
@@ -303,23 +343,23 @@ random_titles = partial(with_validated_delta, RandomTitleCritic)
 def units_from_predictions(predictions: Predictions) -> list[TitledArticle]:
     """One unit per document of section-title predictions."""
     predicted_names = predictions.arrays["symbol_names"].tolist()
-    gold_names = [*predictions.arrays["gold_names"].tolist(), None]  # -1: a section without a title
+    # the last one, which index -1 takes, is that of a section without a title
+    gold_names = [*predictions.arrays["gold_names"].tolist(), None]
     title_names = tuple(predictions.arrays["title_names"].tolist())
     rows = predictions.rows("chain", "valid", "gold", "log_posterior", "confidence")
     units = []
     for row, cut in zip(rows, cut_texts(predictions), strict=True):
         unit_id, split, chain, valid, gold, log_posterior, confidence = row
-        units.append(
-            TitledArticle(
-                unit_id,
-                split,
-                tuple(predicted_names[i] for i in chain),
-                bool(valid),
-                tuple(gold_names[i] for i in gold),
-                np.asarray(log_posterior, dtype=np.float64),
-                title_names,
-                np.asarray(confidence, dtype=np.float64),
-                cut=cut,
-            )
+        article = TitledArticle(
+            unit_id,
+            split,
+            symbols=tuple(predicted_names[i] for i in chain),
+            valid=bool(valid),
+            gold=tuple(gold_names[i] for i in gold),
+            log_posterior=np.asarray(log_posterior, dtype=np.float64),
+            title_names=title_names,
+            confidence=np.asarray(confidence, dtype=np.float64),
+            cut=cut,
         )
+        units.append(article)
     return units
