@@ -10,7 +10,7 @@ from longform.cli import main
 from tests.tools.samples import write_samples
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("suites",)
+PAGES = ("suites", "generate")
 
 
 def blocks(text, language):

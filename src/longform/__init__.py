@@ -9,11 +9,13 @@ if TYPE_CHECKING:
 
     from longform.critics.base import TextCritic
     from longform.tools.suites import judge_suites as judge_suites
+    from longform.tools.writing import generate as generate
 
-LAZY = {
-    "judge_suites": "longform.tools.suites"
-}  # functions, by the module that they are imported from
-__all__ = ["__version__", "critics", "judge_suites", "load"]
+LAZY = {  # functions, by the module that they are imported from
+    "generate": "longform.tools.writing",
+    "judge_suites": "longform.tools.suites",
+}
+__all__ = ["__version__", "critics", "generate", "judge_suites", "load"]
 
 
 def load(name: "str | Path", **settings: Any) -> "TextCritic":

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 MODEL = "causal language model: a folder, a .gguf file, OWNER/NAME@COMMIT of the hub, or smollm2"
+TEXTS = (
+    "a folder of .txt and .md files, a .jsonl file, a column (FILE.csv:COLUMN, also .tsv and .parquet), "
+    "- for JSON lines on standard input, or hub:OWNER/NAME@COMMIT:PATH"
+)
 SUITES = (
     "SyntaxGym's .json or a folder of them; a .csv of pairs (columns good, bad, perhaps context, suite); "
     "texts (.jsonl, .txt, a folder), whose sentences are shuffled; or KIND=PATH, a source of beyer2021 "
@@ -23,6 +27,8 @@ SEPARATORS = ("eos", "strip", "literal")
 def add_commands(verbs: Any) -> None:
     """Add the commands to the parsers of ``longform``."""
     _suites(verbs.add_parser("suites", help="judge a language model by suites of minimal pairs"))
+    _generate(verbs.add_parser("generate", help="let a language model write, with any decoder"))
+    verbs.add_parser("decoders", help="list all decoders with their settings")
 
 
 def _suites(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +46,37 @@ def _suites(parser: argparse.ArgumentParser) -> None:
     _common(parser)
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
+def _generate(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", help=MODEL)
+    add("--prefixes", required=True, help=f"prompts: {TEXTS}")
+    add(
+        "--decoder",
+        action="append",
+        metavar="[NAME=]KIND[:SETTING=NUMBER,...]",
+        help="delayed_beam (if none is named), top_k:k=40, beam:beams=15,blocking=3 ...; may be repeated",
+    )
+    add(
+        "--prompt",
+        choices=("text", "first_sentence"),
+        default="text",
+        help="what of a text is the prompt (text)",
+    )
+    add("--new-tokens", type=int, default=256, help="tokens of a continuation (256)")
+    add(
+        "--repeats",
+        type=int,
+        help="continuations of a prompt (three by a decoder that draws, else one)",
+    )
+    add("--batch", type=int, default=16, help="continuations written side by side (16)")
+    _common(parser, "folder for a .jsonl file of each decoder (writing)", Path("writing"))
+
+
+def _common(
+    parser: argparse.ArgumentParser,
+    out: str = "also write the result as JSON into this file",
+    default: Path | None = None,
+) -> None:
     add = parser.add_argument
     add(
         "--plan",
@@ -49,4 +85,4 @@ def _common(parser: argparse.ArgumentParser) -> None:
     )
     add("--json", action="store_true", help="print everything as JSON")
     add("--seed", type=int, default=1234, help="of every draw (1234)")
-    add("--out", type=Path, help="also write the result as JSON into this file")
+    add("--out", type=Path, default=default, help=out)

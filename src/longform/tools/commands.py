@@ -8,9 +8,10 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from typing import Any
 
+from longform import extras
 from longform.cli import STOPPED, Interrupt, show_markdown, stay_offline_unless_named
 from longform.errors import BadInput
-from longform.files.artefacts import atomic_write
+from longform.files.artefacts import write_json
 
 
 def run(given: argparse.Namespace, interrupt: Interrupt) -> int:
@@ -49,21 +50,59 @@ def _suites(given: argparse.Namespace) -> int:
             report = judge_suites(given.model, given.suites, against=given.against, **settings)
     if given.plan:
         return _show(given, asdict(plan), plan.text())
-    return _show(given, report.to_record(), report.markdown())
+    record = report.to_record()
+    if given.out is not None:
+        write_json(given.out, record)
+    return _show(given, record, report.markdown())
+
+
+def _generate(given: argparse.Namespace) -> int:
+    from longform.tools.writing import generate, plan_writing
+
+    stay_offline_unless_named(given.model, given.prefixes)
+    settings = {
+        "decoders": given.decoder or "delayed_beam",
+        "prompt": given.prompt,
+        "new_tokens": given.new_tokens,
+        "repeats": given.repeats,
+        "batch": given.batch,
+    }
+    with redirect_stdout(sys.stderr):
+        if given.plan:
+            plan = plan_writing(given.model, given.prefixes, **settings)
+        else:
+            writing = generate(
+                given.model, given.prefixes, **settings, seed=given.seed, out=given.out
+            )
+    if given.plan:
+        return _show(given, asdict(plan), plan.text())
+    return _show(given, writing.to_record(), writing.markdown())
+
+
+def _decoders(given: argparse.Namespace) -> int:
+    extras.check("models", "pydantic")
+    from longform.tools.writing import decoder_listing
+
+    print(decoder_listing())
+    return 0
 
 
 def _show(given: argparse.Namespace, record: Any, text: str) -> int:
-    """Print a result as it was asked for, and write it into a file where one was named."""
-    serial = json.dumps(record, indent=1, ensure_ascii=False)
-    if given.out is not None:
-        with atomic_write(given.out) as partial:
-            partial.write_text(serial + "\n", encoding="utf-8")
+    """Print a result as it was asked for."""
     if given.json:
-        print(serial)
+        print(json.dumps(record, indent=1, ensure_ascii=False))
     else:
         show_markdown(text)
     return 0
 
 
-COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {"suites": _suites}
-STOPPED_SENTENCES = {"suites": "stopped; nothing was written"}
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "suites": _suites,
+    "generate": _generate,
+    "decoders": _decoders,
+}
+STOPPED_SENTENCES = {
+    "suites": "stopped; nothing was written",
+    "generate": "stopped; the same command goes on from there",
+    "decoders": "stopped",
+}

@@ -1,0 +1,383 @@
+"""Any language model writes with any decoder: a file of texts for each decoder, resumable.
+
+The texts are those of the pipeline (:mod:`longform.decoding.continuations`): each draw has a seed of
+its own, so that a text depends neither on its batch nor on where a run was stopped.
+"""
+
+import hashlib
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longform.critics.scores import frame
+from longform.datasets.own_texts import documents_from, read_texts
+from longform.documents import Corpus, Document, Predictions
+from longform.errors import ConfigError
+from longform.files.artefacts import atomic_write, read_json, write_json
+from longform.language_models.named_models import NamedModel, named_model
+from longform.tables import json_lines, markdown_table, short
+from longform.version import __version__
+
+if TYPE_CHECKING:
+    import pandas
+
+PROMPTS = ("text", "first_sentence")
+NEW_TOKENS = 256  # massarelli2020 section 5
+BATCH = 16
+SEED = 1234
+NAME = "texts"  # of the run, in the seeds of draws
+UNFINISHED, SUMMARY = ".unfinished", "writing.json"  # in the folder of a run
+Decoders = str | Sequence[str] | Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class WrittenText:
+    """One continuation.
+
+    Attributes:
+        id: of its prompt, with the number of the repeat where there are several.
+        decoder: who wrote it.
+        prompt: what the model was given.
+        text: what it wrote.
+        tokens: how many.
+        nats_per_token: how surprising the model finds them; nan where there are none.
+    """
+
+    id: str
+    decoder: str
+    prompt: str
+    text: str
+    tokens: int
+    nats_per_token: float
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What a model wrote.
+
+    Attributes:
+        model: its name.
+        texts: by decoder, in the order of prompts and repeats.
+        facts: settings, and counts of prompts that were left out.
+        folder: in which a file for each decoder lies; None without one.
+    """
+
+    model: str
+    texts: Mapping[str, tuple[WrittenText, ...]]
+    facts: Mapping[str, Any]
+    folder: Path | None
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A row for each text. Raises ConfigError: pandas is not installed."""
+        return frame([asdict(text) for texts in self.texts.values() for text in texts])
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"model": self.model, "facts": dict(self.facts), "decoders": list(self.summary())}
+
+    def summary(self) -> Sequence[dict[str, Any]]:
+        """A row for each decoder."""
+        rows = []
+        for decoder, texts in self.texts.items():
+            nats = [text.nats_per_token for text in texts if text.tokens]
+            rows.append(
+                {
+                    "decoder": decoder,
+                    "texts": len(texts),
+                    "tokens": sum(text.tokens for text in texts),
+                    "empty": sum(not text.text.strip() for text in texts),
+                    "nats_per_token": sum(nats) / len(nats) if nats else None,
+                    "file": str(self.folder / f"{decoder}.jsonl") if self.folder else None,
+                }
+            )
+        return rows
+
+    def markdown(self) -> str:
+        """A table, a row for each decoder."""
+        header = ["decoder", "texts", "tokens", "empty", "nats a token", "file"]
+        rows = []
+        for row in self.summary():
+            nats = row["nats_per_token"]
+            counts = [str(row[name]) for name in ("texts", "tokens", "empty")]
+            shown = "" if nats is None else short(nats)
+            rows.append([row["decoder"], *counts, shown, row["file"] or ""])
+        left_out = []
+        for reason in ("empty", "untitled", "too_long"):
+            if self.facts[f"prefixes_{reason}"]:
+                left_out.append(f"{self.facts[f'prefixes_{reason}']} {reason.replace('_', ' ')}")
+        notes = ["nats a token: how surprising the model itself finds what it wrote"]
+        if left_out:
+            notes.append(f"prompts left out: {', '.join(left_out)}")
+        return markdown_table(self.model, header, rows, notes)
+
+
+@dataclass(frozen=True)
+class WritingPlan:
+    """What will be written."""
+
+    model: str
+    prompts: int
+    continuations: Mapping[str, int]
+    new_tokens: int
+    seconds: float | None = None
+
+    def text(self) -> str:
+        """One line."""
+        counts = ", ".join(f"{name} {count}" for name, count in self.continuations.items())
+        total = sum(self.continuations.values()) * self.new_tokens
+        line = f"{self.model}: {self.prompts} prompts; continuations: {counts}; {total:,} tokens"
+        if self.seconds is None:
+            return f"{line} at most"
+        return f"{line} at most; about {max(1, round(self.seconds))} s"
+
+
+def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
+    """Decoders by name, each a ``kind`` with its settings.
+
+    Args:
+        decoders: kinds of :data:`longform.decoding.decoders.DECODERS`, perhaps with settings and a
+            name of one's own: ``delayed_beam``, ``top_k:k=40``, ``wide=beam:beams=30,blocking=3``; or
+            a mapping of such settings.
+
+    Raises ConfigError: an unknown kind or setting, or two decoders with one name.
+    """
+    from longform.decoding.decoders import DECODERS
+    from longform.settings import Nothing, parse_kind
+
+    if isinstance(decoders, Mapping):
+        settings = {name: dict(entry) for name, entry in decoders.items()}
+    else:
+        settings = {}
+        for written in [decoders] if isinstance(decoders, str) else decoders:
+            name, entry = _decoder(written)
+            if name in settings:
+                raise ConfigError(
+                    f"{written}: two decoders are called {name!r}; name one: NAME={written}"
+                )
+            settings[name] = entry
+    if not settings:
+        raise ConfigError("no decoder is named; `longform decoders` lists them")
+    for name, entry in settings.items():
+        parse_kind(DECODERS, Nothing, entry, f"decoder {name}", "the command")
+    return settings
+
+
+def _decoder(written: str) -> tuple[str, dict[str, Any]]:
+    """Name and settings of a decoder as the command line has it."""
+    head, _, tail = written.partition(":")
+    name, separator, kind = head.partition("=")
+    if not separator:
+        kind = name
+    entry: dict[str, Any] = {"kind": kind}
+    for setting in filter(None, tail.split(",")):
+        key, separator, value = setting.partition("=")
+        if not separator:
+            raise ConfigError(f"{written}: {setting!r} is no setting; write it as NAME=NUMBER")
+        entry[key] = _number(value, written)
+    return name, entry
+
+
+def _number(value: str, written: str) -> int | float:
+    try:
+        return int(value)
+    except ValueError:
+        try:
+            return float(value)
+        except ValueError as error:
+            raise ConfigError(f"{written}: {value!r} is no number; settings are numbers") from error
+
+
+def decoder_listing() -> str:
+    """All decoders with their settings, a paragraph each."""
+    from longform.decoding.decoders import DECODERS
+
+    paragraphs = []
+    for kind, settings in DECODERS.items():
+        lines = [f"{kind}  {(settings.__doc__ or '').strip()}"]
+        for name, field in settings.model_fields.items():
+            lines.append(f"    {name}={field.default}  {field.description}")
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs)
+
+
+def generate(
+    model: str | Path,
+    prefixes: Any,
+    decoders: Decoders = "delayed_beam",
+    *,
+    prompt: str = "text",
+    new_tokens: int = NEW_TOKENS,
+    repeats: int | None = None,
+    batch: int = BATCH,
+    seed: int = SEED,
+    out: str | Path | None = None,
+    announce: Callable[[WritingPlan], Any] = lambda plan: print(plan.text(), file=sys.stderr),
+) -> Writing:
+    """Continue every prompt by every decoder.
+
+    Args:
+        model: a name of :mod:`longform.language_models.named_models`.
+        prefixes: a list of texts, or a file, folder or other source of texts
+            (:mod:`longform.datasets.text_sources`).
+        decoders: as for :func:`decoder_settings`.
+        prompt: ``text``: each text is a prompt as it stands; ``first_sentence``: the prompt is an
+            article's title, a point and its first sentence (massarelli2020 section 5), and the
+            decoder ``human`` gives what the article has behind it.
+        new_tokens: of a continuation; fewer where blocking leaves no token.
+        repeats: continuations of a prompt; by default three where the decoder draws, else one.
+        batch: continuations that are written side by side; changes no text.
+        seed: of every draw.
+        out: folder for a ``.jsonl`` file of each decoder. A run that was stopped goes on from there.
+        announce: is told the plan before the work.
+
+    Raises BadInput: a model, a text or a setting that cannot be used.
+    """
+    from longform.decoding.continuations import generate as write_continuations
+
+    named, documents, settings = _checked(model, prefixes, decoders, prompt)
+    announce(_plan(named, documents, settings, new_tokens, repeats))
+    folder = None if out is None else Path(out)
+    key = _fingerprint(named, documents, settings, [prompt, new_tokens, repeats, batch, seed])
+    scratch = None if folder is None else _scratch(folder, key)
+    with named.opened_folder() as model_folder:
+        corpus = write_continuations(
+            model=model_folder,
+            prefixes=documents,
+            name=NAME,
+            seed=seed,
+            scratch=scratch,
+            decoders=settings,
+            new_tokens=new_tokens,
+            repeats=repeats,
+            split=None,
+            batch=batch,
+            prompt=prompt,
+        )
+    facts = {**corpus.facts, "prompt": prompt, "seed": seed, "longform": __version__}
+    writing = Writing(named.name, _texts(corpus), facts, folder)
+    if folder is not None:
+        _save(writing, folder)
+    return writing
+
+
+def plan_writing(
+    model: str | Path,
+    prefixes: Any,
+    decoders: Decoders = "delayed_beam",
+    *,
+    prompt: str = "text",
+    new_tokens: int = NEW_TOKENS,
+    repeats: int | None = None,
+    batch: int = BATCH,
+) -> WritingPlan:
+    """What :func:`generate` would write, and for how long: a few tokens are written and timed."""
+    from longform.decoding.timing import seconds_to_write
+
+    named, documents, settings = _checked(model, prefixes, decoders, prompt)
+    plan = _plan(named, documents, settings, new_tokens, repeats)
+    with named.opened_folder() as folder:
+        seconds = seconds_to_write(folder, settings, plan.continuations, new_tokens, batch)
+    return WritingPlan(plan.model, plan.prompts, plan.continuations, new_tokens, seconds)
+
+
+Settings = dict[str, dict[str, Any]]
+
+
+def _checked(
+    model: str | Path, prefixes: Any, decoders: Decoders, prompt: str
+) -> tuple[NamedModel, Sequence[Document], Settings]:
+    """What is given, read and checked before a network is opened."""
+    named = named_model(model)
+    settings = decoder_settings(decoders)
+    if prompt not in PROMPTS:
+        raise ConfigError(f"prompt {prompt!r}; allowed are {list(PROMPTS)}")
+    if prompt == "text" and any(entry["kind"] == "human" for entry in settings.values()):
+        raise ConfigError(
+            "decoder human: people wrote nothing behind a text that is a prompt as a whole; take "
+            "--prompt first_sentence"
+        )
+    if isinstance(prefixes, str | Path):
+        return named, read_texts(prefixes).documents, settings
+    return named, documents_from(prefixes, "generate"), settings
+
+
+def _plan(
+    model: NamedModel,
+    documents: Sequence[Document],
+    settings: Settings,
+    new_tokens: int,
+    repeats: int | None,
+) -> WritingPlan:
+    from longform.decoding.continuations import repeats_of
+    from longform.decoding.strategies import settings_of
+
+    counts = {}
+    for name, entry in settings.items():
+        counts[name] = len(documents) * repeats_of(settings_of(entry), repeats)
+    return WritingPlan(model.name, len(documents), counts, new_tokens)
+
+
+def _texts(corpus: Corpus) -> dict[str, tuple[WrittenText, ...]]:
+    """The continuations of a corpus by decoder."""
+    rows = Predictions.of(corpus.documents, corpus.truth).rows(
+        "setting", "page", "repeat", "token_nats"
+    )
+    texts: dict[str, list[WrittenText]] = {}
+    for document, row in zip(corpus.documents, rows, strict=True):
+        _, _, setting, page, repeat, nats = row
+        decoder = str(setting)
+        unit = f"{page}/{repeat + 1}" if corpus.facts["repeats"][decoder] > 1 else str(page)
+        opening = document.sections[0]
+        given = f"{opening.title}. {opening.text}" if opening.title else opening.text
+        texts.setdefault(decoder, []).append(
+            WrittenText(
+                id=unit,
+                decoder=decoder,
+                prompt=given,
+                text=document.sections[1].text,
+                tokens=len(nats),
+                nats_per_token=-float(nats.mean()) if len(nats) else math.nan,
+            )
+        )
+    return {decoder: tuple(own) for decoder, own in texts.items()}
+
+
+def _fingerprint(
+    model: NamedModel, documents: Sequence[Document], settings: Settings, others: Sequence[Any]
+) -> str:
+    """Changes with everything that a text depends on."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps([__version__, model.stamps(), settings, others]).encode())
+    for document in documents:
+        digest.update(json.dumps(document.to_record(), sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _scratch(folder: Path, fingerprint: str) -> Path:
+    """The folder of unfinished work; emptied where it is that of another run."""
+    scratch = folder / UNFINISHED
+    mark = scratch / "run.json"
+    if mark.is_file() and read_json(mark) != {"fingerprint": fingerprint}:
+        shutil.rmtree(scratch)
+    write_json(mark, {"fingerprint": fingerprint})
+    return scratch
+
+
+def _save(writing: Writing, folder: Path) -> None:
+    """A file for each decoder and the summary; the unfinished work goes."""
+    for decoder, texts in writing.texts.items():
+        records = []
+        for text in texts:
+            record = asdict(text)
+            if math.isnan(text.nats_per_token):
+                record["nats_per_token"] = None
+            records.append(record)
+        with atomic_write(folder / f"{decoder}.jsonl") as partial:
+            partial.write_text(json_lines(records), encoding="utf-8")
+    write_json(folder / SUMMARY, writing.to_record())
+    shutil.rmtree(folder / UNFINISHED)
