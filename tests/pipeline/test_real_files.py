@@ -22,7 +22,7 @@ from longform.errors import BadInput
 from longform.files.artefacts import read_json
 from longform.language_models.checkpoints import source
 from longform_lab import real_files
-from longform_lab.real_files import check_revisions, fetch, place
+from longform_lab.real_files import check_revisions, fetch, put_in_place
 from longform_lab.stages import main
 from synthetic_world.native_corpus import FORMS, dump_files
 from tests.refusals import refuses
@@ -146,16 +146,16 @@ def test_files_of_a_folder_are_put_in_place_once_and_what_is_nowhere_or_another_
     with pytest.raises(
         BadInput, match=r"4 of 4 .*a\.txt \(address of a\.txt\).*name it by DATA="
     ) as raised:
-        place(listed, raw, None)
+        put_in_place(listed, raw, None)
     assert "\n" not in str(raised.value)
     (folder / "a.txt").write_text("two\n")
-    refuses("SHA-256 is not", place, listed, raw, tmp_path / "offered")
+    refuses("SHA-256 is not", put_in_place, listed, raw, tmp_path / "offered")
     assert not (raw / "a.txt").exists()
     (folder / "a.txt").write_text("one\n")
-    place(listed, raw, tmp_path / "offered")
+    put_in_place(listed, raw, tmp_path / "offered")
     assert (raw / "s/b.jsonl").read_text() == "{}\n" and (raw / "s/c/d.conll").read_text() == "x\n"
     assert (raw / "a.txt").read_text() == "one\n" and (raw / "s/e/e.json").is_file()
-    assert place(listed, raw, None) == []
+    assert put_in_place(listed, raw, None) == []
 
 
 def test_an_archive_that_reaches_outside_its_place_and_a_pointer_without_a_commit_are_refused(
@@ -163,16 +163,16 @@ def test_an_archive_that_reaches_outside_its_place_and_a_pointer_without_a_commi
 ):
     raw, pointer = tmp_path / "raw", {"to": "gpt2", "name": "gpt2", "hub": "openai-community/gpt2"}
     (tmp_path / "a.tar.gz").write_bytes(packed("in/one.txt", "../two.txt"))
-    refuses("would lie outside", place, [by_hand("a.tar.gz", "s/a")], raw, tmp_path)
+    refuses("would lie outside", put_in_place, [by_hand("a.tar.gz", "s/a")], raw, tmp_path)
     refuses(
         "copy the one that you mean from https://huggingface.co/openai-community/gpt2",
-        place,
+        put_in_place,
         [pointer],
         raw,
         None,
     )
     assert not [path for path in raw.rglob("*") if path.is_file()]
-    place([{**pointer, "revision": "a" * 40}], raw, None)
+    put_in_place([{**pointer, "revision": "a" * 40}], raw, None)
     assert read_json(raw / "gpt2" / "pointer.json") == {
         "hub": "openai-community/gpt2",
         "revision": "a" * 40,
@@ -207,7 +207,7 @@ def ask(tmp_path, monkeypatch):
 
     def asked(*files):
         monkeypatch.setattr(
-            real_files, "listed", lambda scale, root: {"packages": [], "files": files}
+            real_files, "needed_data", lambda scale, root: {"packages": [], "files": files}
         )
         return real_files.main(["paper", "offered"])
 
@@ -253,7 +253,9 @@ def test_a_dump_is_parsed_once_after_a_full_disk(ask, monkeypatch, capsys):
         one(task)
 
     monkeypatch.setattr(
-        real_files, "extract", lambda path, place, workers: extract(path, place, extraction=small)
+        real_files,
+        "extract",
+        lambda path, put_in_place, workers: extract(path, put_in_place, extraction=small),
     )
     monkeypatch.setattr(building, "extract_shard", parsed)
     assert ask(dump) == 2
@@ -275,7 +277,7 @@ def test_a_dump_without_pages_and_articles_without_a_field_are_one_sentence(tmp_
     (tmp_path / "empty.bz2").write_bytes(bz2.compress(b"<mediawiki></mediawiki>"))
     refuses(
         "no article in it",
-        place,
+        put_in_place,
         [by_hand("empty.bz2", "wiki", shards=True)],
         tmp_path / "raw",
         tmp_path,
@@ -337,7 +339,7 @@ def test_a_packed_file_that_is_cut_off_is_one_sentence(tmp_path, name, content):
     listed = [{"name": name, "to": "out"}]
     refuses(
         f"{name}: cut off or no .*; fetch it again",
-        real_files.place,
+        real_files.put_in_place,
         listed,
         tmp_path / "raw",
         tmp_path,
@@ -373,14 +375,18 @@ COMMIT = {
 def test_a_folder_of_a_commit_comes_from_an_archive_and_is_known_by_its_files(tmp_path, root):
     contents = {"text/a.txt": b"one", "text/b/c.txt": b"two"}
     packed_commit(tmp_path / "data" / "kept.tar.xz", root, contents)
-    assert place([COMMIT], tmp_path / "raw", tmp_path / "data") == [tmp_path / "raw" / "docs"]
+    assert put_in_place([COMMIT], tmp_path / "raw", tmp_path / "data") == [
+        tmp_path / "raw" / "docs"
+    ]
     files = {str(f.relative_to(tmp_path / "raw")) for f in (tmp_path / "raw").rglob("*.txt")}
     assert files == {"docs/a.txt", "docs/b/c.txt"}
 
 
 def test_a_folder_of_another_commit_is_refused(tmp_path):
     packed_commit(tmp_path / "data" / "kept.tar.xz", "", {"text/a.txt": b"one"})
-    refuses("not those of commit 00000000", place, [COMMIT], tmp_path / "raw", tmp_path / "data")
+    refuses(
+        "not those of commit 00000000", put_in_place, [COMMIT], tmp_path / "raw", tmp_path / "data"
+    )
     assert not (tmp_path / "raw" / "docs").exists()
 
 
@@ -391,7 +397,7 @@ def test_an_encoder_of_a_package_becomes_a_pointer_to_its_folder(tmp_path, monke
     (package / "model" / "model.safetensors").write_bytes(b"")
     monkeypatch.syspath_prepend(tmp_path)
     entry = {"to": "minilm", "package": "tiny_encoder", "file": "model/model.safetensors"}
-    place([entry], tmp_path / "raw", None)
+    put_in_place([entry], tmp_path / "raw", None)
     named = source(tmp_path / "raw" / "minilm")
     assert named == {
         "pretrained_model_name_or_path": str(package / "model"),
@@ -408,6 +414,6 @@ def test_the_archive_of_a_commit_is_fetched_from_its_repository_under_its_own_na
         "name": "suites", "to": "suites", "repository": "https://host/owner/suites",
         "commit": "0123456789abcdef", "by_hand": "https://host/owner/suites",
     }  # fmt: skip
-    refuses("1 of 1 are not in", real_files.place, [entry], tmp_path, None)
+    refuses("1 of 1 are not in", real_files.put_in_place, [entry], tmp_path, None)
     url = "https://host/owner/suites/archive/0123456789abcdef.tar.gz"
     assert asked == [(url, None, tmp_path / "suites-01234567.tar.gz")]

@@ -240,7 +240,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 @pytest.mark.parametrize("name", [*PAPERS, *(name for name in SCALES if name.startswith("real"))])
 def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_and_its_terms(name):
-    params, listed = written(name)["params.yaml"], real_files.listed(name, ROOT)["files"]
+    params, listed = written(name)["params.yaml"], real_files.needed_data(name, ROOT)["files"]
     raw = {
         str(value).removeprefix("raw/")
         for _, value in leaves(params)
@@ -265,7 +265,7 @@ def test_a_list_has_every_raw_place_that_the_parameters_read_with_a_way_to_it_an
 
 
 def test_the_list_names_every_file_of_the_suites():
-    listed = {entry["to"]: entry for entry in real_files.listed("real", ROOT)["files"]}
+    listed = {entry["to"]: entry for entry in real_files.needed_data("real", ROOT)["files"]}
     suites = [
         written(s)["params.yaml"]["corpora_from_files"]["suites"]
         for s in ("real", "real_connectives")
@@ -295,7 +295,7 @@ def test_the_rehearsal_changes_numbers_and_places_and_nothing_else(name):
     )  # a folder in which every file has the same content
     fake.__truediv__.return_value = fake
     kept = files_of(name, HUB, fake)["files"]
-    assert [e["to"] for e in kept] == [e["to"] for e in real_files.listed(name, ROOT)["files"]]
+    assert [e["to"] for e in kept] == [e["to"] for e in real_files.needed_data(name, ROOT)["files"]]
 
 
 def test_every_printed_number_has_a_target_and_a_cell_or_a_reason_why_none_compares_it():
