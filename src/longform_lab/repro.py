@@ -1,7 +1,8 @@
 """``dvc repro`` with several stages at once: ``python -m longform_lab.repro --workers 2``.
 
-The order is DVC's graph, longest way to the end first; the commands run on Dask workers; hashing, caching and
-``dvc.lock`` stay in this process, one stage at a time, as soon as it ends. Afterwards ``dvc repro`` has nothing to do.
+The order is DVC's graph, longest way to the end first; the commands run on Dask workers; hashing,
+caching and ``dvc.lock`` stay in this process, one stage at a time, as soon as it ends. Afterwards
+``dvc repro`` has nothing to do.
 """
 
 import argparse
@@ -35,44 +36,58 @@ REMINDER = 60.0  # seconds after which a wait for the lock is said again
 
 
 class Run:
-    """One parallel run: what waits, what may start, what has ended."""
+    """One parallel run: what waits, what may start, what has ended.
+
+    Args:
+        pipeline: the stages.
+        workers: run their commands.
+        say: prints a line.
+
+    Attributes:
+        counts: how many stages ended how.
+    """
 
     def __init__(self, pipeline: Pipeline, workers: Workers, say: Callable[[str], None]) -> None:
         self.pipeline, self.workers, self.say = pipeline, workers, say
+        # 1. The state of each stage: it waits for others, may be checked, or is stale and may run.
         self.waiting = {stage: set(needs) for stage, needs in pipeline.needs.items()}
         self.to_check = {stage for stage, needs in self.waiting.items() if not needs}
         self.to_run: set[Any] = set()
-        self.stages = {stage.addressing: stage for stage in pipeline.stages}
-        self.folders = {
-            stage: Path(stage.path).parent / "scratch" / "repro" for stage in pipeline.stages
-        }
+        self.left = len(pipeline.stages)
+        self.counts = dict.fromkeys(("run", "restored", "unchanged", "failed", "skipped"), 0)
+        # 2. What is known of each stage.
+        one_file = len({stage.path for stage in pipeline.stages}) == 1
+        self.stages: dict[str, Any] = {}  # by address
+        self.names: dict[Any, str] = {}  # as lines call them
+        self.folders: dict[Any, Path] = {}  # of logs and seconds
+        for stage in pipeline.stages:
+            self.stages[stage.addressing] = stage
+            self.names[stage] = stage.name if one_file else stage.addressing
+            self.folders[stage] = Path(stage.path).parent / "scratch" / "repro"
         self.seconds = {folder: _seconds(folder) for folder in set(self.folders.values())}
         self.urgency = self._urgency()
-        one_file = len({stage.path for stage in pipeline.stages}) == 1
-        self.called = {
-            stage: stage.name if one_file else stage.addressing for stage in pipeline.stages
-        }
         self.experiments: dict[str, Experiment] = {}  # by folder of params.yaml
-        self.left = len(self.stages)
-        self.counts = dict.fromkeys(("run", "restored", "unchanged", "failed", "skipped"), 0)
 
     def _urgency(self) -> dict[Any, tuple[float, int]]:
-        """Longest way from each stage to the end of the graph in seconds of the last run; stages without one count as typical.
+        """Longest way from each stage to the end of the graph, in seconds of the last run.
 
-        Without any earlier run it is the number of stages on the way. Ties go to the stage that stands first in ``dvc.yaml``.
+        Stages without an earlier run count as typical; where no stage has one, it is the number of
+        stages on the way. Ties go to the stage that stands first in ``dvc.yaml``.
         """
-        last = {
-            stage: self.seconds[self.folders[stage]].get(stage.name)
-            for stage in self.pipeline.stages
-        }
-        known = [seconds for seconds in last.values() if seconds is not None]
-        typical = median(known) if known else 1.0
-        height: dict[Any, tuple[float, int]] = {}
+        seconds_of_stages = {}
+        for stage in self.pipeline.stages:
+            seconds = self.seconds[self.folders[stage]].get(stage.name)
+            if seconds is not None:
+                seconds_of_stages[stage] = seconds
+        typical = median(seconds_of_stages.values()) if seconds_of_stages else 1.0
+        urgency: dict[Any, tuple[float, int]] = {}
+        # From the end of the graph, so that the users of a stage come before it.
         for index, stage in reversed(list(enumerate(self.pipeline.stages))):
-            seconds = last[stage]
-            behind = max((height[user][0] for user in self.pipeline.users[stage]), default=0.0)
-            height[stage] = ((typical if seconds is None else seconds) + behind, -index)
-        return height
+            behind = 0.0
+            for user in self.pipeline.users[stage]:
+                behind = max(behind, urgency[user][0])
+            urgency[stage] = (seconds_of_stages.get(stage, typical) + behind, -index)
+        return urgency
 
     def all(self) -> dict[str, int]:
         """Bring every stage up to date that can be; returns how many ended how."""
@@ -80,40 +95,40 @@ class Run:
             self._start()
             if self.to_check:
                 self._check(max(self.to_check, key=self.urgency.__getitem__))
-            ended = (
-                self.workers.finished(0 if self.to_check else POLL)
-                if self.workers.busy or self.to_run
-                else None
-            )
-            if ended is not None:
-                self._start()  # its worker need not wait for hashing
-                self._end(self.stages[ended[0]], ended[1])
+            if self.workers.busy or self.to_run:
+                ended = self.workers.finished(0 if self.to_check else POLL)
+                if ended is not None:
+                    self._start()  # its worker need not wait for hashing
+                    address, result = ended
+                    self._end(self.stages[address], result)
         return self.counts
 
     def _start(self) -> None:
+        """Give stale stages to workers that have room, the most urgent first."""
         for stage in sorted(self.to_run, key=self.urgency.__getitem__, reverse=True):
             gpu = self._uses_gpu(stage)
             if self.workers.room(gpu):
                 self.to_run.remove(stage)
                 with self._failing(stage):
-                    self.workers.submit(
-                        stage.addressing,
-                        gpu,
-                        **self.pipeline.begin(stage),
-                        log=str(self._log(stage)),
-                    )
+                    job = self.pipeline.begin(stage)
+                    log = str(self._log(stage))
+                    self.workers.submit(stage.addressing, gpu, **job, log=log)
 
     def _uses_gpu(self, stage: Any) -> bool:
-        """Whether a stage is to have a GPU of its own: what its ``meta: {gpu: true}`` says in ``dvc.yaml``, else what it runs."""
-        stated = (stage.meta or {}).get("gpu")
-        if stated is not None:
-            return bool(stated)
+        """Whether a stage is to have a GPU of its own.
+
+        Its ``meta: {gpu: true}`` in ``dvc.yaml`` says so, else what it runs.
+        """
+        meta = (stage.meta or {}).get("gpu")
+        if meta is not None:
+            return bool(meta)
         if stage.wdir not in self.experiments:
             self.experiments[stage.wdir] = Experiment(Path(stage.wdir))
         commands = stage.cmd if isinstance(stage.cmd, list) else str(stage.cmd).splitlines()
         return any(uses_gpu(command, self.experiments[stage.wdir]) for command in commands)
 
     def _check(self, stage: Any) -> None:
+        """Find out whether a stage is up to date, can be restored, or must run."""
         self.to_check.remove(stage)
         with self._failing(stage):
             if self.pipeline.up_to_date(stage):
@@ -123,34 +138,41 @@ class Run:
             else:
                 self.to_run.add(stage)
 
-    def _end(self, stage: Any, ended: Finished | Exception) -> None:
+    def _end(self, stage: Any, result: Finished | Exception) -> None:
+        """Record a stage whose commands have ended."""
         with self._failing(stage):
-            if isinstance(ended, Exception):
-                raise BadInput(f"its worker was lost ({type(ended).__name__}: {ended})")
-            if ended.status in (-signal.SIGINT, 128 + signal.SIGINT):
-                raise KeyboardInterrupt  # a terminal tells all processes; a library that was running here may have lost it
-            if ended.status:
-                last = ended.said[-1] if ended.said else "it said nothing"
-                killed = (
-                    f"killed ({signal.Signals(-ended.status).name})" if ended.status < 0 else ""
-                )
-                raise BadInput(
-                    f"{killed or f'exit status {ended.status}'}: {last} (all of it: {self._log(stage)})"
-                )
+            self._raise_if_failed(stage, result)
+            assert isinstance(result, Finished)
             self.pipeline.record(stage)
             folder = self.folders[stage]
-            self.seconds[folder][stage.name] = round(ended.seconds, 2)
+            self.seconds[folder][stage.name] = round(result.seconds, 2)
             write_json(folder / "seconds.json", self.seconds[folder])
-            self._settle(stage, "run", f"{ended.seconds:.1f} s")
+            self._settle(stage, "run", f"{result.seconds:.1f} s")
+
+    def _raise_if_failed(self, stage: Any, result: Finished | Exception) -> None:
+        """Raise BadInput where a worker was lost or a command failed."""
+        if isinstance(result, Exception):
+            raise BadInput(f"its worker was lost ({type(result).__name__}: {result})")
+        if result.status in (-signal.SIGINT, 128 + signal.SIGINT):
+            # A terminal tells all processes; a library that was running here may have lost it.
+            raise KeyboardInterrupt
+        if result.status == 0:
+            return
+        how = f"exit status {result.status}"
+        if result.status < 0:
+            how = f"killed ({signal.Signals(-result.status).name})"
+        last_line = result.said[-1] if result.said else "it said nothing"
+        raise BadInput(f"{how}: {last_line} (all of it: {self._log(stage)})")
 
     def _log(self, stage: Any) -> Path:
         return self.folders[stage] / f"{stage.name}.log"
 
-    def _settle(self, stage: Any, how: str, told: str | None = None) -> None:
+    def _settle(self, stage: Any, how: str, line: str | None = None) -> None:
+        """Count a stage that is up to date now, and let those that waited for it alone be checked."""
         self.counts[how] += 1
         self.left -= 1
-        if told:
-            self.say(f"{self.called[stage]}: {told}, {self.left} left")
+        if line:
+            self.say(f"{self.names[stage]}: {line}, {self.left} left")
         for user in self.pipeline.users[stage]:
             needs = self.waiting.get(user, set())  # a skipped user waits for nothing any more
             if stage in needs:
@@ -160,25 +182,29 @@ class Run:
 
     @contextmanager
     def _failing(self, stage: Any) -> Iterator[None]:
-        """What goes wrong with a stage is told in one line and costs those that need it, no other."""
+        """Say what goes wrong with a stage in one line, and skip the stages that need it, no other."""
         try:
             yield
         except (DvcException, BadInput, OSError) as error:
             self.counts["failed"] += 1
             self.left -= 1
-            self.say(f"FAILED {self.called[stage]}: {' '.join(str(error).split())}")
-            reached = list(self.pipeline.users[stage])
-            while reached:
-                user = reached.pop()
+            self.say(f"FAILED {self.names[stage]}: {' '.join(str(error).split())}")
+            # Its users, their users, and so on; each is skipped once.
+            users = list(self.pipeline.users[stage])
+            while users:
+                user = users.pop()
                 if self.waiting.pop(user, None) is not None:
                     self.counts["skipped"] += 1
                     self.left -= 1
-                    self.say(f"skipped {self.called[user]}: it needs {self.called[stage]}")
-                    reached += self.pipeline.users[user]
+                    self.say(f"skipped {self.names[user]}: it needs {self.names[stage]}")
+                    users += self.pipeline.users[user]
 
 
 def _seconds(folder: Path) -> dict[str, float]:
-    """Seconds that stages took in earlier runs; none in the first one or in a file edited by hand: only the order needs them."""
+    """Seconds that stages took in earlier runs.
+
+    None in the first run or in a file edited by hand: only the order needs them.
+    """
     try:
         seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -188,67 +214,96 @@ def _seconds(folder: Path) -> dict[str, float]:
 
 def cores() -> int:
     """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _waiting(say: Callable[[str], None]) -> Callable[[], None]:
     """Waits for another process that holds the lock, and says so, the first time and now and then."""
-    said = -REMINDER
+    reminded = -REMINDER
 
     def wait() -> None:
-        nonlocal said
-        if time.monotonic() - said >= REMINDER:
-            said = time.monotonic()
+        nonlocal reminded
+        if time.monotonic() - reminded >= REMINDER:
+            reminded = time.monotonic()
             say("another run, or dvc, is at work in this folder; waiting for its end")
         time.sleep(POLL)
 
     return wait
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Bring the targets up to date: 1 if a stage failed; what DVC or the scheduler refuses is one sentence and 2."""
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
     parser = argparse.ArgumentParser(prog="python -m longform_lab.repro", description=__doc__)
-    add = parser.add_argument
-    add("targets", nargs="*", help="as for dvc repro: files or stages; by default dvc.yaml")
-    add("--workers", type=int, default=cores(), help="local processes; default: as many as cores")
-    add("--gpus", type=int, default=0, help="so many of the local processes get one GPU each")
-    add(
+    parser.add_argument(
+        "targets", nargs="*", help="as for dvc repro: files or stages; by default dvc.yaml"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=cores(), help="local processes; default: as many as cores"
+    )
+    parser.add_argument(
+        "--gpus", type=int, default=0, help="so many of the local processes get one GPU each"
+    )
+    parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
         help="of a running Dask scheduler, instead of local processes",
     )
-    add(
+    parser.add_argument(
         "--scheduler-file",
         type=Path,
         metavar="FILE",
         help="of a Dask scheduler, instead of its address; waited for",
     )
-    add("--gpu-patience", type=float, default=GPU_PATIENCE, metavar="SECONDS",
-        help="wait so long for another GPU worker where the last one was lost, then go on without")  # fmt: skip
-    chosen = parser.parse_args(arguments)
-    if chosen.workers < 1 or not 0 <= chosen.gpus <= chosen.workers:
-        asked = f"--workers {chosen.workers} --gpus {chosen.gpus}"
-        parser.error(f"{asked}: at least one worker, and no more GPUs than workers")
-    if chosen.scheduler == "" or chosen.scheduler_file == Path(""):
-        parser.error(
-            "the scheduler's address is empty; is the scheduler running, and has it written its file yet?"
+    parser.add_argument(
+        "--gpu-patience",
+        type=float,
+        default=GPU_PATIENCE,
+        metavar="SECONDS",
+        help="wait so long for another GPU worker where the last one was lost, then go on without",
+    )
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Bring the targets up to date.
+
+    Returns:
+        1 if a stage failed; 2, after one sentence, for what DVC or the scheduler refuses; 130 after
+        an interrupt.
+    """
+    command = parser()
+    options = command.parse_args(arguments)
+    # 1. Options that do not go together.
+    if options.workers < 1 or not 0 <= options.gpus <= options.workers:
+        command.error(
+            f"--workers {options.workers} --gpus {options.gpus}: at least one worker, "
+            "and no more GPUs than workers"
         )
-    if chosen.scheduler and chosen.scheduler_file:
-        parser.error("--scheduler and --scheduler-file name a scheduler twice; give one of them")
+    if options.scheduler == "" or options.scheduler_file == Path(""):
+        command.error(
+            "the scheduler's address is empty; is the scheduler running, "
+            "and has it written its file yet?"
+        )
+    if options.scheduler and options.scheduler_file:
+        command.error("--scheduler and --scheduler-file name a scheduler twice; give one of them")
+    # 2. The run.
     logging.getLogger("dvc").setLevel(logging.ERROR)  # one line per stage is said here
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    say, begun = partial(print, flush=True), time.monotonic()
+    say = partial(print, flush=True)
+    start = time.monotonic()
     try:
         workers = Workers(
-            chosen.workers,
-            chosen.gpus,
-            chosen.scheduler,
-            chosen.scheduler_file,
-            chosen.gpu_patience,
+            options.workers,
+            options.gpus,
+            options.scheduler,
+            options.scheduler_file,
+            options.gpu_patience,
             say,
         )
-        targets, busy = chosen.targets or ["dvc.yaml"], _waiting(say)
-        with closing(workers), opened(Path("."), targets, busy) as pipeline:
+        targets = options.targets or ["dvc.yaml"]
+        with closing(workers), opened(Path("."), targets, _waiting(say)) as pipeline:
             counts = Run(pipeline, workers, say).all()
     except (DvcException, BadInput, OSError) as error:
         print(f"longform: {error}", file=sys.stderr)
@@ -256,8 +311,13 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("longform: interrupted; what had finished is kept, run again", file=sys.stderr)
         return 130
-    ended = ", ".join(f"{count} {how}" for how, count in counts.items() if count or how == "run")
-    say(f"{sum(counts.values())} stages: {ended}; {time.monotonic() - begun:.1f} s")
+    # 3. What came of it.
+    shown = []
+    for how, count in counts.items():
+        if count or how == "run":
+            shown.append(f"{count} {how}")
+    seconds = time.monotonic() - start
+    say(f"{sum(counts.values())} stages: {', '.join(shown)}; {seconds:.1f} s")
     return 1 if counts["failed"] else 0
 
 
