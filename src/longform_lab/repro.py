@@ -161,7 +161,7 @@ class Run:
         how = f"exit status {result.status}"
         if result.status < 0:
             how = f"killed ({signal.Signals(-result.status).name})"
-        last_line = result.said[-1] if result.said else "it said nothing"
+        last_line = result.last_lines[-1] if result.last_lines else "it said nothing"
         raise BadInput(f"{how}: {last_line} (all of it: {self._log(stage)})")
 
     def _log(self, stage: Any) -> Path:

@@ -18,14 +18,14 @@ def test_commands_run_in_the_folder_until_one_fails(tmp_path):
     log = tmp_path / "logs" / "stage.log"
     commands = ["pwd", "echo $COLOUR; exit 3", "echo never"]
     done = run_commands(commands, str(tmp_path), {"COLOUR": "blue"}, str(log))
-    assert done.status == 3 and done.said == (os.path.realpath(tmp_path), "blue")
-    assert done.seconds > 0 and log.read_text().splitlines() == list(done.said)
+    assert done.status == 3 and done.last_lines == (os.path.realpath(tmp_path), "blue")
+    assert done.seconds > 0 and log.read_text().splitlines() == list(done.last_lines)
 
 
 def test_a_finished_stage_keeps_its_last_five_lines(tmp_path):
     (tmp_path / "log").write_text("of an earlier run")
     done = run_commands(["printf '%s\\n' 1 2 3 4 5 6 7"], str(tmp_path), {}, str(tmp_path / "log"))
-    assert (done.status, done.said) == (0, ("3", "4", "5", "6", "7"))
+    assert (done.status, done.last_lines) == (0, ("3", "4", "5", "6", "7"))
 
 
 def test_a_stage_has_one_thread_unless_its_variables_say_more(tmp_path, monkeypatch):
@@ -33,7 +33,9 @@ def test_a_stage_has_one_thread_unless_its_variables_say_more(tmp_path, monkeypa
         monkeypatch.delenv(name, raising=False)
     command = "echo $OMP_NUM_THREADS $MKL_NUM_THREADS $OPENBLAS_NUM_THREADS"
     for given, said in (({}, "1 1 1"), ({"OMP_NUM_THREADS": "4"}, "4 1 1")):
-        assert run_commands([command], str(tmp_path), given, str(tmp_path / "log")).said == (said,)
+        assert run_commands([command], str(tmp_path), given, str(tmp_path / "log")).last_lines == (
+            said,
+        )
 
 
 @pytest.mark.parametrize(
