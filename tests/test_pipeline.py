@@ -289,7 +289,7 @@ def test_the_code_of_a_stage_holds_the_class_of_its_entry_and_what_it_calls():
         closure = shape.code_in("/".join([STAGE_OF[room_of_entry], *names]) + ".json")
         settings = ROOMS[room_of_entry].registry[entry["kind"]]
         for function in [settings, *(function for function, _ in calls(settings))]:
-            wanted = shape.tree().module(function.__module__).places[function.__name__]
+            wanted = shape.tree().module(function.__module__).binding[function.__name__]
             assert wanted and set(wanted) <= closure[function.__module__], place
             checked += 1
     assert checked > 250

@@ -44,7 +44,7 @@ MODULE_TEXT = re.compile(r"(\w+[./])+\w+([.:]\w+)?")
 IMPORT_TEXT = re.compile(
     rf"\b(?:from|import) ((?:{'|'.join(PACKAGES)})\b(?:\.\w+)*)(?: import (\w+))?"
 )
-Closure = dict[str, set[int]]  # places of a module's definitions, by its dotted name
+Closure = dict[str, set[int]]  # numbers of a module's definitions, by its dotted name
 
 
 @dataclass
@@ -66,12 +66,10 @@ class Module:
 
     path: Path
     definitions: list[Definition] = field(default_factory=list)
-    places: dict[str, list[int]] = field(
-        default_factory=lambda: defaultdict(list)
-    )  # by the name that they bind
-    imported: dict[str, Request] = field(
-        default_factory=dict
-    )  # what a name of an import stands for
+    # The numbers of the definitions that bind a name.
+    binding: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    # What a name of an import stands for.
+    imported: dict[str, Request] = field(default_factory=dict)
     at_import: set[Request] = field(default_factory=set)
     reads_files: bool = False
 
@@ -83,7 +81,8 @@ class SourceTree:
         """Open the packages.
 
         Args:
-            folder: the folder that holds the packages' folders (``src``); those that are not there lie beside it.
+            folder: the folder that holds the packages' folders (``src``); those that are not there
+                lie beside it.
             dispatching: modules below this dotted name call what settings name; who asks for their
                 closure finds it in the settings, so texts in them are not followed.
             apart: modules that are left out of every closure, with what they alone import.
@@ -95,62 +94,75 @@ class SourceTree:
         self._paths: dict[str, Path | None] = {}
 
     def closure(self, starts: Iterable[Request]) -> Closure:
-        """The definitions that may run where these functions are called; modules that are not there are left out."""
+        """The definitions that may run where these functions are called.
+
+        Modules that are not there are left out.
+        """
         closure: Closure = {}
         seen: set[Request] = set()
         waiting = list(starts)
         while waiting:
             request = waiting.pop()
-            module = self.module(request[0])
+            name, wanted_name = request
+            module = self.module(name)
             if request in seen or module is None:
                 continue
             seen.add(request)
-            name, wanted = request
-            places: list[int] = []
+            numbers: set[int] = set()
+            # 1. The first time that a module is reached: what its import runs.
             if name not in closure:
                 closure[name] = set()
                 waiting += module.at_import
-                places += [
-                    place for place, own in enumerate(module.definitions) if own.runs_at_import
-                ]
-            if wanted == EVERYTHING:
+                for number, definition in enumerate(module.definitions):
+                    if definition.runs_at_import:
+                        numbers.add(number)
+            # 2. What the request names.
+            if wanted_name == EVERYTHING:
                 waiting += module.imported.values()
-                places += range(len(module.definitions))
-            elif wanted in module.places or wanted in module.imported:
-                places += module.places.get(wanted, [])
-                waiting += [module.imported[wanted]] if wanted in module.imported else []
-            elif wanted != AT_IMPORT:
+                numbers.update(range(len(module.definitions)))
+            elif wanted_name in module.binding or wanted_name in module.imported:
+                numbers.update(module.binding.get(wanted_name, []))
+                if wanted_name in module.imported:
+                    waiting.append(module.imported[wanted_name])
+            elif wanted_name != AT_IMPORT:
                 waiting.append((name, EVERYTHING))
-            for place in set(places) - closure[name]:
-                if module.definitions[place].is_registry:
-                    continue
-                closure[name].add(place)
-                waiting += module.definitions[place].requests
+            # 3. What these definitions use in their turn.
+            for number in numbers - closure[name]:
+                definition = module.definitions[number]
+                if not definition.is_registry:
+                    closure[name].add(number)
+                    waiting += definition.requests
         return closure
 
     def hashes(self, closure: Closure) -> dict[str, str]:
-        """A hash for each source file and data file of a closure, by its path from the folder, in order."""
+        """A hash for each source file and data file of a closure, by its path from the folder."""
         hashes: dict[str, str] = {}
-        for name, places in closure.items():
+        for name, numbers in closure.items():
             module = self.module(name)
-            if module is None or not places:
+            if module is None or not numbers:
                 continue
-            digests = [module.definitions[place].digest for place in sorted(places)]
+            digests = [module.definitions[number].digest for number in sorted(numbers)]
             hashes[self._relative(module.path)] = digest(" ".join(digests).encode())
-            for path in data_files(module, places):
+            for path in data_files(module, numbers):
                 hashes[self._relative(path)] = digest(path.read_bytes())
         return dict(sorted(hashes.items()))
 
     def path_of(self, name: str) -> Path | None:
-        """The file of a module or package by its dotted name; None where the package has none of that name."""
+        """The file of a module or package by its dotted name; None where there is none."""
         if name not in self._paths:
-            package = name.split(".")[0]
-            home = self.folder if (self.folder / package).is_dir() else self.folder.parent
-            place = home.joinpath(*name.split("."))
-            inside = package in PACKAGES and name not in self.apart
-            candidates = [place.with_suffix(".py"), place / "__init__.py"] if inside else []
-            self._paths[name] = next((path for path in candidates if path.is_file()), None)
+            self._paths[name] = self._find(name)
         return self._paths[name]
+
+    def _find(self, name: str) -> Path | None:
+        package = name.split(".")[0]
+        if package not in PACKAGES or name in self.apart:
+            return None
+        home = self.folder if (self.folder / package).is_dir() else self.folder.parent
+        path = home.joinpath(*name.split("."))
+        for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+        return None
 
     def module(self, name: str) -> Module | None:
         """A module by its dotted name, parsed once; None where the package has none of that name."""
@@ -165,63 +177,74 @@ class SourceTree:
     def _parsed(self, name: str, path: Path) -> Module:
         module = Module(path)
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        read = [Statement(node) for node in statements(tree, is_program=name.endswith(".__main__"))]
+        is_program = name.endswith(".__main__")
         parents = name.split(".")[:-1]
-        module.at_import |= {
-            (".".join(parents[:depth]), AT_IMPORT) for depth in range(1, len(parents) + 1)
-        }
-        # first what each name of the module stands for, then what the statements use
-        defining = [
-            statement for statement in read if not self._is_own_import(statement, name, module)
-        ]
-        for place, statement in enumerate(defining):
-            for bound in statement.bound:
-                module.places[bound].append(place)
-            module.reads_files |= ("__file__", "") in statement.uses
-        own_names = {
-            bound
-            for statement in defining
-            if not isinstance(statement.node, IMPORT)
-            for bound in statement.bound
-        }
-        own_names |= module.imported.keys()
-        for statement in defining:
-            registered = decorators(statement.node) & own_names
-            if is_registry(statement.node):  # whoever asks for the closure names the entry
-                empty = Definition(
-                    statement.node.lineno,
-                    sorted(statement.bound),
-                    digest="",
-                    requests=frozenset(),
-                    is_registry=True,
-                )
-                module.definitions.append(empty)
+        for depth in range(1, len(parents) + 1):
+            module.at_import.add((".".join(parents[:depth]), AT_IMPORT))
+
+        # 1. What each name of the module stands for.
+        defining: list[Statement] = []
+        own_names: set[str] = set()
+        for node in statements(tree, is_program=is_program):
+            statement = Statement(node)
+            if self._is_own_import(statement, name, module):
                 continue
-            definition = Definition(
-                line=statement.node.lineno,
-                names=sorted(statement.bound),
-                digest=statement.digest,
-                requests=frozenset(self._requests(statement, name, module)),
-                texts=frozenset(statement.texts),
-                runs_at_import=acts(statement.node) or bool(registered),
-            )
-            module.definitions.append(definition)
+            for bound in statement.bound:
+                module.binding[bound].append(len(defining))
+            module.reads_files |= ("__file__", "") in statement.uses
+            if not isinstance(node, IMPORT):
+                own_names |= statement.bound
+            defining.append(statement)
+        own_names |= module.imported.keys()
+
+        # 2. What the statements use.
+        for statement in defining:
+            module.definitions.append(self._definition(statement, own_names, name, module))
         return module
 
+    def _definition(
+        self, statement: Statement, own_names: set[str], name: str, module: Module
+    ) -> Definition:
+        """A statement that binds names, with all that it uses.
+
+        Args:
+            statement: of the module.
+            own_names: names of the package that the module binds or imports.
+            name: of the module.
+            module: with the names that its imports stand for.
+        """
+        line, names = statement.node.lineno, sorted(statement.bound)
+        if is_registry(statement.node):  # who asks for the closure names the entry
+            return Definition(line, names, digest="", requests=frozenset(), is_registry=True)
+        may_be_registered = bool(decorators(statement.node) & own_names)
+        return Definition(
+            line=line,
+            names=names,
+            digest=statement.digest,
+            requests=frozenset(self._requests(statement, name, module)),
+            texts=frozenset(statement.texts),
+            runs_at_import=acts(statement.node) or may_be_registered,
+        )
+
     def _is_own_import(self, statement: Statement, name: str, module: Module) -> bool:
-        """Note the imports that run when the module is imported; whether the statement is one of this package's modules."""
+        """Note the imports that run when the module is imported.
+
+        Returns:
+            whether the statement is an import of one of the packages' modules.
+        """
         if isinstance(statement.node, NAMED):
             return False
-        imports = [
-            found for node in statement.imports for found in self._imports(node, name, module.path)
-        ]
-        for bound, request in imports:
-            module.imported[bound] = request
-            module.at_import.add(request if bound == EVERYTHING else (request[0], AT_IMPORT))
-        return isinstance(statement.node, IMPORT) and bool(imports)
+        count = 0
+        for node in statement.imports:
+            for bound, request in self._imports(node, name, module.path):
+                module.imported[bound] = request
+                module.at_import.add(request if bound == EVERYTHING else (request[0], AT_IMPORT))
+                count += 1
+        return isinstance(statement.node, IMPORT) and count > 0
 
     def _requests(self, statement: Statement, name: str, module: Module) -> Iterator[Request]:
         """What a statement uses."""
+        # 1. Its own imports, such as those inside a function.
         inside: dict[str, Request] = {}
         for node in statement.imports:
             for bound, request in self._imports(node, name, module.path):
@@ -229,18 +252,24 @@ class SourceTree:
                 yield request[0], AT_IMPORT
                 if request[1] != EVERYTHING:  # a name, whether it is used or not
                     yield request
+        # 2. The names that it uses.
         for used, attribute in statement.uses:
             for imported in (inside, module.imported):
                 if used in imported:
                     yield self._attribute(imported[used], attribute)
-            if used in module.places:
+            if used in module.binding:
                 yield name, used
+        # 3. What its texts name, unless the module calls what settings name.
         if not self.dispatching or not f"{name}.".startswith(f"{self.dispatching}."):
             for text, following in statement.texts.items():
                 yield from self.named_in(text, following)
 
     def _imports(self, node: ast.stmt, name: str, path: Path) -> Iterator[tuple[str, Request]]:
-        """What an import binds of this package: a name, and the module or the name of a module behind it."""
+        """What an import binds of the packages.
+
+        Returns:
+            pairs of a name, and the module or the name of a module behind it.
+        """
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if self.path_of(alias.name) is not None:
@@ -256,13 +285,13 @@ class SourceTree:
 
     def _attribute(self, request: Request, attribute: str) -> Request:
         """A name of a module where an attribute of the module is used, else the request as it is."""
-        module, wanted = request
-        if wanted != EVERYTHING or not attribute:
+        module, name = request
+        if name != EVERYTHING or not attribute:
             return request
         submodule = f"{module}.{attribute}"
-        return (
-            (submodule, EVERYTHING) if self.path_of(submodule) is not None else (module, attribute)
-        )
+        if self.path_of(submodule) is not None:
+            return submodule, EVERYTHING
+        return module, attribute
 
     def named_in(self, text: str, following: str = "") -> Iterator[Request]:
         """The modules, or functions of one, that a text names."""
@@ -281,28 +310,46 @@ class SourceTree:
             yield module, function
 
 
-def data_files(module: Module, places: Iterable[int]) -> list[Path]:
+def data_files(module: Module, numbers: Iterable[int]) -> list[Path]:
     """The data files below a module's folder that its definitions name.
 
     A text that names a folder stands for all its files, unless one of them is named as well.
+
+    Args:
+        module: that may read files.
+        numbers: of its definitions.
     """
     if not module.reads_files:
         return []
+    texts: set[str] = set()
+    for number in numbers:
+        texts |= module.definitions[number].texts
     home = module.path.parent
-    texts = {text for place in places for text in module.definitions[place].texts}
-    files = [
-        path for path in home.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
-    ]
-    named = [path for path in files if path.name in texts]
-    picked_from = {home, *(path.parent for path in named)}
-    whole = [path for path in files if path.parent not in picked_from and path.parent.name in texts]
-    return sorted(named + whole)
+    # Files that a text names, and the others.
+    files: list[Path] = []
+    named: list[Path] = []
+    for path in home.rglob("*"):
+        if path.is_file() and path.suffix not in (".py", ".pyc"):
+            (named if path.name in texts else files).append(path)
+    folders_with_named = {home, *(path.parent for path in named)}
+    of_named_folders = []
+    for path in files:
+        if path.parent not in folders_with_named and path.parent.name in texts:
+            of_named_folders.append(path)
+    return sorted(named + of_named_folders)
 
 
 def _absolute(node: ast.ImportFrom, name: str, path: Path) -> str:
-    """The dotted name of the module that an import takes names from; leading dots count from the module's own package."""
+    """The dotted name of the module that an import takes names from.
+
+    Leading dots count from the module's own package.
+    """
     if not node.level:
         return node.module or ""
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    upwards = package[: len(package) - node.level + 1]
-    return ".".join(upwards + ([node.module] if node.module else []))
+    package = name.split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    parts = package[: len(package) - node.level + 1]
+    if node.module:
+        parts.append(node.module)
+    return ".".join(parts)
