@@ -17,8 +17,9 @@ from longform.files.artefacts import read_yaml
 from longform.files.opening import rows as table_rows
 from longform.results import Results
 from longform.tables import write_rows
+from longform_lab.reporting.claims import Claim
 from longform_lab.reporting.estimates import Estimate
-from longform_lab.reporting.printed import Expected, Line, ledger_markdown, read_expected
+from longform_lab.reporting.printed import Line, Printed, ledger_markdown, read_expected
 from longform_lab.reporting.verdicts import (
     ABSENT,
     CONTRADICTED,
@@ -62,7 +63,7 @@ def judged(scale: str, results: Results, old: Path) -> list[Judged]:
             lines = [
                 line
                 for line in read_lines(old)
-                if (line["paper"], line["claim"]) == (paper, one.claim["id"])
+                if (line["paper"], line["claim"]) == (paper, one.claim.id)
             ]
             measured = any(line["verdict"] in MEASURED for line in lines)
             lost = needs_facts(one.claim) or one.verdict == ABSENT
@@ -70,9 +71,9 @@ def judged(scale: str, results: Results, old: Path) -> list[Judged]:
     return found
 
 
-def needs_facts(claim: Mapping[str, Any]) -> bool:
+def needs_facts(claim: Claim) -> bool:
     """Whether a number of a claim is a fact of a corpus."""
-    return any("fact" in step for form in ("order", "contains") for step in claim.get(form, ()))
+    return any(quantity.operation == "fact" for quantity in claim.quantities)
 
 
 def with_old_numbers(one: Judged, lines: Sequence[Mapping[str, str]]) -> Judged:
@@ -89,8 +90,8 @@ def with_old_numbers(one: Judged, lines: Sequence[Mapping[str, str]]) -> Judged:
         contrast = Estimate(*(float(line[key]) for key in ("difference", "low", "high")))
         linear = contrast.log() if scale == "ratio" else contrast
         verdict, others = line["verdict"], {}
-        if "within" in one.claim:
-            margin = float(one.claim["within"]["margin"])
+        if one.claim.within is not None:
+            margin = float(one.claim.within.margin)
             border = math.log(margin) if scale == "ratio" else margin
             verdict = decide("contains", linear, border)
             others = {level: decide("contains", linear, border, level) for level in OTHER_LEVELS}
@@ -109,9 +110,7 @@ def ledger_lines(scale: str, results: Results, old: Sequence[Mapping[str, str]])
     lines = []
     for paper in papers():
         expected = read_expected(ROOT / "experiments" / paper, claims_name(scale))
-        facts = {
-            (n.table, ".".join(n.path)) for n in expected.numbers if by_facts(expected, n.rule)
-        }
+        facts = {(number.table, number.name) for number in expected.numbers if by_facts(number)}
         for line in expected.ledger(with_derived(paper, results), NOWHERE):
             before = kept.get((line.paper, line.table, line.number))
             if before is not None and (line.table, line.number) in facts:
@@ -125,9 +124,12 @@ def ledger_lines(scale: str, results: Results, old: Sequence[Mapping[str, str]])
     return lines
 
 
-def by_facts(expected: Expected, rule: Mapping[str, Any]) -> bool:
+def by_facts(number: Printed) -> bool:
     """Whether a number, or whether it can be compared, is told by the facts of a corpus."""
-    return "fact" in rule or "facts" in rule.get("comparable", {})
+    if number.rule is None:
+        return False
+    comparable = number.rule.comparable
+    return number.fact is not None or (comparable is not None and bool(comparable.facts))
 
 
 def correct_ledger(scale: str) -> None:
@@ -152,7 +154,7 @@ def correct_ledger(scale: str) -> None:
 
 def correct_notes(page: Path, claims: Sequence[Judged]) -> None:
     """Sentences of claims among an exhibit's notes, so that an exhibit and the ledger give a claim one verdict."""
-    sentences = {one.claim["says"]: one for one in claims}
+    sentences = {one.claim.says: one for one in claims}
     lines = page.read_text(encoding="utf-8").splitlines()
     for place, line in enumerate(lines):
         told = re.fullmatch(CLAIM, line)

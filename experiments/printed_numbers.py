@@ -79,7 +79,7 @@ def replaced(experiments: Path) -> dict[tuple[str, str, str], str]:
         expected = read_expected(path.parent, "paper")
         for number in expected.numbers:
             if instrument := stands_in(number.where or {}, expected.instruments):
-                found[expected.paper, number.table, ".".join(number.path)] = str(instrument["why"])
+                found[expected.paper, number.table, number.name] = instrument.why
     return found
 
 

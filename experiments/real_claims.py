@@ -14,7 +14,6 @@ from longform_lab.reporting.printed import read_expected
 from longform_lab.reporting.verdicts import (
     CONTRADICTED,
     HOLDS,
-    OURS,
     UNDECIDED,
     Judged,
     claims_markdown,
@@ -59,7 +58,7 @@ def superseded(claim: Judged) -> list[str]:
     """Why a claim's numbers wait for a new run of their scale; empty where they do not, or where nothing was measured."""
     if claim.verdict not in MEASURED:
         return []
-    exhibit = f"{claim.paper}/{claim.claim.get('exhibit')}"
+    exhibit = f"{claim.paper}/{claim.claim.exhibit}"
     entries = read_yaml(ROOT / "experiments" / "superseded.yaml")
     return [
         entry["why"]
@@ -79,7 +78,7 @@ def markdown(claims: Sequence[Judged]) -> str:
     for own, (paper, group) in itertools.product((False, True), groups):
         lines = []
         for one in group:
-            if (one.claim.get("source") == OURS) == own:
+            if one.is_ours == own:
                 waits = "".join(
                     f"; *superseded until the scale is run again*: {why}" for why in superseded(one)
                 )

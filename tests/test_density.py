@@ -15,6 +15,7 @@ FINISHED = (
     "longform/critics/section_order",
     "longform/critics/surprisal",
     "longform/critics/verifiability",
+    "longform_lab/reporting",
 )
 
 PLANTED = '''

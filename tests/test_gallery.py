@@ -191,13 +191,13 @@ def test_claims_on_published_text_are_judged_by_the_results_in_git():
             if not row["row"]
         }
     judged = real_claims.judged()
-    assert told == {(one.paper, one.claim["id"]): one.verdict for one in judged}
-    assert [one.claim["id"] for one in judged if one.verdict == ABSENT] == []
+    assert told == {(one.paper, one.claim.id): one.verdict for one in judged}
+    assert [one.claim.id for one in judged if one.verdict == ABSENT] == []
 
 
 def test_verdicts_of_superseded_numbers_say_so():
     judged = {
-        (one.paper, one.claim["id"]): real_claims.superseded(one) for one in real_claims.judged()
+        (one.paper, one.claim.id): real_claims.superseded(one) for one in real_claims.judged()
     }
     assert any("scored as if they had ended" in why for why in judged["deng2022", "titles_help"])
     assert any("tokens" in why for why in judged["deng2022", "titles_change_latent_ppl_more"])

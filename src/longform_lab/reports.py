@@ -47,7 +47,7 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
     chosen = {
         name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()
     }
-    expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), {"exhibits": chosen})
+    expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), chosen)
     decoders = {
         name: settings
         for listed in experiment.decoders("facts").values()

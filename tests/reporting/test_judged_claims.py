@@ -9,7 +9,7 @@ import pytest
 from longform.results import Record, Results
 from longform.statistics.intervals import wilson
 from longform.statistics.random_streams import generator
-from longform_lab.reporting.claims import judge
+from longform_lab.reporting.claims import Instrument, judge, read_claim
 from longform_lab.reporting.estimates import Estimate, contrast, of_records, over_seeds, slope
 from longform_lab.reporting.verdicts import claims_markdown, write_claims
 from tests.refusals import refuses
@@ -47,7 +47,7 @@ TITLES = {"id": "titles_help", "says": "Titles help.", "source": "section 4",
 
 def judged(tmp_path, results=RESULTS, scale="", **changes):
     claim = {key: value for key, value in {**TITLES, **changes}.items() if value is not None}
-    return judge("paper", [claim], results, tmp_path, scale)[0]
+    return judge("paper", [read_claim("paper", claim)], results, tmp_path, scale)[0]
 
 
 def rows(found):
@@ -186,7 +186,7 @@ def test_a_claim_about_what_was_not_run_or_cannot_be_tested_says_what_it_takes_o
         and "raters are simulated" in everywhere.sentence()
     )
     order = [{"system": "data", "titles": None}, {"system": ["gpt2", "gpt_neo"], "titles": True}]
-    needed = {"for_each": ["corpus"], "order": order, "with": {"system": ["gpt_neo"]}}
+    needed = {"for_each": ["corpus"], "order": order, "with": [{"system": ["gpt_neo"]}]}
     assert (
         judged(tmp_path, **needed).verdict
         != "not measured here"
@@ -259,9 +259,10 @@ def test_a_claim_is_judged_by_the_instruments_and_systems_that_it_names(tmp_path
         (orderings, "holds"),
         ([], "holds"),
     ):
-        found = judge("paper", [claim], WHOLE, tmp_path, "", instruments)[0]
+        parsed = [Instrument.model_validate(one) for one in instruments]
+        found = judge("paper", [read_claim("paper", claim)], WHOLE, tmp_path, "", parsed)[0]
         assert found.verdict == verdict
-    assert judge("paper", [claim], WHOLE, tmp_path, "", stand_in)[0].rows[0].why == "another reader"
+        assert (found.rows[0].why == "another reader") == (instruments is stand_in)
     both = {**ALONE, "order": [{"system": "data"}, {"system": ["gpt2", "gpt2_xl"], "titles": True}]}
     both["with"] = [{"system": "gpt2"}, {"system": ["gpt2_large", "gpt2_xl"]}]
     assert (
@@ -328,15 +329,24 @@ def test_one_row_of_many_refutes_a_claim_only_beyond_chance(tmp_path, value, alo
 
 @pytest.mark.parametrize(("changes", "message"),
                          [({"order": None}, "give one of"), ({"rising": [{}]}, "give one of"),
-                          ({"titles": True}, "unknown keys"), ({"needs": "most"}, "needs is one of"),
-                          ({"order": [{"size": 3}, {}]}, "no field 'size'"),
+                          ({"titles": True}, "has 'titles'"),
+                          ({"needs": "most"}, "needs is 'most', allowed is 'all', 'majority' or 'any'"),
+                          ({"order": [{"size": 3}, {}]}, "order.0 has 'size'"),
+                          ({"order": [{"sytem": "a"}, {}]}, r"has 'sytem' \(near: system"),
+                          ({"where": {"titles": "yes"}}, "where: titles is 'yes', allowed is true or false"),
+                          ({"for_each": ["corpsu"]}, r"got 'corpsu' \(near: corpus\)"),
+                          ({"for_each": {"corpus": "wiki"}}, "corpus is 'wiki', allowed is a list of its values"),
+                          ({"order": [{"value": 1, "system": "a"}, {}]}, "beside each other"),
+                          ({"order": [{"ratio": [{}]}, {}]}, "ratio'? of 1 numbers, allowed are two"),
+                          ({"for_each": [], "order": [{"absolute": {}}, {"value": 1}], "scale": "difference"},
+                           "name the fields in which they differ"),
                           ({"order": None, "for_each": [], "differ": [{}, {"value": 1}]},
                            "name the fields in which they differ"),
                           ({"order": None, "contains": [{}, {"value": 1}]}, "contains needs within"),
                           ({"within": {"margin": 1.1, "why": "ours"}}, "no other form has it"),
                           ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 0.1, "why": "x"}},
                            "a factor is above 1"),
-                          ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 1.1}}, "and a why"),
+                          ({"order": None, "contains": [{}, {"value": 1}], "within": {"margin": 1.1}}, r"within lacks \['why'\]"),
                           ({"order": [{"minus": [{}, {}]}, {"value": 1}]}, "minus of scale difference")])  # fmt: skip
 def test_a_claim_that_is_written_wrongly_is_refused_with_the_reason(tmp_path, changes, message):
     refuses(message, judged, tmp_path, **changes)

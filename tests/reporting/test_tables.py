@@ -102,7 +102,7 @@ def test_cells_have_the_printed_number_by_labels_or_columns_and_their_verdict(fo
 def test_bad_input_is_named(folder):
     other = Record("another critic", "latent_ppl", "wiki", "data", value=1.0)
     refuses("name more fields", Expected("paper", CONTENT).ledger, Results([DATA, other]), folder)
-    with pytest.raises(BadInput, match="keys are"):
+    with pytest.raises(BadInput, match="has 'row'; allowed are"):
         _ = Expected(
             "paper", {**CONTENT, "records": {"table_1": [{"printed": "**", "row": "x"}]}}
         ).numbers
@@ -130,8 +130,8 @@ def as_printed(expected):
     """A record of a great many units for each printed number that has fields; several models print the same fields once each."""
     found = {}
     for number in expected.numbers:
-        if number.where and "fact" not in number.rule and number.value is not None:
-            value = number.value / number.rule.get("times", 1.0)
+        if number.where and number.fact is None and number.value is not None:
+            value = number.value / number.times
             ends = {"low": value - 1e-6, "high": value + 1e-6, "units": 10**6}
             record = Record(**{"critic": "", "metric": "", **number.where}, value=value, **ends)
             found.setdefault(str(number.where), record)
@@ -148,8 +148,8 @@ def test_the_printed_numbers_bear_the_claims_out(paper, measured, tmp_path):
         paper, {**expected.content, "instruments": []}, "paper"
     )  # the numbers are of the paper's instruments
     found = own.judged(as_printed(own), tmp_path)
-    judged = [one for one in found if not str(one.claim.get("source", "")).startswith(OURS)]
-    assert [j.claim["id"] for j in judged if j.verdict == CONTRADICTED] == []
+    judged = [one for one in found if not one.claim.source.startswith(OURS)]
+    assert [j.claim.id for j in judged if j.verdict == CONTRADICTED] == []
     assert sum(j.verdict == HOLDS for j in judged) >= measured
 
 

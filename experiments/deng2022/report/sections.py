@@ -185,13 +185,12 @@ def table_11(given: Given) -> Table:
                 for one in documents
             ]
             statistics = corpus_statistics(Selection(documents, lengths, Counter()))
-        beside = {
-            n.rule["fact"]: n.value / n.rule.get("times", 1)
-            for n in given.expected.numbers
-            if n.table == "table_11"
-            and n.value is not None
-            and (n.where or {}).get("corpus") == corpus
-        }
+        beside = {}
+        for number in given.expected.numbers:
+            if number.table != "table_11" or number.value is None:
+                continue
+            if (number.where or {}).get("corpus") == corpus:
+                beside[number.fact] = number.value / number.times
         for fact, column in STATISTICS.items():
             cells.append(
                 exact(

@@ -1,18 +1,33 @@
-"""What a paper claims, as data, judged in one place: each claim is a contrast of numbers with a 95 % interval.
+"""What a paper claims, as data, judged in one place: each claim is a contrast of numbers with a
+95 % interval.
 
-``experiments/<paper>/expected.yaml`` lists claims; ``experiments/README.md`` says how one is written.
+``experiments/<paper>/expected.yaml`` lists claims; ``experiments/README.md`` says how one is
+written.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, product, starmap
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from longform.errors import BadInput
-from longform.results import ANY, FEWEST_UNITS, Results
-from longform_lab.reporting.estimates import IDENTITY, Estimate, Facts, of_records, select, slope
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+
+from longform.errors import BadInput, did_you_mean
+from longform.results import ANY, FEWEST_UNITS, Record, Results
+from longform.settings import Number, Settings, parameter, parse
+from longform_lab.reporting.estimates import (
+    FILTERED,
+    IDENTITY,
+    Estimate,
+    Facts,
+    RecordFilter,
+    of_records,
+    select,
+    slope,
+)
 from longform_lab.reporting.verdicts import (
     ABSENT,
     CONTRADICTED,
@@ -28,174 +43,353 @@ from longform_lab.reporting.verdicts import (
 )
 
 FORMS = ("order", "rising", "contains", "differ")
-OPTIONS = {
-    "id",
-    "source",
-    "says",
-    "exhibit",
-    "where",
-    "for_each",
-    "pairs",
-    "margin",
-    "scale",
-    "needs",
-    "not_testable",
-}
-OPTIONS |= {"takes", "with", "within"}
-OPERATIONS = {"value", "fact", "ratio", "minus", "absolute", "reference", "change"}
-NEEDS = ("all", "majority", "any")
+OPERATIONS = ("value", "fact", "ratio", "minus", "absolute", "reference", "change")
+MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
+RATIO, DIFFERENCE = "ratio", "difference"  # how the numbers of a claim are compared
+
+
+def expected_file(paper: str) -> str:
+    """Where a paper's claims and printed numbers stand."""
+    return f"experiments/{paper}/expected.yaml"
+
+
+class Instrument(Settings):
+    """What of ours stands in the place of an instrument of the paper's."""
+
+    where: RecordFilter = parameter("Its records.")
+    why: str = parameter("Why its level is not the paper's.")
+    claims: bool = parameter("Whether claims of the paper are judged by it.", True)
+    unless: list[str] = parameter("Scales whose instrument is the paper's own.", [])
+
+
+class Within(Settings):
+    """How near two numbers must be to count as equal."""
+
+    margin: Number = parameter(
+        "A factor above 1 where numbers are compared by ratios, else a number."
+    )
+    why: str = parameter("Why a difference of this size does not matter.")
+
+
+class Quantity(RecordFilter):
+    """A number of a claim: a filter of records, merged over the claim's own, or one operation."""
+
+    called: str | None = parameter("What the ledger calls it.", None)
+    value: Number = parameter("A constant.", None)
+    fact: str = parameter("A number of the corpus' facts.json, with dots where they nest.", None)
+    ratio: "list[Quantity]" = parameter("The first over the second.", None)
+    minus: "list[Quantity]" = parameter("The first less the second.", None)
+    absolute: "Quantity" = parameter("The absolute value of a number.", None)
+    reference: RecordFilter = parameter("What the filter's record was compared with.", None)
+    change: RecordFilter = parameter("The difference of the filter's record from that.", None)
+
+    @property
+    def operations(self) -> list[str]:
+        """The operations that were written down; none for a filter, else one."""
+        return [name for name in OPERATIONS if name in self.model_fields_set]
+
+    @property
+    def operation(self) -> str:
+        """The operation; empty for a filter."""
+        return self.operations[0] if self.operations else ""
+
+    @property
+    def parts(self) -> Sequence[RecordFilter]:
+        """The filters or numbers that its operation takes."""
+        parts = self.ratio or self.minus or self.absolute or self.reference or self.change
+        if parts is None:
+            return []
+        return [parts] if isinstance(parts, RecordFilter) else parts
+
+    @model_validator(mode="after")
+    def _has_one_meaning(self) -> Self:
+        operations = self.operations
+        allowed = ("corpus",) if operations == ["fact"] else ()
+        others = [name for name in self.fields if name not in allowed]
+        if len(operations) > 1 or (operations and others):
+            raise ValueError(f"{[*operations, *others]} beside each other, allowed is one of them")
+        pair = self.ratio or self.minus
+        if pair is not None and len(pair) != 2:
+            raise ValueError(f"{operations[0]} of {len(pair)} numbers, allowed are two")
+        return self
+
+
+def _check_fields(entry: Any) -> Any:
+    """``for_each`` as it is. Raises ValueError: it is no list or mapping of fields of records."""
+    if not isinstance(entry, list | dict):
+        raise ValueError(f"got {entry!r:.60}, allowed is a list of fields, or a mapping to values")
+    for name in entry:
+        if name not in FILTERED:
+            close = did_you_mean(str(name), FILTERED)
+            raise ValueError(f"got {name!r}{close}, allowed are {list(FILTERED)}")
+        if isinstance(entry, dict) and not isinstance(entry[name], list):
+            raise ValueError(f"{name} is {entry[name]!r:.60}, allowed is a list of its values")
+    return entry
+
+
+FIELD_NAME = {"enum": list(FILTERED)}
+VALUES = {"propertyNames": FIELD_NAME, "additionalProperties": {"type": "array"}}
+FOR_EACH = {"anyOf": [{"type": "array", "items": FIELD_NAME}, {"type": "object", **VALUES}]}
+ForEach = Annotated[
+    list[str] | dict[str, list[Any]], BeforeValidator(_check_fields), WithJsonSchema(FOR_EACH)
+]
+
+
+class Claim(Settings):
+    """What a paper claims, as a contrast of numbers."""
+
+    id: str = parameter("Its name.")
+    source: str = parameter("Where the paper says so; ``ours`` for a check of our own.", "")
+    says: str = parameter("The claim in a sentence.")
+    exhibit: str | None = parameter("The table or figure below which its verdict stands.", None)
+    where: RecordFilter = parameter("A filter of all its records.", RecordFilter())
+    for_each: ForEach = parameter(
+        "A row for each combination of values that occurs, or of those that are listed.", []
+    )
+    order: list[Quantity] | None = parameter("Rising: each against the next.", None)
+    rising: list[Quantity] | None = parameter("Their slope per step is above zero.", None)
+    contains: list[Quantity] | None = parameter("The first equals the second.", None)
+    differ: list[Quantity] | None = parameter("The first is not the second.", None)
+    pairs: Literal["all"] | None = parameter("Of ``order``: against every later one.", None)
+    margin: Number | None = parameter(
+        "What the later number must exceed the earlier by: a factor where they are compared by "
+        "ratios, else a difference.",
+        None,
+    )
+    scale: Literal["ratio", "difference"] | None = parameter(
+        "How numbers are compared; by default perplexities by ratios, others by differences.", None
+    )
+    needs: Literal["all", "majority", "any"] = parameter("Which rows must hold.", "all")
+    not_testable: str | dict[str, str] = parameter(
+        "Why it cannot be tested, at every scale or by scale.", ""
+    )
+    takes: str = parameter("What a run must have so that it is measured.", "")
+    with_records: list[RecordFilter] = parameter(
+        "Filters that must each find a record.", [], alias="with"
+    )
+    within: Within | None = parameter("How near ``contains`` wants the two.", None)
+
+    @property
+    def forms(self) -> list[str]:
+        """Those of ``FORMS`` that were written down: one, or none where it is not testable."""
+        return [form for form in FORMS if getattr(self, form) is not None]
+
+    @property
+    def form(self) -> str:
+        """The form; empty where it is not testable and has none."""
+        return self.forms[0] if self.forms else ""
+
+    @property
+    def quantities(self) -> Sequence[Quantity]:
+        """The numbers of its form."""
+        return getattr(self, self.form) if self.form else []
+
+    @property
+    def filters(self) -> Iterator[dict[str, Any]]:
+        """The filter of every number, merged over ``where``; those of operations come last."""
+        pending: deque[RecordFilter] = deque(self.quantities)
+        while pending:
+            item = pending.popleft()
+            if isinstance(item, Quantity) and item.operation:
+                pending.extend(item.parts)
+            else:
+                yield {**self.where.fields, **item.fields}
+
+    def reason(self, scale: str) -> str:
+        """Why it is not testable at a scale; empty where it is."""
+        if isinstance(self.not_testable, str):
+            return self.not_testable
+        return self.not_testable.get(scale or "default", "")
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Self:
+        if len(self.forms) > 1 or not (self.forms or self.not_testable):
+            raise ValueError(f"forms {self.forms}; give one of {list(FORMS)}")
+        if (self.within is None) != (self.contains is None):
+            raise ValueError(
+                "contains needs within: {margin: ..., why: ...}, and no other form has it"
+            )
+        return self
+
+
+def read_claim(paper: str, entry: Any) -> Claim:
+    """A claim of a paper's ``expected.yaml``. Raises ConfigError: it is written wrongly."""
+    name = entry.get("id") if isinstance(entry, Mapping) else entry
+    return parse(Claim, entry, f"claim {name!r}", expected_file(paper))
 
 
 def judge(
     paper: str,
-    claims: Sequence[Mapping[str, Any]],
+    claims: Sequence[Claim],
     results: Results,
     data: Path,
     scale: str = "default",
-    instruments: Sequence[Mapping[str, Any]] = (),
+    instruments: Sequence[Instrument] = (),
 ) -> list[Judged]:
-    """Every claim of a paper's ``expected.yaml`` with its rows. Raises BadInput: a claim that is written wrongly.
+    """The claims of a paper with their rows and verdicts.
 
-    Below ``data`` corpora hold exact values; ``scale`` names that of experiment, at which some claims are not testable.
-    ``instruments`` stand in the place of the paper's own (:class:`longform_lab.reporting.printed.Expected`).
+    Args:
+        paper: its folder below ``experiments``.
+        claims: those of its ``expected.yaml``.
+        results: the records that numbers are taken from.
+        data: the folder below which corpora state their exact values.
+        scale: the scale of experiment, at which some claims are not testable.
+        instruments: what stands in the place of the paper's own.
+
+    Raises:
+        BadInput: a claim whose numbers cannot be compared as it says.
     """
     facts = Facts(data)
-    return [_judged(paper, claim, results, facts, scale, instruments) for claim in claims]
+    verdicts = []
+    for claim in claims:
+        reason = claim.reason(scale) or _replaced(claim, instruments)
+        if reason or not claim.form:
+            row = Row("", "", None, UNTESTABLE, reason or "not at this scale")
+            verdicts.append(Judged(paper, claim, DIFFERENCE, [row]))
+        else:
+            verdicts.append(_judged(paper, claim, results, facts))
+    return verdicts
 
 
-def stands_in(
-    where: Mapping[str, Any], instruments: Sequence[Mapping[str, Any]]
-) -> Mapping[str, Any] | None:
-    """The first instrument in the place of the paper's own that a filter of records is about; None where it is the paper's."""
+def stands_in(where: Mapping[str, Any], instruments: Sequence[Instrument]) -> Instrument | None:
+    """The first instrument in the place of the paper's own that a filter of records is about.
+
+    Returns:
+        The instrument; None where the records are of the paper's.
+    """
     for instrument in instruments:
-        wanted = instrument["where"].items()
-        if all(
-            name in where and set(_listed(where[name])) & set(_listed(value))
-            for name, value in wanted
-        ):
+        if _overlap(where, instrument.where.fields):
             return instrument
     return None
 
 
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
+def _overlap(where: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a filter wants, of each field of another, a value that the other wants too."""
+    for name, values in other.items():
+        if name not in where or _as_set(where[name]).isdisjoint(_as_set(values)):
+            return False
+    return True
 
 
-def _judged(
-    paper: str,
-    claim: Mapping[str, Any],
-    results: Results,
-    facts: Facts,
-    at: str,
-    instruments: Sequence[Mapping[str, Any]] = (),
-) -> Judged:
-    where = f"experiments/{paper}/expected.yaml: claim {claim.get('id', dict(claim))!r}"
-    forms = [form for form in FORMS if form in claim]
-    unknown = sorted(set(claim) - OPTIONS - set(FORMS))
-    if unknown or not {"id", "says"} <= set(claim):
-        raise BadInput(
-            f"{where}: unknown keys {unknown} or no id or says; allowed are {sorted(OPTIONS)}"
-        )
-    if len(forms) != 1 and not (claim.get("not_testable") and not forms):
-        raise BadInput(f"{where}: forms {forms}; give one of {list(FORMS)}")
-    if claim.get("needs", "all") not in NEEDS or claim.get("scale", "ratio") not in (
-        "ratio",
-        "difference",
-    ):
-        raise BadInput(f"{where}: needs is one of {list(NEEDS)}, scale is ratio or difference")
-    if ("within" in claim) != ("contains" in claim):
-        raise BadInput(
-            f"{where}: contains needs within: {{margin: ..., why: ...}}, and no other form has it"
-        )
-    reason = claim.get("not_testable", "")
-    reason = reason.get(at or "default", "") if isinstance(reason, Mapping) else reason
-    if not reason and claim.get("source") != OURS:
-        others = (stands_in(filters, instruments) for filters in _filters(claim))
-        reason = next(
-            (one["why"] for one in others if one is not None and not one.get("claims", True)), ""
-        )
-    if reason or not forms:
-        return Judged(
-            paper,
-            claim,
-            "difference",
-            [Row("", "", None, UNTESTABLE, reason or "not at this scale")],
-        )
-    metrics = {step["metric"] for step in _filters(claim) if "metric" in step}
-    perplexities = metrics and all(
-        str(metric).endswith("ppl") for metric in metrics
-    )  # they are compared by ratios
-    scale = claim.get("scale") or ("ratio" if perplexities else "difference")
-    asked = all(
-        select(results, {**claim.get("where", {}), **one}) for one in _listed(claim.get("with", []))
-    )
-    combined = _combinations(claim, results) if asked else []
-    margin = float(
-        claim["within"]["margin"] if "within" in claim else claim.get("margin", scale == "ratio")
-    )
-    if "within" in claim and (margin <= float(scale == "ratio") or not claim["within"].get("why")):
-        raise BadInput(
-            f"{where}: within has margin {margin:g} and a why; a factor is above 1, a difference above 0"
-        )
-    compared = [_Comparison(claim, fields, results, facts, scale, margin) for fields in combined]
-    rows = [row for one in compared for row in one.rows(forms[0])]
-    takes = f"it takes {claim['takes']}" if "takes" in claim else ""
+def _as_set(value: Any) -> set[Any]:
+    return set(value) if isinstance(value, list | tuple) else {value}
+
+
+def _replaced(claim: Claim, instruments: Sequence[Instrument]) -> str:
+    """Why instruments in the place of the paper's cannot test its claim; empty where they can."""
+    if claim.source == OURS:
+        return ""
+    for filters in claim.filters:
+        instrument = stands_in(filters, instruments)
+        if instrument is not None and not instrument.claims:
+            return instrument.why
+    return ""
+
+
+def _judged(paper: str, claim: Claim, results: Results, facts: Facts) -> Judged:
+    """A testable claim with its rows."""
+    # 1. How numbers are compared, and by how much they must differ.
+    scale = claim.scale or (RATIO if _of_perplexities(claim) else DIFFERENCE)
+    margin = _margin(paper, claim, scale)
+    # 2. A row or more for each combination of values.
+    rows: list[Row] = []
+    if _has_records(claim, results):
+        for fields in _combinations(claim, results):
+            rows += _Comparison(claim, fields, results, facts, scale, margin).rows()
+    # 3. Where nothing was measured, what it takes.
+    takes = f"it takes {claim.takes}" if claim.takes else ""
     if all(row.verdict == ABSENT for row in rows) and (takes or not rows):
         rows = [Row("", "", None, ABSENT, takes)]
-    measured = sum(row.verdict in (HOLDS, CONTRADICTED, UNDECIDED) for row in rows)
-    if claim.get("needs", "all") == "all" and measured > 1:
-        rows = [_among(row, forms[0], measured, margin, scale) for row in rows]
+    # 4. Where one of many rows would refute the claim, they share the level.
+    measured = [row.verdict for row in rows if row.verdict in MEASURED]
+    if claim.needs == "all" and len(measured) > 1:
+        rows = [_among(row, claim.form, len(measured), margin, scale) for row in rows]
     return Judged(paper, claim, scale, rows)
 
 
-def _among(row: Row, form: str, measured: int, margin: float, scale: str) -> Row:
-    """The row; undecided where it contradicts, but an interval at the level of a family of so many would not show it."""
+def _of_perplexities(claim: Claim) -> bool:
+    """Whether numbers of a claim name a metric, and each that does names a perplexity."""
+    names_one = False
+    for filters in claim.filters:
+        if "metric" in filters:
+            names_one = True
+            if not str(filters["metric"]).endswith("ppl"):
+                return False
+    return names_one
+
+
+def _margin(paper: str, claim: Claim, scale: str) -> float:
+    """The claim's margin; without one no change, which is 1 of a ratio, 0 of a difference.
+
+    Raises:
+        BadInput: a margin of equality that is no more than no change.
+    """
+    no_change = float(scale == RATIO)
+    if claim.within is None:
+        return no_change if claim.margin is None else float(claim.margin)
+    margin = float(claim.within.margin)
+    if margin <= no_change:
+        raise BadInput(
+            f"{expected_file(paper)}: claim {claim.id!r}: within has margin {margin:g}; "
+            "a factor is above 1, a difference above 0"
+        )
+    return margin
+
+
+def _has_records(claim: Claim, results: Results) -> bool:
+    """Whether each filter of ``with`` finds a record."""
+    for needed in claim.with_records:
+        if not select(results, {**claim.where.fields, **needed.fields}):
+            return False
+    return True
+
+
+def _combinations(claim: Claim, results: Results) -> list[dict[str, Any]]:
+    """Values of the ``for_each`` fields: one row of the claim each.
+
+    They are those that are listed, else those of the records that some number of the claim is free
+    to take them from.
+    """
+    names = list(claim.for_each)
+    groups: dict[tuple[Any, ...], None] = {}
+    if isinstance(claim.for_each, Mapping):
+        groups = dict.fromkeys(product(*claim.for_each.values()))
+    else:
+        for filters in claim.filters:
+            # A number that fixes a field for itself alone does not say which values occur.
+            fixed = filters.keys() - claim.where.fields.keys()
+            if fixed.isdisjoint(names):
+                records = select(results, {**dict.fromkeys(names, ANY), **filters})
+                groups |= dict.fromkeys(records.groups(*names))
+    return [dict(zip(names, values, strict=True)) for values in groups]
+
+
+def _among(row: Row, form: str, comparisons: int, margin: float, scale: str) -> Row:
+    """The row as one of many comparisons, each of which would refute the claim.
+
+    It is undecided where it contradicts, but an interval at the level of a family of so many would
+    not show it (Bonferroni).
+    """
     if row.contrast is None or not row.contrast.known:
         return row
-    found, border = (
-        (row.contrast.log(), math.log(margin)) if scale == "ratio" else (row.contrast, margin)
-    )
+    contrast = row.contrast.log() if scale == RATIO else row.contrast
+    border = math.log(margin) if scale == RATIO else margin
 
     def within_family(level: float, verdict: str) -> str:
-        alone = (
-            verdict != CONTRADICTED or decide(form, found, border, level, measured) == CONTRADICTED
-        )
-        return verdict if alone else UNDECIDED
+        # The interval of the family is wider; what it does not contradict is left undecided.
+        if verdict != CONTRADICTED:
+            return verdict
+        stricter = decide(form, contrast, border, level, comparisons)
+        return CONTRADICTED if stricter == CONTRADICTED else UNDECIDED
 
-    others = {level: within_family(level, verdict) for level, verdict in row.others.items()}
     verdict = within_family(LEVEL, row.verdict)
-    why = (
-        row.why
-        if verdict == row.verdict
-        else f"contradicted alone, not among {measured} comparisons"
-    )
+    others = {}
+    for level, other in row.others.items():
+        others[level] = within_family(level, other)
+    why = row.why
+    if verdict != row.verdict:
+        why = f"contradicted alone, not among {comparisons} comparisons"
     return replace(row, verdict=verdict, others=others, why=why)
-
-
-def _filters(claim: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every filter of a claim, merged over its ``where``."""
-    pending = [step for form in FORMS for step in claim.get(form, ())]
-    while pending:
-        step = pending.pop(0)
-        operation = next(iter(OPERATIONS & set(step)), None)
-        if operation is None:
-            yield {**claim.get("where", {}), **{k: v for k, v in step.items() if k != "called"}}
-        elif operation not in ("value", "fact"):
-            pending += step[operation] if isinstance(step[operation], list) else [step[operation]]
-
-
-def _combinations(claim: Mapping[str, Any], results: Results) -> list[dict[str, Any]]:
-    """The rows: values of the ``for_each`` fields among the records that some number is free to take them from."""
-    names = claim.get("for_each", [])
-    if isinstance(names, Mapping):
-        return [dict(zip(names, values, strict=True)) for values in product(*names.values())]
-    found: dict[tuple[Any, ...], None] = {}
-    for wanted in _filters(claim):
-        if all(name not in wanted or name in claim.get("where", {}) for name in names):
-            found |= dict.fromkeys(
-                select(results, {**dict.fromkeys(names, ANY), **wanted}).groups(*names)
-            )
-    return [dict(zip(names, values, strict=True)) for values in found]
 
 
 @dataclass(frozen=True)
@@ -207,142 +401,214 @@ class _Number:
     once: bool = False
 
     def less(self, other: "_Number") -> Estimate | None:
-        return (
-            None
-            if self.estimate is None or other.estimate is None
-            else self.estimate - other.estimate
-        )
+        """The difference from another number; None where one of them is missing."""
+        if self.estimate is None or other.estimate is None:
+            return None
+        return self.estimate - other.estimate
 
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A claim where the ``for_each`` fields have certain values: the numbers of its steps, and the rows that compare them."""
+    """A claim where the ``for_each`` fields have certain values."""
 
-    claim: Mapping[str, Any]
+    claim: Claim
     fields: Mapping[str, Any]
     results: Results
     facts: Facts
     scale: str
     margin: float
 
-    def rows(self, form: str) -> Iterator[Row]:
-        sides = [self._numbers(step) for step in self.claim[form]]
-        if form == "order":
-            pairs = combinations(sides, 2) if self.claim.get("pairs") == "all" else pairwise(sides)
-            for a, b in (two for earlier, later in pairs for two in product(earlier, later)):
-                yield self._row(form, f"{a.label} < {b.label}", b.less(a), a, b)
+    def rows(self) -> Iterator[Row]:
+        """The rows that compare the numbers of the claim."""
+        sides = list(map(self._numbers, self.claim.quantities))
+        if self.claim.form == "order":
+            pairs = combinations(sides, 2) if self.claim.pairs == "all" else pairwise(sides)
+            for earlier, later in pairs:
+                for a, b in product(earlier, later):
+                    yield self._row(f"{a.label} < {b.label}", b.less(a), a, b)
             return
-        for numbers in sides:
-            if len(numbers) != 1:
-                told = f"a filter finds {[n.label for n in numbers]}, one number is wanted"
-                raise BadInput(
-                    f"claim {self.claim['id']}: {told}; name the fields in which they differ"
-                )
-        singles = [number for (number,) in sides]
-        if form == "rising":
-            estimates = [number.estimate for number in singles if number.estimate is not None]
-            found = slope(estimates) if len(estimates) == len(singles) else None
-            yield self._row(
-                form, "rising: " + ", ".join(number.label for number in singles), found, *singles
-            )
+        numbers = list(map(self._single, sides))
+        if self.claim.form == "rising":
+            labels = ", ".join(number.label for number in numbers)
+            yield self._row(f"rising: {labels}", _slope_of(numbers), *numbers)
             return
-        first, second = singles
-        verb = "covers" if form == "contains" else "differs from"
-        yield self._row(
-            form, f"{first.label} {verb} {second.label}", first.less(second), first, second
-        )
+        first, second = numbers
+        verb = "covers" if self.claim.form == "contains" else "differs from"
+        yield self._row(f"{first.label} {verb} {second.label}", first.less(second), first, second)
 
-    def _row(self, form: str, compared: str, found: Estimate | None, *numbers: _Number) -> Row:
+    def _single(self, numbers: Sequence[_Number]) -> _Number:
+        """The only number. Raises BadInput: a filter stands for several."""
+        if len(numbers) != 1:
+            labels = [number.label for number in numbers]
+            raise BadInput(
+                f"claim {self.claim.id}: a filter finds {labels}, one number is wanted; name the "
+                "fields in which they differ"
+            )
+        return numbers[0]
+
+    def _row(self, compared: str, contrast: Estimate | None, *numbers: _Number) -> Row:
         """The verdict on a contrast, at the level of claims and at the others."""
         label = _label(self.fields)
-        if found is None:
+        if contrast is None:
             return Row(label, compared, None, ABSENT)
-        shown = found.exp() if self.scale == "ratio" else found
+        # 1. Without an interval nothing is decided.
+        shown = contrast.exp() if self.scale == RATIO else contrast
         once = any(number.once for number in numbers)
-        if not found.known:
-            few = found.units is not None and found.units < FEWEST_UNITS
-            why = f"{found.units} units, fewer than {FEWEST_UNITS}" if few else "no interval"
+        if not contrast.known:
+            why = "no interval"
+            if contrast.units is not None and contrast.units < FEWEST_UNITS:
+                why = f"{contrast.units} units, fewer than {FEWEST_UNITS}"
             return Row(label, compared, shown, UNDECIDED, why, once)
-        border = math.log(self.margin) if self.scale == "ratio" else self.margin
-        others = {level: decide(form, found, border, level) for level in OTHER_LEVELS}
-        return Row(label, compared, shown, decide(form, found, border), once=once, others=others)
+        # 2. The verdict, and those of other levels.
+        form = self.claim.form
+        border = math.log(self.margin) if self.scale == RATIO else self.margin
+        verdict = decide(form, contrast, border)
+        others = {}
+        for level in OTHER_LEVELS:
+            others[level] = decide(form, contrast, border, level)
+        return Row(label, compared, shown, verdict, once=once, others=others)
 
-    def _numbers(self, step: Mapping[str, Any]) -> list[_Number]:
-        """The numbers that a step of the claim stands for: several where its filter finds several records."""
-        operation = min(OPERATIONS & set(step), default="")
-        held, called = step.get(operation, {}), step.get("called")
-        if not operation:
-            return self._records(step)
-        if operation == "value":
-            return [_Number(called or f"{held:g}", self._constant(held))]
-        if operation == "fact":
-            corpus = (
-                step.get("corpus")
-                or self.fields.get("corpus")
-                or self.claim.get("where", {}).get("corpus", "")
-            )
-            return [_Number(called or held, self._constant(self.facts.number(corpus, held)))]
-        if operation == "reference":
-            known = {r.reference for r in self._select(held) if r.reference is not None}
-            return [
-                _Number(called or "reference", self._constant(value)) for value in known or [None]
-            ]
-        if operation == "change":
-            numbers = []
-            for r in self._select(held):
-                low, high = (r.details.get(f"difference_{end}") for end in ("low", "high"))
-                found = None if r.difference is None else Estimate(r.difference, low, high, r.units)
-                numbers.append(_Number(_label({name: getattr(r, name) for name in held}), found))
-            return numbers or [_Number(_label(held), None)]
-        if operation == "absolute":
-            (inner,) = self._numbers(held)
-            return [
-                _Number(
-                    called or f"|{inner.label}|",
-                    inner.estimate and inner.estimate.absolute(),
-                    inner.once,
-                )
-            ]
-        if (operation == "ratio") != (self.scale == "ratio"):
+    def _numbers(self, quantity: Quantity) -> list[_Number]:
+        """What a number of the claim stands for: several where its filter finds several records."""
+        operations: dict[str, Callable[[Quantity], list[_Number]]] = {
+            "": self._records,
+            "value": self._value,
+            "fact": self._fact,
+            "reference": self._references,
+            "change": self._changes,
+            "absolute": self._absolute,
+            "ratio": self._difference,
+            "minus": self._difference,
+        }
+        return operations[quantity.operation](quantity)
+
+    def _value(self, quantity: Quantity) -> list[_Number]:
+        """A constant."""
+        label = quantity.called or f"{quantity.value:g}"
+        return [_Number(label, self._constant(quantity.value))]
+
+    def _fact(self, quantity: Quantity) -> list[_Number]:
+        """A number that the row's corpus states of itself."""
+        corpus = quantity.corpus or self._with_fields({}).get("corpus", "")
+        value = self.facts.number(str(corpus), quantity.fact)
+        return [_Number(quantity.called or quantity.fact, self._constant(value))]
+
+    def _references(self, quantity: Quantity) -> list[_Number]:
+        """What records were compared with, taken as known."""
+        label = quantity.called or "reference"
+        numbers: dict[float, _Number] = {}
+        for record in self._select(quantity.reference.fields):
+            value = record.reference
+            if value is not None:
+                numbers[value] = _Number(label, self._constant(value))
+        return list(numbers.values()) or [_Number(label, None)]
+
+    def _changes(self, quantity: Quantity) -> list[_Number]:
+        """Differences of records from their references, with the paired intervals."""
+        filters = quantity.change.fields
+        numbers = []
+        for record in self._select(filters):
+            low = record.details.get("difference_low")
+            high = record.details.get("difference_high")
+            change = None
+            if record.difference is not None:
+                change = Estimate(record.difference, low, high, record.units)
+            numbers.append(_Number(_label_of(record, filters), change))
+        return numbers or [_Number(_label(filters), None)]
+
+    def _absolute(self, quantity: Quantity) -> list[_Number]:
+        """The absolute value of a number."""
+        inner = self._single(self._numbers(quantity.absolute))
+        absolute = None if inner.estimate is None else inner.estimate.absolute()
+        return [_Number(quantity.called or f"|{inner.label}|", absolute, inner.once)]
+
+    def _difference(self, quantity: Quantity) -> list[_Number]:
+        """The difference of two numbers; of logarithms, so their ratio, at that scale.
+
+        Raises:
+            BadInput: a difference where the claim compares ratios, or a ratio where it does not.
+        """
+        operation = quantity.operation
+        if (operation == RATIO) != (self.scale == RATIO):
             raise BadInput(
-                f"{operation} at scale {self.scale}; ratio is of scale ratio, minus of scale difference"
+                f"claim {self.claim.id}: {operation} at scale {self.scale}; ratio is of scale "
+                "ratio, minus of scale difference"
             )
-        (first,), (second,) = (self._numbers(part) for part in held)
-        label = f"{first.label} {'/' if operation == 'ratio' else '-'} {second.label}"
-        return [_Number(called or label, first.less(second), first.once or second.once)]
+        parts = quantity.ratio or quantity.minus
+        first = self._single(self._numbers(parts[0]))
+        second = self._single(self._numbers(parts[1]))
+        sign = "/" if operation == RATIO else "-"
+        label = quantity.called or f"{first.label} {sign} {second.label}"
+        return [_Number(label, first.less(second), first.once or second.once)]
 
-    def _select(self, wanted: Mapping[str, Any]) -> Results:
-        return select(self.results, {**self.claim.get("where", {}), **self.fields, **wanted})
-
-    def _constant(self, value: float | None) -> Estimate | None:
-        if value is None:
-            return None
-        known = Estimate(float(value), float(value), float(value))
-        return known.log() if self.scale == "ratio" else known
-
-    def _records(self, step: Mapping[str, Any]) -> list[_Number]:
-        own = {k: v for k, v in step.items() if k != "called"}
-        groups = self._select(own).groups(*IDENTITY)
+    def _records(self, quantity: Quantity) -> list[_Number]:
+        """The records of a filter; those that differ by seed alone are one number."""
+        filters = quantity.fields
+        groups = self._select(filters).groups(*IDENTITY)
         if not groups:
-            return [_Number(step.get("called", _label(own)), None)]
-        columns = zip(IDENTITY, zip(*groups, strict=True), strict=True)
-        differing = [name for name, values in columns if len(set(values)) > 1]
+            return [_Number(quantity.called or _label(filters), None)]
+        names = _differing(groups) or filters
         numbers = []
         for records in groups.values():
-            label = _label({name: getattr(records[0], name) for name in differing or own})
-            called = step.get("called", label) if len(groups) == 1 else label
+            label = _label_of(records[0], names)
+            if quantity.called is not None and len(groups) == 1:
+                label = quantity.called
+            estimate = of_records(list(records), log=self.scale == RATIO)
             once = len(records) == 1 and records[0].seed is not None
-            numbers.append(_Number(called, of_records(list(records), self.scale == "ratio"), once))
+            numbers.append(_Number(label, estimate, once))
         return numbers
+
+    def _select(self, wanted: Mapping[str, Any]) -> Results:
+        return select(self.results, self._with_fields(wanted))
+
+    def _with_fields(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """A filter merged over the claim's own and the row's fields."""
+        return {**self.claim.where.fields, **self.fields, **wanted}
+
+    def _constant(self, value: float | None) -> Estimate | None:
+        """A number that is known exactly."""
+        if value is None:
+            return None
+        exact = Estimate(float(value), float(value), float(value))
+        return exact.log() if self.scale == RATIO else exact
+
+
+def _slope_of(numbers: Sequence[_Number]) -> Estimate | None:
+    """The slope over numbers; None where one of them is missing."""
+    estimates = []
+    for number in numbers:
+        if number.estimate is None:
+            return None
+        estimates.append(number.estimate)
+    return slope(estimates)
+
+
+def _differing(groups: Mapping[tuple[Any, ...], Any]) -> list[str]:
+    """The fields of ``IDENTITY`` in which groups of records differ."""
+    names = []
+    for name, values in zip(IDENTITY, zip(*groups, strict=True), strict=True):
+        if len(set(values)) > 1:
+            names.append(name)
+    return names
+
+
+def _label_of(record: Record, names: Iterable[str]) -> str:
+    """Some fields of a record in words."""
+    return _label({name: getattr(record, name) for name in names})
 
 
 def _label(values: Mapping[str, Any]) -> str:
-    return ", ".join(filter(None, (_named(name, value) for name, value in values.items())))
+    """Fields in words, those without a value left out."""
+    words = starmap(_in_words, values.items())
+    return ", ".join(filter(None, words))
 
 
-def _named(name: str, value: Any) -> str:
+def _in_words(name: str, value: Any) -> str:
+    """A field's value in words; empty where it has none."""
+    if value is None:
+        return ""
     if name == "titles":
-        return "" if value is None else "with titles" if value else "without titles"
+        return "with titles" if value else "without titles"
     if isinstance(value, list | tuple):
-        return "/".join(_named(name, single) for single in value)
-    return "" if value is None else f"{name} {value:g}" if isinstance(value, float) else str(value)
+        return "/".join(_in_words(name, single) for single in value)
+    return f"{name} {value:g}" if isinstance(value, float) else str(value)

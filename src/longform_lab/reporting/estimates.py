@@ -1,65 +1,128 @@
-"""Which records a claim or a printed number is about, their estimates with intervals, and intervals of what is computed from several."""
+"""Which records a claim or a printed number is about, their estimates with intervals, and intervals
+of what is computed from several estimates.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from longform.errors import BadInput
 from longform.files.artefacts import read_json
 from longform.results import FEWEST_UNITS, NAMES, Record, Results
+from longform.settings import Number, Settings, parameter
 from longform.statistics.trainings import student_arm
 
-DEFAULTS: Mapping[str, Any] = {
-    "variant": "",
-    "task": "",
-    "severity": None,
-}  # of fields that a filter does not name
-IDENTITY = NAMES[: NAMES.index("seed")]  # records that agree in these differ by seed alone
+# What a filter wants of the fields that it does not name.
+DEFAULTS: Mapping[str, Any] = {"variant": "", "task": "", "severity": None}
+# Records that agree in these fields differ by seed alone.
+IDENTITY = NAMES[: NAMES.index("seed")]
+SMALLEST = 1e-300  # in place of an interval's end at or below zero, which has no logarithm
+Names = str | list[str]
+Anything = Literal["*"]
+
+
+class RecordFilter(Settings):
+    """Which records: of each field a value, a list of values, or a pattern with ``*``."""
+
+    critic: Names = parameter("The critic or evaluation that gave the number.", None)
+    metric: Names = parameter("What is measured.", None)
+    corpus: Names = parameter("The corpus that the texts belong to.", None)
+    system: Names = parameter("Who wrote the texts; ``data`` is real text.", None)
+    titles: bool | Anything | list[bool | None] | None = parameter(
+        "Whether the system saw section titles; null where that is no question.", None
+    )
+    task: Names = parameter("A shuffle task, a suite, a decoder, a corruption.", None)
+    variant: Names = parameter("Which of several readers, rules or heads.", None)
+    severity: Number | Anything | list[Number | None] | None = parameter(
+        "Share of places that a corruption damaged; null is undamaged text.", None
+    )
+    seed: int | Anything | list[int | None] | None = parameter(
+        "Which training; null is the mean over trainings, or the only one.", None
+    )
+
+    _order: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_order(cls, entry: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Remember the order in which the fields were written: labels name them in it."""
+        made = handler(entry)
+        if isinstance(entry, Mapping):
+            made._order = tuple(entry)
+        return made
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that were written down, as :func:`select` takes them."""
+        return {name: getattr(self, name) for name in self._order if name in FILTERED}
+
+
+FILTERED = tuple(RecordFilter.model_fields)
 
 
 def select(results: Iterable[Record], filters: Mapping[str, Any]) -> Results:
-    """As ``results.where``, but a filter that does not name ``variant``, ``task`` or ``severity`` wants the default, none and undamaged text."""
-    held = (
-        results if isinstance(results, Results) else Results(results)
-    )  # keep the index of what is asked often
-    return held.where(**{**DEFAULTS, **filters})
+    """The records that agree with filters.
+
+    As :meth:`Results.where`, but a filter that does not name ``variant``, ``task`` or ``severity``
+    wants the default one, no task and undamaged text.
+    """
+    if not isinstance(results, Results):  # else keep its index, which many filters share
+        results = Results(results)
+    return results.where(**{**DEFAULTS, **filters})
 
 
 class Facts:
-    """What a corpus says of itself, ``data/corpora/<study>/<corpus>/facts.json``, read once; nothing where it has no such file."""
+    """What a corpus says of itself: ``data/corpora/<study>/<corpus>/facts.json``, read once."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
-        self._read: dict[str, Mapping[str, Any]] = {}
+        self._by_corpus: dict[str, Mapping[str, Any]] = {}
 
     def of(self, corpus: str) -> Mapping[str, Any]:
-        """All facts of a corpus."""
-        if corpus not in self._read:
+        """All facts of a corpus; none where it has no such file."""
+        if corpus not in self._by_corpus:
             folder = folder_of(self._data / "corpora", corpus)
             path = folder / "facts.json" if folder else None
-            self._read[corpus] = read_json(path) if path and path.is_file() else {}
-        return self._read[corpus]
+            self._by_corpus[corpus] = read_json(path) if path and path.is_file() else {}
+        return self._by_corpus[corpus]
 
     def number(self, corpus: str, name: str) -> float | None:
-        """One fact, its name with dots where facts are nested; None where the corpus has no such number."""
-        held: Any = self.of(corpus)
+        """One fact; None where the corpus has no such number.
+
+        Args:
+            corpus: its name.
+            name: the fact's, with dots where facts are nested.
+        """
+        fact: Any = self.of(corpus)
         for step in name.split("."):
-            held = held.get(step) if isinstance(held, Mapping) else None
-        return float(held) if isinstance(held, int | float) and not isinstance(held, bool) else None
+            fact = fact.get(step) if isinstance(fact, Mapping) else None
+        if isinstance(fact, int | float) and not isinstance(fact, bool):
+            return float(fact)
+        return None
 
 
 def folder_of(kind: Path, name: str) -> Path | None:
-    """A corpus' folder below ``data/corpora`` or ``data/generations``, in whichever study it is; None where there is none."""
+    """A corpus' folder, in whichever study it is; None where there is none.
+
+    Args:
+        kind: ``data/corpora``, ``data/generations``, ``data/models`` or ``data/critics``.
+        name: the corpus' name.
+    """
     return next(iter(sorted(kind.glob(f"*/{name}"))), None)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval, if any, and the fewest documents or items that a part of it rests on; None for a constant."""
+    """A number with its 95 % interval, if any.
+
+    ``units`` is the fewest documents or items that a part of it rests on, None for a constant.
+    Below ``FEWEST_UNITS`` there is no interval.
+    """
 
     value: float
     low: float | None = None
@@ -85,34 +148,55 @@ class Estimate:
             raise BadInput(
                 f"{self.value:g} has no logarithm; compare it by differences, scale: difference"
             )
-        low, high = (
-            None if end is None else math.log(max(end, 1e-300)) for end in (self.low, self.high)
-        )
+        low = None if self.low is None else math.log(max(self.low, SMALLEST))
+        high = None if self.high is None else math.log(max(self.high, SMALLEST))
         return replace(self, value=math.log(self.value), low=low, high=high)
 
     def exp(self) -> "Estimate":
         """Back from the log scale."""
-        low, high = (None if end is None else math.exp(end) for end in (self.low, self.high))
+        low = None if self.low is None else math.exp(self.low)
+        high = None if self.high is None else math.exp(self.high)
         return replace(self, value=math.exp(self.value), low=low, high=high)
 
     def absolute(self) -> "Estimate":
-        """Its absolute value: an interval on one side of zero is reflected, one around zero begins at zero."""
+        """Its absolute value.
+
+        An interval on one side of zero is reflected, one around zero begins at zero.
+        """
         if self.low is None or self.high is None:
             return replace(self, value=abs(self.value))
         low, high = sorted((abs(self.low), abs(self.high)))
-        return replace(
-            self, value=abs(self.value), low=0.0 if self.low < 0 < self.high else low, high=high
-        )
+        if self.low < 0 < self.high:
+            low = 0.0
+        return replace(self, value=abs(self.value), low=low, high=high)
 
 
 def of_records(records: Sequence[Record], log: bool = False) -> Estimate | None:
-    """One record's number, or the mean over seeds, which a record without one is already; None where a number is missing or not finite."""
-    records = [r for r in records if r.seed is None] or records
-    estimates = [Estimate(r.value, r.low, r.high, r.units) for r in records if r.value is not None]
-    if not records or len(estimates) < len(records) or any(math.isnan(e.value) for e in estimates):
+    """One record's number, or the mean over seeds.
+
+    A record without a seed is that mean already.
+
+    Args:
+        records: they differ by seed alone.
+        log: whether the estimate is that of the logarithm.
+
+    Returns:
+        The estimate; None where a number is missing or not finite.
+    """
+    # 1. The mean over seeds where a record has it.
+    records = [record for record in records if record.seed is None] or records
+    if not records:
         return None
-    scaled = [e.log() for e in estimates] if log else estimates
-    return scaled[0] if len(scaled) == 1 else over_seeds(scaled)
+    # 2. One estimate a record; all of them must be numbers.
+    estimates = []
+    for record in records:
+        if record.value is None or math.isnan(record.value):
+            return None
+        estimates.append(Estimate(record.value, record.low, record.high, record.units))
+    if log:
+        estimates = [estimate.log() for estimate in estimates]
+    # 3. Their mean.
+    return estimates[0] if len(estimates) == 1 else over_seeds(estimates)
 
 
 def contrast(weights: Sequence[float], estimates: Sequence[Estimate]) -> Estimate:
@@ -121,49 +205,65 @@ def contrast(weights: Sequence[float], estimates: Sequence[Estimate]) -> Estimat
     .. math:: \hat L = \sum_i c_i\hat\theta_i - \sqrt{\sum_{c_i>0} c_i^2(\hat\theta_i - l_i)^2
               + \sum_{c_i<0} c_i^2(u_i - \hat\theta_i)^2}
 
-    and the upper end alike (Zou and Donner 2008, eq. 4; Zou, Huang and Zhang 2009 for more than two). Scores of the same
-    documents are positively correlated, so that the interval of their difference is then too wide, never too narrow.
+    and the upper end alike (Zou and Donner 2008, eq. 4; Zou, Huang and Zhang 2009 for more than
+    two). Scores of the same documents are positively correlated, so that the interval of their
+    difference is then too wide, never too narrow.
     """
     value = sum(c * e.value for c, e in zip(weights, estimates, strict=True))
-    if not all(e.known for e in estimates):
+    if not _all_known(estimates):
         return Estimate(value, units=_fewest(estimates))
-    below = above = 0.0
-    for c, e in zip(weights, estimates, strict=True):
-        down, up = max(e.value - e.low, 0.0), max(e.high - e.value, 0.0)  # type: ignore[operator]  # known
-        below += (c * (down if c > 0 else up)) ** 2
-        above += (c * (up if c > 0 else down)) ** 2
-    return Estimate(value, value - math.sqrt(below), value + math.sqrt(above), _fewest(estimates))
+    squares_below = squares_above = 0.0
+    for weight, estimate in zip(weights, estimates, strict=True):
+        # Arms of the estimate; where it is subtracted, its upper arm lengthens the lower one.
+        down = max(estimate.value - estimate.low, 0.0)  # type: ignore[operator]  # known
+        up = max(estimate.high - estimate.value, 0.0)  # type: ignore[operator]
+        if weight <= 0:
+            down, up = up, down
+        squares_below += (weight * down) ** 2
+        squares_above += (weight * up) ** 2
+    low, high = value - math.sqrt(squares_below), value + math.sqrt(squares_above)
+    return Estimate(value, low, high, _fewest(estimates))
+
+
+def _all_known(estimates: Sequence[Estimate]) -> bool:
+    """Whether each has an interval."""
+    return all(estimate.known for estimate in estimates)
 
 
 def _fewest(estimates: Sequence[Estimate]) -> int | None:
+    """The fewest units of several estimates; None where all are constants."""
     return min((e.units for e in estimates if e.units is not None), default=None)
 
 
 def slope(estimates: Sequence[Estimate]) -> Estimate:
-    """Least-squares slope per step over independent estimates, its interval by :func:`contrast`. Raises BadInput: fewer than two."""
-    if len(estimates) < 2:
-        raise BadInput(f"a slope needs at least two numbers, got {len(estimates)}")
-    places = np.arange(len(estimates)) - (len(estimates) - 1) / 2
-    return contrast([float(p) for p in places / (places**2).sum()], estimates)
+    """Least-squares slope per step over independent estimates, its interval by :func:`contrast`.
+
+    Raises:
+        BadInput: fewer than two.
+    """
+    count = len(estimates)
+    if count < 2:
+        raise BadInput(f"a slope needs at least two numbers, got {count}")
+    steps = np.arange(count) - (count - 1) / 2
+    weights = steps / (steps**2).sum()
+    return contrast(weights.tolist(), estimates)
 
 
 def over_seeds(estimates: Sequence[Estimate]) -> Estimate:
-    r"""The mean over training seeds; its interval has the spread between seeds added to that between documents.
+    r"""The mean over training seeds; its interval covers documents and seeds.
 
-    Each side's half-width is :math:`\sqrt{h^2 + (t_{k-1}\, s/\sqrt k)^2}` with the mean half-width h of the k intervals, the
-    standard deviation s of the k numbers and Student's quantile t. The documents are the same for every seed, so that
-    averaging does not reduce h. Satterthwaite's quantile for the sum covers less than 90 % at two or three seeds.
+    Each side's half-width is :math:`\sqrt{h^2 + (t_{k-1}\, s/\sqrt k)^2}` with the mean half-width
+    h of the k intervals, the standard deviation s of the k numbers and Student's quantile t. The
+    documents are the same for every seed, so that averaging does not reduce h. Satterthwaite's
+    quantile for the sum covers less than 90 % at two or three seeds.
     """
-    values = np.array([e.value for e in estimates])
+    values = np.array([estimate.value for estimate in estimates])
     value = float(values.mean())
-    if not all(e.known for e in estimates):
-        return Estimate(value, units=_fewest(estimates))
-    between = student_arm(values.tolist())
-    below = float(np.mean([e.value - e.low for e in estimates]))  # type: ignore[operator]  # known
-    above = float(np.mean([e.high - e.value for e in estimates]))  # type: ignore[operator]
-    return Estimate(
-        value,
-        value - math.hypot(below, between),
-        value + math.hypot(above, between),
-        _fewest(estimates),
-    )
+    units = _fewest(estimates)
+    if not _all_known(estimates):
+        return Estimate(value, units=units)
+    lows, highs = np.array([(estimate.low, estimate.high) for estimate in estimates]).T
+    between_seeds = student_arm(values.tolist())
+    below = math.hypot(float(np.mean(values - lows)), between_seeds)
+    above = math.hypot(float(np.mean(highs - values)), between_seeds)
+    return Estimate(value, value - below, value + above, units)

@@ -1,4 +1,6 @@
-"""What an exhibit is drawn from, and the one builder of tables: records laid out by their fields, printed numbers beside ours."""
+"""What a table or figure is drawn from, and the one builder of tables: records laid out by their
+fields, printed numbers beside ours.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,22 +16,20 @@ from longform_lab.reporting.estimates import DEFAULTS, IDENTITY, Estimate, Facts
 from longform_lab.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
 
 SYSTEM = ("corpus", "system", "titles")
-COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-)  # Okabe and Ito (2008)
+# Okabe and Ito (2008)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 @dataclass(frozen=True)
 class Given:
-    """What an exhibit is drawn from: complete records, what its paper prints, the data folder, and settings of decoders by name.
+    """What a table or figure is drawn from.
 
-    Under its ``name`` ``expected.yaml`` lists its claims and ``params.yaml`` the records that it shows.
+    Attributes:
+        results: complete records.
+        expected: what its paper prints and claims.
+        data: the data folder.
+        name: under it ``expected.yaml`` lists its claims, ``params.yaml`` the records it shows.
+        decoders: settings of decoders by name.
     """
 
     results: Results
@@ -40,8 +40,9 @@ class Given:
 
     @property
     def where(self) -> dict[str, Any]:
-        """Fields of records to which the exhibit is restricted."""
-        return dict(self.expected.content.get("exhibits", {}).get(self.name, {}))
+        """Fields of records to which it is restricted."""
+        choices = self.expected.choices or {}
+        return dict(choices.get(self.name, {}))
 
     @cached_property
     def facts(self) -> Facts:
@@ -50,10 +51,9 @@ class Given:
 
     @property
     def notes(self) -> list[str]:
-        """The exhibit's claims, one sentence each with its verdict."""
-        return [
-            judged.sentence() for judged in self.expected.judged(self.results, self.data, self.name)
-        ]
+        """Its claims, one sentence each with its verdict."""
+        claims = self.expected.judged(self.results, self.data, self.name)
+        return [claim.sentence() for claim in claims]
 
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown."""
@@ -61,17 +61,24 @@ class Given:
 
     def labels(self, record: Record, *names: str) -> str:
         """The labels of several fields of a record, fields without a value left out."""
-        values = [(name, getattr(record, name)) for name in names]
-        return ", ".join(
-            self.label(name, value) for name, value in values if value not in (None, "")
-        )
+        labels = []
+        for name in names:
+            value = getattr(record, name)
+            if value not in (None, ""):
+                labels.append(self.label(name, value))
+        return ", ".join(labels)
 
     def select(self, *filters: Mapping[str, Any], **more: Any) -> Results:
-        """Records within the exhibit's choice that agree with filters; a later filter of a field replaces an earlier one."""
-        return select(
-            self.results,
-            {name: v for one in (self.where, *filters, more) for name, v in one.items()},
-        )
+        """The records among its own that agree with filters.
+
+        Args:
+            filters: a later one of a field replaces an earlier one.
+            more: one more filter.
+        """
+        merged = self.where
+        for one in (*filters, more):
+            merged.update(one)
+        return select(self.results, merged)
 
     def pivot(
         self,
@@ -82,28 +89,41 @@ class Given:
         factor: float = 1.0,
         records: Iterable[Record] | None = None,
     ) -> list[Cell]:
-        """Cells in reading order; records that differ by seed alone make one, their mean, and one each in the CSV.
+        """Records laid out as cells, in reading order.
 
-        ``columns`` are filters by name, ``rows`` fields whose labels name a row and order the rows; ``where``, the exhibit's choice
-        by default, is a filter of all; numbers of the table ``printed`` stand beside ours, times ``factor``, 100 for percent.
-        Raises BadInput: several records of one seed in one place.
+        Records that differ by seed alone make one cell, their mean, and one each in the CSV.
+
+        Args:
+            columns: filters of records by the column's name.
+            printed: the paper's table whose numbers stand beside ours.
+            rows: fields whose labels name a row and order the rows.
+            where: a filter of all; by default the fields to which the table is restricted.
+            factor: what numbers are multiplied by: 100 for percent.
+            records: by default all.
+
+        Raises:
+            BadInput: several records of one seed in one place.
         """
-        where = self.where if where is None else where
-        found: list[tuple[tuple[int, ...], int, Cell]] = []
+        if where is None:
+            where = self.where
+        pool = self.results if records is None else records
+        # 1. The cells of each column with their positions: by row, then by column.
+        placed: list[tuple[tuple[tuple[int, ...], int], Cell]] = []
         for number, (column, filters) in enumerate(columns.items()):
-            chosen = select(self.results if records is None else records, {**where, **filters})
-            for own in chosen.groups(*rows).values():
-                row, place = self.labels(own[0], *rows), (self._place(own[0], rows), number)
-                found.append(
-                    (*place, self.cell(row, column, mean_over_seeds(own), printed, factor))
-                )
-                seeds = [r for r in own if len(own) > 1 and r.seed is not None]
-                single = [
-                    cell(f"{row}, seed {r.seed}", column, r, detail=True).times(factor)
-                    for r in seeds
-                ]
-                found += [(*place, one) for one in single]
-        return [one for *_, one in sorted(found, key=lambda item: item[:2])]
+            chosen = select(pool, {**where, **filters})
+            for trainings in chosen.groups(*rows).values():
+                row = self.labels(trainings[0], *rows)
+                position = self._position(trainings[0], rows), number
+                mean = mean_over_seeds(trainings)
+                placed.append((position, self.cell(row, column, mean, printed, factor)))
+                for record in trainings if len(trainings) > 1 else ():
+                    if record.seed is not None:
+                        label = f"{row}, seed {record.seed}"
+                        single = cell(label, column, record, detail=True).times(factor)
+                        placed.append((position, single))
+        # 2. In reading order; the sort is stable, so that seeds follow their mean.
+        placed.sort(key=lambda pair: pair[0])
+        return [one for _, one in placed]
 
     def crossed(
         self,
@@ -115,75 +135,116 @@ class Given:
     ) -> list[Cell]:
         """A cell for each record, rows and columns in the order of the labels of their fields.
 
-        Records of one seed, and of a variant that has no label (one head of an encoder), are in the CSV alone.
+        Records of one seed, and of a variant that has no label (one head of an encoder), are in the
+        CSV alone.
+
+        Args:
+            records: what is shown.
+            table: the paper's table whose numbers stand beside ours.
+            rows: fields whose labels name a row.
+            column: the field whose labels name the columns.
+            factor: what numbers are multiplied by.
         """
-        found = self.ordered(records, column)
-        values = dict.fromkeys(getattr(r, column) for r in found)
-        columns = {
-            self.label(column, v): {**dict.fromkeys(DEFAULTS, ANY), column: v} for v in values
-        }
-        known = ["", *self.expected.labels("variant")]
-        heads = {
-            self.labels(r, *rows) for r in found if r.variant not in known and "variant" in rows
-        }
-        cells = self.pivot(columns, table, rows, {}, factor, found)
-        return [replace(c, detail=True) if c.row in heads else c for c in cells]
+        ordered = Results(self.ordered(records, column))
+        columns = {}
+        for value in ordered.values(column):
+            columns[self.label(column, value)] = {**dict.fromkeys(DEFAULTS, ANY), column: value}
+        cells = self.pivot(columns, table, rows, {}, factor, ordered)
+        if "variant" not in rows:
+            return cells
+        heads = set()
+        for record in ordered:
+            if record.variant and record.variant not in self.expected.labels("variant"):
+                heads.add(self.labels(record, *rows))
+        return [replace(one, detail=True) if one.row in heads else one for one in cells]
 
     def cell(self, row: str, column: str, record: Record, table: str, factor: float = 1.0) -> Cell:
-        """A cell from a record, times a factor, with the printed number that stands beside it and the verdict on it."""
-        own, beside = cell(row, column, record).times(factor), self.expected.beside(table, record)
-        if beside is None or beside.value is None:
-            return own
-        why = self.expected.incomparable(beside, self.facts)
-        ours = None if own.value is None else Estimate(own.value, own.low, own.high, own.units)
-        return replace(
-            own,
-            printed=beside.value,
-            verdict=INCOMPARABLE if why else verdict_on(beside, ours),
-            why=why,
-        )
+        """A cell from a record, with the printed number beside it and the verdict on that.
+
+        Args:
+            row: its label.
+            column: its label.
+            record: the number.
+            table: the paper's table in which the printed number stands.
+            factor: what the record's number is multiplied by.
+        """
+        ours = cell(row, column, record).times(factor)
+        printed = self.expected.beside(table, record)
+        if printed is None or printed.value is None:
+            return ours
+        why = self.expected.incomparable(printed, self.facts)
+        estimate = None
+        if ours.value is not None:
+            estimate = Estimate(ours.value, ours.low, ours.high, ours.units)
+        verdict = INCOMPARABLE if why else verdict_on(printed, estimate)
+        return replace(ours, printed=printed.value, verdict=verdict, why=why)
 
     def printed_alone(
-        self, table: str, where: Callable[[Printed], tuple[str, str] | None]
+        self, table: str, labels: Callable[[Printed], tuple[str, str] | None]
     ) -> list[Cell]:
-        """The printed numbers of a table beside which none of our records stands, at the row and column of ``where``, if any."""
-        printed = [n for n in self.expected.numbers if n.table == table and n.value is not None]
-        alone = [n for n in printed if n.where is None or not select(self.results, n.where)]
-        return [
-            Cell(*at, None, printed=number.value)
-            for number in alone
-            if (at := where(number)) is not None
-        ]
+        """The printed numbers of a table beside which none of our records stands.
+
+        Args:
+            table: the paper's.
+            labels: the row and column of a printed number; None leaves it out.
+        """
+        cells = []
+        for number in self.expected.numbers:
+            if number.table != table or number.value is None:
+                continue
+            if number.where is not None and select(self.results, number.where):
+                continue
+            names = labels(number)
+            if names is not None:
+                cells.append(Cell(*names, None, printed=number.value))
+        return cells
 
     def exact_rows(self, corpora: Iterable[str], fact: str, column: str) -> list[Cell]:
-        """The exact value that a synthetic corpus states of itself, a row for each corpus that has it."""
-        values = {corpus: self.facts.number(corpus, fact) for corpus in dict.fromkeys(corpora)}
-        return [
-            exact(f"{self.label('corpus', c)}, exact", column, v)
-            for c, v in values.items()
-            if v is not None
-        ]
+        """The exact value that a synthetic corpus states of itself, a row for each that has it."""
+        cells = []
+        for corpus in dict.fromkeys(corpora):
+            value = self.facts.number(corpus, fact)
+            if value is not None:
+                cells.append(exact(f"{self.label('corpus', corpus)}, exact", column, value))
+        return cells
 
     def comparisons(self, results: Iterable[Record]) -> list[str]:
         """One sentence for each permutation test against held-out real text."""
-        return [
-            f"{self.labels(r, *SYSTEM, 'variant')}{'' if r.seed is None else f', seed {r.seed}'}: minus real text's own score {r.difference:+.2f}, p = {r.p_value:.4f}"
-            for r in results
-            if r.p_value is not None and r.difference is not None and not math.isnan(r.difference)
-            if (r.units or 0) >= FEWEST_UNITS
-        ]
+        sentences = []
+        for record in results:
+            difference, p_value = record.difference, record.p_value
+            if p_value is None or difference is None or math.isnan(difference):
+                continue
+            if (record.units or 0) < FEWEST_UNITS:
+                continue
+            name = self.labels(record, *SYSTEM, "variant") + seed_suffix(record)
+            numbers = f"{difference:+.2f}, p = {p_value:.4f}"
+            sentences.append(f"{name}: minus real text's own score {numbers}")
+        return sentences
 
     def ordered(self, records: Iterable[Record], *names: str) -> list[Record]:
-        """Records in the order of the labels of the named fields: no value first, values without a label last."""
-        return sorted(records, key=lambda record: self._place(record, names))
+        """Records in the order of the labels of the named fields.
 
-    def _place(self, record: Record, names: Sequence[str]) -> tuple[int, ...]:
-        return tuple(
-            known.index(value) if value in known else -1 if value in ("", None) else len(known)
-            for known, value in (
-                (list(self.expected.labels(name)), getattr(record, name)) for name in names
-            )
-        )
+        No value comes first, values without a label last.
+        """
+        return sorted(records, key=lambda record: self._position(record, names))
+
+    def _position(self, record: Record, names: Sequence[str]) -> tuple[int, ...]:
+        """The places of a record's fields among the labels of each."""
+        position = []
+        for name in names:
+            value = getattr(record, name)
+            labelled = list(self.expected.labels(name))
+            if value in labelled:
+                position.append(labelled.index(value))
+            else:
+                position.append(-1 if value in ("", None) else len(labelled))
+        return tuple(position)
+
+
+def seed_suffix(record: Record) -> str:
+    """``, seed 2``; empty where a record has no seed."""
+    return "" if record.seed is None else f", seed {record.seed}"
 
 
 def beside(record: Record, metric: str, value: float | None, **more: Any) -> Record:
@@ -193,55 +254,75 @@ def beside(record: Record, metric: str, value: float | None, **more: Any) -> Rec
 
 
 def mean_over_seeds(records: Results) -> Record:
-    """The mean of records that differ by seed alone, of perplexities the geometric one; the record without a seed where there is one."""
-    if len({record.seed for record in records}) < len(records):
+    """The mean of records that differ by seed alone; of perplexities the geometric one.
+
+    The record without a seed, where there is one, is that mean.
+
+    Raises:
+        BadInput: several records of one seed.
+    """
+    if len(records.values("seed")) < len(records):
         raise BadInput(
-            f"{len(records)} records of one seed in one cell: {records[0]}; name more fields in the filter"
+            f"{len(records)} records of one seed in one cell: {records[0]}; name more fields in "
+            "the filter"
         )
-    means = [record for record in records if record.seed is None]
-    if means or len(records) == 1:
-        return [*means, *records][0]
-    logs = records[0].metric.endswith("ppl")
-    mean = of_records(list(records), logs)
-    mean = mean.exp() if logs and mean is not None else mean
-    numbers: dict[str, Any] = {
-        name: getattr(mean, name, None) for name in ("value", "low", "high", "units")
-    }
-    same = {
-        name: getattr(records[0], name) for name in ("better", *IDENTITY)
-    }  # what no seed says alone
-    numbers |= {
-        "excluded": max(r.excluded or 0 for r in records),
-        "signature": f"mean of {len(records)} seeds",
-    }
-    return Record(**same, **numbers)
+    # 1. The mean may be a record already.
+    for record in records:
+        if record.seed is None or len(records) == 1:
+            return record
+    # 2. Else it is computed; no seed's own test or details are those of the mean.
+    first = records[0]
+    is_perplexity = first.metric.endswith("ppl")
+    mean = of_records(list(records), log=is_perplexity)
+    if is_perplexity and mean is not None:
+        mean = mean.exp()
+    numbers: dict[str, Any] = {}
+    for name in ("value", "low", "high", "units"):
+        numbers[name] = getattr(mean, name, None)
+    numbers["excluded"] = max(record.excluded or 0 for record in records)
+    same = {name: getattr(first, name) for name in ("better", *IDENTITY)}
+    return Record(**same, **numbers, signature=f"mean of {len(records)} seeds")
 
 
 def training_notes(records: Iterable[Record]) -> list[str]:
     """What an interval of a mean over trainings means, if there is one among the records."""
-    counts = sorted({int(r.details["trainings"]) for r in records if "trainings" in r.details})
+    counts = {int(r.details["trainings"]) for r in records if "trainings" in r.details}
     if not counts:
         return []
-    few = " and ".join(map(str, counts))
+    trainings = " and ".join(map(str, sorted(counts)))
+    degrees = " and ".join(str(count - 1) for count in sorted(counts))
     return [
-        f"Numbers of {few} trainings are their mean; each training is in the CSV. Their intervals cover documents and "
-        f"trainings (Student's t with {' and '.join(str(count - 1) for count in counts)} degrees of freedom): of so few "
-        "trainings they say where the mean of many would lie, not where the next training will."
+        f"Numbers of {trainings} trainings are their mean; each training is in the CSV. Their "
+        f"intervals cover documents and trainings (Student's t with {degrees} degrees of freedom): "
+        "of so few trainings they say where the mean of many would lie, not where the next "
+        "training will."
     ]
 
 
 def errors(cells: Iterable[Cell | Estimate]) -> list[list[float]]:
-    """Arms of error bars, downward and upward: none on a side where a percentile interval leaves its value out."""
-    ends: list[tuple[Any, Any, Any]] = [(c.value, c.low, c.high) for c in cells]
-    return [
-        [0.0 if low is None else max(value - low, 0.0) for value, low, _ in ends],
-        [0.0 if high is None else max(high - value, 0.0) for value, _, high in ends],
-    ]
+    """Arms of error bars, downward and upward.
+
+    There is none on a side where a percentile interval leaves its value out.
+    """
+    down, up = [], []
+    for one in cells:
+        value: Any = one.value
+        down.append(0.0 if one.low is None else max(value - one.low, 0.0))
+        up.append(0.0 if one.high is None else max(one.high - value, 0.0))
+    return [down, up]
 
 
 def panels(canvas: Any, count: int, across: int, **shared: Any) -> list[Any]:
-    """Axes of a grid for so many panels; those that are left over are hidden."""
-    axes = canvas.subplots(max(-(-count // across), 1), across, squeeze=False, **shared).ravel()
-    for one in axes[count:]:
-        one.set_axis_off()
+    """Axes of a grid for so many panels; those that are left over are hidden.
+
+    Args:
+        canvas: the matplotlib figure.
+        count: of panels.
+        across: panels in a row.
+        shared: ``sharex`` and the like.
+    """
+    down = max(-(-count // across), 1)
+    axes = canvas.subplots(down, across, squeeze=False, **shared).ravel()
+    for spare in axes[count:]:
+        spare.set_axis_off()
     return list(axes[:count])

@@ -1,268 +1,450 @@
-"""What a paper prints, which record of ours stands beside each number, and the ledger of all of them.
+"""What a paper prints, which record of ours stands beside each number, and the ledger of all.
 
-``experiments/<paper>/expected.yaml`` holds the numbers and the rules; ``experiments/README.md`` says how they are written.
+``experiments/<paper>/expected.yaml`` holds the numbers and the rules; ``experiments/README.md``
+says how they are written.
 """
 
 import re
-from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import model_validator
 
 from longform.errors import BadInput
 from longform.files.artefacts import read_yaml
 from longform.results import NAMES, Record, Results
-from longform_lab.reporting.claims import judge, stands_in
-from longform_lab.reporting.estimates import IDENTITY, Estimate, Facts, contrast, of_records, select
+from longform.settings import Keys, Number, Settings, parameter, parse
+from longform_lab.reporting.claims import (
+    Claim,
+    Instrument,
+    expected_file,
+    judge,
+    read_claim,
+    stands_in,
+)
+from longform_lab.reporting.estimates import (
+    FILTERED,
+    IDENTITY,
+    Estimate,
+    Facts,
+    RecordFilter,
+    contrast,
+    of_records,
+    select,
+)
 from longform_lab.reporting.verdicts import Judged, counts_markdown
 
 WITHIN, DIFFERS, ABSENT = "within interval", "differs", "not measured here"
 INCOMPARABLE, LOST = "not comparable at this size", "lost"
 VERDICTS = (WITHIN, DIFFERS, INCOMPARABLE, ABSENT, LOST)
 PRECISION = 0.005  # the papers print two decimals: half a unit of the last one
-KEYS = {"printed", "where", "names", "fact", "times", "precision", "comparable", "cause"}
-RESERVED = {
-    "kinds",
-    "records",
-    "claims",
-    "labels",
-    "comparable",
-    "instruments",
-    "exhibits",
-}  # of expected.yaml: no printed numbers
 NO_RESULTS = ("setting", "quoted")  # kinds of tables
+NumberPath = tuple[str, ...]  # the keys that lead to a number in its table
+
+
+class Comparable(Settings):
+    """When our number can be held to a printed one."""
+
+    scales: list[str] | None = parameter("Scales of experiment at which it can; null is all.", None)
+    facts: dict[str, Any] = parameter("What the corpus must say of itself.", {})
+    why: str = parameter("Why it cannot elsewhere.", "")
+
+
+class Rule(Settings):
+    """Which record stands beside printed numbers, or why none of ours can."""
+
+    printed: str = parameter(
+        "The numbers' path in the table: {name} takes one step, * any, ** the rest."
+    )
+    where: RecordFilter | None = parameter(
+        "Fields of the record; {name} is filled in from the path.", None
+    )
+    names: dict[str, dict[str, Any]] = parameter(
+        "How our records call the steps of the path, by name.", {}
+    )
+    fact: str | None = parameter("A number of the corpus' facts.json in place of a record.", None)
+    times: Number = parameter("What our number is multiplied by.", 1.0)
+    precision: Number = parameter(
+        "Half a unit of the last printed digit.", PRECISION, source="two decimals are printed"
+    )
+    comparable: Comparable | None = parameter("In place of that of the whole file.", None)
+    cause: str = parameter("Why our number differs, or why there is none.", "")
+
+    @property
+    def leads_to_a_record(self) -> bool:
+        """Whether something of ours can stand beside the number."""
+        return self.where is not None or self.fact is not None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.leads_to_a_record or self.cause):
+            raise ValueError("a rule needs 'where' or 'fact' or 'cause'")
+        return self
+
+
+Kind = Literal["trained", "exact", "sampled", "quoted", "lost", "setting"]
+Labels = Annotated[dict[str, dict[Any, str]], Keys(*FILTERED)]
+
+
+class Entries(Settings):
+    """What ``expected.yaml`` says beside the printed numbers, its claims left out."""
+
+    kinds: dict[str, Kind] = parameter(
+        "What the numbers of a table are; settings and quoted ones are no results.", {}
+    )
+    labels: Labels = parameter(
+        "How values of a field are shown, in the order in which tables list them.", {}
+    )
+    comparable: Comparable = parameter("When printed numbers are comparable.", Comparable())
+    instruments: list[Instrument] = parameter(
+        "What of ours stands in the place of instruments of the paper's.", []
+    )
+    records: dict[str, list[Rule]] = parameter(
+        "By table, the rules that lead from a printed number to a record; the first decides.", {}
+    )
+
+
+RESERVED = {*Entries.model_fields, "claims"}  # keys of expected.yaml that are no tables
 
 
 @dataclass(frozen=True)
 class Printed:
-    """One printed number, None where the paper's text lost it; ``where``: of the record beside it, None if no ``rule`` leads to one."""
+    """One printed number.
+
+    Attributes:
+        table: the block of ``expected.yaml`` that it stands in.
+        path: the keys that lead to it.
+        value: None where the paper's text lost it.
+        where: the fields of the record beside it; None if no rule leads to one.
+        rule: the rule that its path agrees with.
+    """
 
     table: str
-    path: tuple[str, ...]
+    path: NumberPath
     value: float | None
     where: Mapping[str, Any] | None = None
-    rule: Mapping[str, Any] = field(default_factory=dict)
+    rule: Rule | None = None
+
+    @property
+    def name(self) -> str:
+        """Its path with dots."""
+        return ".".join(self.path)
+
+    @property
+    def times(self) -> float:
+        """What our number is multiplied by."""
+        return 1.0 if self.rule is None else self.rule.times
+
+    @property
+    def fact(self) -> str | None:
+        """The fact of the corpus that stands beside it, None where a record does."""
+        return None if self.rule is None else self.rule.fact
+
+    @property
+    def cause(self) -> str:
+        """Why our number differs, or why there is none."""
+        if self.rule is not None and self.rule.cause:
+            return self.rule.cause
+        return "" if self.where else "no rule leads to a record"
 
 
-# one line of the ledger: the printed number, ours with its interval, the record's fields, the verdict and its cause
-Line = namedtuple("Line", "paper table number printed ours low high units record verdict cause")
+class Line(NamedTuple):
+    """One line of the ledger: a printed number, ours with its interval, and the verdict."""
+
+    paper: str
+    table: str
+    number: str
+    printed: float | None
+    ours: float | None
+    low: float | None
+    high: float | None
+    units: int | None
+    record: str  # its fields
+    verdict: str
+    cause: str
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a paper prints and claims: the ``content`` of its ``expected.yaml``; ``scale`` names where the records come from."""
+    """What a paper prints and claims.
+
+    Attributes:
+        paper: its folder below ``experiments``.
+        content: of its ``expected.yaml``.
+        scale: names where the records come from.
+        choices: fields of records to which a table or figure is restricted, by its name.
+    """
 
     paper: str
     content: Mapping[str, Any]
     scale: str = "default"
+    choices: Mapping[str, Mapping[str, Any]] | None = None
 
     def __getitem__(self, table: str) -> Any:
         return self.content[table]
 
+    @cached_property
+    def entries(self) -> Entries:
+        """Rules, labels and the rest that is no printed number. Raises ConfigError: a wrong one."""
+        entries = {}
+        for key in Entries.model_fields:
+            if key in self.content:
+                entries[key] = self.content[key]
+        return parse(Entries, entries, self.paper, expected_file(self.paper))
+
+    @cached_property
+    def claims(self) -> Sequence[Claim]:
+        """What the paper claims. Raises ConfigError: a claim that is written wrongly."""
+        return [read_claim(self.paper, entry) for entry in self.content.get("claims", [])]
+
     def labels(self, name: str) -> Mapping[Any, str]:
         """How values of a field are shown, in the order in which tables list them."""
-        return self.content.get("labels", {}).get(name, {})
+        return self.entries.labels.get(name, {})
 
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown: by the file's ``labels``, else its own name in words."""
-        shown = self.labels(name).get(value)
-        return str(shown) if shown is not None else str(value).replace("_", " ")
+        label = self.labels(name).get(value)
+        return str(value).replace("_", " ") if label is None else label
 
     @cached_property
     def numbers(self) -> Sequence[Printed]:
-        """Every printed number in the file's order; tables whose kind is ``setting`` or ``quoted`` print no results."""
-        kinds = self.content.get("kinds", {})
-        return [
-            self._resolved(table, path, value, words)
-            for table, held in self.content.items()
-            if table not in RESERVED and kinds.get(table) not in NO_RESULTS
-            for path, value, words in _leaves(held, (), {})
-            if value is not None or kinds.get(table) == "lost"
-        ]
+        """Every printed number in the file's order.
+
+        Tables whose kind is ``setting`` or ``quoted`` print no results.
+        """
+        numbers = []
+        for table, block in self.content.items():
+            kind = self.entries.kinds.get(table)
+            if table in RESERVED or kind in NO_RESULTS:
+                continue
+            for path, value, words in _leaves(block, (), {}):
+                if value is not None or kind == "lost":
+                    numbers.append(self._resolved(table, path, value, words))
+        return numbers
 
     def _resolved(
-        self, table: str, path: tuple[str, ...], value: float | None, words: Mapping[str, str]
+        self, table: str, path: NumberPath, value: float | None, words: Mapping[str, str]
     ) -> Printed:
-        for rule in self.content.get("records", {}).get(table, ()):
-            if (
-                rule.keys() - KEYS
-                or "printed" not in rule
-                or not {"where", "fact", "cause"} & set(rule)
-            ):
-                told = f"keys are {sorted(KEYS)}, 'where' or 'fact' or 'cause' is needed"
-                raise BadInput(f"experiments/{self.paper}: {table}: {rule}; {told}")
-            steps = steps_of(rule["printed"], path)
-            if steps is not None:
-                named = {
-                    name: rule.get("names", {}).get(name, {}).get(step, step)
-                    for name, step in steps.items()
-                }
-                own = {name: step for name, step in named.items() if name in NAMES}
-                wanted = rule.get("where", {}).items()
-                filled = {
-                    k: v.format(**words, **named) if isinstance(v, str) else v for k, v in wanted
-                }
-                found = {**own, **filled} if "where" in rule or "fact" in rule else None
-                fact = {"fact": rule["fact"].format(**named)} if "fact" in rule else {}
-                return Printed(table, path, value, found, {**rule, **fact})
+        """A printed number with the first rule whose pattern its path agrees with."""
+        for rule in self.entries.records.get(table, ()):
+            steps = steps_of(rule.printed, path)
+            if steps is None:
+                continue
+            # What our records call the steps; those named like a field are fields themselves.
+            names: dict[str, Any] = {}
+            for name, step in steps.items():
+                names[name] = rule.names.get(name, {}).get(step, step)
+            if rule.fact is not None:
+                rule = rule.model_copy(update={"fact": rule.fact.format(**names)})
+            where = None
+            if rule.leads_to_a_record:
+                where = {name: step for name, step in names.items() if name in NAMES}
+                where |= _filled(rule.where, {**words, **names})
+            return Printed(table, path, value, where, rule)
         return Printed(table, path, value)
 
     def beside(self, table: str, record: Record) -> Printed | None:
         """The printed number of a table that stands beside a record."""
-        printed = (n for n in self.numbers if n.table == table and n.where is not None)
-        return next((n for n in printed if select([record], n.where or {})), None)
+        for number in self.numbers:
+            if number.table != table or number.where is None:
+                continue
+            if select([record], number.where):
+                return number
+        return None
 
     def incomparable(self, number: Printed, facts: Facts) -> str:
         """Why our number cannot be held to a printed one; empty where it can."""
-        instrument = stands_in(number.where or {}, self.instruments)
+        where = number.where or {}
+        # 1. Another instrument than the paper's.
+        instrument = stands_in(where, self.instruments)
         if instrument is not None:
-            return str(instrument["why"])
-        rule = number.rule.get("comparable", self.content.get("comparable", {}))
-        wanted = rule.get("facts", {})
-        own = facts.of(str((number.where or {}).get("corpus", ""))) if wanted else {}
-        differing = [
-            f"{name} {own.get(name, 'unknown')} here, {value} in the paper"
-            for name, value in wanted.items()
-            if own.get(name) != value
-        ]
-        if differing or ("scales" in rule and self.scale not in rule["scales"]):
-            return (
-                "; ".join([*differing, *([rule["why"]] if "why" in rule else [])])
-                or f"scale {self.scale}"
-            )
-        return ""
+            return instrument.why
+        # 2. A corpus that is not the paper's.
+        rule = number.rule and number.rule.comparable
+        comparable = rule or self.entries.comparable
+        reasons = []
+        for name, value in comparable.facts.items():
+            ours = facts.of(str(where.get("corpus", ""))).get(name, "unknown")
+            if ours != value:
+                reasons.append(f"{name} {ours} here, {value} in the paper")
+        # 3. A scale that is not.
+        at_scale = comparable.scales is None or self.scale in comparable.scales
+        if at_scale and not reasons:
+            return ""
+        if comparable.why:
+            reasons.append(comparable.why)
+        return "; ".join(reasons) or f"scale {self.scale}"
 
     @property
-    def instruments(self) -> Sequence[Mapping[str, Any]]:
-        """Instruments of ours in the place of the paper's: which records are theirs (``where``), and ``why`` levels differ.
+    def instruments(self) -> Sequence[Instrument]:
+        """Instruments of ours in the place of the paper's, at this scale.
 
-        No printed number is held to theirs, at any scale; nor, where ``claims`` is false, is a claim judged by them.
+        No printed number is held to theirs, at any scale; nor, where ``claims`` is false, is a
+        claim judged by them.
         """
-        return [
-            one
-            for one in self.content.get("instruments", ())
-            if self.scale not in one.get("unless", ())
-        ]
+        return [one for one in self.entries.instruments if self.scale not in one.unless]
 
     def judged(self, results: Results, data: Path, exhibit: str | None = None) -> list[Judged]:
-        """Every claim of the paper, or those that belong to an exhibit."""
-        claims = self.content.get("claims", [])
-        asked = [claim for claim in claims if exhibit is None or claim.get("exhibit") == exhibit]
-        return judge(self.paper, asked, results, data, self.scale, self.instruments)
+        """Every claim of the paper, or those that belong to a table or figure."""
+        claims = [claim for claim in self.claims if exhibit in (None, claim.exhibit)]
+        return judge(self.paper, claims, results, data, self.scale, self.instruments)
 
     def ledger(self, results: Results, data: Path) -> list[Line]:
         """A line for each printed number."""
-        facts, lines = Facts(data), []
-        for number in self.numbers:
-            ours, why = self._ours(number, results, facts), self.incomparable(number, facts)
-            verdict, cause = verdict_on(number, ours), number.rule.get("cause", "")
-            if why and verdict in (WITHIN, DIFFERS):
-                verdict, cause = INCOMPARABLE, why
-            cause = cause or ("" if number.where else "no rule leads to a record")
-            asked = {
-                **(number.where or {}),
-                **({"fact": number.rule["fact"]} if "fact" in number.rule else {}),
-            }
-            record = " ".join(f"{key}={value}" for key, value in asked.items())
-            found = [ours.value, ours.low, ours.high, ours.units] if ours else [None] * 4
-            name = ".".join(number.path)
-            lines.append(
-                Line._make(
-                    (self.paper, number.table, name, number.value, *found, record, verdict, cause)
-                )
-            )
-        return lines
+        facts = Facts(data)
+        return [self._line(number, results, facts) for number in self.numbers]
+
+    def _line(self, number: Printed, results: Results, facts: Facts) -> Line:
+        ours = self._ours(number, results, facts)
+        verdict, cause = verdict_on(number, ours), number.cause
+        if verdict in (WITHIN, DIFFERS):
+            reason = self.incomparable(number, facts)
+            if reason:
+                verdict, cause = INCOMPARABLE, reason
+        fields = dict(number.where or {})
+        if number.fact is not None:
+            fields["fact"] = number.fact
+        return Line(
+            paper=self.paper,
+            table=number.table,
+            number=number.name,
+            printed=number.value,
+            ours=ours.value if ours else None,
+            low=ours.low if ours else None,
+            high=ours.high if ours else None,
+            units=ours.units if ours else None,
+            record=" ".join(f"{name}={value}" for name, value in fields.items()),
+            verdict=verdict,
+            cause=cause,
+        )
 
     def _ours(self, number: Printed, results: Results, facts: Facts) -> Estimate | None:
+        """Our number beside a printed one; None where there is none.
+
+        Raises:
+            BadInput: several records stand there.
+        """
         if number.where is None:
             return None
-        factor = number.rule.get("times", 1.0)
-        if "fact" in number.rule:
-            value = facts.number(str(number.where.get("corpus", "")), number.rule["fact"])
-            return None if value is None else Estimate(factor * value)
-        records, systems = select(results, number.where), number.where.get("system")
-        if (
-            isinstance(systems, list) and records
-        ):  # the ledger has one line for a number: the first system that was run
-            records = select(
-                records,
-                {**number.where, "system": min(records.values("system"), key=systems.index)},
-            )
+        # 1. A fact of the corpus.
+        if number.fact is not None:
+            value = facts.number(str(number.where.get("corpus", "")), number.fact)
+            return None if value is None else Estimate(number.times * value)
+        # 2. A record, of the first system that was run: a number has one line.
+        records = select(results, number.where)
+        systems = number.where.get("system")
+        if isinstance(systems, list) and records:
+            first = min(records.values("system"), key=systems.index)
+            records = select(records, {**number.where, "system": first})
         if len(records.groups(*IDENTITY)) > 1:
-            place = f"experiments/{self.paper}: {number.table}.{'.'.join(number.path)}"
             raise BadInput(
-                f"{place}: {len(records)} records have {dict(number.where)}; name more fields"
+                f"experiments/{self.paper}: {number.table}.{number.name}: {len(records)} records "
+                f"have {dict(number.where)}; name more fields"
             )
-        found = of_records(list(records))
-        return None if found is None else contrast((factor,), (found,))
+        estimate = of_records(list(records))
+        return None if estimate is None else contrast((number.times,), (estimate,))
 
 
 def read_expected(
-    folder: Path, scale: str = "default", overrides: Mapping[str, Mapping[str, Any]] | None = None
+    folder: Path, scale: str = "default", choices: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Expected:
-    """``expected.yaml`` of a paper's folder; ``overrides``: blocks that a scale of experiment has otherwise, key by key."""
-    content = read_yaml(folder / "expected.yaml")
-    content |= {key: {**content.get(key, {}), **held} for key, held in (overrides or {}).items()}
-    return Expected(folder.name, content, scale)
+    """``expected.yaml`` of a paper's folder.
+
+    Args:
+        folder: ``experiments/<paper>``.
+        scale: names where the records come from.
+        choices: fields of records to which a table or figure is restricted, by its name.
+    """
+    return Expected(folder.name, read_yaml(folder / "expected.yaml"), scale, choices)
+
+
+def _filled(where: RecordFilter | None, words: Mapping[str, Any]) -> dict[str, Any]:
+    """A rule's filter with the ``{names}`` in its texts filled in."""
+    filters = {} if where is None else where.fields
+    for name, value in filters.items():
+        if isinstance(value, str):
+            filters[name] = value.format(**words)
+    return filters
 
 
 def verdict_on(number: Printed, ours: Estimate | None) -> str:
-    """Whether a printed number lies in our interval, or, where ours has none, equals ours to the printed precision."""
+    """Whether a printed number lies in our interval.
+
+    Where ours has none, whether it equals ours to the printed precision.
+    """
     if number.value is None:
         return LOST
     if ours is None:
         return ABSENT
-    slack = number.rule.get("precision", PRECISION) * (1 + 1e-9)
-    low, high = (
-        (ours.low, ours.high)
-        if ours.low is not None and ours.high is not None
-        else (ours.value, ours.value)
-    )
+    precision = PRECISION if number.rule is None else number.rule.precision
+    slack = precision * (1 + 1e-9)
+    low = high = ours.value
+    if ours.low is not None and ours.high is not None:
+        low, high = ours.low, ours.high
     return WITHIN if low - slack <= number.value <= high + slack else DIFFERS
 
 
 def steps_of(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
-    """What the ``{names}`` of a pattern stand for in a path, or None where they do not agree."""
-    found: dict[str, str] = {}
-    wanted = pattern.split(".")
-    for place, step in enumerate(wanted):
+    """What the ``{names}`` of a pattern stand for in a path; None where they do not agree."""
+    names: dict[str, str] = {}
+    expected = pattern.split(".")
+    for position, step in enumerate(expected):
         if step == "**":
-            return found
-        if place >= len(path):
+            return names
+        if position >= len(path):
             return None
-        if name := re.fullmatch(r"\{(\w+)\}", step):
-            found[name.group(1)] = path[place]
-        elif step not in ("*", path[place]):
+        name = re.fullmatch(r"\{(\w+)\}", step)
+        if name:
+            names[name.group(1)] = path[position]
+        elif step not in ("*", path[position]):
             return None
-    return found if len(path) == len(wanted) else None
+    return names if len(path) == len(expected) else None
+
+
+Leaf = tuple[NumberPath, float | None, Mapping[str, str]]  # path, number, words beside it
 
 
 def _leaves(
-    held: Any, path: tuple[str, ...], words: Mapping[str, str], columns: Sequence[str] = ()
-) -> Iterator[tuple[tuple[str, ...], float | None, Mapping[str, str]]]:
-    """Numbers with their paths and the words of the block that each stands in; lists take their steps from ``columns`` above them."""
-    if isinstance(held, Mapping):
-        columns = held.get("columns", columns)
-        listed = {
-            str(k): [v] if isinstance(v, str) else v
-            for k, v in held.items()
-            if isinstance(v, str | list)
-        }
-        beside = {key: " ".join(map(str, value)) for key, value in listed.items()}
-        for key, value in held.items():
+    block: Any, path: NumberPath, words: Mapping[str, str], columns: Sequence[str] = ()
+) -> Iterator[Leaf]:
+    """The numbers of a block with their paths and the words that stand beside each.
+
+    Args:
+        block: a table of ``expected.yaml``, or a part of it.
+        path: the keys that lead to the block.
+        words: the words beside it.
+        columns: of the nearest ``columns`` above; a list of their length takes its steps from them.
+    """
+    if isinstance(block, Mapping):
+        columns = block.get("columns", columns)
+        words = _words_of(block)
+        for key, value in block.items():
             if key != "columns":
-                yield from _leaves(value, (*path, str(key)), beside, columns)
-    elif isinstance(held, list):
-        for name, value in zip(
-            columns if len(columns) == len(held) else range(len(held)), held, strict=True
-        ):
-            yield from _leaves(value, (*path, str(name)), words)
-    elif held is None or (isinstance(held, int | float) and not isinstance(held, bool)):
-        yield path, None if held is None else float(held), words
+                yield from _leaves(value, (*path, str(key)), words, columns)
+    elif isinstance(block, list):
+        steps = columns if len(columns) == len(block) else range(len(block))
+        for step, value in zip(steps, block, strict=True):
+            yield from _leaves(value, (*path, str(step)), words)
+    elif block is None:
+        yield path, None, words
+    elif isinstance(block, int | float) and not isinstance(block, bool):
+        yield path, float(block), words
+
+
+def _words_of(block: Mapping[Any, Any]) -> dict[str, str]:
+    """The texts of a block by their keys; a list as one text."""
+    words = {}
+    for key, value in block.items():
+        if isinstance(value, str):
+            words[str(key)] = value
+        elif isinstance(value, list):
+            words[str(key)] = " ".join(map(str, value))
+    return words
 
 
 def ledger_markdown(lines: Sequence[Line]) -> str:
     """Printed numbers by paper and verdict."""
-    return counts_markdown("printed", [(one.paper, one.verdict) for one in lines], VERDICTS)
+    return counts_markdown("printed", [(line.paper, line.verdict) for line in lines], VERDICTS)

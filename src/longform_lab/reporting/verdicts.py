@@ -1,54 +1,48 @@
-"""Verdicts of claims: what an interval decides, at which levels, rows and whole claims, and how they are written down."""
+"""Verdicts of claims: what an interval decides, at which levels, for rows and for whole claims, and
+how verdicts are written down.
+"""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scipy import special
 
 from longform.tables import interval, write_rows
 from longform_lab.reporting.estimates import Estimate
 
+if TYPE_CHECKING:
+    from longform_lab.reporting.claims import Claim
+
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 ABSENT, UNTESTABLE = "not measured here", "not testable here"
 VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, ABSENT, UNTESTABLE)
-LEVEL, OTHER_LEVELS = (
-    0.95,
-    (0.90, 0.99),
-)  # of the verdict; and of those that show whether it hangs on a hair
+LEVEL = 0.95  # of the interval that gives the verdict
+OTHER_LEVELS = (0.90, 0.99)  # of intervals that show whether the verdict hangs on a hair
 BORDERLINE = "borderline"
-ONCE = "one training"  # the interval covers documents, not trainings
-SHOWN_ROWS, OURS = (
-    6,
-    "ours",
-)  # rows of a claim in an exhibit's notes (claims.csv has all); the source of our own checks
-HEADER = (
-    *(
-        "paper",
-        "claim",
-        "source",
-        "says",
-        "row",
-        "compared",
-        "scale",
-        "difference",
-        "low",
-        "high",
-        "verdict",
-        "why",
-    ),
-    BORDERLINE,
-)
+ONE_TRAINING = "one training"  # the interval covers documents, not trainings
+SHOWN_ROWS = 6  # of a claim in the notes of a table or figure; claims.csv has all
+OURS = "ours"  # the source of our own checks
+COMPARED = ("row", "compared", "scale", "difference", "low", "high")
+HEADER = ("paper", "claim", "source", "says", *COMPARED, "verdict", "why", BORDERLINE)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison of a claim; ``once`` where some side is a single training of a system that has a seed.
+    """One comparison of a claim.
 
-    ``others`` are the verdicts that intervals of the levels ``OTHER_LEVELS`` give; none where there is no interval.
+    Attributes:
+        fields: the fields of the records by which the claim's rows differ.
+        compared: the labels of the numbers, with what is claimed of them.
+        contrast: their difference, or their ratio; None where one of them is missing.
+        verdict: one of ``VERDICTS``.
+        why: the reason of a verdict that no interval gave.
+        once: whether some side is a single training of a system that has a seed.
+        others: the verdicts that intervals of the levels ``OTHER_LEVELS`` give; none where there is
+            no interval.
     """
 
     fields: str
@@ -61,16 +55,26 @@ class Row:
 
     @property
     def borderline(self) -> str:
-        """``undecided at 99 %`` where an interval of another level says otherwise; empty where none does."""
+        """``undecided at 99 %`` where an interval of another level says otherwise, else empty."""
         return _other_verdicts(self.verdict, self.others)
+
+    @property
+    def text(self) -> str:
+        """The comparison with its interval and verdict."""
+        numbers = ""
+        if self.contrast is not None:
+            numbers = interval(self.contrast.value, self.contrast.low, self.contrast.high)
+        return f"{self.fields} {self.compared} {numbers} {self.verdict}".strip()
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim of a paper with its rows; ``scale``: ``ratio`` where no change is 1, else ``difference``."""
+    """A claim of a paper with its rows; ``scale``: ``ratio`` where no change is 1, else
+    ``difference``.
+    """
 
     paper: str
-    claim: Mapping[str, Any]
+    claim: "Claim"
     scale: str
     rows: Sequence[Row]
 
@@ -80,158 +84,199 @@ class Judged:
         return Counter(row.verdict for row in self.rows)
 
     @property
-    def counted(self) -> str:
+    def counts_text(self) -> str:
         """``3 holds, 1 undecided``."""
-        return ", ".join(f"{self.counts[v]} {v}" for v in VERDICTS if self.counts[v])
+        words = []
+        for verdict in VERDICTS:
+            if self.counts[verdict]:
+                words.append(f"{self.counts[verdict]} {verdict}")
+        return ", ".join(words)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the claim is a check of our own, and no paper's."""
+        return self.claim.source == OURS
 
     @property
     def verdict(self) -> str:
         """Of the claim as a whole, from those of its rows that were measured."""
-        return self._whole([row.verdict for row in self.rows])
+        return self._verdict_at(LEVEL)
 
     @property
     def borderline(self) -> str:
-        """``undecided at 99 %`` where intervals of another level give the claim another verdict; empty where none does."""
-        others = {
-            level: self._whole([r.others.get(level, r.verdict) for r in self.rows])
-            for level in OTHER_LEVELS
-        }
+        """``undecided at 99 %`` where another level gives the claim another verdict, else empty."""
+        others = {}
+        for level in OTHER_LEVELS:
+            others[level] = self._verdict_at(level)
         return _other_verdicts(self.verdict, others)
 
-    def _whole(self, verdicts: Sequence[str]) -> str:
-        """The claim's verdict from one for each of its rows."""
+    def _verdict_at(self, level: float) -> str:
+        """The claim's verdict from those that intervals of a level give its rows."""
+        # 1. Rows that were measured; without any there is nothing to decide.
+        verdicts = [row.others.get(level, row.verdict) for row in self.rows]
         counts = Counter(verdicts)
-        held, against = counts[HOLDS], counts[CONTRADICTED]
-        measured = held + against + counts[UNDECIDED]
+        measured = counts[HOLDS] + counts[CONTRADICTED] + counts[UNDECIDED]
         if not measured:
             return UNTESTABLE if counts[UNTESTABLE] else ABSENT
-        needs, majority = (
-            self.claim.get("needs", "all"),
-            (measured // 2 + 1, math.ceil(measured / 2)),
-        )
-        needed, refuting = {"all": (measured, 1), "any": (1, measured), "majority": majority}[needs]
-        rows = list(zip(self.rows, verdicts, strict=True))
-        absent = {row.fields for row, verdict in rows if verdict == ABSENT and needs == "all"}
-        if held >= needed:  # a chain with a link that was not measured does not hold
-            return (
-                ABSENT
-                if any(row.fields in absent for row, verdict in rows if verdict != ABSENT)
-                else HOLDS
-            )
-        return CONTRADICTED if against >= refuting else UNDECIDED
+        # 2. How many rows must hold, and how many refute the claim.
+        needs = self.claim.needs
+        if needs == "all":
+            needed, refuting = measured, 1
+        elif needs == "any":
+            needed, refuting = 1, measured
+        else:
+            needed, refuting = measured // 2 + 1, math.ceil(measured / 2)
+        # 3. A chain with a link that was not measured does not hold.
+        if counts[HOLDS] >= needed:
+            return ABSENT if needs == "all" and self._lacks_a_link(verdicts) else HOLDS
+        return CONTRADICTED if counts[CONTRADICTED] >= refuting else UNDECIDED
+
+    def _lacks_a_link(self, verdicts: Sequence[str]) -> bool:
+        """Whether some fields have both a row that was measured and one that was not."""
+        absent: set[str] = set()
+        measured: set[str] = set()
+        for row, verdict in zip(self.rows, verdicts, strict=True):
+            side = absent if verdict == ABSENT else measured
+            side.add(row.fields)
+        return not absent.isdisjoint(measured)
 
     def sentence(self) -> str:
-        """For the notes of an exhibit: the claim, its verdict, and its rows or, where they are many, their counts."""
-        told = self.counted
+        """For the notes of a table or figure: the claim, its verdict, and what it rests on."""
+        claim = self.claim
+        source = f" ({claim.source})" if claim.source else ""
+        reasons = self._reasons()
+        ending = f"; {reasons}" if reasons else ""
+        return f"{claim.says}{source} **{self.verdict}**{ending}"
+
+    def _reasons(self) -> str:
+        """The rows or, where they are many, their counts; and what limits them."""
+        # 1. What was compared.
         if len(self.rows) == 1 and self.rows[0].contrast is None:
-            told = self.rows[0].why
+            reasons = self.rows[0].why
         elif len(self.rows) <= SHOWN_ROWS:
-            found = [
-                (r, "" if (c := r.contrast) is None else interval(c.value, c.low, c.high))
-                for r in self.rows
-            ]
-            rows = [f"{r.fields} {r.compared} {shown} {r.verdict}".strip() for r, shown in found]
-            told = f"{self.scale}s: {'; '.join(rows)}"
-        if once := sum(row.once for row in self.rows):
-            of = "" if once == len(self.rows) else f"{once} of {len(self.rows)}: "
-            told += f"; {of}one training of each system, so that intervals cover documents alone"
+            reasons = f"{self.scale}s: {'; '.join(row.text for row in self.rows)}"
+        else:
+            reasons = self.counts_text
+        # 2. Intervals that say nothing of another training.
+        single = sum(row.once for row in self.rows)
+        if single:
+            share = "" if single == len(self.rows) else f"{single} of {len(self.rows)}: "
+            reasons += (
+                f"; {share}one training of each system, so that intervals cover documents alone"
+            )
+        # 3. Another level, which comes first.
         if self.borderline:
-            told = "; ".join(filter(None, (f"{BORDERLINE}, {self.borderline}", told)))
-        if "within" in self.claim and any(row.contrast for row in self.rows):
+            first = f"{BORDERLINE}, {self.borderline}"
+            reasons = f"{first}; {reasons}" if reasons else first
+        # 4. The margin of an equality.
+        within = self.claim.within
+        if within is not None and any(row.contrast for row in self.rows):
             sign = "" if self.scale == "ratio" else "±"
-            told += f"; equivalent within {sign}{self.claim['within']['margin']:g}: {self.claim['within']['why']}"
-        source = f" ({self.claim['source']})" if self.claim.get("source") else ""
-        return f"{self.claim['says']}{source} **{self.verdict}**" + (f"; {told}" if told else "")
+            reasons += f"; equivalent within {sign}{within.margin:g}: {within.why}"
+        return reasons
 
 
 def _other_verdicts(verdict: str, others: Mapping[float, str]) -> str:
-    return ", ".join(
-        f"{other} at {level:.0%}".replace("%", " %")
-        for level, other in others.items()
-        if other != verdict
-    )
+    """The verdicts of other levels that differ, with their levels."""
+    differing = []
+    for level, other in others.items():
+        if other != verdict:
+            differing.append(f"{other} at {100 * level:.0f} %")
+    return ", ".join(differing)
 
 
 def decide(
-    form: str, found: Estimate, margin: float, level: float = LEVEL, comparisons: int = 1
+    form: str, contrast: Estimate, margin: float, level: float = LEVEL, comparisons: int = 1
 ) -> str:
-    """The verdict of a form of claim on a contrast, whose 95 % interval is stretched to another level.
+    """The verdict of a form of claim on a contrast.
 
     Args:
-        form: one of ``FORMS``.
-        found: the contrast with its 95 % interval, logarithms where numbers are compared by ratios.
-        margin: what ``order`` and ``rising`` must exceed, and within which ``contains`` must lie on both sides of zero; on the
-            same scale as ``found``.
-        level: of the interval; both arms are stretched as those of a normal interval are.
+        form: one of ``FORMS`` of :mod:`longform_lab.reporting.claims`.
+        contrast: with its 95 % interval; logarithms where numbers are compared by ratios.
+        margin: what ``order`` and ``rising`` must exceed, and within which ``contains`` must lie on
+            both sides of zero; on the same scale as the contrast.
+        level: of the interval that decides.
         comparisons: so many comparisons of a claim that needs all share the level (Bonferroni).
     """
-    quantiles = [
-        float(-special.ndtri((1 - one) / 2 / many))
-        for one, many in ((level, comparisons), (LEVEL, 1))
-    ]
-    stretch = quantiles[0] / quantiles[1]
-    low = found.value - stretch * (found.value - float(found.low or 0.0))
-    high = found.value + stretch * (float(found.high or 0.0) - found.value)
+    low, high = stretched(contrast, level, comparisons)
     if form == "differ":
         return HOLDS if low > 0 or high < 0 else UNDECIDED
     if form == "contains":
         if -margin <= low and high <= margin:
             return HOLDS
-        return CONTRADICTED if low > margin or high < -margin else UNDECIDED
-    return HOLDS if low > margin else CONTRADICTED if high < margin else UNDECIDED
+        outside = low > margin or high < -margin
+        return CONTRADICTED if outside else UNDECIDED
+    if low > margin:
+        return HOLDS
+    return CONTRADICTED if high < margin else UNDECIDED
 
 
-def write_claims(path: Path, judged: Sequence[Judged]) -> None:
-    """``claims.csv``: a line for each claim, whose ``row`` is empty, and beneath it a line for each of its rows."""
-    lines: list[list[Any]] = []
-    for one in judged:
-        named = [one.paper, one.claim["id"]]
-        told = [one.claim.get("source", ""), one.claim["says"], "", "", one.scale]
-        lines.append([*named, *told, None, None, None, one.verdict, one.counted, one.borderline])
-        for row in one.rows:
-            found = row.contrast or Estimate(math.nan)
-            why = "; ".join(filter(None, (row.why, ONCE if row.once else "")))
-            numbers = [one.scale, found.value, found.low, found.high]
-            lines.append(
-                [
-                    *named,
-                    "",
-                    "",
-                    row.fields or "-",
-                    row.compared,
-                    *numbers,
-                    row.verdict,
-                    why,
-                    row.borderline,
-                ]
-            )
-    write_rows(path, HEADER, lines)
+def stretched(contrast: Estimate, level: float, comparisons: int = 1) -> tuple[float, float]:
+    """The ends of an interval of another level.
+
+    Both arms of the 95 % interval are stretched as those of a normal interval are.
+    """
+    tail = (1 - level) / 2 / comparisons
+    factor = _normal_quantile(tail) / _normal_quantile((1 - LEVEL) / 2)
+    down = contrast.value - float(contrast.low or 0.0)
+    up = float(contrast.high or 0.0) - contrast.value
+    return contrast.value - factor * down, contrast.value + factor * up
 
 
-def claims_markdown(judged: Sequence[Judged]) -> str:
-    """Claims by paper and verdict; our own checks, whose source is ``ours``, in rows of their own."""
-    own = {True: ", our own checks", False: ""}
-    named = [(one.paper + own[one.claim.get("source") == OURS], one.verdict) for one in judged]
-    told = counts_markdown("claims", named, VERDICTS)
-    hanging = [
-        f"{one.paper} {one.claim['id']} ({one.verdict}; {one.borderline})"
-        for one in judged
-        if one.borderline
-    ]
-    if hanging:
-        told += (
-            f"\nBorderline, since a 90 % or a 99 % interval says otherwise: {', '.join(hanging)}.\n"
-        )
-    return told
+def _normal_quantile(tail: float) -> float:
+    """The standard normal number that is exceeded with this probability."""
+    return float(-special.ndtri(tail))
 
 
-def counts_markdown(what: str, named: Sequence[tuple[str, str]], verdicts: Sequence[str]) -> str:
-    """(paper, verdict) pairs counted: a row for each paper."""
-    counts = Counter(named)
-    lines = [f"| | {what} | " + " | ".join(verdicts) + " |", "|---" * (len(verdicts) + 2) + "|"]
-    for paper in dict.fromkeys(paper for paper, _ in named):
-        cells = [str(counts[paper, verdict] or "") for verdict in verdicts]
-        lines.append(
-            f"| {paper} | {sum(counts[paper, v] for v in verdicts)} | " + " | ".join(cells) + " |"
-        )
+def write_claims(path: Path, judgements: Sequence[Judged]) -> None:
+    """``claims.csv``: a line for each claim, whose ``row`` is empty, and beneath it its rows."""
+    lines: list[dict[str, Any]] = []
+    for judgement in judgements:
+        # 1. The claim as a whole.
+        claim = judgement.claim
+        name: dict[str, Any] = {"paper": judgement.paper, "claim": claim.id}
+        name["scale"] = judgement.scale
+        line = {**name, "source": claim.source, "says": claim.says}
+        line |= {"verdict": judgement.verdict, "why": judgement.counts_text}
+        lines.append({**line, BORDERLINE: judgement.borderline})
+        # 2. Its rows.
+        for row in judgement.rows:
+            contrast = row.contrast or Estimate(math.nan)
+            reasons = filter(None, (row.why, ONE_TRAINING if row.once else ""))
+            line = {**name, "row": row.fields or "-", "compared": row.compared}
+            line |= {"difference": contrast.value, "low": contrast.low, "high": contrast.high}
+            line |= {"verdict": row.verdict, "why": "; ".join(reasons)}
+            lines.append({**line, BORDERLINE: row.borderline})
+    write_rows(path, HEADER, [list(map(line.get, HEADER)) for line in lines])
+
+
+def claims_markdown(judgements: Sequence[Judged]) -> str:
+    """Claims by paper and verdict; our own checks, whose source is ``ours``, in rows of their own.
+
+    Borderline verdicts are named below the table.
+    """
+    pairs = []
+    borderline = []
+    for judgement in judgements:
+        group = f"{judgement.paper}, our own checks" if judgement.is_ours else judgement.paper
+        pairs.append((group, judgement.verdict))
+        if judgement.borderline:
+            reasons = f"{judgement.verdict}; {judgement.borderline}"
+            borderline.append(f"{judgement.paper} {judgement.claim.id} ({reasons})")
+    text = counts_markdown("claims", pairs, VERDICTS)
+    if borderline:
+        names = ", ".join(borderline)
+        text += f"\nBorderline, since a 90 % or a 99 % interval says otherwise: {names}.\n"
+    return text
+
+
+def counts_markdown(what: str, pairs: Sequence[tuple[str, str]], verdicts: Sequence[str]) -> str:
+    """(paper, verdict) pairs counted: a row for each paper, a column for each verdict."""
+    counts: dict[str, Counter[str]] = {}
+    for paper, verdict in pairs:
+        counts.setdefault(paper, Counter())[verdict] += 1
+    lines = [f"| | {what} | {' | '.join(verdicts)} |", "|---" * (len(verdicts) + 2) + "|"]
+    for paper, by_verdict in counts.items():
+        cells = [str(by_verdict[verdict] or "") for verdict in verdicts]
+        lines.append(f"| {paper} | {by_verdict.total()} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ EVERY_EXHIBIT = "three_seeds"  # the scale that shows what the default run shows
 
 
 def printed(paper, scale="default", **exhibits):
-    return read_expected(ROOT / "experiments" / paper, scale, {"exhibits": exhibits})
+    return read_expected(ROOT / "experiments" / paper, scale, exhibits)
 
 
 def draw(expected, name, results, data, decoders=None, **settings):
@@ -50,7 +50,7 @@ def at(table):
 
 
 def judged(expected, results, data):
-    return {one.claim["id"]: one for one in expected.judged(results, data)}
+    return {one.claim.id: one for one in expected.judged(results, data)}
 
 
 @cache

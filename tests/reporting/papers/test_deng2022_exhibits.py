@@ -159,7 +159,7 @@ def test_table_2_has_exact_chance_and_printed_values_side_by_side(tmp_path):
 def test_every_claim_can_be_read_and_nothing_measured_decides_none(tmp_path):
     found = EXPECTED.judged(Results([]), tmp_path)
     assert {one.verdict for one in found} <= {"not measured here", "not testable here"}
-    assert len({one.claim["id"] for one in found}) == len(found)
+    assert len({one.claim.id for one in found}) == len(found)
 
 
 @pytest.mark.parametrize("corpus", ["wiki", "wiki_short"])
@@ -175,7 +175,7 @@ def test_no_claim_takes_a_chance_row_or_sets_real_text_against_itself(corpus, tm
     rows = [
         row
         for one in found
-        if one.claim.get("source") != "ours"
+        if one.claim.source != "ours"
         for row in one.rows
         if row.contrast is not None
     ]
