@@ -10,6 +10,7 @@ from experiments import scoreboards
 from experiments.changed_numbers import claims_of, moved
 from experiments.correct_pages import correct_notes, with_old_numbers
 from longform.files.artefacts import read_yaml
+from longform_lab.reporting.claims import read_claim
 from longform_lab.reporting.verdicts import Judged, Row
 
 ROOT = Path(__file__).parents[2]
@@ -60,9 +61,14 @@ def test_a_claim_in_a_note_is_written_anew_and_other_lines_stay(tmp_path):
     page.write_text(
         "| a |\n\n- It grows. (section 1) **holds**; old\n- It falls. **not measured here**\n- a note\n"
     )
-    claims = [Judged("p", {"id": "grows", "says": "It grows.", "source": "section 1"}, "difference",
-                     [Row("", "a < b", None, "undecided", "too few")]),
-              Judged("p", {"id": "falls", "says": "It falls."}, "difference", [Row("", "", None, "holds")])]  # fmt: skip
+    grows = read_claim(
+        "p", {"id": "grows", "says": "It grows.", "source": "section 1", "order": []}
+    )
+    falls = read_claim("p", {"id": "falls", "says": "It falls.", "order": []})
+    claims = [
+        Judged("p", grows, "difference", [Row("", "a < b", None, "undecided", "too few")]),
+        Judged("p", falls, "difference", [Row("", "", None, "holds")]),
+    ]
     correct_notes(page, claims)
     assert page.read_text().splitlines()[2:] == [
         "- It grows. (section 1) **undecided**; too few",
@@ -90,7 +96,8 @@ def test_equality_with_a_fact_is_judged_by_its_margin_from_the_numbers_that_the_
         "why": "",
     }
     lines = [{"row": "", **numbers}, {"row": "wiki", "compared": "a covers f", **numbers}]
-    found = with_old_numbers(Judged("p", claim, "difference", []), lines)
+    judgement = Judged("p", read_claim("p", claim), "difference", [])
+    found = with_old_numbers(judgement, lines)
     assert (found.verdict, found.scale, found.rows[0].fields) == (verdict, "ratio", "wiki")
 
 
