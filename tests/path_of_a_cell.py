@@ -117,14 +117,15 @@ def path_of_the_cell() -> Iterator[Place]:
     # the number: the score of the predicted titles
     score = Place("longform_lab.scoring", "score")
     yield score
-    yield used(score, "_measured")
-    entries = used(score, "_entries")
+    measure = used(used(score, "records_of"), "measure")
+    yield measure
+    entries = used(used(score, "read_entries"), "_read_entry")
     yield entries
     critic = ("articles", "critics", "section_order")
     metric = entry(used(entries, "METRICS"), kind(*critic, "scores", "metrics", "latent_ppl"))
     yield metric
     yield used(metric, "SectionOrder")
-    yield used(used(score, "_measured"), "estimate")
+    yield used(measure, "estimate")
     # the predictions: titles of generated texts
     read = Place("longform_lab.criticism", "read")
     yield read

@@ -143,8 +143,8 @@ def behind_a_cell_of_table_2() -> set[str]:
     metric = METRICS[entry["kind"]]
     score = {
         ("longform_lab.__main__", EVERYTHING),
-        ("longform_lab.scoring", "_entries"),
-        ("longform_lab.scoring", "_measured"),
+        ("longform_lab.score_entries", "_read_entry"),
+        ("longform_lab.score_entries", "measure"),
         (metric.__module__, metric.__name__),
     }
     report = set()
