@@ -1,6 +1,7 @@
-"""Training the hidden semi-Markov language model as a stage of the pipeline, by EM or by the paper's gradient steps.
+"""Training the hidden semi-Markov language model, by EM or by the paper's gradient steps.
 
-EM keeps a checkpoint after each iteration, and one every two minutes inside one, each swapped in whole.
+EM writes a checkpoint after each iteration, and one every two minutes inside one, each swapped in
+as a whole.
 """
 
 import hashlib
@@ -29,13 +30,8 @@ from longform.hsmm.model import SemiMarkovLM, build_ngrams
 from longform.language_models.device import chosen_device
 from longform.statistics.arithmetic import perplexity
 
-FLOORS = (
-    1e-2,
-    1e-3,
-    1e-4,
-    1e-5,
-    1e-6,
-)  # ours: weights of the uniform mixture tried on validation text
+# ours: weights of the uniform mixture tried on validation text
+FLOORS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 Texts = Mapping[str, list[list[str]]]
 
 
@@ -47,87 +43,134 @@ def fit(
     scratch: Path,
     num_states: int,
     max_duration: int,
-    max_ngrams: int,  # n-grams kept of each length
+    max_ngrams: int,
     em: Mapping[str, Any] | None = None,
     gradient: Mapping[str, Any] | None = None,
-    threads: int = 1,  # blocks that EM's compiled scan works on at once; changes no bit of the result
+    threads: int = 1,
 ) -> Fit:
-    """Fit by exact EM, or as the paper does by Adam on the same exact likelihood (deng2022 appendix D).
+    """Fit by exact EM, or as the paper does by Adam on the same exact likelihood.
 
-    The model's ``facts`` keep how far its likelihood lies from torch-struct's (:func:`.against_torch_struct`), where that
-    is installed.
+    deng2022 appendix D. The model's ``facts`` hold how far its likelihood lies from torch-struct's
+    (:func:`.against_torch_struct`), where that is installed.
 
     Args:
-        em: fields of :class:`Plan`, and ``restarts``, of which the one of best validation likelihood is kept.
-        gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is given.
+        documents: of the splits train and validation.
+        name: of the stage, for messages.
+        seed: of the first tables.
+        scratch: folder for checkpoints.
+        num_states, max_duration: C and K (800 and 11 in deng2022).
+        max_ngrams: rows of the table for each length.
+        em: fields of :class:`Plan`, and ``restarts``, of which the one of best validation
+            likelihood is returned.
+        gradient: fields of :class:`GradientSettings`; exactly one of ``em`` and ``gradient`` is
+            given.
+        threads: blocks that EM's compiled scan works on at once; changes no bit of the result.
 
-    Raises InputError: no texts. Raises ConfigError: both or neither of ``em`` and ``gradient``, or
-    torch-struct disagrees.
+    Raises:
+        InputError: no texts.
+        ConfigError: both or neither of ``em`` and ``gradient``, or torch-struct disagrees.
     """
-    texts = {
-        s: [d.text.split() for d in documents if d.split == s] for s in ("train", "validation")
-    }
+    texts: dict[str, list[list[str]]] = {"train": [], "validation": []}
+    for document in documents:
+        if document.split in texts:
+            texts[document.split].append(document.text.split())
     if not texts["train"] or not texts["validation"]:
-        got = f"{len(texts['train'])} train and {len(texts['validation'])} validation texts"
-        raise InputError(f"train {name}: got {got}; both are needed")
+        raise InputError(
+            f"train {name}: got {len(texts['train'])} train and {len(texts['validation'])} "
+            "validation texts; both are needed"
+        )
     if (em is None) == (gradient is None):
         got = "none" if em is None else "both"
         raise ConfigError(f"train {name}: give exactly one of em and gradient; the entry has {got}")
-    compute, sizes = (
-        Compute(str(chosen_device()), threads),
-        {"max_duration": max_duration, "max_ngrams": max_ngrams},
-    )
+    compute = Compute(str(chosen_device()), threads)
     if em is not None:
-        given: dict[str, Any] = {
-            "num_states": num_states,
-            "seed": seed,
-            "compute": compute,
-            **sizes,
-        }
-        fitted = by_em(texts, dict(em), name=name, scratch=scratch, **given)
+        fitted = by_em(
+            texts,
+            dict(em),
+            name=name,
+            seed=seed,
+            scratch=scratch,
+            num_states=num_states,
+            max_duration=max_duration,
+            max_ngrams=max_ngrams,
+            compute=compute,
+        )
     else:
         settings = GradientSettings(num_states=num_states, seed=seed, **(gradient or {}))
-        ngrams, device = build_ngrams(texts["train"], **sizes), compute.device
-        against_torch_struct(
-            FactoredTables(ngrams, num_states, seed).model(ngrams), texts["train"], device
+        ngrams = build_ngrams(texts["train"], max_duration=max_duration, max_ngrams=max_ngrams)
+        # the two likelihoods are compared before hours are spent on one of them
+        first_model = FactoredTables(ngrams, num_states, seed).model(ngrams)
+        against_torch_struct(first_model, texts["train"], compute.device)
+        model, _ = fit_gradient(
+            texts["train"],
+            ngrams,
+            settings,
+            validation=texts["validation"],
+            device=compute.device,
+            label=f"train {name}",
         )
-        given = {"validation": texts["validation"], "device": device, "label": f"train {name}"}
-        fitted = Fit(fit_gradient(texts["train"], ngrams, settings, **given)[0])
-    facts = {
-        **fitted.model.facts,
-        "torch_struct": against_torch_struct(fitted.model, texts["train"], compute.device),
-    }
+        fitted = Fit(model)
+    facts = dict(fitted.model.facts)
+    facts["torch_struct"] = against_torch_struct(fitted.model, texts["train"], compute.device)
     return replace(fitted, model=replace(fitted.model, facts=facts))
 
 
 def by_em(
-    texts: Texts, settings: dict[str, Any], *, name: str, seed: int, scratch: Path, **choices: Any
+    texts: Texts,
+    settings: Mapping[str, Any],
+    *,
+    name: str,
+    seed: int,
+    scratch: Path,
+    num_states: int,
+    **choices: Any,
 ) -> Fit:
-    """The best of ``restarts`` EM fits by validation likelihood; a killed run goes on from its last checkpoint.
+    """The best of ``restarts`` EM fits by validation likelihood.
 
-    Every state of a fit is given a little of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`).
+    A run that was killed goes on from its last checkpoint. Every state of a fit is given a little
+    of everything, as much as validation text likes best (:meth:`SemiMarkovLM.mixed`).
+
+    Args:
+        texts: tokens of the texts of train and validation.
+        settings: fields of :class:`Plan`, and ``restarts``.
+        name: of the stage, for messages.
+        seed: of the first fit; the next ones have the next seeds.
+        scratch: folder for checkpoints.
+        num_states: C.
+        choices: further arguments of :func:`fit_em`.
     """
-    fits, validation, restarts = [], texts["validation"], settings.pop("restarts", 1)
-    plan, tokens = Plan(**settings), sum(map(len, validation))
+    plan_settings = dict(settings)
+    restarts = plan_settings.pop("restarts", 1)
+    plan = Plan(**plan_settings)
+    validation = texts["validation"]
+    num_tokens = sum(map(len, validation))
 
     def validate(model: SemiMarkovLM) -> float:
-        return float(perplexity(held_out(model.mixed(FLOORS[2]), validation), tokens))
+        log_likelihood = held_out(model.mixed(FLOORS[2]), validation)
+        return float(perplexity(log_likelihood, num_tokens))
 
+    # 1. A fit for each start, with the floor of best validation likelihood.
+    fits = []
     for start in range(restarts):
         folder = scratch / f"start_{start}" / "fit"
         label = f"train {name} start {start}"
-        keeper = Kept(label, folder, plan, choices["num_states"])
-        choices |= {
-            "plan": plan,
-            "seed": seed + start,
-            "start": resumed_fit(label, folder),
-            "keeper": keeper,
-        }
-        fitted = fit_em(texts["train"], **choices, validate=validate if plan.until else None)
+        fitted = fit_em(
+            texts["train"],
+            num_states=num_states,
+            plan=plan,
+            seed=seed + start,
+            start=resumed_fit(label, folder),
+            keeper=Kept(label, folder, plan, num_states),
+            validate=validate if plan.until else None,
+            **choices,
+        )
         model = fitted.model
-        floor = max(FLOORS, key=lambda floor: held_out(model.mixed(floor), validation))
+        floor = max(FLOORS, key=lambda weight: held_out(model.mixed(weight), validation))
         fits.append(replace(fitted, model=model.mixed(floor)))
-    best = max(fits, key=lambda one: held_out(one.model, validation)) if restarts > 1 else fits[0]
+    # 2. The best of them.
+    best = fits[0]
+    if restarts > 1:
+        best = max(fits, key=lambda fit: held_out(fit.model, validation))
     last = best.history[-1]
     print(
         f"train {name}: training ppl {last.perplexity:.4f}, {last.states_in_use} states in use",
@@ -139,21 +182,29 @@ def by_em(
 def resumed_fit(label: str, folder: Path) -> Fit | None:
     """The fit to go on from: the one in the folder, or what a kill during its swap left beside it.
 
-    One that is cut or damaged is passed over in one sentence, and where no other is left the fit starts over (None).
+    One that is cut or damaged is passed over in one sentence, and where no other is left the fit
+    starts over.
+
+    Args:
+        label: names the fit in messages.
+        folder: of its checkpoint.
+
+    Returns:
+        The fit; None where it starts over.
     """
-    damaged = []
+    damaged: list[str] = []
     for ending in ("", ".old", ".new"):
-        place = folder.with_name(folder.name + ending)
-        if not place.is_dir():
+        checkpoint = folder.with_name(folder.name + ending)
+        if not checkpoint.is_dir():
             continue
         try:
-            fit = Fit.load(place)
+            fit = Fit.load(checkpoint)
         except ArtefactError:
-            damaged.append(place.name)
+            damaged.append(checkpoint.name)
             continue
         if damaged:
             print(
-                f"{label}: {', '.join(damaged)} missing or cut; goes on from {place.name}",
+                f"{label}: {', '.join(damaged)} missing or cut; goes on from {checkpoint.name}",
                 flush=True,
             )
         return fit
@@ -163,10 +214,12 @@ def resumed_fit(label: str, folder: Path) -> Fit | None:
 
 
 def held_out(model: SemiMarkovLM, texts: Sequence[list[str]]) -> float:
-    """Log-likelihood in nats of texts; a text without a path counts as a thousand nats a token, so fewer is better."""
-    return float(
-        np.maximum(model.log_likelihood(texts), [-1000.0 * len(text) for text in texts]).sum()
-    )
+    """Log-likelihood of texts in nats.
+
+    A text without a path counts as minus a thousand nats a token, so that fewer of them are better.
+    """
+    lowest = [-1000.0 * len(text) for text in texts]
+    return float(np.maximum(model.log_likelihood(texts), lowest).sum())
 
 
 EVERY = 120.0  # ours: seconds of an iteration that a kill may cost
@@ -176,7 +229,19 @@ SUMS = "sums.safetensors"
 
 @dataclass
 class Kept(Keeper):
-    """Saves a fit in a folder and its unfinished iteration in a file beside it, and prints what is left, as ``label``."""
+    """Saves a fit in a folder and its unfinished iteration in a file beside it; prints progress.
+
+    Attributes:
+        label: names the fit in messages.
+        folder: of its checkpoint.
+        plan: of the fit.
+        num_states: that the model has in the end.
+        since: when this iteration began here; all times are seconds of the monotonic clock.
+        saved: when something was saved last.
+        said: when something was printed last.
+        resumed: tokens of this iteration that an earlier process summed.
+        first: when the first block of this iteration was done, and the tokens summed by then.
+    """
 
     label: str
     folder: Path
@@ -190,12 +255,12 @@ class Kept(Keeper):
 
     def begun(self, number: int) -> Expectation | None:
         """The saved sums, if they are of this iteration."""
-        self.since, self.resumed, self.first, path = (
-            time.monotonic(),
-            0,
-            None,
-            self.folder.with_name(SUMS),
-        )
+        # 1. Clocks and counts of a new iteration.
+        self.since = time.monotonic()
+        self.resumed = 0
+        self.first = None
+        # 2. What was saved of it.
+        path = self.folder.with_name(SUMS)
         if not path.is_file():
             return None
         sums = _read_sums(path)
@@ -205,47 +270,60 @@ class Kept(Keeper):
                 flush=True,
             )
             return None
-        of, tokens, lost, blocks = sums["counts"].tolist()
-        if of != number:
+        iteration, tokens, lost, blocks = sums["counts"].tolist()
+        if iteration != number:
             return None
         self.resumed = tokens
+        log_likelihood = float(sums["nats"][0])
         return Expectation(
-            sums["transitions"], sums["segments"], float(sums["nats"][0]), tokens, lost, blocks
+            sums["transitions"], sums["segments"], log_likelihood, tokens, lost, blocks
         )
 
     def block(self, number: int, total: Expectation, blocks: int) -> None:
-        """Save at most every ``EVERY`` seconds, print at most every ten; the speed is that since the first block, set-up apart."""
+        """Save at most every ``EVERY`` seconds, print at most every ``REPORT_EVERY``."""
         now = time.monotonic()
         if now - self.saved > EVERY and total.blocks < blocks:
-            sums = {
-                "transitions": total.transitions,
-                "segments": total.segments,
-                "nats": [total.log_likelihood],
-            }
-            sums["counts"] = [number, total.tokens, total.lost, total.blocks]
-            arrays = {name: np.ascontiguousarray(value) for name, value in sums.items()}
-            with atomic_write(self.folder.with_name(SUMS)) as fresh:
-                save_file(arrays, fresh, {"digest": _digest(arrays)})
-            self.saved = time.monotonic()
+            self._save_sums(number, total)
+        # the speed is that since the first block, without the time of setting up
         if self.first is None:
             self.first = now, total.tokens
         elif now - self.said > REPORT_EVERY:
-            self.said, states = now, len(total.transitions)
-            speed = (total.tokens - self.first[1]) / (now - self.first[0])
-            left = f"iteration {number} of at most {self.plan.iterations}, {total.blocks / blocks:.0%} of its texts"
-            minutes = total.tokens * (blocks / total.blocks - 1) / max(speed, 1) / 60
-            print(f"{self.label}: {left}, {minutes:.0f} min left of it, {states} states of {self.num_states}, "
-                  f"{speed:,.0f} tokens/s", flush=True)  # fmt: skip
+            self.said = now
+            first_time, first_tokens = self.first
+            speed = (total.tokens - first_tokens) / (now - first_time)
+            tokens_left = total.tokens * (blocks / total.blocks - 1)
+            minutes = tokens_left / max(speed, 1) / 60
+            print(
+                f"{self.label}: iteration {number} of at most {self.plan.iterations}, "
+                f"{total.blocks / blocks:.0%} of its texts, {minutes:.0f} min left of it, "
+                f"{len(total.transitions)} states of {self.num_states}, {speed:,.0f} tokens/s",
+                flush=True,
+            )
+
+    def _save_sums(self, number: int, total: Expectation) -> None:
+        """Write the sums of an unfinished iteration, with their digest."""
+        sums = {
+            "transitions": total.transitions,
+            "segments": total.segments,
+            "nats": [total.log_likelihood],
+            "counts": [number, total.tokens, total.lost, total.blocks],
+        }
+        arrays = {name: np.ascontiguousarray(value) for name, value in sums.items()}
+        with atomic_write(self.folder.with_name(SUMS)) as fresh:
+            save_file(arrays, fresh, {"digest": _digest(arrays)})
+        self.saved = time.monotonic()
 
     def iteration(self, fit: Fit) -> None:
         """Save the fit, which replaces the sums, and print its line."""
         fit.save(self.folder, sealed=True)
         self.folder.with_name(SUMS).unlink(missing_ok=True)
-        self.saved = now = time.monotonic()
-        if now - self.said > REPORT_EVERY or fit.history[-1].validation_ppl is not None:
-            speed = (fit.history[-1].tokens - self.resumed) / max(now - self.since, 1e-9)
+        now = time.monotonic()
+        self.saved = now
+        last = fit.history[-1]
+        if now - self.said > REPORT_EVERY or last.validation_ppl is not None:
             self.said = now
-            print(f"{self.label}: {fit.history[-1].line(speed)}", flush=True)
+            speed = (last.tokens - self.resumed) / max(now - self.since, 1e-9)
+            print(f"{self.label}: {last.line(speed)}", flush=True)
 
 
 def _digest(arrays: Mapping[str, np.ndarray]) -> str:
@@ -258,7 +336,11 @@ def _digest(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def _read_sums(path: Path) -> dict[str, np.ndarray] | None:
-    """The arrays of a file of sums; None where it is cut, or its bytes are not those that were written."""
+    """The arrays of a file of sums.
+
+    Returns:
+        Arrays by name; None where the file is cut, or its bytes are not those that were written.
+    """
     try:
         with safe_open(path, framework="numpy") as file:
             names = file.keys()  # the file itself cannot be iterated over

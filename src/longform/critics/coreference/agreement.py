@@ -157,10 +157,10 @@ class ChainAgreement(SumScored, better="higher"):
 
         A document without gold mentions is excluded.
 
-        Raises InputError: a document has no gold clusters.
+        Raises InputError: a document that ``gold`` does not have.
         """
         rows: list[tuple[float, ...]] = []
-        no_mentions = (*np.zeros(len(COLUMNS) - 1), 1.0)
+        excluded = (*np.zeros(len(COLUMNS) - 1), 1.0)
         for unit in units:
             if unit.unit_id not in self.gold:
                 raise InputError(
@@ -169,7 +169,7 @@ class ChainAgreement(SumScored, better="higher"):
                 )
             gold = self.gold[unit.unit_id]
             if not gold:
-                rows.append(no_mentions)
+                rows.append(excluded)
                 continue
             row: list[float] = []
             for parts_of in (muc, b_cubed, ceaf_e):

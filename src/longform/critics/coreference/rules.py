@@ -215,6 +215,7 @@ def _is_group_again(group: Candidate, entity: _Entity) -> bool:
 
 
 def _as_mention(candidate: Candidate, entity: _Entity) -> Mention:
+    """A candidate as a mention of its entity; a name counts where it is likely a person's."""
     named = candidate.kind in {NAME, GROUP} and entity.sure >= persons.LIKELY
     return Mention(
         candidate.start, candidate.end, entity.number, named, candidate.root, entity.gender

@@ -102,6 +102,7 @@ class Packing:
         return tuple(reversed(symbols))
 
     def _name(self, code: int, forms: Sequence[str]) -> str:
+        """The symbol of a code; entities are numbered from 0 within the window."""
         if code == 0:
             return UNKNOWN_NAME
         if code == self.begin:
@@ -498,6 +499,7 @@ class _RandomMentions(_NgramScores):
     symbols: tuple[str, ...] = field(default=(), repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[Chain]) -> Self:
+        """The critic with the n-grams of the valid chains, and their symbols to draw from."""
         symbols: list[str] = []
         for unit in real:
             if unit.valid:
@@ -505,6 +507,10 @@ class _RandomMentions(_NgramScores):
         return replace(super().fit_units(real), symbols=tuple(symbols))
 
     def judged(self, units: Sequence[Chain]) -> Sequence[Chain]:
+        """Chains as long as the units' own, of symbols drawn at random.
+
+        Raises InputError: the critic is not fitted.
+        """
         if not self.symbols:
             raise InputError(
                 f"{type(self).__name__} has no symbols to draw; "

@@ -228,6 +228,7 @@ class GoldTitleCritic(SectionOrder):
     """The same critic on the gold titles of real text, which no classifier has touched."""
 
     def judged(self, units: Sequence[Any]) -> Sequence[Chain]:
+        """Chains of the units' own titles; a plain chain is judged as it is."""
         chains = []
         for unit in units:
             chains.append(unit.gold_chain() if isinstance(unit, TitledArticle) else unit)
