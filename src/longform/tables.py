@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
@@ -177,6 +178,7 @@ def save_drawing(drawing: Drawing, path: Path) -> None:
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=size, layout="constrained")
         draw(canvas)
+        _show_dollars(canvas)
         if os.environ.get(PDF):
             no_clock = {"CreationDate": None, "Producer": None, "Creator": None}
             canvas.savefig(f"{path}.pdf", metadata=no_clock)
@@ -184,6 +186,19 @@ def save_drawing(drawing: Drawing, path: Path) -> None:
         canvas.savefig(drawn, dpi=RESOLUTION, metadata={"Software": None})
     with Image.open(drawn) as picture:
         write_png(picture, Path(f"{path}.png"))
+
+
+_POWER_OF_TEN = re.compile(r"\$10\^\{-?\d+\}\$")  # the one formula that labels hold
+
+
+def _show_dollars(canvas: Any) -> None:
+    """Show dollar signs of names and titles as they are; Matplotlib reads what stands between two as a formula."""
+    from matplotlib.text import Text
+
+    for text in canvas.findobj(Text):
+        words = text.get_text()
+        if words.count("$") > words.count(r"\$") and not _POWER_OF_TEN.fullmatch(words):
+            text.set_parse_math(False)
 
 
 def write_png(picture: Any, path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure as Canvas
 from statsmodels.stats.multitest import multipletests
 
 from longform.cli import main, named_systems
@@ -292,6 +293,15 @@ def test_a_report_marks_what_differs_and_escapes_names():
     )
     assert " *" in systems_report.markdown(found)
     assert "&lt;b&gt;" in systems_report._page(found) and "<b>" not in systems_report._page(found)
+
+
+def test_a_name_with_an_underscore_before_it_is_in_the_legend():
+    found = criticize_systems(
+        REAL, {"_base": side("b", 30, 5), "Ba$$in": side("c", 30, 5)}, model="none", encoder="none"
+    )
+    canvas = Canvas()
+    systems_report._drawing(found)(canvas)
+    assert [text.get_text() for text in canvas.legends[0].get_texts()] == ["_base", "Ba$$in"]
 
 
 def test_examples_are_written_as_files_that_the_command_reads(tmp_path, capsys):

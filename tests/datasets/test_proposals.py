@@ -114,6 +114,25 @@ def test_blocks_of_restructured_text_without_code(lines, prose):
     assert restructured_text.prose(lines) == prose
 
 
+DEFINITIONS = """
+Abstract
+========
+
+Of |world|, |Big  Name|_ and ``|world|``: |logo| done |c| |today|.
+
+.. |world| replace:: the *planet*
+   Earth
+.. |big name| replace:: `Big <https://a.example>`__
+.. |logo| image:: logo.png
+.. |c| unicode:: 0xA9 .. the copyright sign
+"""
+
+
+def test_names_between_bars_show_what_defines_them():
+    [(_, shown)] = restructured_text.sections_in(DEFINITIONS)
+    assert shown == "Of the planet Earth, Big and |world|: done © today."
+
+
 def test_headings_need_a_line_as_long_as_short_titles_and_levels_follow_styles():
     text = "AB\n=\n\nAbcdef\n====\nx\n\nSub\n~~~\n\nnot a\ntitle\n-----\n\nNext\n====\n"
     found = restructured_text.headings(text.split("\n"))
@@ -172,6 +191,23 @@ def test_sections_of_markdown_are_prose():
         ),
         ("Drawbacks", "Noise."),
     ]
+
+
+HTML = """## One
+
+<nav>Home</nav><main><p>Text</p></main> a<br>b <b>bo</b>ld <td>c</td><td>d</td>
+
+<script>
+var x = 1;
+
+alert(x);
+</script>
+After <style>p {color: red}</style>it `<br>`.
+"""
+
+
+def test_tags_of_blocks_part_words_and_scripts_are_no_text():
+    assert markdown.prose_sections(HTML) == [("One", "Home Text a b bold c d\nAfter it <br>.")]
 
 
 def test_a_heading_alone_on_its_level_is_the_documents_title():

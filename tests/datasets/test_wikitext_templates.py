@@ -187,6 +187,8 @@ QUOTES = {
     "Said:{{rquote|left|Go.|Ann|Songs}}": "Said:\nGo.\n— Ann, Songs",
     "Said:{{poemquote|one\ntwo|Ann}}": "Said:\none\ntwo\n— Ann",
     "Said:{{blockquote|Go.}}And": "Said:\nGo.\nAnd",
+    "Said:{{poem|one\ntwo}}": "Said:\none\ntwo",
+    "{{centered|Go.}}{{bq|Stop.}}\n{{block indent|Wait.}}": "Go.\nStop.\nWait.",
 }
 
 

@@ -326,6 +326,26 @@ def test_exported_words_for_truth_are_read_and_earlier_answers_left_out():
     refuses("allowed are coherent", judged_items, [row], splits={}, simulated=False)
 
 
+def test_blank_answers_of_both_annotators_are_no_agreement():
+    row = {"item": "", "source": "s", "phase": "testing", "check": False, "gold": "", "last": True}
+    said = {
+        "ann": ["coherent", "incoherent"] * 2,
+        "ben": ["coherent", "coherent", "coherent", "incoherent"],
+    }
+    rows = []
+    for name, verdicts in said.items():
+        for number, verdict in enumerate([*verdicts, "", " "]):
+            answer = {"annotator": name, "item": f"i{number}", "answer": verdict}
+            rows.append({**row, **answer, "question": "coherent"})
+    rows.append({**rows[0], "question": "section_0", "answer": ""})
+    units = judged_items(rows, splits={}, simulated=False)
+    names, ratings = human_study.rating_matrix(units)
+    # of four items three are agreed on; (3/4 - 1/2) / (1 - 1/2), with the margins 1/2 and 3/4
+    assert human_study.agreement(names, ratings)["kappa"] == {"ann ben": pytest.approx(0.5)}
+    assert CoherentShare().sufficient_statistics(units).total("excluded") == 2
+    assert units[0].labels == {}
+
+
 def test_mixed_effects_find_the_planted_order_and_spreads():
     draw = generator("mixed")
     logits, people = {"data": 1.5, "good": 0.5, "bad": -1.5}, draw.normal(0, 0.7, 6)

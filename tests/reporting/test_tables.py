@@ -364,6 +364,27 @@ def test_printed_numbers_that_rules_and_judged_networks_read_are_held_to_none_of
     assert titles and not any(expected.incomparable(n, Facts(Path("none"))) for n in titles)
 
 
+def drawn(folder, label):
+    def draw(canvas):
+        axes = canvas.subplots()
+        axes.set_title(label)
+        axes.set_yticks([0], [label])
+        axes.plot([0, 1], [0, 1], label=label)
+        axes.legend()
+
+    save_drawing((draw, (4, 3)), folder / "picture")
+    return (folder / "picture.png").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["Ba$$in", "a$b_$c^{", "US$ 5 or 6 A$"])
+def test_dollar_signs_of_a_name_are_drawn_as_they_are(name, tmp_path):
+    assert drawn(tmp_path, name) == drawn(tmp_path, name.replace("$", r"\$"))
+
+
+def test_powers_of_ten_are_drawn_as_formulas(tmp_path):
+    assert drawn(tmp_path, "$10^{2}$") != drawn(tmp_path, r"\$10^{2}\$")
+
+
 def test_a_drawing_has_its_size_in_inches_at_the_resolution(tmp_path):
     save_drawing((lambda canvas: canvas.subplots(), (3.0, 2.0)), tmp_path / "drawing")
     with Image.open(tmp_path / "drawing.png") as picture:

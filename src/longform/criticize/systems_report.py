@@ -253,9 +253,11 @@ def _drawing(found: SystemsCriticism) -> Callable[[Any], None]:
         )
         axes.set_xscale("symlog", linthresh=1.0)
         axes.xaxis.set_major_formatter("{x:g}")
-        for number, name in enumerate(names):
-            axes.plot([], [], "o", color=COLOURS[number % len(COLOURS)], label=name)
-        canvas.legend(loc="outside upper center", ncols=min(4, len(names)))
+        dots = []
+        for number in range(len(names)):
+            dots += axes.plot([], [], "o", color=COLOURS[number % len(COLOURS)])
+        # names beside their dots: as labels of plots those that begin with an underscore are left out
+        canvas.legend(dots, names, loc="outside upper center", ncols=min(4, len(names)))
 
     return draw
 

@@ -48,6 +48,9 @@ def judged_items(
 ) -> list[Judged]:
     """Items of the testing phase from exported rows, in order of appearance; earlier answers and checks left out.
 
+    A blank answer, which a spreadsheet may hold, is none: a verdict is missing, and so are all of an annotator's
+    labels of an article where one is.
+
     Raises BadInput: a verdict that is neither coherent nor incoherent.
     """
     kept = [
@@ -74,11 +77,15 @@ def judged_items(
                 labels.setdefault(row["annotator"], {})[place] = row["answer"]
             elif row["answer"] in VERDICTS:
                 verdicts[row["annotator"]] = row["answer"] == COHERENT
-            else:
+            elif row["answer"].strip():
                 raise BadInput(
                     f"item {item!r}: verdict {row['answer']!r}; allowed are {', '.join(VERDICTS)}; fix it"
                 )
-        chains = {name: tuple(own[i] for i in sorted(own)) for name, own in labels.items()}
+        chains = {
+            name: tuple(own[i] for i in sorted(own))
+            for name, own in labels.items()
+            if all(label.strip() for label in own.values())
+        }
         truth = tuple(gold[i] for i in sorted(gold))
         split = splits.get(item, "test")
         judged.append(

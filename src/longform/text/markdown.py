@@ -40,6 +40,15 @@ _FOOTNOTE = re.compile(r" ?\[\^[^\]]{1,200}\]")
 _SHORTCUT = re.compile(r"(?<![\w\\])\[([^\[\]]{1,200})\](?!\()")
 _ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]{1,1000})>")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
+# what stands on both sides of such a tag is not one word
+_BLOCK_TAG = re.compile(
+    r"</?(?:address|article|aside|blockquote|br|center|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
+    r"h[1-6]|header|hr|li|main|nav|ol|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]{0,1000}>",
+    re.IGNORECASE,
+)
+_SCRIPT = re.compile(
+    r"<(script|style)\b[^<>]{0,1000}>.{0,100000}?</\1\s*>", re.IGNORECASE | re.DOTALL
+)
 _EMPHASIS = re.compile(r"(?<![\w*\\])(\*{1,3}|_{1,3})(?=[^\s*_])(.{1,500}?)(?<=[^\s])\1(?![\w*])")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -156,7 +165,7 @@ def _without_markup(text: str, labels: Collection[str]) -> str:
     text = _FOOTNOTE.sub("", text)
     text = _SHORTCUT.sub(shown, text)
     text = _ADDRESS.sub(r"\1", text)
-    text = _TAG.sub("", text)
+    text = _TAG.sub("", _BLOCK_TAG.sub(" ", text))
     for _ in range(2):  # strong words inside emphasised ones
         text = _EMPHASIS.sub(r"\2", text)
     return html.unescape(_ESCAPE.sub(r"\1", text))
@@ -170,7 +179,7 @@ def _is_own_title(headings: Sequence[Heading], lines: Sequence[str]) -> bool:
 
 
 def _seen_lines(text: str) -> list[str]:
-    """The lines that a reader sees: without front matter, and without comments outside code."""
+    """The lines that a reader sees: without front matter, and outside code without comments and scripts."""
     lines = text.split("\n")
     lines = lines[_front_matter(lines) :]
     runs: list[tuple[bool, list[str]]] = []
@@ -180,7 +189,7 @@ def _seen_lines(text: str) -> list[str]:
         runs[-1][1].append(line)
     seen: list[str] = []
     for in_code, run in runs:
-        seen += run if in_code else _without_comments("\n".join(run)).split("\n")
+        seen += run if in_code else _without_scripts(_without_comments("\n".join(run))).split("\n")
     return seen
 
 
@@ -197,6 +206,12 @@ def _without_comments(text: str) -> str:
             while text[place : place + 1] in (" ", "\t"):
                 place += 1
     return "".join([*pieces, text[place:]])
+
+
+def _without_scripts(text: str) -> str:
+    """The text without programs and styles, which no reader sees."""
+    small = text.lower()
+    return _SCRIPT.sub("", text) if "</script" in small or "</style" in small else text
 
 
 def _front_matter(lines: Sequence[str]) -> int:

@@ -6,7 +6,8 @@ are literal and doctest blocks, tables, figures, footnotes, citations, targets, 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from longform.text.headings import Heading, top_sections
 
@@ -63,6 +64,9 @@ _INTERPRETED = re.compile(r"(?<![`\w])`(?P<text>[^`\s](?:[^`]{0,1000}[^`\s])?)`(
 _STRONG = re.compile(r"(?<![*\w\\])\*\*(?=\S)(?P<text>.{1,500}?)(?<=\S)\*\*(?![*\w])")
 _EMPHASIS = re.compile(r"(?<![*\w\\])\*(?=[^\s*])(?P<text>[^*]{1,500}?)(?<=\S)\*(?![*\w])")
 _SUBSTITUTION = re.compile(r"(?<![|\w])\|(?=\S)(?P<text>[^|]{1,200}?)(?<=\S)\|(?:__?)?(?![|\w])")
+_DEFINITION = re.compile(
+    r"\.\. +\|(?P<name>[^|\s](?:[^|]*[^|\s])?)\| +(?P<kind>[\w+.-]+)::(?: +(?P<text>.*))?$"
+)
 _REFERENCE = re.compile(r"(?<![\w`.+-])(?P<text>\w(?:[\w.+-]{0,100}\w)?)__?(?![\w_])")
 _ESCAPE = re.compile(r"\\(.)")
 _NUMBERED = {"pep": "PEP", "rfc": "RFC"}  # roles whose text is a document's number
@@ -72,7 +76,46 @@ def sections_in(text: str) -> list[tuple[str, str]]:
     """Title and prose of each section of the highest level, one paragraph a line; see :func:`top_sections`."""
     lines = [line.expandtabs(8).rstrip() for line in text.split("\n")]
     sections = top_sections(lines, headings(lines))
-    return [(_plain(title), "\n".join(prose(body))) for title, body in sections]
+    shown = substitutions(lines)
+    return [(_plain(title, shown), "\n".join(prose(body, shown))) for title, body in sections]
+
+
+def substitutions(lines: Sequence[str]) -> dict[str, str]:
+    """What is shown for each name between bars, by ``.. |name| replace:: text``; of an image nothing is text.
+
+    Names that another directive defines, such as a date, are not known here, and stand for themselves.
+    """
+    shown: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        indent = _indent(line)
+        definition = _DEFINITION.match(line[indent:])
+        if definition is None:
+            continue
+        name = _substitution_key(definition["name"])
+        if definition["kind"] == "image":
+            shown[name] = ""
+        elif definition["kind"] in ("replace", "unicode"):
+            stop = min(_body_stop(lines, number + 1, indent), _blank_line(lines, number + 1))
+            words = [definition["text"] or "", *(part.strip() for part in lines[number + 1 : stop])]
+            text = " ".join(part for part in words if part)
+            shown[name] = text if definition["kind"] == "replace" else _characters(text)
+    return shown
+
+
+def _substitution_key(name: str) -> str:
+    """Names are equal whatever their capitals and blanks, as docutils falls back to."""
+    return " ".join(name.split()).casefold()
+
+
+def _characters(codes: str) -> str:
+    """The characters of ``unicode::``, whose codes are written ``0xA9`` or ``U+00A9``; other words are text."""
+    words = codes.partition(" .. ")[0].split()
+    return "".join(
+        chr(int(word[2:], 16))
+        if re.fullmatch(r"(?:0x|U\+)[0-9A-Fa-f]{1,5}", word, re.IGNORECASE)
+        else word
+        for word in words
+    )
 
 
 def headings(lines: Sequence[str]) -> list[Heading]:
@@ -117,13 +160,19 @@ def _long_enough(adornment: str, title: str) -> bool:
     return len(adornment) >= min(_SHORT_LINE, len(title))
 
 
-def prose(lines: Sequence[str]) -> list[str]:
-    """The paragraphs of a section's lines, on one line each and without markup; headings of subsections are left out."""
+def prose(lines: Sequence[str], shown: Mapping[str, str] | None = None) -> list[str]:
+    """The paragraphs of a section's lines, on one line each and without markup; headings of subsections are left out.
+
+    Args:
+        lines: lines of a text.
+        shown: what stands for names between bars, see :func:`substitutions`.
+    """
     titles = {
         number for heading in headings(lines) for number in range(heading.first, heading.after)
     }
     body = ["" if number in titles else line for number, line in enumerate(lines)]
-    return [plain for paragraph in _paragraphs(body) if (plain := _plain(paragraph))]
+    paragraphs = (_plain(paragraph, shown or {}) for paragraph in _paragraphs(body))
+    return [plain for plain in paragraphs if plain]
 
 
 def _paragraphs(lines: Sequence[str]) -> list[str]:
@@ -234,25 +283,30 @@ def _simple_table_stop(lines: Sequence[str], start: int) -> int:
     return _blank_line(lines, start)
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, shown: Mapping[str, str]) -> str:
     """A paragraph's words without inline markup; a literal's own characters stay as they are."""
     if text.endswith("::"):
         text = text[:-2].rstrip() + ":" * (text != "::" and not text.endswith(" ::"))
     pieces, place = [], 0
     for literal in _LITERAL.finditer(text):
-        pieces += [_without_markup(text[place : literal.start()]), literal["text"]]
+        pieces += [_without_markup(text[place : literal.start()], shown), literal["text"]]
         place = literal.end()
-    pieces.append(_without_markup(text[place:]))
+    pieces.append(_without_markup(text[place:], shown))
     return " ".join("".join(pieces).split())
 
 
-def _without_markup(text: str) -> str:
+def _without_markup(text: str, shown: Mapping[str, str]) -> str:
+    text = _SUBSTITUTION.sub(partial(_substituted, shown), text)
     text = _ROLE.sub(_role_text, text)
     text = _FOOTNOTE.sub("", text)
     text = _LINK.sub(lambda found: found["text"] or found["target"] or "", text)
-    for markup in (_STRONG, _EMPHASIS, _SUBSTITUTION, _INTERPRETED, _REFERENCE):
+    for markup in (_STRONG, _EMPHASIS, _INTERPRETED, _REFERENCE):
         text = markup.sub(lambda found: found["text"], text)
     return _ESCAPE.sub(r"\1", text)
+
+
+def _substituted(shown: Mapping[str, str], found: re.Match[str]) -> str:
+    return shown.get(_substitution_key(found["text"]), found["text"])
 
 
 def _role_text(found: re.Match[str]) -> str:

@@ -37,6 +37,8 @@ CAPTIONS, LETTERED, EXCLAMATIVE, SPEECH_VERBS = map(
 HONORIFICS = _listed("honorifics")
 ABBREVIATIONS = TITLES | BEFORE_NUMBERS | EITHER | BEFORE_LOWER_CASE | STATES | WEEKDAYS
 
+CODES = frozenset(["CA", "EST", "MT"])  # words whose small letters are in TITLES
+
 _CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
 _NEVER_FIRST = frozenset(",;:)]}%&/=，；：、）］】》」』")  # no sentence begins with one of these
@@ -70,6 +72,10 @@ _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,20}}([^\W_]+)")
 _SPEAKER = re.compile(
     rf"\s*([{_UPPER}][\w’'.-]*)(?:\s+[{_UPPER}][\w’'.-]*){{0,2}}\s+(?:{'|'.join(sorted(SPEECH_VERBS))})\b"  # 'Uncle Sam asked'
 )
+_BRACKET = re.compile(r"(?P<opening>(?<![^\s\"“(])[(\[](?=\S))|[)\]]")  # no emoticon opens one
+_MOST_ASIDE = 400  # characters of a bracket within a sentence
+_MOST_TITLE = 80  # characters of a quoted title
+_QUOTES = {'"': '"', "“": "”", "«": "»"}
 _ASIDE = re.compile(
     rf"\s*\((?:\d{{4}}\)|[^()\n]{{0,120}}\)\s+[{_LOWER}])"
 )  # "(1965)", or a bracket before a lower-case word
@@ -110,6 +116,8 @@ def _spans(text: str) -> tuple[tuple[int, int], ...]:
                 quote and text.count('"', start, end) % 2
             ):  # set apart, it belongs to the sentence that opened it
                 end += quote.end()
+                if _continues(text, end):
+                    continue
             start = close(end)
     close(len(text))
     return tuple(spans)
@@ -169,6 +177,8 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
         return not (spaced_quote and after[:1].islower() and after not in STARTERS)
     if _ASIDE.match(text, end):
         return False
+    if not closers and (_in_bracket(text, start, position, end) or _in_title(text, start, stop)):
+        return False
     if marks == "." and not closers:
         return _full_stop_ends(text, start, position, end, after, caseless)
     if after[:1].islower() and not caseless:
@@ -183,6 +193,55 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
         word = _LAST_WORD.search(text, max(start, position - 40), position)
         return word is None or word[0].lower() not in EXCLAMATIVE or after.lower() in STARTERS
     return True
+
+
+def _in_bracket(text: str, start: int, position: int, end: int) -> bool:
+    """Whether a stop stands in a bracket that opened within its sentence: "we left (it rained. It often did.) and slept"."""
+    begin = max(start, position - _MOST_ASIDE)
+    if text.find("(", begin, position) < 0 and text.find("[", begin, position) < 0:
+        return False
+    # 1. The outermost bracket that is open at the stop.
+    opened: list[int] = []
+    for bracket in _BRACKET.finditer(text, begin, position):
+        if bracket["opening"]:
+            opened.append(bracket.start())
+        elif opened:
+            opened.pop()
+    if not opened or opened[0] == start:
+        return False
+    # 2. Whether it is closed in the same paragraph, not only those that open after the stop.
+    stop = opened[0] + _MOST_ASIDE
+    blank_line = _BLANK_LINE.search(text, end, stop)
+    depth = len(opened)
+    for bracket in _BRACKET.finditer(text, end, blank_line.start() if blank_line else stop):
+        depth += 1 if bracket["opening"] else -1
+        if not depth:
+            return True
+    return False
+
+
+def _in_title(text: str, start: int, stop: re.Match[str]) -> bool:
+    """Whether a stop stands in a title between quotation marks: 'in the song "Gimme! Gimme!" she sings'.
+
+    What somebody says comes after a comma, a colon or a verb of speech, or begins the sentence.
+    """
+    if "." in stop["marks"]:
+        return False
+    position = stop.start()
+    for place in range(position - 1, max(start, position - _MOST_TITLE), -1):
+        quote = text[place]
+        if quote in _QUOTES and text[place - 1].isspace() and not text[place + 1].isspace():
+            break
+    else:
+        return False
+    closing = text.find(_QUOTES[quote], place + 1, place + _MOST_TITLE)
+    if closing < position or text[closing - 1].isspace() or "\n" in text[place:closing]:
+        return False
+    before = _WORD_BEFORE.search(text, max(start, place - 20), place)
+    if before is None or before[1].lower() in SPEECH_VERBS:
+        return False
+    words = [word for word in _LETTERS.findall(text[place:closing]) if len(word) > 3]
+    return all(word[0].isupper() for word in words)
 
 
 def _full_stop_ends(
@@ -206,7 +265,8 @@ def _full_stop_ends(
     # "as follows: 1. The town"
     if word.isdigit() and len(word) <= 2 and _last_visible(text, start, last_word.start()) == ":":
         return False
-    if folded in TITLES:
+    # "in Sacramento, CA. He left": capitals are a state's or a zone's, "ca. 1450" is none
+    if folded in TITLES and (alone or word not in CODES):
         return False
     following = text[_next_visible(text, end)]
     number = following.isdigit()

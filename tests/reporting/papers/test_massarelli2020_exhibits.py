@@ -181,6 +181,8 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     assert set(CHOICES) == set(TEXTS["claim"]["labels"])
     answers.write_text("item,annotator,answer\ns0,ann,perhaps\n")
     refuses("allowed are", read_answers, answers)
-    answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\n")
+    answers.write_text("item,annotator,answer\ns0,ann,supported\ns0,ben,\n")
+    assert len(read_answers(answers)) == 1
+    answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\ns1,ben,\n")
     table = draw(EXPECTED, "table_2", RESULTS, tmp_path, answers="answers.csv").table
     assert {c.column: c.value for c in table.cells if c.row == "beam search"}["SPG"] == 20

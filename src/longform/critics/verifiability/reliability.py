@@ -124,7 +124,7 @@ CHOICES = {
 def read_answers(path: Path) -> list[dict[str, str]]:
     """Rows of a filled form, or of the study app's export.
 
-    Of the export the last answer to each item counts.
+    Of the export the last answer to each item counts. A row without an answer is left out.
 
     Raises InputError: no such file, columns are missing, or a choice that the app does not have.
     """
@@ -136,13 +136,15 @@ def read_answers(path: Path) -> list[dict[str, str]]:
     if not {"item", "annotator", "answer"} <= columns:
         if rows and "label" not in columns:
             raise InputError(f"{path}: columns ['label'] are missing; it has {sorted(columns)}")
-        return rows
+        return [row for row in rows if row["label"].strip()]
     # 2. The app's export has choices.
     answers = []
     for row in rows:
         if row.get("last", "True") != "True":
             continue
         choice = row["answer"]
+        if not choice.strip():
+            continue
         if choice not in CHOICES:
             raise InputError(
                 f"{path}: answer {choice!r} of item {row['item']!r}; allowed are {list(CHOICES)}"
