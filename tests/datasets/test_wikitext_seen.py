@@ -42,6 +42,7 @@ TAGS = {
     "<poem>one\ntwo</poem>": "one\ntwo",
     "a <span style='display:none'>hidden</span>b": "a b",
     "<math>\\frac{a}{b}=x^{2}</math> holds": "a/b=x^2 holds",
+    "<math>x \\text{&amp;} y</math> is read": "x &amp; y is read",
     "<chem>SO4^{2-}</chem> and <ce>H2O</ce>": "SO4^2- and H2O",
     "a<!-- b -->c <ref>d</ref>e <ref name=x/>f": "ac e f",
     'x <ref>y</ref name="z"> w</ref>v': "x v",

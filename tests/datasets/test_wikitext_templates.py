@@ -230,6 +230,7 @@ CONVERSIONS = {
     "20|mi|km|spell=in": "twenty miles (32 km)",
     "10|mi|km|adj=pre|long": "10 long miles (16 km)",
     "10|to|20|mi|km|adj=on": "10-to-20-mile (16 to 32 km)",
+    "10|sqmi|km2|adj=on": "10-square-mile (26 km^2)",
     # numbers
     "12345|ft|m|comma=off": "12345 feet (3763 m)",
     "1234|ft|m|0": "1,234 feet (376 m)",

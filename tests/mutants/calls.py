@@ -9,6 +9,8 @@ from tests.mutants.mutations import Mutation
 from tests.shape import imports
 
 CHEAP = 1.0  # seconds: such a test runs with its file's others, whose cached results it may check
+SETTINGS = Path("longform/settings.py")
+SCHEMA = "longform_lab/settings/params.py:schema_text"  # reads the body of every class of settings
 MOST_SECONDS = 120.0  # of tests for one mutation; what is left out can only hide that it is noticed
 
 
@@ -52,13 +54,20 @@ class Calls:
                 test for key in self.tests if key.startswith(inside) for test in self.tests[key]
             }
             if of_class:
-                return of_class
+                return of_class | self._of_schema(mutation)
         path = Path(mutation.path)
         users = {path} | {module for module in _modules() if path in imports(module)}
         names = {module.as_posix() for module in users}
-        return {
+        of_users = {
             test for key in self.tests if key.partition(":")[0] in names for test in self.tests[key]
         }
+        return of_users | self._of_schema(mutation)
+
+    def _of_schema(self, mutation: Mutation) -> set[str]:
+        """Who writes the schema of all settings, for a module with classes of them."""
+        if SETTINGS not in imports(Path(mutation.path)):
+            return set()
+        return self.tests.get(SCHEMA, set())
 
     def _affordable(self, ordered: list[str]) -> list[str]:
         total, chosen = 0.0, []
