@@ -441,3 +441,22 @@ def test_length_moves_bbscore_as_scipy_says_not_the_joint_density_and_short_text
     assert (found.units, found.excluded) == (4, 1)
     alike = [path(np.eye(5, 4) * k, str(k)) for k in (1, 2, 3)]
     assert np.isnan(length_confound({"": critic}, alike)[0].value)
+
+
+@pytest.mark.parametrize(
+    ("wins", "ties", "pairs", "p_value"),
+    [
+        ([1, 2, 0], [0, 0, 1], [2, 4, 1], 1.0),  # as many won as lost: every margin is 0
+        ([2] * 6, [0] * 6, [2] * 6, 2 / 64),
+        ([0] * 6, [0] * 6, [3] * 6, 2 / 64),
+        ([1, 1, 1], [1, 0, 0], [2, 1, 1], 2 / 8),
+        ([2, 0], [0, 0], [2, 1], 1.0),  # one and another document against each other
+    ],
+)
+def test_a_document_is_a_coin_of_its_wins_minus_losses(wins, ties, pairs, p_value):
+    rows = np.zeros((len(wins), len(orders.COLUMNS)))
+    rows[:, :3] = np.array([wins, ties, pairs]).T
+    names = tuple(f"d{number}" for number in range(len(wins)))
+    found = orders.against_chance(SufficientStatistics(names, orders.COLUMNS, rows), "x")
+    assert found["reference"] == 0.5 and found["paired"] is True
+    assert found["p_value"] == pytest.approx(p_value, abs=0.02)

@@ -127,6 +127,26 @@ def head(module, name):
     return []
 
 
+def defaults(module, name):
+    """Those defaults of a function that are literals, or names of literals in its module."""
+    known = {}
+    for node in tree_of(module).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            known[ast.unparse(node.targets[0])] = node.value
+    for node in tree_of(module).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            heads = [*node.args.args[::-1], *node.args.kwonlyargs]
+            values = [*node.args.defaults[::-1]]
+            values += [None] * (len(node.args.args) - len(values)) + node.args.kw_defaults
+            pairs = zip([head.arg for head in heads], values, strict=True)
+            named = {head: known.get(ast.unparse(value), value) for head, value in pairs if value}
+            literals = {
+                head: value for head, value in named.items() if isinstance(value, ast.Constant)
+            }
+            return {head: value.value for head, value in literals.items()}
+    return {}
+
+
 def arrived(value, name):
     """Whether a value is the one of this name, alone, in a list or in a mapping."""
     return value in (Named(name), [Named(name)], {name: Named(name)})
@@ -161,6 +181,10 @@ def test_settings_and_inputs_reach_the_code_by_name(kind, method, monkeypatch):
         known |= given_by_stage(kind, method)
     expected = {name for name in names if name in known} - UNUSED.get(kind.__name__, set())
     assert expected <= passed.keys()
+    for name, literal in defaults(called.module, called.name).items():
+        default = kind.model_fields[name].default if name in kind.model_fields else None
+        if isinstance(default, bool | int | float | str):
+            assert literal == default, name
 
 
 def given_by_stage(kind, method):
