@@ -8,7 +8,7 @@ import pytest
 
 from tests.mutants import trial
 from tests.mutants.__main__ import FIELDS, Verdict, drawn, equivalents, report
-from tests.mutants.calls import MOST_SECONDS, read_calls
+from tests.mutants.calls import MOST_SECONDS, SCHEMA, read_calls
 from tests.mutants.mutations import file_mutations
 from tests.mutants.recorder import Recorder, function_name
 
@@ -80,6 +80,17 @@ def test_false_is_changed_to_true_and_not_to_none_which_is_false_as_well():
     assert change.after == "return True"
 
 
+def test_arguments_in_any_order_and_the_looks_of_a_figure_are_left_alone():
+    program = "a = np.maximum(x, y)\nb = max(x, y)\naxes.plot(x, markerfacecolor=z)\n"
+    assert file_mutations(program.encode(), "a.py") == [
+        change
+        for change in file_mutations(program.encode(), "a.py")
+        if change.kind == "removed statement"
+    ]
+    (change,) = file_mutations(b"a = np.subtract(x, y)\n", "a.py")
+    assert change.after == "a = np.subtract(y, x)"
+
+
 def test_a_change_is_applied_where_it_was_found(changes):
     (change,) = (one for one in changes if one.after == "LIMIT = 6")
     assert change.apply(PROGRAM.encode()).decode() == PROGRAM.replace("LIMIT = 5", "LIMIT = 6")
@@ -139,6 +150,23 @@ def test_the_tests_of_a_change_call_its_function_the_most_specific_first(changes
     (change,) = (one for one in changes if one.kind == "swapped arguments")
     found = read_calls(file).of(change)
     assert found == ["a.py::narrow", "b.py::by_fixture", "a.py::broad", "b.py::too", "a.py::beside"]
+
+
+def test_a_class_of_settings_is_tried_with_who_writes_the_schema(tmp_path):
+    rows = [
+        {"test": "a.py::writes", "phase": "call", "called": SCHEMA},
+        {
+            "test": "b.py::other",
+            "phase": "call",
+            "called": "longform/datasets/settings.py:Fever.load",
+        },
+        {"test": "a.py::writes", "seconds": 0.1},
+        {"test": "b.py::other", "seconds": 0.1},
+    ]
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (change, *_) = file_mutations(b"class Fever:\n    pages = 5\n", "longform/datasets/settings.py")
+    assert read_calls(file).of(change) == ["a.py::writes", "b.py::other"]
 
 
 def test_comprehensions_belong_to_the_function_around_them():

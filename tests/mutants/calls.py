@@ -65,9 +65,10 @@ class Calls:
 
     def _of_schema(self, mutation: Mutation) -> set[str]:
         """Who writes the schema of all settings, for a module with classes of them."""
-        if SETTINGS not in imports(Path(mutation.path)):
-            return set()
-        return self.tests.get(SCHEMA, set())
+        writers = self.tests.get(SCHEMA, set())
+        if writers and SETTINGS in imports(Path(mutation.path)):
+            return writers
+        return set()
 
     def _affordable(self, ordered: list[str]) -> list[str]:
         total, chosen = 0.0, []

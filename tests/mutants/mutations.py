@@ -21,6 +21,7 @@ ARITHMETIC: dict[type, type] = {
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitXor: ast.BitOr, ast.MatMult: ast.Mult,
 }  # fmt: skip
 SYMMETRIC = {"isinstance", "max", "min"}  # swapped arguments are an error of Python, or no change
+SYMMETRIC |= {"maximum", "minimum", "logaddexp", "array_equal"}  # of numpy or torch
 SPEECH = {"print", "warn", "debug", "info", "warning", "error", "exception"}
 SPEECH |= {"set_title", "set_xlabel", "set_ylabel", "suptitle", "supxlabel", "supylabel"}
 LOOKS = {
@@ -34,7 +35,8 @@ LOOKS = {
     "lw",
     "markersize",
 }
-LOOKS |= {"minor", "zorder"}
+LOOKS |= {"minor", "zorder", "markerfacecolor", "markeredgecolor", "facecolor", "edgecolor"}
+LOOKS |= {"linestyle", "ha", "va", "pad", "labelpad"}
 GUARDS = {"encoding", "strict", "help", "repr", "verbosity", "verbose"}
 
 
@@ -245,7 +247,7 @@ class _Search:
         self.change(node, code if isinstance(node, ast.AugAssign) else f"({code})", "arithmetic")
 
     def call(self, node: ast.Call) -> None:
-        named = node.func.id if isinstance(node.func, ast.Name) else ""
+        named = getattr(node.func, "id", getattr(node.func, "attr", ""))
         pairs = [] if named in SYMMETRIC else zip(node.args, node.args[1:], strict=False)
         for place, (first, second) in enumerate(pairs):
             if isinstance(first, ast.Starred) or isinstance(second, ast.Starred):
