@@ -131,4 +131,4 @@ def pick(logits: Tensor, uniforms: np.ndarray, temperature: float) -> Tensor:
         return logits.argmax(1)
     chances = torch.softmax(logits.double() / temperature, dim=1).cumsum(1)
     aims = torch.from_numpy(uniforms).to(logits.device)[:, None] * chances[:, -1:]
-    return (chances < aims).sum(1).clamp(max=chances.shape[1] - 1)
+    return (chances < aims).sum(1)
