@@ -9,7 +9,7 @@ from longform.decoding import settings as decoding
 from longform.documents import Corpus, Document, Section
 from longform.files.artefacts import read_documents, write_corpus
 from longform.statistics.random_streams import derived_seed
-from longform_lab import texts
+from longform_lab import scratch, texts
 from longform_lab.experiment import Experiment, System, chosen_systems
 from tests.refusals import refuses
 
@@ -54,6 +54,12 @@ PARAMS = {
     },
     "plain": {"corpora": ["wiki"], "models": ["small"]},
 }
+
+
+@pytest.fixture(autouse=True)
+def no_code_is_read(monkeypatch):
+    """The hash of the code that a stage runs takes a second, and is another file's subject."""
+    monkeypatch.setattr(scratch, "_code", lambda starts: "code")
 
 
 @pytest.fixture
@@ -279,3 +285,137 @@ def test_a_study_without_training_or_titles_packs_nothing(home, written):
     ((_, inputs),) = written.given
     assert (inputs.packing, inputs.titles, inputs.name) == (None, False, "wiki-small")
     assert (home / "data/generations/plain/wiki/small/documents.jsonl").is_file()
+
+
+def test_a_corpus_is_built_with_its_name_and_seed_in_the_folder_of_its_study(home, monkeypatch):
+    from synthetic_world.settings import WorldTexts
+
+    given = {}
+
+    def build(own, *, name, seed, scratch):
+        given.update(name=name, seed=seed, scratch=scratch)
+        return Corpus([Document("x", "test", (Section(None, "words"),))], {}, {"note": 1})
+
+    monkeypatch.setattr(WorldTexts, "build", build)
+    entry = {"kind": "world_texts", "study": "st", "domain": "wiki", "documents": {"test": 1}}
+    params = {**PARAMS, "corpora": {"made": entry}}
+    (home / "params.yaml").write_text(yaml.safe_dump(params))
+    texts.corpus(Experiment(home), "made")
+    folder = home / "data" / "corpora" / "st" / "made"
+    assert [document.id for document in read_documents(folder / "documents.jsonl")] == ["x"]
+    assert given == {"name": "made", "seed": 7, "scratch": home / "scratch" / "corpora.made"}
+    assert not given["scratch"].exists()
+
+
+def files_entry(home, **changes):
+    entry = {"kind": "documents", "study": "st", "source": "raw/texts.jsonl", **changes}
+    params = {**PARAMS, "corpora": {}, "corpora_from_files": {"read": entry}}
+    (home / "params.yaml").write_text(yaml.safe_dump(params))
+    (home / "data" / "raw").mkdir(parents=True)
+    (home / "data" / "raw" / "texts.jsonl").write_text(
+        '{"id": "x", "sections": [{"text": "words"}]}\n'
+    )
+    return Experiment(home)
+
+
+def test_a_corpus_from_files_is_read_from_below_data(home, monkeypatch):
+    from longform.datasets.settings import Documents
+
+    given = {}
+    load = Documents.load
+
+    def noted(own, raw, **more):
+        given.update(raw=raw, **more)
+        return load(own, raw, **more)
+
+    monkeypatch.setattr(Documents, "load", noted)
+    texts.corpus(files_entry(home), "read")
+    assert (given["raw"], given["name"], given["seed"]) == (
+        home / "data/raw/texts.jsonl",
+        "read",
+        7,
+    )
+    assert given["beside"] is None
+    (made,) = read_documents(home / "data/corpora/st/read/documents.jsonl")
+    assert (made.id, made.text) == ("x", "words")
+
+
+def test_a_kind_that_reads_one_file_takes_none_beside(home):
+    experiment = files_entry(home, beside="raw/more.jsonl")
+    refuses(
+        "^corpora_from_files.read has 'beside', and documents reads one file",
+        texts.corpus, experiment, "read",
+    )  # fmt: skip
+
+
+def test_continuations_are_decoded_with_the_list_that_the_run_names(home, monkeypatch):
+    given = {}
+
+    def decode(own, model, prefixes, decoders, **more):
+        given.update(own=own, model=model, prefixes=prefixes, decoders=decoders, **more)
+        return Corpus([Document("x", "generated", (Section(None, "words"),))])
+
+    monkeypatch.setattr(decoding.Continuations, "decode", decode)
+    sampling = {"new_tokens": 5, "repeats": 1, "split": "test", "documents": 1, "batch": 1}
+    required = {
+        name for name, field in decoding.Continuations.model_fields.items() if field.is_required()
+    }
+    facts = {
+        "decoders": "lists",
+        "sampling": {**sampling, "prefixes": "corpora/articles/wiki"},
+        "runs": {"sweep": {"model": "news/tiny", "decoders": "grid", "new_tokens": 6}},
+    }
+    assert required <= {*facts["sampling"], *facts["runs"]["sweep"]}
+    (home / "params.yaml").write_text(yaml.safe_dump({**PARAMS, "facts": facts}))
+    (home / "lists").mkdir()
+    (home / "lists" / "grid.yaml").write_text("wide: {kind: beam, beams: 4}")
+    document = corpus_and_models(home, "articles", "decoding/news/tiny")
+    texts.decode(Experiment(home), "facts", "sweep")
+    assert given["model"] == home / "data/models/decoding/news/tiny"
+    assert given["decoders"] == {"wide": {"kind": "beam", "beams": 4}}
+    assert (given["name"], given["seed"], given["prefixes"]) == ("sweep", 7, [document])
+    assert (given["own"].new_tokens, given["own"].repeats) == (6, 1)
+    (made,) = read_documents(home / "data/generations/facts/sweep/documents.jsonl")
+    assert made.id == "x"
+    facts["runs"]["sweep"]["decoders"] = "grip"
+    (home / "params.yaml").write_text(yaml.safe_dump({**PARAMS, "facts": facts}))
+    refuses(
+        r"^facts.runs.sweep: there is no list of decoders 'grip' \(near: grid\); allowed are \['grid'\], "
+        "the files of lists",
+        texts.decode, Experiment(home), "facts", "sweep",
+    )  # fmt: skip
+
+
+def test_completions_of_the_larger_model_are_joined_by_those_of_the_smaller(home, monkeypatch):
+    given = []
+
+    def complete(own, model, documents, *, name, seed, scratch):
+        given.append((own.model, model, [d.id for d in documents], name, seed))
+        assert scratch.is_dir()
+        more = Document(name, "generated", (Section(None, "words"),))
+        return Corpus([*documents, more])
+
+    monkeypatch.setattr(decoding.Completions, "complete", complete)
+    own = {
+        name: 1 for name, field in decoding.Completions.model_fields.items() if field.is_required()
+    }
+    own |= {
+        "sources": {"large": "greedy"},
+        "splitter": "rules",
+        "documents": {"test": 1},
+        "prompt_sentences": 1,
+    }
+    own = {name: value for name, value in own.items() if name in decoding.Completions.model_fields}
+    study = {part: {**own, "model": f"models/{part}"} for part in ("larger", "smaller")}
+    (home / "params.yaml").write_text(yaml.safe_dump({**PARAMS, "sources": study}))
+    corpus_and_models(home, "articles", "larger", "smaller")
+    texts.complete(Experiment(home), "sources", "wiki")
+    assert given == [
+        ("models/larger", home / "data/models/larger", ["d"], "larger", 7),
+        ("models/smaller", home / "data/models/smaller", ["d", "larger"], "smaller", 7),
+    ]
+    folder = home / "data/corpora/sources"
+    made = read_documents(folder / "wiki" / "documents.jsonl")
+    assert [document.id for document in made] == ["d", "larger", "smaller"]
+    assert sorted(path.name for path in folder.iterdir()) == ["wiki"]
+    assert not list((home / "scratch").rglob("begun.json"))

@@ -1,0 +1,126 @@
+"""Commands and helpers around the stages, by themselves: the cache's hashes, arguments of stages, mirrors, what reports show."""
+
+import hashlib
+import os
+
+import pytest
+import yaml
+
+from longform.language_models import tracking as mirrored
+from longform.results import Record, write_results
+from longform_lab import reports, stages, tracking, verify_cache
+from longform_lab.experiment import Experiment
+
+
+@pytest.fixture
+def cache(tmp_path):
+    """Two sound files, a damaged one and a damaged folder, beside what DVC did not name."""
+    for number, content in enumerate((b"one", b"two", b"three", b"four")):
+        name = hashlib.md5(content).hexdigest()
+        suffix = ".dir" if number == 3 else ""
+        path = tmp_path / "files" / "md5" / name[:2] / (name[2:] + suffix)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if number < 2 else content + b"!")
+    (tmp_path / "files" / "md5" / "ab").mkdir(exist_ok=True)
+    (tmp_path / "files" / "md5" / "ab" / "notes.txt").write_text("mine")
+    return tmp_path
+
+
+def test_files_whose_bytes_are_not_their_names_are_damaged(cache, capsys):
+    files = verify_cache.cached_files(cache)
+    assert len(files) == 4 and files == sorted(files)
+    damaged = list(verify_cache.damaged_files(files))
+    expected = {hashlib.md5(content).hexdigest()[2:] for content in (b"three", b"four")}
+    assert {path.name.removesuffix(".dir") for path in damaged} == expected
+    assert verify_cache.main([str(cache)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[-1] == "4 files, 2 damaged; --remove takes them out of the cache"
+    assert out[:-1] == [f"damaged: {path}" for path in damaged]
+    assert verify_cache.main([str(cache), "--remove"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == f"damaged, removed: {damaged[0]}" and "run `make repro`" in out[-1]
+    assert verify_cache.main([str(cache)]) == 0
+    assert capsys.readouterr().out == "2 files, 0 damaged\n"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What a stage was run with, in place of its work."""
+    calls = []
+
+    def corpus(experiment, name):
+        calls.append((experiment.home.name, experiment.only, name))
+
+    monkeypatch.setattr("longform_lab.texts.corpus", corpus)
+    monkeypatch.setattr(stages, "track", lambda: calls.append("tracked"))
+    monkeypatch.setattr(stages, "keep_freed_memory", lambda: calls.append("kept"))
+    return calls
+
+
+def test_a_stage_takes_its_names_home_and_system(asked, capsys):
+    assert stages.main(["corpus", "wiki", "--home", "there", "--only", "one"]) == 0
+    assert asked == ["kept", "tracked", ("there", "one", "wiki")]
+    for names in ([], ["wiki", "more"]):
+        assert stages.main(["corpus", *names]) == 2
+        assert capsys.readouterr().err == f"longform: corpus takes NAME, got {names}\n"
+
+
+def test_trainings_are_mirrored_once_and_named_after_their_stage(monkeypatch):
+    monkeypatch.setattr(tracking, "mirrors", mirrors := [])
+    monkeypatch.setattr(os, "environ", {"DVC_STAGE": "train@x"})
+    tracking.track()
+    tracking.track()
+    assert mirrors == [tracking.wandb_run] and os.environ["LONGFORM_STAGE"] == "train@x"
+    monkeypatch.setattr(os, "environ", {})
+    tracking.track()
+    assert os.environ == {} and isinstance(mirrored.mirrors, list)
+
+
+def test_nothing_is_mirrored_where_it_is_disabled_or_not_installed(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    assert tracking.wandb_run("n", tmp_path / "s", []) == [] and capsys.readouterr().out == ""
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr(tracking, "find_spec", lambda name: None)
+    assert tracking.wandb_run("n", tmp_path / "s", []) == []
+    assert capsys.readouterr().out.startswith("n: wandb is not installed, so only the CSV log")
+    assert not (tmp_path / "s").exists()
+
+
+PARAMS = {
+    "scale": "smoke",
+    "articles": {"models": ["a", "b"], "sizes": {"models": ["c"]}},
+    "plain": {"models": ["d"]},
+}
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(PARAMS))
+    return Experiment(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("system", "shown"),
+    [
+        (["data", "articles.models"], ["data", "a", "b", "c"]),
+        (["articles.sizes", "c", "x"], ["c", "x"]),
+        (["plain.models", "plain.sizes"], ["d"]),
+        ("articles.models", "articles.models"),
+        ([], []),
+    ],
+)
+def test_an_exhibit_shows_the_models_of_a_study(experiment, system, shown):
+    choice = reports._with_models(experiment, {"system": system, "corpus": "wiki"})
+    assert choice == {"system": shown, "corpus": "wiki"}
+    assert reports._with_models(experiment, {"corpus": "wiki"}) == {"corpus": "wiki"}
+
+
+def test_scores_are_read_by_critic_or_study_and_the_scale_has_a_name(experiment, tmp_path):
+    for study, critic in (("a", "x"), ("a", "y"), ("b", "z")):
+        write_results(tmp_path / f"data/scores/{study}/{critic}.json", [Record(critic, "m")])
+    found = reports.scores(experiment, ["b", "a/y"])
+    assert [record.critic for record in found] == ["z", "y"]
+    assert [record.critic for record in reports.scores(experiment, ["a"])] == ["x", "y"]
+    assert reports.scale_of(experiment) == "smoke"
+    (tmp_path / "params.yaml").write_text("seed: 1")
+    assert reports.scale_of(Experiment(tmp_path)) == "default"
