@@ -1,0 +1,200 @@
+"""What the command line hands on, prints and returns, with the comparison itself replaced."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from longform import cli, criticize
+from longform.criticize import report, systems_report
+from longform.errors import BadInput, InputError
+
+
+@pytest.mark.parametrize(
+    ("given", "systems"),
+    [
+        (["a.jsonl"], {"a": "a.jsonl"}),
+        (["in/b.tar.jsonl", "c"], {"b": "in/b.tar.jsonl", "c": "c"}),
+        (["one=a.jsonl", "two=a.jsonl"], {"one": "a.jsonl", "two": "a.jsonl"}),
+        (["in/b/x.csv:text"], {"x": "in/b/x.csv:text"}),
+        (["one=a=b"], {"one": "a=b"}),
+    ],
+)
+def test_a_system_is_named_by_its_file_or_before_the_sign(given, systems):
+    assert cli.named_systems(given) == systems
+
+
+def test_a_file_that_is_there_may_have_the_sign_in_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x=y.jsonl").touch()
+    assert cli.named_systems(["x=y.jsonl"]) == {"x=y": "x=y.jsonl"}
+
+
+@pytest.mark.parametrize("given", [["a", "in/a"], ["a=x", "a=y"], ["=x"]])
+def test_two_systems_of_one_name_are_refused(given):
+    with pytest.raises(InputError, match=r"two systems are called '.*'; name them: NAME="):
+        cli.named_systems(given)
+
+
+class Found:
+    """What a comparison gives."""
+
+    def __init__(self, failed=()):
+        self.failed = failed
+
+    def save(self, folder):
+        folder.mkdir(exist_ok=True)
+        (folder / report.RECORD).write_text('{"record": 1}')
+        return folder / "index.html"
+
+    def table(self):
+        return "| table |"
+
+
+@pytest.fixture
+def comparison(monkeypatch, tmp_path):
+    calls, found = [], Found()
+
+    def noted(name, answer):
+        def call(*given, **named):
+            calls.append((name, given, named))
+            if isinstance(answer, BadInput):
+                raise answer
+            return answer
+
+        return call
+
+    monkeypatch.setattr(criticize, "criticize", noted("one", found))
+    monkeypatch.setattr(criticize, "criticize_systems", noted("systems", found))
+    monkeypatch.setattr(criticize, "plan_systems", noted("plan", []))
+    monkeypatch.setattr(report, "check", lambda out, places: calls.append(("check", out, places)))
+    monkeypatch.setattr(systems_report, "save", lambda made, folder: made.save(folder))
+    monkeypatch.setattr(systems_report, "markdown", lambda made: "| systems |")
+    monkeypatch.setattr(
+        systems_report, "plan_markdown", lambda plans, names: f"| plan of {names} |"
+    )
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    return SimpleNamespace(calls=calls, found=found, out=tmp_path / "out")
+
+
+def run(comparison, *more):
+    return cli.main(["criticize", "real", *more, "--out", str(comparison.out)])
+
+
+def test_one_system_is_compared_with_its_settings(comparison, capsys):
+    assert run(comparison, "made.jsonl", "--model", "m", "--encoder", "e", "--seed", "7") == 0
+    (_, out, places), (name, given, named) = comparison.calls
+    assert (out, places) == (comparison.out, [Path("real"), Path("made.jsonl")])
+    assert (name, given) == ("one", (Path("real"), Path("made.jsonl")))
+    assert {key: named[key] for key in ("model", "encoder", "seed")} == {
+        "model": "m",
+        "encoder": "e",
+        "seed": 7,
+    }
+    assert named["results"] == comparison.out / report.SO_FAR
+    assert capsys.readouterr().out == f"| table |\nreport: {comparison.out / 'index.html'}\n"
+
+
+def test_by_default_models_are_chosen_later_and_the_seed_is_1234(comparison):
+    run(comparison, "made.jsonl")
+    _, _, named = comparison.calls[1]
+    assert (named["model"], named["encoder"], named["seed"]) == (None, None, 1234)
+
+
+def test_several_systems_or_paired_ones_are_compared_together(comparison, capsys):
+    assert run(comparison, "a", "b=c", "--model", "m", "--encoder", "e", "--seed", "7") == 0
+    name, given, named = comparison.calls[-1]
+    assert (name, given) == ("systems", (Path("real"), {"a": "a", "b": "c"}))
+    wanted = {
+        "paired": False,
+        "model": "m",
+        "encoder": "e",
+        "seed": 7,
+        "results": comparison.out / report.SO_FAR,
+    }
+    assert {key: named[key] for key in wanted} == wanted
+    assert capsys.readouterr().out.startswith("| systems |\nreport: ")
+    run(comparison, "a", "--paired")
+    name, _, named = comparison.calls[-1]
+    assert name == "systems" and named["paired"] is True
+
+
+@pytest.mark.parametrize("systems", [["a"], ["a", "b"]])
+def test_a_critic_that_failed_is_told_by_the_exit_status(comparison, systems):
+    comparison.found.failed = [("critic", "why")]
+    assert run(comparison, *systems) == 1
+
+
+@pytest.mark.parametrize("systems", [["a"], ["a", "b"]])
+def test_everything_may_be_printed_as_json(comparison, systems, capsys):
+    assert run(comparison, *systems, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"record": 1}
+
+
+def test_a_plan_ends_before_any_comparison(comparison, capsys):
+    assert run(comparison, "a", "b", "--plan", "--model", "m", "--seed", "7") == 0
+    name, given, named = comparison.calls[-1]
+    assert (name, given, named) == (
+        "plan", (Path("real"), {"a": "a", "b": "b"}), {"model": "m", "encoder": None, "seed": 7}
+    )  # fmt: skip
+    assert capsys.readouterr().out == "| plan of ['a', 'b'] |\n"
+    run(comparison, "a", "--plan", "--json")
+    assert json.loads(capsys.readouterr().out) == [] and len(comparison.calls) == 4
+
+
+def test_bad_input_is_one_sentence_and_status_2(comparison, capsys, monkeypatch):
+    def refused(*given, **named):
+        raise BadInput("no text")
+
+    monkeypatch.setattr(criticize, "criticize", refused)
+    assert run(comparison, "a") == 2
+    assert capsys.readouterr().err == "longform: no text\n"
+
+
+def test_examples_say_where_they_are_and_a_place_that_cannot_be_is_named(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert cli.main(["examples", str(tmp_path / "file" / "in")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    assert cli.main(["examples", str(tmp_path / "new")]) == 0
+    shown = capsys.readouterr().out.split()
+    assert shown and all(Path(one).is_file() for one in shown)
+
+
+def test_progress_minds_an_interrupt_between_critics():
+    class Heard:
+        def __init__(self):
+            self.checks = 0
+
+        def check(self):
+            self.checks += 1
+            if self.checks == 3:
+                raise KeyboardInterrupt
+
+    heard, seen = Heard(), []
+    panels = [SimpleNamespace(name=name) for name in "abc"]
+    with pytest.raises(KeyboardInterrupt):
+        for panel in cli._watched(heard)(panels):
+            seen.append(panel.name)
+    assert seen == ["a", "b"]
+    quiet = SimpleNamespace(check=lambda: seen.append("checked"))
+    assert [panel.name for panel in cli._watched(quiet)(panels[:1])] == ["a"]
+    assert seen[2:] == ["checked", "checked"]
+
+
+def test_an_interrupt_ends_at_once_or_when_it_is_asked(monkeypatch):
+    ended = []
+    monkeypatch.setattr(cli.os, "_exit", ended.append)
+    monkeypatch.setattr(cli.os, "write", lambda place, text: ended.append((place, text)))
+    with cli.Interrupt() as interrupt:
+        interrupt.check()
+        interrupt.ends_at_once = False
+        with pytest.raises(KeyboardInterrupt):
+            interrupt._hear()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.check()
+        assert ended == []
+        interrupt.ends_at_once = True
+        with pytest.raises(KeyboardInterrupt):
+            interrupt._hear()
+    assert ended == [(2, b"longform: stopped before any critic ran\n"), cli.STOPPED]
