@@ -1,7 +1,9 @@
 """What panels hand to the code that reads for them, results that are taken back, and what a comparison is said to cost."""
 
 import json
+import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +12,6 @@ import pytest
 
 from longform.criticize import cost, panels, results_so_far
 from longform.criticize.brought_models import Options
-from longform.criticize.brought_models import check as check_options
 from longform.criticize.judging import Judged
 from longform.criticize.results_so_far import ResultsSoFar
 from longform.datasets.own_texts import Texts
@@ -113,7 +114,7 @@ def test_ten_real_texts_of_five_sentences_are_enough(modules):
         (Options(), None, "no sentence encoder; name one", "no model; name one with --model"),
         (Options(), "there", "", ""),
         (Options(packaged=False, packaged_encoder=False), "there", "--encoder none leaves it out", "--model none leaves it out"),
-        (Options(model=Path("m"), encoder=Path("e"), packaged=False, packaged_encoder=False), None, "", ""),
+        (Options(model=object(), encoder=Path("e"), packaged=False, packaged_encoder=False), None, "", ""),
     ],
 )  # fmt: skip
 def test_why_a_model_or_encoder_is_absent_is_known_before_any_work(
@@ -128,35 +129,34 @@ def test_why_a_model_or_encoder_is_absent_is_known_before_any_work(
         assert said.startswith(begins) and bool(said) == bool(begins)
 
 
+class Opened:
+    """A model that a person names, in a folder while it is read."""
+
+    @contextmanager
+    def opened_folder(self):
+        yield Path("opened")
+
+
 @pytest.mark.parametrize("own", [True, False])
-def test_a_language_model_reads_texts_without_titles_in_windows(
-    own, modules, monkeypatch, tmp_path
-):
+def test_a_language_model_reads_texts_without_titles_in_windows(own, modules, monkeypatch):
     fake, calls = modules
-
-    class Pointer:
-        def save(self, folder):
-            assert folder.is_dir()
-
     fake("longform.critics.perplexity.read", read=lambda **given: "predictions")
-    fake("longform.language_models.checkpoints", published=lambda **given: Pointer())
+    named = []
+    monkeypatch.setattr(panels, "NamedModel", lambda *given: named.append(given) or Opened())
     monkeypatch.setattr(panels, "token_units", lambda found: [found])
-    panel = panels._model(Options(model=tmp_path if own else None))
+    panel = panels._model(Options(model=Opened() if own else None))
     documents = [text("a", 1), text("b", 1, "generated")]
     assert panel.read(documents) == ["predictions"]
-    (given,) = [named for key, _, named in calls if key == "read"]
+    (given,) = [given for key, _, given in calls if key == "read"]
     shared = {
         "documents": documents,
         "name": "criticize",
         "titles": False,
-        "splits": ["generated", "train"],
+        "reader": Path("opened"),
     }
-    assert {key: given[key] for key in shared} == shared
-    if own:
-        assert given["reader"] == tmp_path and "window" not in given
-    else:
-        assert (given["window"], given["batch"]) == (1024, 2)
-        assert [named for key, _, named in calls if key == "published"] == [panels.SMOLLM2]
+    windows = {} if own else {"window": 1024, "batch": 2}
+    assert given == {**shared, "splits": ["generated", "train"], **windows}
+    assert named == ([] if own else [("SmolLM2", None, panels.SMOLLM2)])
     assert panel.asked is own and panel.learns == "nothing" and not panel.critic.count_end
 
 
@@ -231,23 +231,16 @@ def test_results_of_other_texts_leave_the_file_and_broken_lines_are_none(tmp_pat
     assert nowhere.find(panel_of("nouns")) is None and nowhere.inputs == ""
 
 
-def test_a_model_of_another_size_or_time_is_another(tmp_path):
-    import os
-
-    model = tmp_path / "model"
-    (model / "in").mkdir(parents=True)
-    (model / "in" / "weights").write_text("abc")
-    os.utime(model / "in" / "weights", ns=(5, 5))
-    assert (
-        results_so_far._stamps(model) == [("in/weights", 3, 5)]
-        and results_so_far._stamps(None) == []
-    )
+def test_an_encoder_of_another_size_or_time_is_another(tmp_path):
+    encoder = tmp_path / "encoder"
+    (encoder / "in").mkdir(parents=True)
+    (encoder / "in" / "weights").write_text("abc")
     inputs = set()
-    for options in (Options(), Options(model=model), Options(encoder=model)):
+    for options in (Options(), Options(encoder=encoder)):
         inputs.add(ResultsSoFar(tmp_path / "r", [text("a", 1)], options).inputs)
-    os.utime(model / "in" / "weights", ns=(6, 6))
-    inputs.add(ResultsSoFar(tmp_path / "r", [text("a", 1)], Options(model=model)).inputs)
-    assert len(inputs) == 4
+    os.utime(encoder / "in" / "weights", ns=(6, 6))
+    inputs.add(ResultsSoFar(tmp_path / "r", [text("a", 1)], Options(encoder=encoder)).inputs)
+    assert len(inputs) == 3
 
 
 @pytest.mark.parametrize(
@@ -279,40 +272,3 @@ def test_the_cost_names_every_critic_that_will_read():
     assert "1 critics, under 1 s on one core: quick under 1 s" in cost.announcement(
         [critic("quick", 1e5)], *sides
     )
-
-
-@pytest.mark.parametrize(
-    ("files", "sentence"),
-    [
-        (
-            {},
-            "^--model .*: no model folder \\(config.json or pointer.json or modules.json is missing",
-        ),
-        ({"config.json": "{}", "tokenizer.json": "{"}, "tokenizer.json cannot be read"),
-        ({"config.json": "{}", "tokenizer.json": "[]"}, "tokenizer.json holds no tokenizer"),
-        (
-            {"pointer.json": "{}", "tokenizer.json": '{"model": 1}'},
-            "tokenizer.json holds no tokenizer",
-        ),
-    ],
-)
-def test_what_is_no_model_is_refused_before_it_is_opened(tmp_path, files, sentence):
-    for name, content in files.items():
-        (tmp_path / name).write_text(content)
-    refuses(sentence, check_options, Options(model=tmp_path))
-
-
-def test_models_and_encoders_that_look_sound_are_tried(tmp_path, monkeypatch):
-    from longform.criticize import brought_models
-
-    tried = []
-    monkeypatch.setattr(
-        brought_models, "try_folder", lambda name, folder: tried.append((name, folder.name))
-    )
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "modules.json").write_text("{}")
-    (tmp_path / "b" / "tokenizer.json").write_text('{"model": {}, "added_tokens": []}')
-    check_options(Options(model=tmp_path / "a", encoder=tmp_path / "b"))
-    check_options(Options())
-    assert tried == [("model", "a"), ("encoder", "b")]
