@@ -26,12 +26,13 @@ from longform_lab.settings.critics import EVALUATIONS, METRICS, READINGS, TRAINI
 from longform_lab.settings.papers import PAPERS
 from longform_lab.settings.params import check
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
+from longform_lab.settings.reports import check_reports, read_reports
 from longform_lab.source_code import EVERYTHING, Request, SourceTree
 
 # longform.documents and what imports NumPy would triple the time of this stage
+DVC_YAML = Path("dvc.yaml")
 FOLDER = Path("data/code")
 SOURCE = Path("src")
-EXPERIMENTS = Path("experiments")
 PIPELINE = "longform_lab"
 APART = (
     # they say when a stage runs, not what it makes
@@ -178,10 +179,7 @@ def read_entry_points(home: Path, tree: SourceTree) -> dict[str, list[Request]]:
 
     Raises OSError or yaml.YAMLError: ``params.yaml`` is not there or is no YAML.
     """
-    reports = {}
-    for path in sorted((home / EXPERIMENTS).glob("*/params.yaml")):
-        reports[path.parent.name] = (_read_yaml(path) or {}).get("reports", {})
-    return entry_points(_read_yaml(home / "params.yaml"), reports, tree)
+    return entry_points(_read_yaml(home / "params.yaml"), read_reports(home), tree)
 
 
 def _read_yaml(path: Path) -> Any:
@@ -232,6 +230,8 @@ def main() -> int:
     gc.disable()  # it looks at every node of every syntax tree, again and again, and nothing here is garbage
     try:
         check(_read_yaml(Path("params.yaml")))
+        if DVC_YAML.is_file():
+            check_reports(read_reports(), _read_yaml(DVC_YAML))
         count = write(Path())
     except ConfigError as error:  # before any stage runs, whichever it concerns
         print(f"longform: {error}", file=sys.stderr)

@@ -20,6 +20,7 @@ from typing import Any
 from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import read_yaml
 from longform.files.yaml_dialect import KIND
+from longform_lab.settings.reports import exhibit_folders, score_files
 
 TARGETS = "targets"
 EXTENDS = "extends"
@@ -148,12 +149,6 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
 
 def _show(stage: dict[str, Any], paper: str, report: Mapping[str, Any]) -> None:
     """Let a report's stage write the report's tables and figures, and depend on its scores."""
-    outs = []
-    for exhibit in report["exhibits"]:
-        outs.append({f"paper_figures/{paper}/{exhibit}": {"cache": False}})
-    stage["outs"] = outs
+    stage["outs"] = [{folder: {"cache": False}} for folder in exhibit_folders(paper, report)]
     deps = [dep for dep in stage["deps"] if not dep.startswith("data/scores/")]
-    for scores in report["scores"]:
-        is_file = "/" in scores  # else a folder with one file a system
-        deps.append(f"data/scores/{scores}.json" if is_file else f"data/scores/{scores}")
-    stage["deps"] = deps
+    stage["deps"] = deps + score_files(report)

@@ -1,7 +1,8 @@
 """The whole of a parameter file: every entry with the registry of its place, a check of all, and their JSON Schema.
 
 ``python -m longform_lab.settings.params`` writes ``params.schema.json``, by which editors complete and
-check ``params.yaml``; ``--check`` says what is wrong in it.
+check ``params.yaml``; ``--check`` says what is wrong in it, in the papers' own ``params.yaml``, and in
+what ``dvc.yaml`` says of their reports.
 """
 
 import argparse
@@ -29,7 +30,9 @@ from longform_lab.settings.entries import (
     TrainingPlacement,
 )
 from longform_lab.settings.registries import DATASETS, FILE_DATASETS
+from longform_lab.settings.reports import EXPERIMENTS, check_reports, read_reports
 
+DVC_YAML = Path("dvc.yaml")
 SCHEMA = Path("params.schema.json")
 OVERRIDES_SCHEMA = Path("overrides.schema.json")
 QUESTIONS = ("corruption_response", "severities", "order_discrimination", "human_ratings")
@@ -292,7 +295,10 @@ def _defined(settings: type[Settings], definitions: dict[str, Any]) -> dict[str,
     for name, definition in inner.items():
         _drop_titles(definition)
         if definitions.setdefault(name, definition) != definition:
-            raise ValueError(f"two classes of settings are called {name}")
+            raise ConfigError(
+                f"two classes of settings are called {name}, the second in {settings.__module__}; "
+                "rename one of them"
+            )
     return definitions[settings.__name__]
 
 
@@ -309,7 +315,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="check params.yaml instead")
     chosen = parser.parse_args(arguments)
     if not chosen.check:
-        SCHEMA.write_text(schema_text(), encoding="utf-8")
+        try:
+            text = schema_text()
+        except ConfigError as error:
+            print(f"longform: {error}", file=sys.stderr)
+            return 2
+        SCHEMA.write_text(text, encoding="utf-8")
         OVERRIDES_SCHEMA.write_text(_compact(overrides_schema()) + "\n", encoding="utf-8")
         print(SCHEMA, OVERRIDES_SCHEMA)
         return 0
@@ -317,10 +328,12 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         count = check(read_yaml(Path(PARAMS)))
+        pipeline = read_yaml(DVC_YAML) if DVC_YAML.is_file() else {}
+        exhibits = check_reports(read_reports(), pipeline)
     except ConfigError as error:
         print(f"longform: {error}", file=sys.stderr)
         return 2
-    print(f"{PARAMS}: {count} entries")
+    print(f"{PARAMS}: {count} entries; {EXPERIMENTS}: {exhibits} tables and figures")
     return 0
 
 
