@@ -13,11 +13,18 @@ import yaml
 from repro_project import ROOT, command, git, until
 
 import longform.critics
+import longform.datasets.settings
+from experiments.deng2022 import settings as deng2022
+from experiments.deng2022.report import sections
+from longform.criticize import judging, panels
 from longform.critics import metrics, readings
-from longform.files.artefacts import read_json, read_yaml, write_json
-from longform.results import read_results
+from longform.files.artefacts import read_documents, read_json, read_yaml, write_json
+from longform.results import Record, read_results, write_results
 from longform_lab.scale_overrides import apply_overrides
 from longform_lab.settings.critics import METRICS, READINGS
+from longform_lab.settings.papers import PAPERS
+from longform_lab.settings.params import schema_text
+from longform_lab.settings.registries import FILE_DATASETS
 from longform_lab.stages import main
 
 SMALL = {
@@ -144,20 +151,57 @@ def test_a_model_is_one_entry_and_its_name_in_a_study(articles, monkeypatch):
     assert means["mine-with_titles"]["latent_ppl"] == pytest.approx(sum(values) / 2)
 
 
-def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_path, monkeypatch):
+@pytest.fixture
+def critic_page(tmp_path, monkeypatch):
+    """The page on critics, whose example lies where the page says."""
     page = (ROOT / "docs" / "add_a_critic.md").read_text(encoding="utf-8")
-    for path, code in re.findall(
+    (path, code), *others = re.findall(
         r"`src/longform/critics/(\w+/\w+\.py)`:\n\n```python\n(.*?)```", page, re.S
-    ):
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(code)
+    )
+    assert path == "word_recurrence/score.py" and not others
+    (tmp_path / path).parent.mkdir()
+    (tmp_path / path).write_text(code)
     monkeypatch.setattr(longform.critics, "__path__", [*longform.critics.__path__, str(tmp_path)])
+    yield page
+    for name in [name for name in sys.modules if "word_recurrence" in name]:
+        del sys.modules[name]
+
+
+def test_the_critic_of_the_page_judges_texts_as_the_page_prints(critic_page, capsys):
+    code, printed = re.search(
+        r"Try it:\n\n```python\n(.*?)```\n\n```text\n(.*?)```", critic_page, re.S
+    ).groups()
+    names = {}
+    exec(code, names)
+    assert capsys.readouterr().out == printed
+    text = "The harbour was old. It froze. A harbour thawed. The harbour sank."
+    values = [part.value for part in names["WordRecurrence"]().attribute(text).parts]
+    assert values == [0, 0, 1]
+
+
+def test_the_critic_of_the_page_is_a_row_of_criticize(critic_page, monkeypatch):
+    from longform.critics.word_recurrence.score import WordRecurrence
+
+    line = re.search(r"```python\n(plain_panel\(.*?)```", critic_page, re.S)[1]
+    panel = eval(line, {**vars(panels), "WordRecurrence": WordRecurrence})
+    monkeypatch.setattr(judging, "panels", lambda options: [panel])
+    dull = ["The harbour was old. The harbour was small."] * 3
+    lively = ["The harbour was old. Nobody came."] * 3
+    (judged,) = judging.criticize(dull, lively, model="none", encoder="none").judged
+    assert judged.panel.name == "word recurrence"
+    assert (judged.real.value, judged.generated.value) == (1, 0)
+
+
+def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, critic_page, monkeypatch):
+    page = critic_page
     for module, registry in ((readings, READINGS), (metrics, METRICS)):
         file = f"critics/{Path(module.__file__).name}"
-        code = re.search(rf"`src/longform/{file}`, with .*?```python\n(.*?)```", page, re.S)[1]
+        said = rf'`src/longform/{file}`, with `"word_recurrence": (\w+),`.*?```python\n(.*?)```'
+        class_name, code = re.search(said, page, re.S).groups()
         names = dict(vars(module))
         exec(code, names)
-        monkeypatch.setitem(registry, "word_recurrence", names["WordRecurrence"])
+        monkeypatch.setitem(registry, "word_recurrence", names[class_name])
+    assert json.loads(schema_text())["$defs"]["predictions.word_recurrence"]
     ((name, entry),) = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S)[1]).items()
     params = read_yaml(articles / "params.yaml")
     params["articles"] |= {"models": [], "critics": {name: entry}}
@@ -177,6 +221,55 @@ def test_a_critic_is_one_folder_and_one_entry_as_the_page_shows(articles, tmp_pa
         encoding="utf-8"
     )
     assert name.replace("_", " ") in shown
+
+
+def test_the_data_set_of_the_page_becomes_a_corpus(tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs" / "add_a_data_set.md").read_text(encoding="utf-8")
+    reader, settings = re.findall(r"```python\n(.*?)```", page, re.S)
+    (tmp_path / "letters.py").write_text(reader)
+    monkeypatch.setattr(longform.datasets, "__path__", [*longform.datasets.__path__, str(tmp_path)])
+    names = dict(vars(longform.datasets.settings))
+    exec(settings, names)
+    monkeypatch.setitem(FILE_DATASETS, "letters", names["Letters"])
+    entry = re.search(r"```yaml\n(.*?)```", page, re.S)[1]
+    (tmp_path / "params.yaml").write_text("seed: 1\n" + entry)
+    raw = tmp_path / "data" / "raw" / "letters"
+    raw.mkdir(parents=True)
+    assert main(["corpus", "letters", "--home", str(tmp_path)]) == 2
+    assert "no .txt files; put the letters there" in capsys.readouterr().err
+    for number in range(40):
+        (raw / f"{number:02}.txt").write_text(f"Dear friend, this is letter {number}.")
+    run(tmp_path, "corpus letters")
+    documents = read_documents(tmp_path / "data/corpora/articles/letters/documents.jsonl")
+    texts = [document.text for document in documents]
+    assert texts == [f"Dear friend, this is letter {number}." for number in range(40)]
+    assert {document.split for document in documents} == {"train", "test"}
+    monkeypatch.delitem(sys.modules, "longform.datasets.letters")
+
+
+def test_the_table_of_the_page_shows_its_metric(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "add_a_table.md").read_text(encoding="utf-8")
+    function, settings = re.findall(r"```python\n(.*?)```", page, re.S)
+    names = dict(vars(deng2022))
+    exec(function, names)
+    monkeypatch.setattr(sections, "lengths", names["lengths"], raising=False)
+    exec(settings, names)
+    monkeypatch.setitem(PAPERS["deng2022"].exhibits, "lengths", names["Lengths"])
+    paper = tmp_path / "experiments" / "deng2022"
+    paper.mkdir(parents=True)
+    (paper / "params.yaml").write_text(re.search(r"```yaml\n(.*?)```", page, re.S)[1])
+    shutil.copy(ROOT / "experiments" / "deng2022" / "expected.yaml", paper)
+    (tmp_path / "params.yaml").write_text("seed: 1\n")
+    for critic, metric, value in (
+        ("perplexity", "word_ppl", 12.5),
+        ("section_order", "latent_ppl", 3.25),
+    ):
+        record = Record(critic, metric, corpus="wiki", system="data", value=value)
+        write_results(tmp_path / f"data/scores/articles/{critic}.json", [record])
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path, "report deng2022 sections")
+    shown = (tmp_path / "paper_figures/deng2022/lengths/lengths.md").read_text(encoding="utf-8")
+    assert "12.5" in shown and "3.25" not in shown
 
 
 def dvc(folder: Path, *words: str) -> str:

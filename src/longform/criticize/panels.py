@@ -18,6 +18,7 @@ from longform import extras
 from longform.criticize.brought_models import Options
 from longform.criticize.lengths import Excerpt, Measure
 from longform.criticize.splits import SPLITS
+from longform.critics.base import TextCritic
 from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.critics.coreference.score import STOP, Coreference, PersonChain
 from longform.critics.entity_grid.blocks import BlockedEntityGrid, in_blocks
@@ -110,6 +111,7 @@ PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be le
 TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
 
 ROLES = "Do entities move between subject, object and other places as in real text?"
+REPEATED = "What share of the word 4-grams was said before in the same text?"
 OVERLAP = "How many nouns do neighbouring sentences share?"
 RELATED = "How related are the nouns of neighbouring sentences?"
 PAIRS = "two sentences with nouns"
@@ -135,7 +137,7 @@ def panels(options: Options) -> list[Panel]:
             f"{PAIRS} that the fitted real texts have",
             grids,
         ),
-        _repetition(),
+        plain_panel("repetition", REPEATED, Repetition(), measure="words", learns="nothing"),
         _topics(topics),
         completion(partial(topics.read, predictions="completion")),
         # under a head that was trained by its contrast (sheng2024 section 3)
@@ -250,17 +252,31 @@ def _roles(grids: Latest) -> Panel:
     return _nouns("entity grid", ROLES, critic, 0, critic.needs, read)
 
 
-def _repetition() -> Panel:
-    critic = Repetition()
+def plain_panel(
+    name: str,
+    question: str,
+    critic: TextCritic,
+    measure: Measure = "sentences",
+    learns: Learns = "units",
+) -> Panel:
+    """A panel of a critic that reads each text by itself, by its own reader.
+
+    Args:
+        name: as the report calls it.
+        question: what it asks of a text.
+        critic: before it is fitted.
+        measure: by which texts are cut to equal lengths.
+        learns: "nothing", or "units" where ``fit_units`` learns from the real texts.
+    """
     return Panel(
-        "repetition",
-        "What share of the word 4-grams was said before in the same text?",
+        name,
+        question,
         critic.read_texts,
         critic,
         critic.spans,
         needs=critic.needs,
-        measure="words",
-        learns="nothing",
+        measure=measure,
+        learns=learns,
     )
 
 

@@ -11,8 +11,8 @@ A critic gets this face in five steps:
    parts are no places names them in ``part_names(values)`` instead.
 4. ``needs="two sentences"`` in the class's head says what a text must have to be scored. A class
    that was renamed keeps the name that committed records show in ``recorded_as="OldName"``.
-5. A line in ``catalogue.py`` (what it asks, needs and costs), and a README whose example a test
-runs.
+5. An entry in ``catalogue.py`` (what it asks, needs and costs), and a README whose example a test
+runs. ``docs/add_a_critic.md`` has a whole critic.
 """
 
 from abc import abstractmethod
