@@ -255,7 +255,7 @@ def _roles(grids: Latest) -> Panel:
 def plain_panel(
     name: str,
     question: str,
-    critic: TextCritic,
+    critic: Any,
     measure: Measure = "sentences",
     learns: Learns = "units",
 ) -> Panel:
@@ -264,16 +264,17 @@ def plain_panel(
     Args:
         name: as the report calls it.
         question: what it asks of a text.
-        critic: before it is fitted.
+        critic: a :class:`TextCritic`, before it is fitted; its ``spans``, where it has any, are marked.
         measure: by which texts are cut to equal lengths.
         learns: "nothing", or "units" where ``fit_units`` learns from the real texts.
     """
+    has_places = type(critic).spans is not TextCritic.spans
     return Panel(
         name,
         question,
         critic.read_texts,
         critic,
-        critic.spans,
+        critic.spans if has_places else None,
         needs=critic.needs,
         measure=measure,
         learns=learns,
