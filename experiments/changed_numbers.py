@@ -3,25 +3,26 @@
 Writes ``docs/changed_numbers.md`` from the results in git then and now: records of scales, their claims, and the claims on published text.
 """
 
-import csv
 import io
 import json
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from longform.files.artefacts import atomic_write, read_yaml
 from longform.results import NAMES
+from longform_lab.reporting.printed import read_expected
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import raw_scale_records
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "changed_numbers.md"
 BEFORE = "a5734e11"  # the last commit before the corrections
-IDENTITY = NAMES[: NAMES.index("seed") + 1]
+IDENTITY = list(NAMES[: NAMES.index("seed") + 1])
 FIELDS = ("value", "low", "high", "difference", "p_value")
 REASONS = {  # claim -> why its verdict changed, where the rule or the instrument did and not a number
     "mentions_above_data_at_every_size": "one size showed every size",
@@ -46,48 +47,55 @@ def now(path: str) -> str:
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
-def claims_of(text: str) -> dict[tuple[str, str], str]:
-    """Verdicts of claims as a whole by paper and claim."""
-    lines = csv.DictReader(io.StringIO(text, newline=""))
-    return {(line["paper"], line["claim"]): line["verdict"] for line in lines if not line["row"]}
+def claims_of(text: str) -> pd.Series:
+    """Verdicts of claims as a whole by paper and claim, from the text of a ``claims.csv``."""
+    columns = ["paper", "claim", "row", "verdict"]
+    lines = pd.read_csv(io.StringIO(text or ",".join(columns)), dtype=str, keep_default_na=False)
+    claims = lines[lines["row"] == ""]
+    return claims.set_index(["paper", "claim"])["verdict"]
 
 
 def turned(commit: str) -> Iterator[list[str]]:
     """Every measured verdict that changed: where, claim, before, after, why."""
     ledgers = sorted((ROOT / "experiments" / "scales").glob("*/paper_figures/ledger/claims.csv"))
-    places = {"real text, all scales": "experiments/real_claims.csv"}
-    places |= {f"`{path.parts[-4]}`": path.relative_to(ROOT).as_posix() for path in ledgers}
-    forms = {
-        (folder.parent.name, str(claim["id"])): claim
-        for folder in sorted((ROOT / "experiments").glob("*/expected.yaml"))
-        for claim in read_yaml(folder)["claims"]
-    }
-    for place, path in places.items():
-        old, new = claims_of(then(commit, path)), claims_of(now(path))
-        for key in new:
-            if old.get(key) in MEASURED and old[key] != new[key]:
-                yield [
-                    place,
-                    f"{key[0]} {key[1]}",
-                    old[key],
-                    new[key],
-                    reason(key, forms.get(key, {})),
-                ]
+    files = {"real text, all scales": "experiments/real_claims.csv"}
+    for path in ledgers:
+        files[f"`{path.parts[-4]}`"] = path.relative_to(ROOT).as_posix()
+    equalities = claims_of_equality()
+    for place, path in files.items():
+        before, after = claims_of(then(commit, path)), claims_of(now(path))
+        pairs = pd.DataFrame({"before": before, "after": after}).reindex(after.index)
+        changed = pairs[pairs["before"].isin(MEASURED) & (pairs["before"] != pairs["after"])]
+        for (paper, claim), pair in changed.iterrows():
+            why = reason(claim, (paper, claim) in equalities)
+            yield [place, f"{paper} {claim}", pair["before"], pair["after"], why]
 
 
-def reason(key: tuple[str, str], claim: Mapping[str, Any]) -> str:
+def claims_of_equality() -> set[tuple[str, str]]:
+    """Paper and name of each claim that two numbers are equal."""
+    names = set()
+    for folder in sorted((ROOT / "experiments").glob("*/expected.yaml")):
+        expected = read_expected(folder.parent)
+        for claim in expected.claims:
+            if claim.within is not None:
+                names.add((expected.paper, claim.id))
+    return names
+
+
+def reason(claim: str, is_equality: bool) -> str:
     """Why a verdict changed."""
-    return REASONS.get(key[1], MARGIN if "within" in claim else TRAININGS)
+    return REASONS.get(claim, MARGIN if is_equality else TRAININGS)
 
 
-def moved(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """How many records of a file changed in which field; records are matched by what they are."""
-    known = {tuple(record.get(name) for name in IDENTITY): record for record in old}
-    counts = Counter[str]()
-    for record in new:
-        before = known.get(tuple(record.get(name) for name in IDENTITY))
-        for name in FIELDS if before is not None else ():
-            counts[name] += before.get(name) != record.get(name)
+def moved(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many records changed in which field; records are matched by what they are."""
+    before, after = (pd.DataFrame(records, columns=NAMES) for records in (old, new))
+    pairs = before.merge(after, on=IDENTITY, suffixes=("", " now"))
+    counts = {}
+    for name in FIELDS:
+        was, is_now = pairs[name], pairs[f"{name} now"]
+        unknown = was.isna() & is_now.isna()
+        counts[name] = int((was.ne(is_now) & ~unknown).sum())
     return counts
 
 
@@ -97,12 +105,12 @@ def changed_files(commit: str) -> Iterator[list[str]]:
         scale, files = path.parent.name, raw_scale_records(path)
         for name in sorted(files):
             old = then(commit, f"experiments/scales/{scale}/data/scores/{name}.json")
-            counts = moved(json.loads(old, object_hook=numbers), files[name]) if old else Counter()
+            if not old:
+                continue
+            counts = moved(json.loads(old, object_hook=numbers), files[name])
             if any(counts.values()):
-                yield [
-                    f"`{scale}` {name.rpartition('/')[2]}",
-                    *(str(counts[field] or "") for field in FIELDS),
-                ]
+                cells = [str(count or "") for count in counts.values()]
+                yield [f"`{scale}` {name.rpartition('/')[2]}", *cells]
 
 
 def numbers(record: dict[str, Any]) -> dict[str, Any]:

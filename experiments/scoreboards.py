@@ -4,14 +4,15 @@ Printed numbers and claims by run, synthetic text and real text apart: a single 
 run compares is not in it.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from experiments.correct_pages import SCALES, ledger_lines, papers, read_lines
+import pandas as pd
+
+from experiments.correct_pages import SCALES, ledger_lines
 from longform.files.artefacts import atomic_write
-from longform_lab.reporting.printed import DIFFERS, INCOMPARABLE, WITHIN
-from longform_lab.reporting.verdicts import OURS, VERDICTS
+from longform_lab.reporting.printed import DIFFERS, INCOMPARABLE, WITHIN, Line
+from longform_lab.reporting.verdicts import BORDERLINE, HEADER, OURS, VERDICTS
 from longform_lab.scale_records import FILE as RECORDS
 from longform_lab.scale_records import scale_results
 
@@ -20,7 +21,8 @@ PAGE = ROOT / "docs" / "scoreboards.md"
 REAL = ("real", "paper")  # how the names of runs on real text begin
 COMPARED = (WITHIN, DIFFERS, INCOMPARABLE)
 PRINTED = ("run", "paper", *COMPARED)
-CLAIMS = ("run", "claims of papers", *VERDICTS, "borderline")
+CLAIMS = ("run", "claims of papers", *VERDICTS, BORDERLINE)
+REAL_CLAIMS = "all of real text ([claims](../experiments/real_claims.md))"
 
 
 def runs() -> list[str]:
@@ -34,28 +36,39 @@ def is_real(run: str) -> bool:
 
 
 def printed_rows(run: str) -> Iterator[list[str]]:
-    """Of each paper of which a run compares a number: how many lie in our interval, differ, or cannot be compared."""
+    """Of each paper of which a run compares a number: how many verdicts of each kind."""
     figures = SCALES / run / "paper_figures" if run else ROOT / "paper_figures"
-    ledger = read_lines(figures / "ledger" / "ledger.csv")
-    found = [(line["paper"], line["verdict"]) for line in ledger]
-    if run and not ledger:
+    path = figures / "ledger" / "ledger.csv"
+    lines = read_table(path) if path.is_file() else pd.DataFrame(columns=Line._fields)
+    if run and lines.empty:
         results = scale_results(SCALES / run / RECORDS)
-        found = [(line.paper, line.verdict) for line in ledger_lines(run, results, [])]
-    counts = Counter(found)
-    for paper in papers():
-        numbers = [counts[paper, verdict] for verdict in COMPARED]
-        if any(numbers):
-            yield [shown(run), paper, *(str(number or "") for number in numbers)]
+        lines = pd.DataFrame(ledger_lines(run, results, []), columns=Line._fields)
+    counts = pd.crosstab(lines["paper"], lines["verdict"])
+    counts = counts.reindex(columns=list(COMPARED), fill_value=0)
+    for paper, numbers in counts[counts.any(axis=1)].iterrows():
+        yield [shown(run), str(paper), *map(cell, numbers)]
 
 
 def claim_rows(path: Path, name: str) -> Iterator[list[str]]:
-    """How many claims of the papers, our own checks left out, have which verdict in a file of claims."""
-    whole_claims = [line for line in read_lines(path) if not line["row"] and line["source"] != OURS]
-    if whole_claims:
-        counts = Counter(line["verdict"] for line in whole_claims)
-        hanging = sum(bool(line.get("borderline")) for line in whole_claims)
-        numbers = [len(whole_claims), *(counts[verdict] for verdict in VERDICTS), hanging]
-        yield [name, *(str(number or "") for number in numbers)]
+    """How many claims of the papers, our own checks left out, have which verdict in a file."""
+    if not path.is_file():
+        return
+    lines = read_table(path).reindex(columns=HEADER, fill_value="")
+    claims = lines[(lines["row"] == "") & (lines["source"] != OURS)]
+    if len(claims):
+        counts = claims["verdict"].value_counts().reindex(VERDICTS, fill_value=0)
+        borderline = (claims[BORDERLINE] != "").sum()
+        yield [name, *map(cell, [len(claims), *counts, borderline])]
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A CSV file; every cell is a text."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def cell(count: int) -> str:
+    """A count; nothing for none."""
+    return str(count or "")
 
 
 def shown(run: str) -> str:
@@ -81,21 +94,15 @@ def page() -> str:
         "*Within interval*: the printed number lies in our 95 % interval. *Not comparable*: measured, but at another size or "
         "by another instrument than the paper's. A *borderline* verdict is another at 90 or at 99 %.",
     ]
-    real_claims = ROOT / "experiments" / "real_claims.csv"
     for title, belongs in kinds.items():
-        chosen = [run for run in runs() if belongs(run)]
-        printed = [row for run in chosen for row in printed_rows(run)]
-        claims = [
-            row
-            for run in chosen
-            for row in claim_rows(
-                (SCALES / run if run else ROOT) / "paper_figures/ledger/claims.csv", shown(run)
-            )
-        ]
+        printed: list[list[str]] = []
+        claims: list[list[str]] = []
+        for run in filter(belongs, runs()):
+            printed += printed_rows(run)
+            folder = SCALES / run if run else ROOT
+            claims += claim_rows(folder / "paper_figures" / "ledger" / "claims.csv", shown(run))
         if title == "Real text":
-            claims += claim_rows(
-                real_claims, "all of real text ([claims](../experiments/real_claims.md))"
-            )
+            claims += claim_rows(ROOT / "experiments" / "real_claims.csv", REAL_CLAIMS)
         parts += [f"## {title}", table(PRINTED, printed), table(CLAIMS, claims)]
     return "\n\n".join(parts) + "\n"
 

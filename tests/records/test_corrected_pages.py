@@ -1,7 +1,6 @@
 """Committed pages of scales follow from their records: scoreboards, notes of superseded numbers, claims in notes."""
 
 import csv
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -110,9 +109,13 @@ def test_changes_are_counted_by_field_of_the_same_record():
         {"critic": "d", "metric": "m", "value": 1.0},
         {"critic": "c", "metric": "m", "value": 1.0, "low": 0.4},
     ]
-    assert moved(old, new) == Counter(low=1, value=0, high=0, difference=0, p_value=0)
+    assert moved(old, new) == {"low": 1, "value": 0, "high": 0, "difference": 0, "p_value": 0}
+    seeds = [{"critic": "c", "metric": "m", "seed": seed, "value": seed} for seed in (1, 2)]
+    later = [{**seeds[1], "value": 5}, {**seeds[0], "p_value": 0.1}, {"critic": "c", "metric": "m"}]
+    assert moved(seeds, later) == {"low": 0, "value": 1, "high": 0, "difference": 0, "p_value": 1}
     text = "paper,claim,row,verdict\np,c,,holds\np,c,wiki,undecided\n"
-    assert claims_of(text) == {("p", "c"): "holds"}
+    assert claims_of(text).to_dict() == {("p", "c"): "holds"}
+    assert claims_of("").to_dict() == {}
 
 
 def test_committed_claims_name_their_borderline_verdicts():
