@@ -1,9 +1,12 @@
-"""Tables of "Is Incoherence Surprising?" (Beyer, Loaiciga, Schlangen 2021), numbered as printed, and what it left open.
+"""Tables of "Is Incoherence Surprising?" (Beyer, Loaiciga, Schlangen 2021), numbered as printed, and
+what it left open.
 
-Every number is a share of items with Wilson's interval; the p-value (in the CSV) is McNemar's against the next smaller model.
+Every number is a share of items with Wilson's interval; the p-value (in the CSV) is McNemar's
+against the next smaller model.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from textwrap import fill
@@ -26,35 +29,42 @@ REPLACED = "connective_*_as_*"  # names of suites
 FEW = 30  # texts below which a row's intervals are to be read
 ACROSS = 4  # panels in a row of the sweep
 SPEAKERS = "[SEP]"  # a mark of a change of speaker
+LESS, MORE = "predicted less surprising", "predicted more surprising"
 
 
 def accuracies(given: Given, caption: str, tasks: Sequence[str], note: str = "") -> Table:
-    """Models by suites, and beneath them the printed rows of models that are not here; the paper's tables but one."""
+    """Models by suites; the paper's tables but one.
 
-    def place(number: Printed) -> tuple[str, str] | None:
+    Beneath them stand the printed rows of models that are not here.
+    """
+
+    def printed_labels(number: Printed) -> tuple[str, str] | None:
         where = number.where or {}
-        named = given.label("system", where.get("system")), given.label("task", where.get("task"))
-        return (f"{named[0]} (printed)", named[1]) if where.get("metric") == "accuracy" else None
+        if where.get("metric") != "accuracy":
+            return None
+        system = given.label("system", where.get("system"))
+        return f"{system} (printed)", given.label("task", where.get("task"))
 
     cells = given.crossed(_accuracies(given, *tasks), given.name, ("system",), "task")
-    cells += given.printed_alone(given.name, place)
-    return Table(
-        f"{caption}: share of items whose prediction holds",
-        cells,
-        [*([note] if note else []), *given.notes],
-    )
+    cells += given.printed_alone(given.name, printed_labels)
+    notes = [note] if note else []
+    return Table(f"{caption}: share of items whose prediction holds", cells, notes + given.notes)
 
 
 def other_suites(given: Given, caption: str, inside: Sequence[str]) -> Table:
-    """Suites beyond the paper's, which ``inside`` names: other languages, and whatever SyntaxGym files the run read."""
-    printed = [n.where["task"] for n in given.expected.numbers if n.where]
-    pooled = {r.task.rpartition("_as_")[0] for r in _accuracies(given, REPLACED)}
-    found = set(_accuracies(given, *inside, *printed).values("task")) | pooled
-    return accuracies(
-        given,
-        caption,
-        [task for task in _accuracies(given, "*").values("task") if task not in found],
-    )
+    """Suites beyond the paper's, which ``inside`` names: other languages, and whatever SyntaxGym
+    files the run read.
+    """
+    printed = [number.where["task"] for number in given.expected.numbers if number.where]
+    shown = set(_accuracies(given, *inside, *printed).values("task"))
+    # Suites of one replaced connective are pooled under the name of the connective.
+    for record in _accuracies(given, REPLACED):
+        shown.add(record.task.rpartition("_as_")[0])
+    others = []
+    for task in _accuracies(given, "*").values("task"):
+        if task not in shown:
+            others.append(task)
+    return accuracies(given, caption, others)
 
 
 def _accuracies(given: Given, *tasks: str) -> Results:
@@ -63,216 +73,324 @@ def _accuracies(given: Given, *tasks: str) -> Results:
 
 
 def table_4(given: Given, systems: Sequence[str]) -> Table:
-    """Explicit connectives: a row for each connective and sense, a column for each connective put in its place."""
-    block, cells = given.expected["table_4"], []
+    """Explicit connectives: a row for each connective and sense, a column for each connective put
+    in its place.
+    """
+    # 1. A cell for each row and column; the printed number stands alone where we have none.
+    block = given.expected["table_4"]
+    columns = block["columns"]
+    cells = []
     for system in systems:
-        found = {r.task: r for r in _accuracies(given, REPLACED).where(system=system)}
+        records = {r.task: r for r in _accuracies(given, REPLACED).where(system=system)}
         for sense, printed in block["rows"].items():
-            row = f"{given.label('system', system)}: {sense.replace('_', ', ', 1).lower()}"
-            for other, value in zip(
-                block["columns"], printed.get(system, [None] * len(block["columns"])), strict=True
-            ):
-                record = found.get(f"connective_{sense}_as_{other}")
-                alone = Cell(row, other, None, printed=value)
-                cells.append(alone if record is None else given.cell(row, other, record, "table_4"))
-    few = sorted({c.row for c in cells if c.value is not None and (c.units or 0) < FEW})
-    note = f"fewer than {FEW} texts in {len(few)} of {len({c.row for c in cells})} rows: read their intervals"
-    caption = "Table 4. Explicit connectives: share of texts in which another connective (column) costs more"
-    return Table(caption, cells, [*([note] if few else []), *given.notes])
+            words = sense.replace("_", ", ", 1).lower()
+            row = f"{given.label('system', system)}: {words}"
+            values = printed.get(system, [None] * len(columns))
+            for column, value in zip(columns, values, strict=True):
+                record = records.get(f"connective_{sense}_as_{column}")
+                if record is None:
+                    cells.append(Cell(row, column, None, printed=value))
+                else:
+                    cells.append(given.cell(row, column, record, "table_4"))
+    # 2. A note where rows rest on few texts.
+    rows = {number.row for number in cells}
+    small = {one.row for one in cells if one.value is not None and (one.units or 0) < FEW}
+    notes = []
+    if small:
+        share = f"{len(small)} of {len(rows)} rows"
+        notes.append(f"fewer than {FEW} texts in {share}: read their intervals")
+    caption = (
+        "Table 4. Explicit connectives: share of texts in which another connective (column) costs "
+        "more"
+    )
+    return Table(caption, cells, notes + given.notes)
 
 
 def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
-    """Accuracy of every phenomenon over the sizes of a model, which the paper left to future work."""
+    """Accuracy of every phenomenon over the sizes of a model, which the paper left to future
+    work.
+    """
     cells = given.crossed(_accuracies(given, *tasks), "size_sweep", ("system",), "task")
-    systems, shown = (
-        list(dict.fromkeys(getattr(c, name) for c in cells)) for name in ("row", "column")
-    )
+    systems = list(dict.fromkeys(number.row for number in cells))
+    phenomena = list(dict.fromkeys(number.column for number in cells))
+    down = max(-(-len(phenomena) // ACROSS), 1)
 
     def draw(canvas: Any) -> None:
-        for task, axes in zip(
-            shown, panels(canvas, len(shown), ACROSS, sharex=True, sharey=True), strict=True
-        ):
-            own = [c for c in cells if c.column == task and c.value is not None]
-            places, values = [systems.index(c.row) for c in own], [c.value for c in own]
-            axes.errorbar(
-                places,
-                values,
-                errors(own),
-                marker="o",
-                markersize=3,
-                lw=1,
-                color=COLOURS[0],
-                capsize=2,
-            )
+        grid = panels(canvas, len(phenomena), ACROSS, sharex=True, sharey=True)
+        for phenomenon, axes in zip(phenomena, grid, strict=True):
+            points = _column(cells, phenomenon)
+            x = [systems.index(point.row) for point in points]
+            y = [point.value for point in points]
+            look = {"marker": "o", "markersize": 3, "lw": 1, "color": COLOURS[0], "capsize": 2}
+            axes.errorbar(x, y, errors(points), **look)
             axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
-            axes.set_title(fill(task, 22))
+            axes.set_title(fill(phenomenon, 22))
             axes.set_xticks(range(len(systems)), systems, rotation=60, ha="right")
             axes.set_ylim(0, 1.03)
         canvas.supylabel("share of items whose prediction holds")
 
     caption = "Accuracy on each phenomenon by model, with 95 % intervals; dotted: chance."
-    return Figure(
-        caption, cells, draw, (7.5, 1.2 + 1.6 * max(-(-len(shown) // ACROSS), 1)), given.notes
-    )
+    return Figure(caption, cells, draw, (7.5, 1.2 + 1.6 * down), given.notes)
+
+
+def _column(cells: Sequence[Cell], column: str) -> list[Cell]:
+    """The known numbers of a column."""
+    return [one for one in cells if one.column == column and one.value is not None]
 
 
 def region_surprisal(
     given: Given, suites: Sequence[str], likelier: Sequence[str], systems: Sequence[str]
 ) -> Figure:
-    """Bits of the judged region under the conditions predicted ``likelier`` and the others, of the first system that the run has."""
-    found = _accuracies(given, *suites)
-    system = next((name for name in systems if len(found.where(system=name))), "")
-    sides = ("predicted less surprising", "predicted more surprising")
-    cells = []
-    for r in given.ordered(found.where(system=system), "task"):
-        for term, held in r.details["formula_bits"].items():
-            mean, spread = held["all"]
-            half = NORMAL_95 * spread / max(r.units or 0, 1) ** 0.5
-            place = given.label("task", r.task), sides[term.split("%")[1] not in likelier]
-            ends = (mean, mean - half, mean + half)
-            cells.append(Cell(*place, *ends, r.units or 0, signature="bits of the judged region"))
-    names = list(dict.fromkeys(c.row for c in cells))[::-1]
+    """Bits of the judged region under either condition.
 
+    Args:
+        given: the records; their details have the bits of each term of a formula.
+        suites: by name or pattern.
+        likelier: the conditions in which the region is predicted less surprising.
+        systems: the first of them that the run has is shown.
+    """
+    # 1. The mean over items with its normal interval, for each term of a suite's formula.
+    records = _accuracies(given, *suites)
+    measured = records.values("system")
+    system = next((name for name in systems if name in measured), "")
+    cells = []
+    for record in given.ordered(records.where(system=system), "task"):
+        for term, bits in record.details["formula_bits"].items():
+            mean, spread = bits["all"]
+            half = NORMAL_95 * spread / max(record.units or 0, 1) ** 0.5
+            side = LESS if term.split("%")[1] in likelier else MORE
+            numbers = mean, mean - half, mean + half, record.units or 0
+            row = given.label("task", record.task)
+            cells.append(Cell(row, side, *numbers, signature="bits of the judged region"))
+    names = list(dict.fromkeys(number.row for number in cells))[::-1]
+
+    # 2. A line for each suite, a mark for each condition.
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        for side, mark, colour, shift in zip(sides, "os", COLOURS, (0.1, -0.1), strict=False):
-            own = [c for c in cells if c.column == side]
-            places, values = [names.index(c.row) + shift for c in own], [c.value for c in own]
-            axes.errorbar(
-                values, places, xerr=errors(own), fmt=mark, color=colour, capsize=2, label=side
-            )
+        looks = ((LESS, "o", COLOURS[0], 0.1), (MORE, "s", COLOURS[1], -0.1))
+        for side, mark, colour, shift in looks:
+            points = _column(cells, side)
+            y = [names.index(point.row) + shift for point in points]
+            x = [point.value for point in points]
+            look = {"fmt": mark, "color": colour, "capsize": 2, "label": side}
+            axes.errorbar(x, y, xerr=errors(points), **look)
         axes.set(xscale="log", xlabel="surprisal of the judged region, bits (log scale)")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set_yticks(range(len(names)), names)
         canvas.legend(loc="outside lower center", ncols=2)
 
     caption = (
-        f"Surprisal of the judged region under either condition, {given.label('system', system)}: mean over items with its normal "
-        "95 % interval. A suite's accuracy is the share of items in which the two stand in the predicted order."
+        "Surprisal of the judged region under either condition, "
+        f"{given.label('system', system)}: mean over items with its normal 95 % interval. A "
+        "suite's accuracy is the share of items in which the two stand in the predicted order."
     )
     return Figure(caption, cells, draw, (5.6, 1.2 + 0.3 * max(len(names), 1)))
 
 
-def contrast(suite: Suite) -> tuple[int | None, str, str]:
-    """Region, and the conditions in which it is predicted less and more surprising. Raises BadInput: a suite predicts otherwise."""
+@dataclass(frozen=True)
+class Contrast:
+    """What a suite predicts of one region: it is less surprising in one condition than in another.
+
+    ``region`` is its number, None for the whole text.
+    """
+
+    region: int | None
+    better: str
+    worse: str
+
+
+def contrast(suite: Suite) -> Contrast:
+    """The contrast of a suite. Raises BadInput: the suite predicts otherwise."""
+    refusal = f"suite {suite.name}: {suite.predictions} contrast no region in two conditions"
     formulas = suite.formulas()
     formula = formulas[0]
     if len(formulas) == 1 and isinstance(formula, Binary) and formula.symbol in "<>":
-        left, right = (
-            (formula.left, formula.right)
-            if formula.symbol == ">"
-            else (formula.right, formula.left)
-        )
-        if (
-            isinstance(left, RegionValue)
-            and isinstance(right, RegionValue)
-            and left.region == right.region
-        ):
-            return left.region, right.condition, left.condition
-    raise BadInput(
-        f"suite {suite.name}: {suite.predictions} contrast no region in two conditions; leave it out"
-    )
+        more, less = formula.left, formula.right
+        if formula.symbol == "<":
+            more, less = less, more
+        if not isinstance(more, RegionValue) or not isinstance(less, RegionValue):
+            raise BadInput(f"{refusal}; leave it out")
+        if more.region == less.region:
+            return Contrast(more.region, less.condition, more.condition)
+    raise BadInput(f"{refusal}; leave it out")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An item as a choice between two texts, in the order in which it writes its conditions."""
+
+    contexts: list[str]
+    continuations: list[str]
+    target: int  # the place of the better one
+
+    @property
+    def texts(self) -> list[str]:
+        """Contexts and continuations together."""
+        texts = []
+        for parts in zip(self.contexts, self.continuations, strict=True):
+            texts.append(" ".join(filter(None, parts)))
+        return texts
+
+
+def choices_of(suite: Suite) -> list[Choice]:
+    """The items of a suite as choices. Raises BadInput: the suite is no contrast."""
+    predicted = contrast(suite)
+    choices = []
+    for item in suite.items:
+        contexts, continuations, names = [], [], []
+        for condition in item.conditions:
+            if condition.name in (predicted.better, predicted.worse):
+                context, continuation = _parts(condition, predicted.region)
+                contexts.append(context)
+                continuations.append(continuation)
+                names.append(condition.name)
+        choices.append(Choice(contexts, continuations, names.index(predicted.better)))
+    return choices
 
 
 def harness_task(suite: Suite) -> dict[str, str]:
     """A task of lm-evaluation-harness: a YAML file and its documents as JSON lines.
 
-    The model chooses between contexts where both conditions of every item share what follows, between continuations where they
-    share what comes before, else between whole texts. ``acc`` compares sums of log-probabilities, as metric "sum" does; neither of
-    the harness's accuracies is the mean over tokens. ``[SEP]`` stays in the text: the harness knows no change of speaker.
+    The model chooses between contexts where both conditions of every item share what follows,
+    between continuations where they share what comes before, else between whole texts. ``acc``
+    compares sums of log-probabilities, as metric "sum" does; neither of the harness's accuracies is
+    the mean over tokens. ``[SEP]`` stays in the text: the harness knows no change of speaker.
     """
-    region, better, worse = contrast(suite)
-    # contexts, continuations and the better one's place, in the order in which an item writes its conditions
-    rows: list[Any] = []
-    for item in suite.items:
-        chosen = [condition for condition in item.conditions if condition.name in (better, worse)]
-        sides = zip(*(_parts(condition, region) for condition in chosen), strict=True)
-        rows.append((*map(list, sides), [condition.name for condition in chosen].index(better)))
-    if all(len(set(continuations)) == 1 for _, continuations, _ in rows):
+    choices = choices_of(suite)
+    lines: list[dict[str, Any]] = []
+    if all(len(set(choice.continuations)) == 1 for choice in choices):
         # the right context's number stands in ``doc_to_text``, as in the harness's own wsc273
         text, target, delimiter = "{{target}}", "{{continuation}}", " "
-        lines = [
-            {"choices": before, "target": n, "continuation": after[0]} for before, after, n in rows
-        ]
+        for choice in choices:
+            line = {"choices": choice.contexts, "target": choice.target}
+            lines.append({**line, "continuation": choice.continuations[0]})
     else:
         text, target, delimiter = "{{context}}", "{{target}}", " "
-        lines = [{"context": before[0], "choices": after, "target": n} for before, after, n in rows]
-        if not all(len(set(contexts)) == 1 and contexts[0] for contexts, _, _ in rows):
-            wholes = [
-                [" ".join(filter(None, two)) for two in zip(b, a, strict=True)] for b, a, _ in rows
-            ]
-            lines = [
-                {"context": "", "choices": w, "target": n}
-                for w, (_, _, n) in zip(wholes, rows, strict=True)
-            ]
+        # a context that both share, else none
+        shared = all(len(set(one.contexts)) == 1 and one.contexts[0] for one in choices)
+        if not shared:
             delimiter = ""
-    named = {"name": suite.name, "text": text, "target": target, "delimiter": delimiter}
-    task = Template(
-        Path(__file__).with_name("harness_task.yaml").read_text(encoding="utf-8")
-    ).substitute(named)
+        for choice in choices:
+            context = choice.contexts[0] if shared else ""
+            options = choice.continuations if shared else choice.texts
+            lines.append({"context": context, "choices": options, "target": choice.target})
+    template = Path(__file__).with_name("harness_task.yaml").read_text(encoding="utf-8")
+    names = {"name": suite.name, "text": text, "target": target, "delimiter": delimiter}
+    task = Template(template).substitute(names)
     return {f"{suite.name}.yaml": task, f"{suite.name}.jsonl": json_lines(lines)}
 
 
 def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
-    """Text before the judged region, and the region; all of it for ``*``. What follows the region is never judged."""
-    before = [
-        r.content
-        for r in condition.regions
-        if region is not None and r.number < region and r.content
-    ]
-    judged = [r.content for r in condition.regions if region in (None, r.number) and r.content]
-    return " ".join(before), " ".join(judged)
+    """Text before the judged region, and the region; all of it where ``region`` is None.
+
+    What follows the region is never judged.
+    """
+    before, inside = [], []
+    for part in condition.regions:
+        if not part.content:
+            continue
+        if region is None or part.number == region:
+            inside.append(part.content)
+        elif part.number < region:
+            before.append(part.content)
+    return " ".join(before), " ".join(inside)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts for a judge."""
+
+    item_id: str
+    left: str
+    right: str
+    gold_side: str  # ``left`` or ``right``: the coherent one
+    suite: str
+    condition: str  # that spoilt the other side
 
 
 def judgement_sheet(suites: Sequence[Suite], per_suite: int, seed: int) -> dict[str, str]:
-    """Pairs of texts with items, sides and order drawn by seed, as files; pairs whose two sides read alike are never drawn.
+    """Pairs of texts with items, sides and order drawn by seed, as files.
 
-    ``sheet.csv`` has two empty columns for the judge, ``key.csv`` the coherent side; ``study.jsonl`` and ``study.csv`` have all
-    fields, with the condition that spoilt the other side, for a program that shows the pairs.
-    Raises BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
+    Pairs whose two sides read alike are never drawn. ``sheet.csv`` has two empty columns for the
+    judge, ``key.csv`` the coherent side; ``study.jsonl`` and ``study.csv`` have all fields, for a
+    program that shows the pairs.
+
+    Args:
+        suites: each a contrast of two conditions.
+        per_suite: pairs of each, or all that it has.
+        seed: what draws are named after.
+
+    Raises:
+        BadInput: a suite that is no contrast, or of which all pairs read alike; no pair asked for.
     """
     if per_suite < 1:
         raise BadInput(
-            f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix the entry"
+            f"judgement sheet: per_suite is {per_suite!r}, allowed is a whole number from 1; fix "
+            "the entry"
         )
-    drawn: list[tuple[str, SuiteItem, str, str]] = []
+    # 1. Items of each suite.
+    items: list[tuple[Suite, SuiteItem]] = []
     for suite in suites:
-        _, better, worse = contrast(suite)
-        unlike = [
-            one
-            for one in suite.items
-            if _shown(one.condition(better)) != _shown(one.condition(worse))
-        ]
-        if not unlike:
-            told = "both sides of every item read alike, so no one can judge; leave it out"
-            raise BadInput(f"suite {suite.name}: {told}")
+        unlike = _items_that_differ(suite)
         rng = generator(seed, "judgement items", suite.name)
         chosen = rng.choice(len(unlike), min(per_suite, len(unlike)), replace=False)
-        drawn += [(suite.name, unlike[int(i)], better, worse) for i in chosen]
-    pairs = []
-    for place in generator(seed, "judgement order").permutation(len(drawn)):
-        name, item, better, worse = drawn[int(place)]
-        unit = f"{name}/{item.number}"
-        swap = bool(generator(seed, "judgement side", unit).integers(2))
-        left, right = (
-            _shown(item.condition(side)) for side in ((worse, better) if swap else (better, worse))
-        )
-        pairs.append((unit, left, right, "right" if swap else "left", name, worse))
+        items += [(suite, unlike[int(number)]) for number in chosen]
+    # 2. Their order, and the side of each coherent text.
+    order = generator(seed, "judgement order").permutation(len(items))
+    pairs = [_pair(*items[int(number)], seed) for number in order]
+    # 3. The files.
     fields = ("item_id", "left", "right", "gold_side", "suite", "condition")
-    asked = ("item", "left", "right", "more_coherent", "comment")
+    sheet, key, study = [], [], []
+    for pair in pairs:
+        sheet.append((pair.item_id, pair.left, pair.right, "", ""))
+        key.append((pair.item_id, pair.gold_side))
+        study.append(vars(pair))
     return {
-        "sheet.csv": csv_text(asked, [(*pair[:3], "", "") for pair in pairs]),
-        "key.csv": csv_text(("item", "coherent"), [(pair[0], pair[3]) for pair in pairs]),
-        "study.csv": csv_text(fields, pairs),
-        "study.jsonl": json_lines(dict(zip(fields, pair, strict=True)) for pair in pairs),
+        "sheet.csv": csv_text(("item", "left", "right", "more_coherent", "comment"), sheet),
+        "key.csv": csv_text(("item", "coherent"), key),
+        "study.csv": csv_text(fields, [tuple(line.values()) for line in study]),
+        "study.jsonl": json_lines(study),
     }
 
 
-def _shown(condition: Condition) -> str:
+def _items_that_differ(suite: Suite) -> list[SuiteItem]:
+    """Items whose two sides read otherwise. Raises BadInput: there are none."""
+    predicted = contrast(suite)
+    items = []
+    for item in suite.items:
+        better, worse = item.condition(predicted.better), item.condition(predicted.worse)
+        if _as_read(better) != _as_read(worse):
+            items.append(item)
+    if not items:
+        raise BadInput(
+            f"suite {suite.name}: both sides of every item read alike, so no one can judge; leave "
+            "it out"
+        )
+    return items
+
+
+def _pair(suite: Suite, item: SuiteItem, seed: int) -> Pair:
+    """The two sides of an item, the coherent one at the left or right by seed."""
+    predicted = contrast(suite)
+    name = f"{suite.name}/{item.number}"
+    better = _as_read(item.condition(predicted.better))
+    worse = _as_read(item.condition(predicted.worse))
+    swap = bool(generator(seed, "judgement side", name).integers(2))
+    if swap:
+        return Pair(name, worse, better, "right", suite.name, predicted.worse)
+    return Pair(name, better, worse, "left", suite.name, predicted.worse)
+
+
+def _as_read(condition: Condition) -> str:
     """The text as people read it: a change of speaker begins a line with a dash."""
     text = " ".join(region.content for region in condition.regions if region.content)
-    turns = [turn.strip() for turn in text.split(SPEAKERS) if turn.strip()]
-    return "\n".join(f"– {turn}" for turn in turns) if SPEAKERS in text else text
+    if SPEAKERS not in text:
+        return text
+    turns = []
+    for turn in text.split(SPEAKERS):
+        if turn.strip():
+            turns.append(f"– {turn.strip()}")
+    return "\n".join(turns)
 
 
 def harness_tasks(corpus: Path) -> Files:
@@ -295,17 +413,29 @@ def harness_tasks(corpus: Path) -> Files:
 def human_sheet(
     given: Given, texts: str, suites: Sequence[str], per_suite: int, seed: int
 ) -> Files:
-    """Pairs of texts for human judges from the named suites, sides by seed. Raises BadInput: the corpus lacks one of the suites."""
-    known = {suite.name: suite for suite in _suites(given.data / texts)}
-    if missing := sorted(set(suites) - known.keys()):
+    """Pairs of texts for human judges, sides by seed.
+
+    Args:
+        given: where the data folder is.
+        texts: the corpus' folder below it.
+        suites: names of suites of the corpus.
+        per_suite: pairs of each.
+        seed: what draws are named after.
+
+    Raises:
+        BadInput: the corpus lacks one of the suites.
+    """
+    by_name = {suite.name: suite for suite in _suites(given.data / texts)}
+    missing = sorted(set(suites) - by_name.keys())
+    if missing:
         raise BadInput(
-            f"judgement sheet: no suites {missing} in {texts}; allowed are {sorted(known)}"
+            f"judgement sheet: no suites {missing} in {texts}; allowed are {sorted(by_name)}"
         )
-    return Files(judgement_sheet([known[name] for name in suites], per_suite, seed))
+    return Files(judgement_sheet([by_name[name] for name in suites], per_suite, seed))
 
 
 def _suites(folder: Path) -> list[Suite]:
+    """The suites of a corpus."""
     corpus = read_corpus(folder)
-    return suites_from_documents(
-        corpus.documents, {k: v for k, v in corpus.truth.items() if k == "suite_heads"}
-    )
+    heads = {name: value for name, value in corpus.truth.items() if name == "suite_heads"}
+    return suites_from_documents(corpus.documents, heads)

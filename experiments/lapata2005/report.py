@@ -155,7 +155,7 @@ def regression(given: Given) -> Table:
     for record in given.ordered(records.where(metric="weight"), "critic"):
         row = given.label("critic", record.critic)
         cells.append(cell(row, "weight per standard deviation", record))
-    sizes = []  # of the fitted part, in texts
+    sizes: list[int] = []  # of the fitted part, in texts
     for record in records.where(metric="held_out_correlation"):
         row = given.label("critic", record.critic)
         if record.critic != "combined":

@@ -82,9 +82,12 @@ def corruption_responses(given: Given) -> Figure:
         row = given.label("critic", record.critic)
         column = f"{given.label('task', record.task)} {record.severity:g}"
         response = worse(record, units[record.critic])
-        ends = {name: getattr(response, name, None) for name in ("value", "low", "high")}
-        counts = {name: getattr(record, name) for name in ("units", "excluded", "p_value")}
-        cells.append(Cell(row, column, **ends, **counts))
+        numbers: dict[str, Any] = {}
+        for name in ("value", "low", "high"):
+            numbers[name] = getattr(response, name, None)
+        for name in ("units", "excluded", "p_value"):
+            numbers[name] = getattr(record, name)
+        cells.append(Cell(row, column, **numbers))
 
     def draw(canvas: Any) -> None:
         # 1. A strip for each critic.
