@@ -38,6 +38,7 @@ TAGS = {
     "if a < b and c > d <b>x</b> <nothing>": "if a < b and c > d x <nothing>",
     "text.\n<source>a{b}</source>\nmore": "text.\nmore",
     "* <source>a{b}</source>\nmore": "more",
+    "one\n<pre>a\n [[b]] &lt; c</pre>\ntwo": "one\na\n[[b]] < c\ntwo",
     "one <q>two</q>": 'one "two"',
     "<poem>one\ntwo</poem>": "one\ntwo",
     "a <span style='display:none'>hidden</span>b": "a b",

@@ -460,3 +460,13 @@ def test_a_document_is_a_coin_of_its_wins_minus_losses(wins, ties, pairs, p_valu
     found = orders.against_chance(SufficientStatistics(names, orders.COLUMNS, rows), "x")
     assert found["reference"] == 0.5 and found["paired"] is True
     assert found["p_value"] == pytest.approx(p_value, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("scores", "row"),
+    [([1.0, 2.0, 9.0], (1.0, 2.0, 0.0)), ([1.0, 2.0], (1.0, 2.0, 0.0)), ([1.0], (0, 0, 1)), ([], (0, 0, 1)),
+     ([NAN, 2.0], (0, 0, 1)), ([1.0, NAN], (0, 0, 1)), ([1.0, 2.0, NAN], (1.0, 2.0, 0.0))],
+)  # fmt: skip
+def test_an_original_and_its_first_permutation_are_taken_or_the_document_excluded(scores, row):
+    found = orders.first_permutations([Text("a")], [np.array(scores)])
+    assert found.columns == ("original", "permuted", "excluded") and tuple(found.values[0]) == row

@@ -1,6 +1,7 @@
 """A critic's answers to the questions that are asked of any critic, from predictions in a folder."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -170,6 +171,7 @@ def test_ratings_hold_every_critics_values_against_the_marks_of_the_same_text(
     records = [
         kept("p", ["c", "a"], [7.0, 5.0], "higher"),
         kept("q", names, [1.0, None, 3.0], "lower"),
+        replace(kept("p", names, [9.0, 9.0, 9.0], "higher"), corpus="elsewhere"),
     ]
     write_results(tmp_path / "scores" / "mine" / "both.json", records)
 

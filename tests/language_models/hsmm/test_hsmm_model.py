@@ -164,3 +164,19 @@ def test_closed_form_is_exact_for_the_language_itself_and_equals_enumeration():
     reading = latent_reading(model, made)
     assert reading.parse_rate == pytest.approx(survived, rel=1e-10)
     assert reading.latent_ppl == pytest.approx(np.exp(nats / survived / 3), rel=1e-10)
+
+
+@pytest.mark.parametrize("wrong", ["transitions", "rows", "states"])
+def test_tables_of_another_shape_are_refused_one_by_one(wrong):
+    made, _ = random_case(0)
+    transitions, joint = made.transitions, made.joint
+    if wrong == "transitions":
+        transitions = transitions[:, :-1]
+    joint = {"rows": joint[:-1], "states": joint[:, :-1]}.get(wrong, joint)
+    refuses(
+        r"do not fit .* n-grams, allowed \(C, C\) and",
+        SemiMarkovLM,
+        made.ngrams,
+        transitions,
+        joint,
+    )
