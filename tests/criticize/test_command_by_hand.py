@@ -184,8 +184,8 @@ def test_progress_minds_an_interrupt_between_critics():
 
 def test_an_interrupt_ends_at_once_or_when_it_is_asked(monkeypatch):
     ended = []
-    monkeypatch.setattr(cli.os, "_exit", ended.append)
-    monkeypatch.setattr(cli.os, "write", lambda place, text: ended.append((place, text)))
+    own = SimpleNamespace(_exit=ended.append, write=lambda place, text: ended.append((place, text)))
+    monkeypatch.setattr(cli, "os", own)
     with cli.Interrupt() as interrupt:
         interrupt.check()
         interrupt.ends_at_once = False

@@ -30,12 +30,12 @@ def test_of_several_files_of_a_name_that_of_the_content_is_taken(tmp_path):
         (tmp_path / place).mkdir()
         (tmp_path / place / "f").write_bytes(content)
     (tmp_path / "0" / "f").mkdir(parents=True)
-    found = real_files._found
+    found = real_files._in_folder
     assert found({"name": "f", "sha256": sha(b"2")}, tmp_path) == tmp_path / "b" / "f"
     assert found({"name": "f", "sha256": sha(b"9")}, tmp_path) == tmp_path / "a" / "f"
     assert found({"name": "f"}, tmp_path) == tmp_path / "0" / "f"
     assert found({"name": "g", "sha256": sha(b"2")}, tmp_path) is None
-    assert found({"name": "g"}, tmp_path) is found({"name": "f"}, None) is None
+    assert found({"name": "g"}, tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -64,19 +64,19 @@ def archive(path, **members):
 
 def test_files_folders_and_packed_files_are_put_in_place(tmp_path):
     (tmp_path / "plain").write_bytes(b"1")
-    real_files._copied(tmp_path / "plain", tmp_path / "t1")
+    real_files._copy(tmp_path / "plain", tmp_path / "t1")
     assert (tmp_path / "t1").read_bytes() == b"1"
     assert (tmp_path / "t1").stat().st_ino == (tmp_path / "plain").stat().st_ino
     with gzip.open(tmp_path / "p.gz", "wb") as packed:
         packed.write(b"2")
-    real_files._copied(tmp_path / "p.gz", tmp_path / "t2")
+    real_files._copy(tmp_path / "p.gz", tmp_path / "t2")
     assert (tmp_path / "t2").read_bytes() == b"2"
     (tmp_path / "d" / "e").mkdir(parents=True)
     (tmp_path / "d" / "e" / "f").write_bytes(b"3")
-    real_files._copied(tmp_path / "d", tmp_path / "t3")
+    real_files._copy(tmp_path / "d", tmp_path / "t3")
     assert (tmp_path / "t3" / "e" / "f").read_bytes() == b"3"
     archive(tmp_path / "a.tar.gz", repo__in__x=b"4", repo__out=b"5")
-    real_files._copied(tmp_path / "a.tar.gz", tmp_path / "t4", "in")
+    real_files._copy(tmp_path / "a.tar.gz", tmp_path / "t4", "in")
     files = [path.relative_to(tmp_path / "t4").as_posix() for path in (tmp_path / "t4").rglob("*")]
     assert files == ["x"] and (tmp_path / "t4" / "x").read_bytes() == b"4"
 
@@ -90,12 +90,12 @@ def test_a_packed_file_that_is_cut_off_is_named(tmp_path, name, kind):
     whole = (tmp_path / "whole").read_bytes()
     (tmp_path / name).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=f"{name}: cut off or {kind} .*; fetch it again"):
-        real_files._copied(tmp_path / name, tmp_path / "t")
+        real_files._copy(tmp_path / name, tmp_path / "t")
 
 
 def test_a_member_outside_the_target_is_refused(tmp_path):
     archive(tmp_path / "a.tar.gz", **{"..__x": b"1"})
-    refuses("'../x' would lie outside", real_files._copied, tmp_path / "a.tar.gz", tmp_path / "t")
+    refuses("'../x' would lie outside", real_files._copy, tmp_path / "a.tar.gz", tmp_path / "t")
 
 
 class Answer:
