@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 import sys
 from dataclasses import replace
@@ -82,6 +83,12 @@ def panel(name):
 )
 def test_holms_correction_is_that_of_statsmodels(values):
     assert holm(values) == pytest.approx(multipletests(values, method="holm")[1])
+
+
+def test_what_could_not_be_tested_corrects_no_other_p_value():
+    corrected = holm([math.nan, 0.02, 0.01, math.nan])
+    assert corrected[1:3] == pytest.approx([0.02, 0.02])
+    assert math.isnan(corrected[0]) and math.isnan(corrected[3])
 
 
 def test_two_sides_are_cut_as_before_and_a_third_takes_no_longer_text():

@@ -156,6 +156,14 @@ def test_tree_and_scanner_give_the_same_plain_sections(read):
     assert read(PAGE) == EXPECTED
 
 
+@pytest.mark.parametrize("read", [wikitext.sections, wikitext.scanned_sections])
+def test_the_shorter_side_of_a_heading_is_its_level(read):
+    # MediaWiki's rule: the signs that are left over stand in the title
+    text = "Lead.\n= One ==\nA.\n=== Two ==\nB.\n== Three ===<!-- x -->\nC.\n=== Four ====\nD.\n=====\nE."
+    assert [title for title, _ in read(text)] == ["abstract", "One =", "= Two", "Three ="]
+    assert read(text)[-1][1].startswith("C.\nD.") and "Four" not in read(text)[-1][1]
+
+
 def test_headings_of_level_one_and_after_unclosed_markup_begin_a_section():
     text = "Intro ''never closed {{oops and <i>more.\n== One ==\nText one.\n== Two ==\nText two."
     assert [title for title, _ in wikitext.sections(text)] == ["abstract", "One", "Two"]

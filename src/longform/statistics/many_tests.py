@@ -1,5 +1,6 @@
 """Corrections for the number of tests."""
 
+import math
 from collections.abc import Sequence
 
 
@@ -9,16 +10,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Of m sorted p-values the k-th becomes $\max_{j \le k} \min(1, (m - j + 1) p_{(j)})$.
 
     Args:
-        p_values: of any tests, dependent or not.
+        p_values: of any tests, dependent or not; nan where no test could be made.
 
     Returns:
-        A corrected value for each, in the order given, never below its own.
+        A corrected value for each, in the order given, never below its own. A nan stays one and
+        counts as no test.
     """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    corrected = [1.0] * len(p_values)
+    made = [i for i, p_value in enumerate(p_values) if not math.isnan(p_value)]
+    order = sorted(made, key=p_values.__getitem__)
+    corrected = [math.nan] * len(p_values)
     largest = 0.0
     for step, i in enumerate(order):
-        remaining = len(p_values) - step
+        remaining = len(order) - step
         largest = max(largest, min(1.0, remaining * p_values[i]))
         corrected[i] = largest
     return corrected

@@ -41,8 +41,10 @@ from longform.datasets.wikipedia.templates import without_templates
 ABSTRACT = "abstract"  # deng2022 section 4: the introduction becomes a section of this title
 PARAGRAPH = "\n"  # between the paragraphs of a section
 
-_HEADING = re.compile(
-    rf"^[ \t{GONE}{BREAK}]*(={{1,6}})([^\n]+?)(?<!=)\1[ \t{GONE}]*$", re.MULTILINE
+_HEADING = (
+    re.compile(  # of unequal sides the shorter is the level, the other signs belong to the title
+        rf"^[ \t{GONE}{BREAK}]*(?!=[=\s]*$)(={{1,6}})([^\n]+)\1[ \t{GONE}]*$", re.MULTILINE
+    )
 )
 _UNCLOSED = re.compile(  # a table or template that never ends, and the rows or parameters below it
     rf"^[ \t:{GONE}]*(?:\{{\|.*(?:\n[ \t]*[|!].*)*|\{{\{{.*(?:\n[ \t]*[|!].*)+)", re.MULTILINE
