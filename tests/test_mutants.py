@@ -87,6 +87,7 @@ def test_arguments_in_any_order_and_the_looks_of_a_figure_are_left_alone():
         for change in file_mutations(program.encode(), "a.py")
         if change.kind == "removed statement"
     ]
+    assert file_mutations(b"a = pair('', \"\")\n", "a.py") == []
     (change,) = file_mutations(b"a = np.subtract(x, y)\n", "a.py")
     assert change.after == "a = np.subtract(y, x)"
 

@@ -198,3 +198,11 @@ def test_an_interrupt_ends_at_once_or_when_it_is_asked(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             interrupt._hear()
     assert ended == [(2, b"longform: stopped before any critic ran\n"), cli.STOPPED]
+
+
+def test_the_version_is_printed(capsys):
+    from longform import __version__
+
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"{__version__}\n"

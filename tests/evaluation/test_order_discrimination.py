@@ -470,3 +470,19 @@ def test_a_document_is_a_coin_of_its_wins_minus_losses(wins, ties, pairs, p_valu
 def test_an_original_and_its_first_permutation_are_taken_or_the_document_excluded(scores, row):
     found = orders.first_permutations([Text("a")], [np.array(scores)])
     assert found.columns == ("original", "permuted", "excluded") and tuple(found.values[0]) == row
+
+
+@pytest.mark.parametrize(
+    ("scores", "above"),
+    [
+        ([2.0, 1.0, 1.0], 1), ([2.0, 1.0, 4.0], 0), ([1.0, 1.0], 0), ([2.0, NAN, 1.0], 1),
+        ([1e12, 1e12 - 1e-4, 1e12 + 1e-4], 0),
+        ([1e6, 1e6 - 1e-4, NAN], 0),  # a margin within rounding of the scores says nothing
+        ([1e6, 1e6 - 1e-2, NAN], 1),
+    ],
+)  # fmt: skip
+def test_an_original_above_the_mean_of_its_permutations(scores, above):
+    beside = np.array([1.0] + [2.0] * 9)  # a document of many permutations pads the others
+    rows = [np.array(scores), beside]
+    found = orders.preference_statistics([Text("a"), Text("b")], rows, "higher")
+    assert found.column("above_mean").tolist() == [above, 0]

@@ -255,6 +255,8 @@ class _Search:
             changed = copy.deepcopy(node)
             arguments = changed.args
             arguments[place], arguments[place + 1] = arguments[place + 1], arguments[place]
+            if ast.dump(first) == ast.dump(second):
+                continue
             self.change(node, ast.unparse(changed), "swapped arguments")
         for place, keyword in enumerate(node.keywords):
             if keyword.arg is not None and keyword.arg not in LOOKS | GUARDS:

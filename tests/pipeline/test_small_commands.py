@@ -124,3 +124,79 @@ def test_scores_are_read_by_critic_or_study_and_the_scale_has_a_name(experiment,
     assert reports.scale_of(experiment) == "smoke"
     (tmp_path / "params.yaml").write_text("seed: 1")
     assert reports.scale_of(Experiment(tmp_path)) == "default"
+
+
+@pytest.mark.parametrize(
+    ("status", "ending"),
+    [(-2, KeyboardInterrupt), (130, KeyboardInterrupt), (0, None), (3, "exit status 3: last (all of it: "),
+     (-9, "killed (SIGKILL): last (all of it: "), (126, "exit status 126")],
+)  # fmt: skip
+def test_how_a_stage_ended_is_said(status, ending, tmp_path):
+    from types import SimpleNamespace
+
+    from longform.errors import BadInput
+    from longform_lab.repro import Run
+    from longform_lab.workers import Finished
+
+    run, stage = object.__new__(Run), SimpleNamespace(name="s")
+    run.folders = {id(stage): tmp_path}
+    run._log = lambda stage: tmp_path / "s.log"
+    result = Finished(status, 1.0, ("first", "last"))
+    if ending is None:
+        assert run._raise_if_failed(stage, result) is None
+    elif ending is KeyboardInterrupt:
+        with pytest.raises(KeyboardInterrupt):
+            run._raise_if_failed(stage, result)
+    else:
+        with pytest.raises(BadInput) as error:
+            run._raise_if_failed(stage, result)
+        assert str(error.value).startswith(ending)
+    with pytest.raises(BadInput, match="its worker was lost \\(OSError: gone\\)"):
+        run._raise_if_failed(stage, OSError("gone"))
+    with pytest.raises(BadInput, match="exit status 1: it said nothing"):
+        run._raise_if_failed(stage, Finished(1, 1.0, ()))
+
+
+def test_shuffles_that_an_entry_names_are_drawn_for_its_question(monkeypatch):
+    from types import SimpleNamespace
+
+    from longform.text.permutations import ShuffleTask
+    from longform_lab import score_entries
+
+    asked = []
+
+    def noted(scorers, documents, tasks, **named):
+        asked.append((scorers, documents, tasks, named))
+        return ["record"]
+
+    monkeypatch.setattr(score_entries, "order_discrimination", noted)
+    placed = SimpleNamespace(tasks=[("block", 2), ("window", 3)], tolerance=0.0)
+    entry = SimpleNamespace(placed=placed, name="grid_wiki")
+    inputs = SimpleNamespace(metric="metric", train=["t"], test=["u"])
+    assert score_entries._orders_preferred(entry, inputs, "wiki", "wiki") == ["record"]
+    tasks = [ShuffleTask("block", (2,)), ShuffleTask("window", (3,))]
+    assert asked == [({"grid": "metric"}, ["u"], tasks, {"train": ["t"]})]
+
+
+def test_pages_are_cut_by_the_splitter_that_is_asked_for(monkeypatch, tmp_path):
+    from longform.datasets import encyclopedia
+    from longform.documents import Corpus, Document, Section
+
+    given = []
+
+    def build(**named):
+        given.append(named)
+        texts = ("Ulm is a town.", "It rains.")
+        return Corpus(
+            [Document(f"d{i}", "test", (Section("x", t),)) for i, t in enumerate(texts)],
+            facts={"n": 2},
+        )
+
+    monkeypatch.setattr(encyclopedia.wikisection, "build", build)
+    shares = {"test": 1.0}
+    made = encyclopedia.pages(name="n", seed=3, raw=tmp_path, shares=shares, splitter="full_stops")
+    assert given == [
+        {"name": "n", "seed": 3, "raw": tmp_path, "shares": shares, "splitter": "full_stops"}
+    ]
+    assert [d.sections for d in made.documents] == [(Section("Ulm", "Ulm is a town."),)]
+    assert made.facts == {"n": 2, "unnamed": 1}

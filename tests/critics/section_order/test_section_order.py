@@ -409,3 +409,15 @@ def test_the_channel_is_the_counted_errors_beside_those_that_all_titles_share():
         weights = own + errors.PSEUDO_SECTIONS * shared
         expected = weights / (own.sum() + errors.PSEUDO_SECTIONS)
         assert channel[places[row], places] == pytest.approx(expected)
+
+
+def test_accuracy_counts_titled_sections_and_excludes_texts_without_any():
+    units = [
+        TitledArticle("a", "test", ("x", "y", "z"), gold=("x", "x", None)),
+        TitledArticle("b", "test", ("x",), gold=(None,)),
+        TitledArticle("c", "test", ("x",), gold=("x",)),
+    ]
+    statistics = errors.TitleAccuracy().sufficient_statistics(units)
+    assert statistics.columns == ("correct", "titled", "excluded")
+    assert statistics.values.tolist() == [[1, 2, 0], [0, 0, 1], [1, 1, 0]]
+    assert errors.TitleAccuracy().score_of(statistics) == 2 / 3
