@@ -2,6 +2,9 @@
 
 from types import SimpleNamespace
 
+import pytest
+
+from longform.criticize import report
 from longform.criticize.report import _languages, _sides
 
 
@@ -43,3 +46,55 @@ def test_a_side_in_another_language_is_named_and_two_languages_are_not_compared(
     assert len(languages([GERMAN] * 4, [GERMAN] * 4)) == 2  # no English side: one language
     (half,) = languages([ENGLISH] * 4, [ENGLISH, ENGLISH, GERMAN, GERMAN])
     assert half.startswith("50% of the generated texts")
+
+
+def one(name, needs="", excluded=(0, 0), unknown=(0, 0)):
+    real, generated = (SimpleNamespace(excluded=count) for count in excluded)
+    panel = SimpleNamespace(name=name, needs=needs, unknown="odd titles")
+    return SimpleNamespace(panel=panel, real=real, generated=generated, unknown=unknown)
+
+
+@pytest.fixture
+def notes_of(monkeypatch):
+    """Notes beside those of lengths, copies and languages, which have tests of their own."""
+    for part in ("_sides", "_lengths", "_copies", "_languages"):
+        monkeypatch.setattr(report, part, lambda found: [])
+
+    def told(judged, **more):
+        given = {"failed": [], "left_out": [], "level": 0.025, **more}
+        sides = {"real": SimpleNamespace(set_aside=()), "generated": SimpleNamespace(set_aside=())}
+        return report.notes(SimpleNamespace(judged=judged, **{**sides, **given}))
+
+    return told
+
+
+@pytest.mark.parametrize(
+    ("judged", "told"),
+    [
+        ([one("a", "two sentences", (0, 0))], []),
+        ([one("a", "two sentences", (1, 0))], ["a: left out are texts without two sentences"]),
+        ([one("a", "two sentences", (0, 2))], ["a: left out are texts without two sentences"]),
+        ([one("a", "", (1, 1))], []),
+        ([one("a", unknown=(0, 3))], ["a: not scored are odd titles: 0 real, 3 generated"]),
+        ([one("a", unknown=(2, 0))], ["a: not scored are odd titles: 2 real, 0 generated"]),
+        ([], ["no critic could judge these texts: nothing is said of a difference; why stands below"]),
+        ([one("a"), one("b")], ["2 tests: corrected for their number (Bonferroni), p below 0.0250 is a difference"]),
+    ],
+)  # fmt: skip
+def test_what_was_left_out_is_said_of_each_critic(notes_of, judged, told):
+    assert notes_of(judged) == told
+
+
+def test_critics_that_failed_and_texts_set_aside_are_named_twenty_a_side(notes_of):
+    aside = [(f"line {number}", "empty") for number in range(21)]
+    said = notes_of(
+        [one("a")],
+        failed=[("b", "why")],
+        left_out=[("c", "no model")],
+        real=SimpleNamespace(set_aside=aside[:20]),
+        generated=SimpleNamespace(set_aside=aside),
+    )
+    assert said[:3] == ["failed: b: why", "left out: c: no model", "set aside (real) line 0: empty"]
+    assert sum(note.startswith("set aside (real) line") for note in said) == 20
+    assert sum(note.startswith("set aside (generated) line") for note in said) == 20
+    assert len(said) == 2 + 20 + 20 + 1 and "1" in said[-1]

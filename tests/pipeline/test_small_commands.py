@@ -200,3 +200,24 @@ def test_pages_are_cut_by_the_splitter_that_is_asked_for(monkeypatch, tmp_path):
     ]
     assert [d.sections for d in made.documents] == [(Section("Ulm", "Ulm is a town."),)]
     assert made.facts == {"n": 2, "unnamed": 1}
+
+
+def test_a_mixture_says_in_its_facts_what_it_holds():
+    from synthetic_world.corpora import mixture
+
+    made = mixture(name="n", seed=1, counts={"stories": {"train": 1, "test": 1}})
+    assert made.truth == {} and len(made.documents) == 2
+    assert made.facts == {"planted": True, "documents": {"stories": {"train": 1, "test": 1}}}
+
+
+def test_features_of_transitions_are_named_by_class_and_roles():
+    from itertools import product
+
+    from longform.critics.entity_grid.score import ROLES, TransitionFeatures
+
+    made = TransitionFeatures(lengths=(1, 2), salience=True)
+    own = ["".join(roles) for length in (1, 2) for roles in product(ROLES, repeat=length)]
+    assert made.names() == [f"salient {one}" for one in own] + [f"other {one}" for one in own]
+    assert len(made.names()) == made.size == 2 * (4 + 16)
+    plain = TransitionFeatures(lengths=(2,), salience=False)
+    assert plain.names() == own[4:] and plain.size == 16
