@@ -2,6 +2,7 @@
 
 import pytest
 
+from longform.decoding import strategies
 from longform.decoding.beam_search import Beam, Contrastive, Delayed
 from longform.decoding.decoders import DECODERS
 from longform.decoding.sampling import Human, Sampled
@@ -86,3 +87,62 @@ def test_only_settings_that_do_something_are_rules(settings, banned, rules):
     assert names == rules
     if "block_repeats" in rules:
         assert made[0].args == (2, 9) and made[1].args == (0.5,)
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """What a search is called with, in place of the search."""
+    calls = []
+    for name, answer in (
+        ("contrastive_search", [[7]]),
+        ("delayed", [[7]]),
+        ("beam_search", [Found([7])]),
+    ):
+        monkeypatch.setattr(
+            strategies,
+            name,
+            lambda *given, _a=(name, answer): calls.append((_a[0], *given)) or _a[1],
+        )
+    return calls
+
+
+class Found:
+    def __init__(self, tokens):
+        self.tokens = tokens
+
+
+@pytest.mark.parametrize(
+    ("settings", "call"),
+    [
+        (Contrastive(2, 0.5), ("contrastive_search", "net", [[1], [2]], Contrastive(2, 0.5), 5, [9])),
+        (Delayed(Sampled(), Beam(2), 1), ("delayed", "net", [[1], [2]], Delayed(Sampled(), Beam(2), 1), 5, "rngs", "ends", [9])),
+        (Beam(4, 2), ("beam_search", "net", [[1], [2]], Beam(4, 2), [5, 5], [9])),
+    ],
+)  # fmt: skip
+def test_a_search_of_ours_gets_prompts_settings_limits_and_the_banned_end(searched, settings, call):
+    assert strategies.decode("net", [[1], [2]], settings, 5, "rngs", 9, "ends") == [[7]]
+    assert searched == [call]
+
+
+def test_what_cannot_be_decoded_is_refused_before_a_network_is_asked(searched):
+    refuses("decoder human: no model writes", strategies.decode, None, [[1]], Human(), 5, None, 9)
+    refuses(
+        "needs to know where sentences end",
+        strategies.decode,
+        None,
+        [[1]],
+        Delayed(Sampled(), Beam(2), 1),
+        5,
+        None,
+        9,
+    )
+    assert searched == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "drawn"),
+    [(Sampled(), True), (Beam(1), False), (Delayed(Sampled(), Beam(1), 1), True), (Delayed(Sampled(), Beam(1), 0), False),
+     (Contrastive(1, 0.5), False), (Human(), False)],
+)  # fmt: skip
+def test_which_strategies_are_drawn(settings, drawn):
+    assert strategies.is_random(settings) is drawn
