@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from longform.critics.repetition.score import Repetition
 from longform.evaluation import human_ratings, measurements
 from longform.evaluation.human_vs_machine import Sides, source_detection
 from longform.statistics import random_streams
@@ -182,3 +183,13 @@ def test_claims_about_a_page_are_drawn_by_its_title(opened):
     opened.clear()
     list(make(4))
     assert opened == [(WORLD, "claims", 4, article.title)]
+
+
+def test_a_critics_score_and_comparison_are_drawn_by_seed_and_purpose(opened):
+    critic = Repetition()
+    texts = ["One two three four five. One two three four six.", "A b c d e f g."]
+    critic.score(texts, resamples=3, seed=5)
+    assert opened == [(5, "score")]
+    opened.clear()
+    critic.compare(texts, texts[::-1], permutations=3, resamples=3, seed=6)
+    assert opened == [(6, "score"), (6, "score"), (6, "difference"), (6, "interval")]

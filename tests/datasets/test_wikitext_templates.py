@@ -137,6 +137,7 @@ SPEECH = {
     "{{lang-zh|c=A}} {{langx|zh|c=A}}": "Chinese: A Chinese: A",
     "{{lang-el|A|translit=B|lit=C}}": "Greek: A, romanized: B, lit. 'C'",
     "{{langx|el|A|B|C|label=none}}": "A, romanized: B, lit. 'C'",
+    "{{lang-de|A|text=B}} {{lang-de|text=C}}": "German: B German: C",
     "{{lang-de|A|p=B}} {{lang-de|A|label=Swiss}}": "German: A, IPA: [B] Swiss: A",
     "{{nihongo|Tiger|虎|tora|a cat}}": "Tiger (虎, tora, a cat)",
     "{{nihongo3|Tiger|虎|tora}}": "tora (虎, Tiger)",

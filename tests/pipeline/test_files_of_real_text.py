@@ -147,3 +147,29 @@ def test_a_hub_that_cannot_be_reached_says_nothing(hub, monkeypatch):
         [{"hub": "o/a", "revision": "bad"}, {"hub": "o/b", "revision": "bad"}]
     )
     assert len(hub) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "final"),
+    [
+        (400, True),
+        (404, True),
+        (499, True),
+        (408, False),
+        (425, False),
+        (429, False),
+        (500, False),
+        (399, False),
+        (None, False),
+    ],
+)
+def test_a_refusal_for_good_is_tried_no_more(status, final, monkeypatch):
+    requests = real_files.requests
+
+    def refused(self, url, *more, **settings):
+        raise requests.HTTPError(response=None if status is None else Answer(status))
+
+    monkeypatch.setattr(real_files.pooch.HTTPDownloader, "__call__", refused)
+    with pytest.raises(FileNotFoundError if final else requests.HTTPError) as error:
+        real_files._Download()("http://x")
+    assert not final or f"the server says {status}" in str(error.value)

@@ -56,6 +56,10 @@ def test_a_study_of_sections_has_training_drawn_articles_and_a_check():
 
 def test_every_twentieth_item_is_a_check_and_all_articles_may_be_asked_for():
     made = study(100)
+    told = items.TEXTS["sections"]
+    assert (made.title, made.consent, made.instructions) == (
+        told["title"], items.TEXTS["consent"], told["instructions"]
+    )  # fmt: skip
     assert len(made.items) == 1 + 6 + 5 + 1
     many = {"data": [article(f"m{i}", "a") for i in range(41)]}
     made = items.sections_study(TRAINING, many, name="s", per_system=41, seed=1)
