@@ -27,10 +27,16 @@ MODULES = sorted(
 
 
 @cache
+def files_of_scale(scale: str) -> dict[str, dict]:
+    """Every YAML file that a scale changes, which tests read and leave as they are."""
+    return parameters(scale, ROOT)
+
+
+@cache
 def experiment(scale: str = "") -> Experiment:
     asked = Experiment(ROOT)
     if scale:
-        asked.__dict__["params"] = parameters(scale, ROOT)["params.yaml"]
+        asked.__dict__["params"] = files_of_scale(scale)["params.yaml"]
     return asked
 
 

@@ -7,7 +7,7 @@ import pytest
 from tiny import lm_folder
 
 from longform.cli import main
-from tests.tools.samples import write_samples
+from tests.tools.any_model_files import write_samples
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("suites", "generate")

@@ -14,7 +14,8 @@ Python decides at run time alone is covered as follows:
 - A registry, a name annotated ``dict[str, type[...]]``, stands for none of its entries: who asks for
   the closure of a stage names the class that the parameters choose.
 - A definition under a decorator of the package's own counts as run at import: it may be registered.
-- A module that mentions ``__file__`` reads the data files of its folder that it names.
+- A module that mentions ``__file__`` reads the data files of its folder that it names. Of a YAML file
+  its values count, in their order, and no comment.
 """
 
 import ast
@@ -25,6 +26,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
+from longform.files.yaml_dialect import YamlReader
 from longform_lab.statements import (
     IMPORT,
     NAMED,
@@ -92,6 +96,7 @@ class SourceTree:
         self.dispatching = dispatching
         self._modules: dict[str, Module | None] = {}
         self._paths: dict[str, Path | None] = {}
+        self._data_digests: dict[Path, str] = {}
 
     def closure(self, starts: Iterable[Request]) -> Closure:
         """The definitions that may run where these functions are called.
@@ -144,8 +149,17 @@ class SourceTree:
             digests = [module.definitions[number].digest for number in sorted(numbers)]
             hashes[self._relative(module.path)] = digest(" ".join(digests).encode())
             for path in data_files(module, numbers):
-                hashes[self._relative(path)] = digest(path.read_bytes())
+                hashes[self._relative(path)] = self._data_digest(path)
         return dict(sorted(hashes.items()))
+
+    def _data_digest(self, path: Path) -> str:
+        """A hash of a data file, read once: of its values where it is YAML, else of its bytes."""
+        if path not in self._data_digests:
+            content = path.read_bytes()
+            if path.suffix == ".yaml":
+                content = repr(yaml.load(content, YamlReader)).encode()
+            self._data_digests[path] = digest(content)
+        return self._data_digests[path]
 
     def path_of(self, name: str) -> Path | None:
         """The file of a module or package by its dotted name; None where there is none."""

@@ -29,8 +29,10 @@ FILES = {
     "model.py": MODEL,
     "rates.py": "SPEED = 2\nUNUSED = 3\n\n\ndef fast():\n    return SPEED\n\n\ndef slow():\n    return UNUSED\n",
     "shapes.py": "OUTLINE = 1\n",
-    "tables.py": "from pathlib import Path\n\nNAMES = Path(__file__).with_name('names.txt').read_text().split()\n",
+    "tables.py": "from pathlib import Path\n\nNAMES = Path(__file__).with_name('names.txt').read_text().split()\n"
+    "NAMES += [Path(__file__).with_name('sizes.yaml')]\n",
     "names.txt": "a b\n",
+    "sizes.yaml": "wide: 1\nhigh: 2\n",
     "other.txt": "c\n",
     "lazy.py": "STEP = 1\n\n\ndef pace(size):\n    return [STEP for STEP in range(size)], other()\n\n\ndef other():\n    pass\n",
     "kinds/__init__.py": "",
@@ -71,7 +73,15 @@ def changed(package: Path, file: str, old: str, new: str) -> set[str]:
 def test_the_closure_is_what_the_function_reaches(package):
     assert set(hashes(package)) == {
         f"longform/{name}"
-        for name in ("model.py", "rates.py", "tables.py", "names.txt", "lazy.py", "kinds/wide.py")
+        for name in (
+            "model.py",
+            "rates.py",
+            "tables.py",
+            "names.txt",
+            "sizes.yaml",
+            "lazy.py",
+            "kinds/wide.py",
+        )
     }
     assert set(hashes(package, "describe")) == {"longform/model.py", "longform/shapes.py"}
 
@@ -90,6 +100,7 @@ def test_the_closure_is_what_the_function_reaches(package):
         ("kinds/wide.py", "DEPTH = 1", "DEPTH = 2"),
         ("shapes.py", "OUTLINE = 1", "OUTLINE = 2"),
         ("other.txt", "c", "d"),
+        ("sizes.yaml", "wide: 1", "# of a room\nwide:   1 # metres"),
     ],
 )
 def test_comments_docstrings_layout_and_unused_code_change_nothing(package, file, old, new):
@@ -106,6 +117,8 @@ def test_comments_docstrings_layout_and_unused_code_change_nothing(package, file
         ("kinds/wide.py", "WIDTH = 4", "WIDTH = 5"),
         ("tables.py", ".split()", ".split('b')"),
         ("names.txt", "a b", "a c"),
+        ("sizes.yaml", "wide: 1", "wide: 1.0"),
+        ("sizes.yaml", "wide: 1\nhigh: 2", "high: 2\nwide: 1"),
     ],
 )
 def test_a_changed_constant_call_import_or_data_file_changes_its_file(package, file, old, new):

@@ -364,7 +364,7 @@ def test_it_learns_to_put_originals_above_unseen_shuffles():
     ranker = train.CoherenceRanker(train.RankerNetwork(**SHAPE), data, [("block", 1)], plan)
     optimiser = torch.optim.Adam(ranker.parameters(), lr=1e-2)
     rng = generator("train ranker")
-    for _ in range(40):
+    for _ in range(25):
         optimiser.zero_grad()
         ranker.losses("train", range(40), rng).mean().backward()
         optimiser.step()

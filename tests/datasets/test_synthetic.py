@@ -38,7 +38,7 @@ def test_closed_forms_equal_enumeration_of_all_texts(seed):
 
 
 def test_full_size_lies_where_twelve_redraws_lie_and_estimates_meet_it():
-    full = build(name="full", seed=1234, documents={"test": 6400}, temperatures=HEAT, **FULL)
+    full = build(name="full", seed=1234, documents={"test": 1600}, temperatures=HEAT, **FULL)
     assert 41 <= full.facts["latent_ppl"] <= 46  # deng2022 prints 44.30; specification section 2.3
     assert 1.94 <= full.facts["word_ppl"] <= 2.04  # deng2022 prints 1.99
     assert full.facts["parameters"] == 2_625_536  # deng2022: 2.63M
@@ -49,7 +49,7 @@ def test_full_size_lies_where_twelve_redraws_lie_and_estimates_meet_it():
     )
     critic = true_markov(real=predictions)
     statistics = critic.sufficient_statistics(chains_from_predictions(predictions))
-    assert statistics.total("excluded") == 0 and statistics.total("transitions") == 6400 * 50
+    assert statistics.total("excluded") == 0 and statistics.total("transitions") == 1600 * 50
     assert abs(critic.score_of(statistics) - full.facts["latent_ppl"]) < 0.3
     predictions = read_truth(
         documents=full.documents, truth=full.truth, reader_truth=full.truth, splits=["test"]

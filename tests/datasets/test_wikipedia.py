@@ -109,7 +109,7 @@ def contents(folder):
 
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory):
-    return mediawiki.write(tmp_path_factory.mktemp("dump"), mediawiki.articles(60), 6)
+    return mediawiki.write(tmp_path_factory.mktemp("dump"), mediawiki.articles(48), 6)
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +146,10 @@ def test_other_settings_or_another_dump_redo_what_they_change(tmp_path, dump):
     changed = extract(dump, folder, extraction=Extraction(shard_bytes=6000, page_seconds=19))
     assert changed["redone"] == changed["shards"]
     coarse = extract(dump, folder, extraction=Extraction(shard_bytes=10**9))
-    assert (coarse["shards"], len(list(Shards(folder)))) == (1, 60)
-    other = mediawiki.write(tmp_path, mediawiki.articles(59), 10)
+    assert (coarse["shards"], len(list(Shards(folder)))) == (1, 48)
+    other = mediawiki.write(tmp_path, mediawiki.articles(47), 10)
     assert extract(other, folder, extraction=Extraction(shard_bytes=10**9))["redone"] == 1
-    assert len(list(Shards(folder))) == 59
+    assert len(list(Shards(folder))) == 47
 
 
 RUN = """

@@ -222,7 +222,7 @@ def test_a_parser_that_is_killed_or_sleeps_costs_its_own_page_alone():
         parser._child.wait()
         assert parser.read(GOOD) == (SECTIONS, "parser died: scanned")
         assert parser.read(GOOD) == (SECTIONS, "parsed")
-    with wikitext.GuardedParser(page_seconds=1, wall_factor=8) as parser:
+    with wikitext.GuardedParser(page_seconds=1, wall_factor=4) as parser:
         parser.read(GOOD)
         parser._child.send_signal(signal.SIGSTOP)
         assert parser.read(GOOD) == (SECTIONS, "time-out: scanned")

@@ -30,7 +30,7 @@ from longform.language_models.tokenizers import STARTS, article_ids, document_ro
 from tests.kills import killed
 from tests.refusals import refuses
 
-DOCUMENTS, TOKENS = 64, 40
+DOCUMENTS, TOKENS = 32, 40
 PROTOCOLS = [None, 10]
 
 
@@ -98,7 +98,7 @@ def test_a_text_begins_as_the_texts_of_its_training_began(model, tmp_path, monke
 
 
 @pytest.mark.parametrize("overlap", PROTOCOLS)
-@pytest.mark.parametrize(("batch", "count"), [(1, 12), (8, DOCUMENTS)])
+@pytest.mark.parametrize(("batch", "count"), [(1, 6), (8, DOCUMENTS)])
 def test_hashes_are_those_of_one_batch(model, whole, tmp_path, overlap, batch, count):
     assert len(set(whole[overlap])) == DOCUMENTS
     made = make(model, tmp_path, context_overlap=overlap, batch=batch, documents=count)

@@ -44,7 +44,7 @@ def best(network, settings, prompt=PROMPT, limit=DEPTH, **over):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_the_beam_agrees_with_transformers(size):
-    for seed in range(4):
+    for seed in range(2):
         network, mask = toy(seed), torch.ones(1, len(PROMPT))
         given = {
             "num_beams": size,
@@ -64,7 +64,7 @@ def test_the_beam_agrees_with_transformers(size):
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 2.0])
 def test_a_beam_that_prunes_nothing_finds_the_most_probable_or_best_penalised_text_of_all(penalty):
-    for seed in range(4):
+    for seed in range(2):
         network = toy(seed)
         texts, log_probs = step_log_probs(network)
         with torch.no_grad():
@@ -78,7 +78,7 @@ def test_a_beam_that_prunes_nothing_finds_the_most_probable_or_best_penalised_te
 
 
 def test_groups_pay_for_the_choices_of_earlier_groups_and_without_penalties_diverse_beams_are_the_plain_one():
-    for seed in range(4):
+    for seed in range(2):
         settings = (
             Beam(3),
             Beam(6, groups=2),
@@ -126,7 +126,7 @@ def test_blocking_forbids_exactly_the_repeats_and_where_it_leaves_no_token_the_t
 
 
 def test_to_a_sentences_end_the_best_normalised_sentence_is_found_and_an_endless_one_stops_at_the_limit():
-    for seed in range(4):
+    for seed in range(2):
         network, ends = toy(seed), ends_at(2)
         texts, log_probs = step_log_probs(network)
         scores = {}
@@ -159,7 +159,8 @@ def test_sixteen_beams_at_once_are_sixteen_alone(settings, ends):
     together = beam_search(
         network, [p for p, _ in rows], settings, [limit for _, limit in rows], ends=ends
     )
-    alone = [best(network, settings, prompt, limit, ends=ends) for prompt, limit in rows]
+    together = together[::2]
+    alone = [best(network, settings, prompt, limit, ends=ends) for prompt, limit in rows[::2]]
     assert [found.tokens for found in together] == [found.tokens for found in alone]
     assert [found.score for found in together] == pytest.approx([found.score for found in alone])
 
@@ -183,7 +184,7 @@ def by_hand(network, prompt, k, alpha, steps):
 
 @pytest.mark.parametrize(("k", "alpha"), [(2, 0.6), (4, 0.3), (3, 1.0)])
 def test_each_token_is_probable_and_unlike_all_before(k, alpha):
-    for seed in range(3):
+    for seed in range(2):
         network = toy(seed, tokens=7)
         prompts = [PROMPT, [4, 1, 1, 6]]
         made = contrastive_search(network, prompts, Contrastive(k, alpha), 9)
@@ -328,7 +329,7 @@ def test_the_nucleus_is_that_of_transformers(top_p, step):
 
 
 def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_its_steps_by_hand():
-    for seed in range(4):
+    for seed in range(2):
         network, made = toy(seed), []
         while len(made) < 20:
             made += beam_search(
@@ -345,7 +346,7 @@ def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_i
         delayed(network, [PROMPT], Delayed(Sampled(3), Beam(3), 256), 20, rngs(), AT_TWO)[0]
         == wanted
     )
-    for seed in range(3):
+    for seed in range(2):
         network, made, rng = toy(seed), [], generator("rows", 0)
         while len(made) < 18:
             scores = np.array(next_log_probs(network, [*PROMPT, *made]))
@@ -366,7 +367,7 @@ def test_delayed_search_is_the_beam_without_delay_sampling_with_a_long_one_and_i
 def test_delayed_search_from_what_it_keeps_writes_what_reading_anew_writes(delay, blocking):
     settings = Delayed(Sampled(4, blocking=blocking), Beam(3, blocking=blocking), delay)
     prompts = [[1, 2, 3], [3], [2, 2, 1, 1, 3, 1, 2], [1, 3]]
-    for seed in range(3):
+    for seed in range(2):
         given = (toy(seed), prompts, settings, 24)
         streams = [
             [generator("delayed", seed, row) for row in range(len(prompts))] for _ in range(2)

@@ -318,6 +318,7 @@ def test_dvc_shows_word_ppl_and_latent_ppl_without_another_tool(project):
             assert len(named) == 1 and float(shown[0][named[0]]) > 1
 
 
+@pytest.mark.long  # DVC's own queue; that a changed value is one changed line is in test_pipeline.py
 def test_one_command_queues_every_size_and_changes_nothing_else(project):
     dvc(project, "exp", "run", "--queue", "-S", "models.gpt2.n_embd=64,96")
     base = read_yaml(project / "params.yaml")

@@ -10,7 +10,7 @@ from longform.decoding.decoders import DECODERS
 from longform.errors import ConfigError
 from longform.files.artefacts import read_yaml
 from longform.settings import Nothing, field_names, parse_kind
-from longform_lab.scale_overrides import apply_overrides, parameters
+from longform_lab.scale_overrides import apply_overrides
 from longform_lab.settings.papers import PAPERS
 from longform_lab.settings.params import (
     OVERRIDES_SCHEMA,
@@ -149,7 +149,7 @@ def test_every_decoder_is_taken_by_the_settings_of_its_kind():
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_exhibit_is_taken_by_the_settings_of_its_kind(scale):
-    files = parameters(scale, ROOT) if scale else {}
+    files = shape.files_of_scale(scale) if scale else {}
     checked = 0
     for paper, known in PAPERS.items():
         path = f"experiments/{paper}/params.yaml"

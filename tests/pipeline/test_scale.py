@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -26,13 +25,14 @@ from longform_lab.reporting.printed import read_expected
 from longform_lab.scale import make
 from longform_lab.scale_overrides import EXTENDS, apply_overrides, key_of_scale, parameters
 from longform_lab.scale_results import copy_results
+from tests import shape
 from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
 SCALES = sorted(p.parent.name for p in (ROOT / "experiments" / "scales").glob("*/overrides.yaml"))
 PAPERS = [name for name in SCALES if name.startswith("paper_")]
 REAL = ("real", "real_small")
-written = cache(lambda name: parameters(name, ROOT))
+written = shape.files_of_scale
 HUB = {name: f"/stand/in/{number}" for number, name in enumerate([*BASES, BERT])}
 
 

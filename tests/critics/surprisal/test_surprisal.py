@@ -134,7 +134,7 @@ texts = st.one_of(
 
 
 @pytest.mark.parametrize("kind", ALIGNED)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts, st.lists(st.integers(0, 40), max_size=5))
 def test_regions_partition_any_text_and_every_token_has_exactly_one(kind, text, cuts):
     ends = [*sorted(min(cut, len(text)) for cut in cuts), len(text)]
@@ -237,7 +237,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(rows, st.booleans())
 def test_trees_hold_every_row_once_and_the_mask_shows_exactly_its_own_prefix(made, share):
     trees = grow(made, share)

@@ -1,6 +1,7 @@
 """Topics read from text, and the critic of their logits."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -219,6 +220,7 @@ def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_exclude
     assert statistics.column("excluded").tolist() == [0, 1, 1]
 
 
+@cache
 def drawn(
     documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0
 ) -> list[critics.TopicReading]:

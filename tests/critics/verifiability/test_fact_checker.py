@@ -196,7 +196,7 @@ def fitted(folder, documents, schedule=None, **settings):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    corpus = build(name="claims", seed=1, pages={"train": 60})
+    corpus = build(name="claims", seed=1, pages={"train": 40})
     schedule = {"epochs": 8, "validations": 2}
     made, folder = fitted(tmp_path_factory.mktemp("checker"), corpus.documents, schedule, size=24)
     return folder, corpus, made

@@ -6,6 +6,7 @@ Every test of a distribution rejects at ``LEVEL``; every closed form must lie in
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ WORLD = domain("wiki")
 
 @pytest.fixture(scope="module")
 def articles():
-    return [write(3, "wiki", index) for index in range(2000)]
+    return [write(3, "wiki", index) for index in range(1400)]
 
 
 def goodness_of_fit(pairs):
@@ -218,8 +219,14 @@ def test_every_claim_and_every_sentence_has_its_true_label_and_only_fact_sentenc
     assert stated > 1500
 
 
-REPORTS = [reports.write_report(7, index) for index in range(2000)]
-STORIES = [stories.write_story(7, index) for index in range(2000)]
+@cache
+def written_reports():
+    return [reports.write_report(7, index) for index in range(2000)]
+
+
+@cache
+def written_stories():
+    return [stories.write_story(7, index) for index in range(2000)]
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -234,7 +241,7 @@ def test_every_domain_is_independent_of_how_much_is_written(domain):
 
 def test_role_transitions_follow_their_chain_once_an_entity_has_been_seen():
     counts = np.zeros((4, 4))
-    for report in REPORTS:
+    for report in written_reports():
         for column in report.grid.T.tolist():
             first = next(i for i, role in enumerate(column) if role != reports.ABSENT)
             for a, b in zip(column[first:], column[first + 1 :], strict=False):
@@ -251,16 +258,19 @@ def test_expected_column_log_probability_equals_enumeration_and_the_estimate():
         total, mass = total + probability * np.log(probability), mass + probability
     assert reports.expected_column_log_probability(5) == pytest.approx(total / mass, rel=1e-12)
     found = [
-        np.mean([reports.column_log_probability(c) for c in r.grid.T.tolist()]) for r in REPORTS
+        np.mean([reports.column_log_probability(c) for c in r.grid.T.tolist()])
+        for r in written_reports()
     ]
-    due = [reports.expected_column_log_probability(len(report.grid)) for report in REPORTS]
+    due = [
+        reports.expected_column_log_probability(len(report.grid)) for report in written_reports()
+    ]
     assert stats.ttest_1samp(np.subtract(found, due), 0.0).pvalue > LEVEL
     assert sum(reports.START) == pytest.approx(1.0)
 
 
 def test_the_grid_is_read_back_from_the_words_of_each_report():
     """Before the verb subjects, after it objects, behind a preposition others; a noun follows ``the``."""
-    for report in REPORTS[:300]:
+    for report in written_reports()[:300]:
         for sentence, row in zip(report.sentences, report.grid, strict=True):
             words = sentence.lower().rstrip(".").split()
             roles = dict.fromkeys(report.entities, "-")
@@ -286,7 +296,7 @@ def test_the_right_ending_follows_from_the_fourth_sentence():
     def matches(frame, text):
         return re.fullmatch(re.sub(r"\\\{\w+\\\}", r"[\\w -]+", re.escape(frame)), text)
 
-    for story in STORIES:
+    for story in written_stories():
         schema, right, wrong = (
             stories.SCHEMAS[story.schema],
             story.endings[story.right],
