@@ -188,7 +188,8 @@ def save_drawing(drawing: Drawing, path: Path) -> None:
         write_png(picture, Path(f"{path}.png"))
 
 
-_POWER_OF_TEN = re.compile(r"\$10\^\{-?\d+\}\$")  # the one formula that labels hold
+# The formulas that labels hold: powers of ten, Matplotlib's own among them, and Greek letters.
+_FORMULA = re.compile(r"\$(?:10\^|\\mathdefault\{|\\sigma)[^$]*\$")
 
 
 def _show_dollars(canvas: Any) -> None:
@@ -197,7 +198,7 @@ def _show_dollars(canvas: Any) -> None:
 
     for text in canvas.findobj(Text):
         words = text.get_text()
-        if words.count("$") > words.count(r"\$") and not _POWER_OF_TEN.fullmatch(words):
+        if words.count("$") > words.count(r"\$") and not _FORMULA.search(words):
             text.set_parse_math(False)
 
 

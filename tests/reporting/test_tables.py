@@ -381,8 +381,12 @@ def test_dollar_signs_of_a_name_are_drawn_as_they_are(name, tmp_path):
     assert drawn(tmp_path, name) == drawn(tmp_path, name.replace("$", r"\$"))
 
 
-def test_powers_of_ten_are_drawn_as_formulas(tmp_path):
-    assert drawn(tmp_path, "$10^{2}$") != drawn(tmp_path, r"\$10^{2}\$")
+@pytest.mark.parametrize(
+    "formula",
+    ["$10^{2}$", "$10^2$", r"$\mathdefault{10^{-3}}$", r"diffusion variance $\sigma_m^2$"],
+)
+def test_formulas_of_our_labels_are_drawn_as_formulas(formula, tmp_path):
+    assert drawn(tmp_path, formula) != drawn(tmp_path, formula.replace("$", r"\$"))
 
 
 def test_a_drawing_has_its_size_in_inches_at_the_resolution(tmp_path):
