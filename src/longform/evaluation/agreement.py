@@ -1,7 +1,9 @@
-"""Agreement of people with each other and of scores with people: correlations, leave-one-out, alpha, kappa, Williams.
+"""Agreement of people with each other, and of scores with people.
 
-Ratings are float64 (raters, items) with nan where a rater did not see an item. An undefined coefficient (constant
-ratings, too few items) is nan and counted, never zero. Stepwise regression is in :mod:`longform.evaluation.human_ratings`.
+Correlations, leave-one-out agreement, alpha, kappa, and a test of two correlations. Ratings are
+float64 (raters, items) with nan where a rater did not see an item. An undefined coefficient
+(constant ratings, too few items) is nan and counted, never zero. Stepwise regression is in
+:mod:`longform.evaluation.human_ratings`.
 """
 
 import math
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from longform.errors import BadInput
+from longform.errors import ConfigError, InputError
 from longform.statistics.arithmetic import ratio
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.resampling import occurrences, resampled_rows
@@ -21,11 +23,20 @@ from longform.statistics.sign_flips import sign_flip_test
 KINDS = ("pearson", "spearman")
 LEVEL = 0.95
 FEWEST = 3  # paired values below which no coefficient is given
+NEARLY_ONE = 1 - 1e-15  # the largest correlation that has a place on the Fisher scale
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient with its interval and two-tailed p-value; pairs with a missing value are excluded."""
+    """A coefficient with its interval and two-tailed p-value.
+
+    Attributes:
+        value: the coefficient; nan where it is undefined.
+        low, high: of its 95 % interval.
+        p_value: that there is no correlation.
+        items: pairs of values.
+        excluded: pairs with a missing value, which are left out.
+    """
 
     value: float
     low: float
@@ -36,79 +47,135 @@ class Correlation:
 
 
 def value_of(kind: str, x: np.ndarray, y: np.ndarray) -> float:
-    """The coefficient of complete pairs without SciPy's test, which takes nine tenths of its time; nan where undefined."""
-    if _shapeless(x, y):
+    """The coefficient alone, without SciPy's test, which takes nine tenths of its time.
+
+    Args:
+        kind: one of ``KINDS``.
+        x, y: complete pairs, (pairs,).
+
+    Returns:
+        The coefficient; nan where it is undefined.
+    """
+    if _is_undefined(x, y):
         return math.nan
     if kind == "spearman":
-        x, y = stats.rankdata(x), stats.rankdata(y)
-    x, y = x - x.mean(), y - y.mean()
-    return float(np.clip((x / np.linalg.norm(x)) @ (y / np.linalg.norm(y)), -1.0, 1.0))
+        x = stats.rankdata(x)
+        y = stats.rankdata(y)
+    x = x - x.mean()
+    y = y - y.mean()
+    cosine = (x / np.linalg.norm(x)) @ (y / np.linalg.norm(y))
+    return float(np.clip(cosine, -1.0, 1.0))
 
 
-def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """:func:`value_of` of resamples that take each pair so often as ``counts`` (resamples, pairs) says, (resamples,)."""
-    total = counts.sum(axis=1)
-    shapeless, centred = total < FEWEST, []
-    for side in (x, y):
-        low, high = (np.where(counts > 0, side, end) for end in (np.inf, -np.inf))
-        shapeless = shapeless | (
-            low.min(axis=1, initial=np.inf) == high.max(axis=1, initial=-np.inf)
-        )
-        if (
-            kind == "spearman"
-        ):  # ranks within each resample, the mean of the places that equal values take
-            order = np.argsort(side, kind="stable")
-            before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
-            first, last = (np.searchsorted(side[order], side, end) for end in ("left", "right"))
-            side = (before[:, first] + before[:, last] + 1) / 2
-        centred.append(side - ratio((counts * side).sum(axis=1), total)[:, None])
-    products = [
-        (counts * one * other).sum(axis=1)
-        for one, other in (centred, centred[:1] * 2, centred[1:] * 2)
-    ]
-    scale = np.where(shapeless, 1.0, np.sqrt(products[1] * products[2]))
-    return np.where(shapeless, np.nan, np.clip(products[0] / scale, -1.0, 1.0))
-
-
-def _shapeless(x: np.ndarray, y: np.ndarray) -> bool:
+def _is_undefined(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether complete pairs have no coefficient: too few, or a constant side."""
     return bool(len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0)
 
 
-def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
-    """Pearson or Spearman with a 95 % interval on the Fisher scale (Fisher 1921; Bonett and Wright 2000).
+def weighted_values(kind: str, x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """:func:`value_of` of many resamples at once.
 
-    Pairs with a nan are left out and counted; fewer than three, or constant values, give nan. Raises BadInput: unknown kind,
-    or sides of different length.
+    Args:
+        kind: one of ``KINDS``.
+        x, y: complete pairs, (pairs,).
+        counts: how often each resample has each pair, float64 (resamples, pairs).
+
+    Returns:
+        float64 (resamples,); nan where undefined.
+    """
+    # 1. Deviations from the mean of each resample, by values or by ranks.
+    totals = counts.sum(axis=1)
+    centred = []
+    for side in (x, y):
+        values = _weighted_ranks(side, counts) if kind == "spearman" else side
+        means = ratio((counts * values).sum(axis=1), totals)
+        centred.append(values - means[:, None])
+    x_deviations, y_deviations = centred
+    # 2. Their products.
+    covariances = (counts * x_deviations * y_deviations).sum(axis=1)
+    x_squares = (counts * x_deviations * x_deviations).sum(axis=1)
+    y_squares = (counts * y_deviations * y_deviations).sum(axis=1)
+    # 3. Too few pairs, or a constant side, have no coefficient.
+    undefined = (totals < FEWEST) | _is_constant(x, counts) | _is_constant(y, counts)
+    scale = np.where(undefined, 1.0, np.sqrt(x_squares * y_squares))
+    return np.where(undefined, np.nan, np.clip(covariances / scale, -1.0, 1.0))
+
+
+def _is_constant(side: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Whether all values of a resample are equal, bool (resamples,)."""
+    smallest = np.where(counts > 0, side, np.inf).min(axis=1, initial=np.inf)
+    largest = np.where(counts > 0, side, -np.inf).max(axis=1, initial=-np.inf)
+    return smallest == largest
+
+
+def _weighted_ranks(side: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Ranks within each resample, equal values sharing the mean of their ranks.
+
+    Args:
+        side: values, (pairs,).
+        counts: as for :func:`weighted_values`.
+
+    Returns:
+        float64 (resamples, pairs).
+    """
+    order = np.argsort(side, kind="stable")
+    ascending = side[order]
+    # of each resample how many values stand before each place of the ascending ones
+    before = np.pad(np.cumsum(counts[:, order], axis=1), ((0, 0), (1, 0)))
+    first = np.searchsorted(ascending, side, "left")
+    last = np.searchsorted(ascending, side, "right")
+    return (before[:, first] + before[:, last] + 1) / 2
+
+
+def correlate(kind: str, x: np.ndarray, y: np.ndarray) -> Correlation:
+    """Pearson's or Spearman's coefficient with a 95 % interval on the Fisher scale.
+
+    Fisher 1921; the variance of Spearman's by Bonett and Wright 2000.
+
+    Args:
+        kind: one of ``KINDS``.
+        x, y: (pairs,); pairs with a nan are left out and counted.
+
+    Returns:
+        The coefficient; fewer than three pairs, or constant values, give nan.
+
+    Raises:
+        ConfigError: unknown kind.
+        InputError: sides of different length.
     """
     size = len(x)
-    (x, y), _ = _paired(kind, x, y)
+    (x, y), _ = _complete(kind, x, y)
     items = len(x)
-    if _shapeless(x, y):
-        return Correlation(math.nan, math.nan, math.nan, math.nan, items, size - items)
-    value, p_value = map(float, (stats.pearsonr if kind == "pearson" else stats.spearmanr)(x, y))
-    error = (
-        math.sqrt((1 + value**2 / 2 if kind == "spearman" else 1.0) / (items - 3))
-        if items > 3
-        else math.inf
-    )
+    excluded = size - items
+    if _is_undefined(x, y):
+        return Correlation(math.nan, math.nan, math.nan, math.nan, items, excluded)
+    test = stats.pearsonr if kind == "pearson" else stats.spearmanr
+    coefficient, p_value = test(x, y)
+    value = float(coefficient)
+    # the standard error on the Fisher scale; three pairs have none
+    variance = 1 + value**2 / 2 if kind == "spearman" else 1.0
+    error = math.sqrt(variance / (items - 3)) if items > 3 else math.inf
     reach = stats.norm.ppf((1 + LEVEL) / 2) * error
-    middle = math.atanh(min(max(value, -1 + 1e-15), 1 - 1e-15))
-    low, high = math.tanh(middle - reach), math.tanh(middle + reach)
-    return Correlation(value, min(low, value), max(high, value), p_value, items, size - items)
+    middle = math.atanh(min(max(value, -NEARLY_ONE), NEARLY_ONE))
+    low = min(math.tanh(middle - reach), value)
+    high = max(math.tanh(middle + reach), value)
+    return Correlation(value, low, high, float(p_value), items, excluded)
 
 
-def _paired(kind: str, *columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """The items that have a value in every column, and which these are, bool."""
+def _complete(kind: str, *columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """The items that have a value in every column, and which these are, bool (items,).
+
+    Raises ConfigError: unknown kind of correlation. Raises InputError: other shapes.
+    """
     if kind not in KINDS:
-        raise BadInput(f"correlation {kind!r}; allowed are {list(KINDS)}")
+        raise ConfigError(f"correlation {kind!r}; allowed are {list(KINDS)}")
     sides = [np.asarray(column, dtype=np.float64) for column in columns]
     shapes = [side.shape for side in sides]
     if len(set(shapes)) > 1 or sides[0].ndim != 1:
-        raise BadInput(
-            f"correlation of shapes {' and '.join(map(str, shapes))}; give two vectors of one length"
-        )
-    kept: Any = ~np.isnan(np.stack(sides)).any(axis=0)
-    return [side[kept] for side in sides], kept
+        shown = " and ".join(map(str, shapes))
+        raise InputError(f"correlation of shapes {shown}; give two vectors of one length")
+    is_complete = np.asarray(~np.isnan(np.stack(sides)).any(axis=0))
+    return [side[is_complete] for side in sides], is_complete
 
 
 def clustered_interval(
@@ -119,38 +186,63 @@ def clustered_interval(
     rng: np.random.Generator,
     resamples: int = 1000,
 ) -> tuple[float, float]:
-    """95 % percentile interval over whole clusters (source texts), since their items are not independent."""
-    (x, y), kept = _paired(kind, x, y)
-    names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
-    places = np.array([names[name] for name in clusters], dtype=np.int64)[kept]
-    drawn = clustered_counts(places, len(names), rng, resamples)
-    return percentile_interval(
-        np.concatenate([weighted_values(kind, x, y, counts) for counts in drawn])
-    )
+    """95 % percentile interval of a correlation over whole clusters.
+
+    Args:
+        kind, x, y: as for :func:`correlate`.
+        clusters: of each pair its cluster (a source text), as the items of one are not independent.
+        rng: draws the resamples.
+        resamples: how many.
+    """
+    (x, y), is_complete = _complete(kind, x, y)
+    number_of = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    numbers = np.array([number_of[name] for name in clusters], dtype=np.int64)
+    draws = []
+    for counts in clustered_counts(numbers[is_complete], len(number_of), rng, resamples):
+        draws.append(weighted_values(kind, x, y, counts))
+    return percentile_interval(np.concatenate(draws))
 
 
 def clustered_counts(
-    places: np.ndarray, clusters: int, rng: Any, resamples: int
+    cluster_of_item: np.ndarray, clusters: int, rng: Any, resamples: int
 ) -> Iterator[np.ndarray]:
-    """How often each item, of the cluster ``places`` says, is in each resample of clusters, (resamples, items) by blocks."""
-    for index in resampled_rows(clusters, rng, resamples, len(places)):
-        yield occurrences(index, clusters)[:, places]
+    """How often each item is in each resample of clusters.
+
+    Args:
+        cluster_of_item: number of the cluster of each item, int64 (items,).
+        clusters: how many there are.
+        rng: draws the resamples.
+        resamples: how many.
+
+    Yields:
+        float64 (resamples of the block, items).
+    """
+    for index in resampled_rows(clusters, rng, resamples, len(cluster_of_item)):
+        yield occurrences(index, clusters)[:, cluster_of_item]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Mean over raters of the correlation of each with the mean of the others; 95 % percentile interval over items."""
+    """Mean over raters of the correlation of each with the mean of the others.
+
+    Attributes:
+        value: the mean.
+        low, high: of its 95 % percentile interval over items.
+        raters: who have a coefficient.
+        excluded: raters without one: constant, or fewer than three shared items.
+    """
 
     value: float
     low: float
     high: float
     raters: int
-    excluded: int  # raters without a coefficient: constant, or fewer than three shared items
+    excluded: int
 
 
 def _check_ratings(ratings: np.ndarray) -> None:
+    """Raise InputError where ratings are no table of two raters or more."""
     if ratings.ndim != 2 or len(ratings) < 2:
-        raise BadInput(
+        raise InputError(
             f"ratings have shape {ratings.shape}; allowed is (raters, items) of two raters or more"
         )
 
@@ -158,80 +250,104 @@ def _check_ratings(ratings: np.ndarray) -> None:
 def leave_one_out(
     ratings: np.ndarray, rng: np.random.Generator, resamples: int = 1000
 ) -> Agreement:
-    """Leave-one-out agreement (Weiss and Kulikowski 1991; lapata2005 section 5.2): an upper bound for any model.
+    """Leave-one-out agreement, an upper bound for any model.
 
-    Raises BadInput: fewer than two raters, or nobody has a coefficient (all ratings constant).
+    Weiss and Kulikowski 1991; lapata2005 section 5.2.
+
+    Args:
+        ratings: float64 (raters, items).
+        rng: draws the resamples of items.
+        resamples: how many.
+
+    Raises:
+        InputError: fewer than two raters, or nobody has a coefficient (all ratings constant).
     """
     _check_ratings(ratings)
+    correlations = _with_the_others(ratings)
+    is_defined = ~np.isnan(correlations)
+    if not is_defined.any():
+        raise InputError(
+            f"agreement: of {len(ratings)} raters none has a correlation: "
+            "constant, or no 3 shared items"
+        )
+    # the same of resampled items; nan where nobody has a coefficient
+    size = ratings.shape[1]
+    draws = np.full(resamples, math.nan)
+    for draw in range(resamples):
+        of_resample = _with_the_others(ratings[:, rng.integers(0, size, size)])
+        if not np.isnan(of_resample).all():
+            draws[draw] = np.nanmean(of_resample)
+    low, high = percentile_interval(draws)
+    value = float(correlations[is_defined].mean())
+    return Agreement(value, low, high, int(is_defined.sum()), int((~is_defined).sum()))
 
-    def each(ratings: np.ndarray) -> np.ndarray:
-        seen = ~np.isnan(ratings)
-        filled = np.where(seen, ratings, 0.0)
-        others = seen.sum(axis=0) - seen
-        means = np.divide(
-            filled.sum(axis=0) - filled,
-            others,
-            out=np.full(ratings.shape, np.nan),
-            where=others > 0,
-        )
-        both = seen & (others > 0)
-        return np.array(
-            [value_of("pearson", r[k], m[k]) for r, m, k in zip(ratings, means, both, strict=True)]
-        )
 
-    per_rater, size = each(ratings), ratings.shape[1]
-    kept = ~np.isnan(per_rater)
-    if not kept.any():
-        raise BadInput(
-            f"agreement: of {len(ratings)} raters none has a correlation: constant, or no 3 shared items"
-        )
-    drawn = (each(ratings[:, rng.integers(0, size, size)]) for _ in range(resamples))
-    draws = np.array(
-        [math.nan if np.isnan(values).all() else np.nanmean(values) for values in drawn]
-    )
-    return Agreement(
-        float(per_rater[kept].mean()),
-        *percentile_interval(draws),
-        int(kept.sum()),
-        int((~kept).sum()),
-    )
+def _with_the_others(ratings: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of each rater with the mean of the others, (raters,); nan for none."""
+    seen = ~np.isnan(ratings)
+    filled = np.where(seen, ratings, 0.0)
+    # of each rater and item how many others rated it, and their mean
+    others = seen.sum(axis=0) - seen
+    sums = filled.sum(axis=0) - filled
+    without_others = np.full(ratings.shape, np.nan)
+    means = np.divide(sums, others, out=without_others, where=others > 0)
+    shared = seen & (others > 0)
+    values = []
+    for rater, is_shared in enumerate(shared):
+        values.append(value_of("pearson", ratings[rater][is_shared], means[rater][is_shared]))
+    return np.array(values)
 
 
 def krippendorff_alpha(ratings: np.ndarray, level: str = "interval") -> float:
-    """Krippendorff's alpha (2011), ``nominal`` or ``interval``, of items that two saw; nan where all ratings are one value.
+    """Krippendorff's alpha (2011) of the items that two raters saw.
 
-    Raises BadInput: unknown level, fewer than two raters, or no item that two rated.
+    Args:
+        ratings: float64 (raters, items).
+        level: ``nominal`` or ``interval``.
+
+    Returns:
+        Alpha; nan where all ratings are one value.
+
+    Raises:
+        ConfigError: unknown level.
+        InputError: fewer than two raters, or no item that two rated.
     """
     _check_ratings(ratings)
     if level not in ("nominal", "interval"):
-        raise BadInput(f"alpha level {level!r}; allowed are nominal and interval")
+        raise ConfigError(f"alpha level {level!r}; allowed are nominal and interval")
     shared = ratings[:, (~np.isnan(ratings)).sum(axis=0) >= 2]
     if not shared.size:
-        raise BadInput("alpha: no item has two ratings; give items that raters share")
+        raise InputError("alpha: no item has two ratings; give items that raters share")
+    # 1. How often each value was given to each item, (items, values).
     values = np.unique(shared[~np.isnan(shared)])
     tables = np.stack([(shared == value).sum(axis=0) for value in values], axis=1).astype(float)
+    # 2. How often two values were given to one item by two raters, and each value in all.
     scaled = tables / (tables.sum(axis=1) - 1)[:, None]
     coincidences = scaled.T @ tables - np.diag(scaled.sum(axis=0))
     totals = coincidences.sum(axis=0)
-    apart = values[:, None] - values[None, :]
-    distances = apart**2 if level == "interval" else (apart != 0).astype(float)
+    # 3. Disagreement as observed, over that of ratings given to items at random.
+    gaps = values[:, None] - values[None, :]
+    distances = gaps**2 if level == "interval" else (gaps != 0).astype(float)
     expected = (np.outer(totals, totals) * distances).sum()
-    return (
-        float(1 - (totals.sum() - 1) * (coincidences * distances).sum() / expected)
-        if expected
-        else math.nan
-    )
+    if not expected:
+        return math.nan
+    observed = (coincidences * distances).sum()
+    return float(1 - (totals.sum() - 1) * observed / expected)
 
 
 def cohen_kappa(first: Sequence, second: Sequence) -> float:
-    """Cohen's kappa of two raters (1960) by scikit-learn; nan where chance agreement is complete (both constant and equal).
+    """Cohen's kappa of two raters (1960) by scikit-learn.
 
-    Raises BadInput: lengths differ, or no item.
+    Returns:
+        Kappa; nan where chance agreement is complete (both constant and equal).
+
+    Raises:
+        InputError: lengths differ, or no item.
     """
     from sklearn.metrics import cohen_kappa_score  # a second to import
 
     if len(first) != len(second) or not len(first):
-        raise BadInput(f"kappa of {len(first)} and {len(second)} ratings; give as many of both")
+        raise InputError(f"kappa of {len(first)} and {len(second)} ratings; give as many of both")
     if len(set(first)) == 1 and set(first) == set(second):
         return math.nan
     return float(cohen_kappa_score(np.asarray(first), np.asarray(second)))
@@ -245,16 +361,28 @@ def compare_correlations(
     rng: Any,
     flips: int = 2000,
 ) -> float:
-    r"""Two-sided p that two scorers correlate differently with ratings: their z-scores exchanged cluster by cluster.
+    r"""Test whether two scorers correlate differently with ratings.
 
-    The difference of Pearson's correlations is a sum over clusters of $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and an exchange of
-    a whole cluster (summaries of one article) turns its sign. nan where a correlation is undefined.
+    Their z-scores are exchanged cluster by cluster: the difference of Pearson's correlations is a
+    sum over clusters of $\sum_i (z_{1i} - z_{2i}) z_{ri}$, and an exchange of a whole cluster
+    (summaries of one article) turns its sign.
 
-    Raises BadInput: sides of different length.
+    Args:
+        first, second, ratings: (items,); items with a nan are left out.
+        clusters: of each item.
+        rng: draws the exchanges.
+        flips: how many.
+
+    Returns:
+        Two-sided p; nan where a correlation is undefined.
+
+    Raises:
+        InputError: sides of different length.
     """
-    columns, kept = _paired("pearson", first, second, ratings)
-    if any(_shapeless(column, column) for column in columns):
+    columns, is_complete = _complete("pearson", first, second, ratings)
+    if any(_is_undefined(column, column) for column in columns):
         return math.nan
-    one, two, rated = (stats.zscore(column) for column in columns)
-    _, places = np.unique(np.asarray(clusters)[kept], return_inverse=True)
-    return sign_flip_test(np.bincount(places, (one - two) * rated), rng, flips)
+    first_z, second_z, rating_z = (stats.zscore(column) for column in columns)
+    _, cluster_of_item = np.unique(np.asarray(clusters)[is_complete], return_inverse=True)
+    sums = np.bincount(cluster_of_item, (first_z - second_z) * rating_z)
+    return sign_flip_test(sums, rng, flips)

@@ -1,4 +1,7 @@
-"""Response to corruptions: how far a critic's score moves under every corruption at every severity, text against sound text."""
+"""Response to corruptions: how far a critic's score moves when texts are damaged.
+
+Every corruption at every severity is held against the sound texts of the same documents.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -6,38 +9,49 @@ from typing import Any
 
 import numpy as np
 
-from longform.errors import BadInput
+from longform.errors import InputError
 from longform.results import Record
 from longform.statistics.comparisons import compare, resampled_difference
 from longform.statistics.estimates import estimate
 from longform.statistics.intervals import percentile_interval, share_difference_interval
 from longform.statistics.protocols import Critic, is_share
 from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics
 
 RESAMPLES, PERMUTATIONS = 300, 999  # ours: fifty cells a critic; p-values down to 0.001
 SOUND = "sound"
 Case = tuple[str, float, str]  # corruption, severity, document
+Cell = tuple[str, float]  # corruption, severity
 
 
 def of_failure(unit_id: str) -> Case:
-    """Case of ``<corruption>@<severity>/<document>``. Raises BadInput: the id has another form."""
+    """Case of ``<corruption>@<severity>/<document>``.
+
+    Raises InputError: the id has another form.
+    """
     case, _, document = unit_id.partition("/")
     corruption, _, text = case.partition("@")
-    return corruption, _severity(text, unit_id, "<corruption>@<severity>/<document>"), document
+    severity = _severity(text, unit_id, "<corruption>@<severity>/<document>")
+    return corruption, severity, document
 
 
 def of_severity(unit_id: str) -> Case:
-    """Case of ``<document>@<severity>``, severity 0 being the sound text. Raises BadInput: the id has another form."""
+    """Case of ``<document>@<severity>``, severity 0 being the sound text.
+
+    Raises InputError: the id has another form.
+    """
     document, _, text = unit_id.rpartition("@")
     severity = _severity(text, unit_id, "<document>@<severity>")
-    return "" if severity else SOUND, severity, document
+    corruption = "" if severity else SOUND
+    return corruption, severity, document
 
 
 def _severity(text: str, unit_id: str, form: str) -> float:
+    """The number of a severity. Raises InputError: the text is none."""
     try:
         return float(text)
     except ValueError as error:
-        raise BadInput(
+        raise InputError(
             f"unit id {unit_id!r}: {text!r} is no severity; ids are {form}; fix the corpus"
         ) from error
 
@@ -50,53 +64,86 @@ def corruption_response(
     names: Sequence = (),
     name: str = "",
 ) -> list[Record]:
-    """A fitted critic's score of the sound texts, then of every corruption at every severity beside them.
+    """A fitted critic's score of the sound texts, then of every corruption at every severity.
 
-    Units are the same documents in every case; ``case`` of their ids says corruption, severity and document, and ``sound`` at
-    severity 0 is what others are compared with. ``names`` are those of the resamples. Records have ``task`` the corruption and
-    ``severity``: the score, ``reference`` the sound texts', ``difference`` with a paired test, and in ``details`` its interval
-    and standard error over documents.
+    Args:
+        critic: fitted.
+        units: the same documents in every case.
+        case: the corruption, severity and document that a unit's id says; ``sound`` at severity 0
+            is what others are compared with.
+        names: of the resamples.
+        name: of the critic in the records.
 
-    Raises BadInput: an id of another form, no sound text, or a case that holds other documents than the sound ones.
+    Returns:
+        Records with ``task`` the corruption and ``severity``: the score, ``reference`` the sound
+        texts', ``difference`` with a paired test, and in ``details`` its interval and standard
+        error over documents.
+
+    Raises:
+        InputError: an id of another form, no sound text, or a case that holds other documents than
+            the sound ones.
     """
-    cases: dict[tuple[str, float], list[Any]] = {}
+    # 1. The units of each case, under the names of their documents.
+    cases: dict[Cell, list[Any]] = {}
     for unit in units:
         corruption, severity, document = case(unit.unit_id)
         cases.setdefault((corruption, severity), []).append(replace(unit, unit_id=document))
     if (SOUND, 0.0) not in cases:
-        raise BadInput(
+        raise InputError(
             f"{name}: no sound text among {len(units)} units, nothing to compare with; fix units"
         )
-    sound, records = critic.sufficient_statistics(cases[SOUND, 0.0]), []
-    for (task, severity), found in ({(SOUND, 0.0): cases.pop((SOUND, 0.0))} | cases).items():
-        statistics, own = (
-            critic.sufficient_statistics(found),
-            (*names, task) if task == SOUND else (*names, task, severity),
-        )
+    sound_units = cases.pop((SOUND, 0.0))
+    sound = critic.sufficient_statistics(sound_units)
+    # 2. The sound texts first, then each case beside them.
+    records = []
+    for (task, severity), case_units in ({(SOUND, 0.0): sound_units} | cases).items():
+        case_names = (*names, task) if task == SOUND else (*names, task, severity)
+        statistics = critic.sufficient_statistics(case_units)
         if statistics.unit_ids != sound.unit_ids:
-            raise BadInput(
-                f"{own}: other documents than the sound ones; every corruption must hold the same articles"
+            raise InputError(
+                f"{case_names}: other documents than the sound ones; "
+                "every corruption must hold the same articles"
             )
-        fields = asdict(estimate(critic, statistics, generator(*own, "estimate"), RESAMPLES))
+        score = estimate(critic, statistics, generator(*case_names, "estimate"), RESAMPLES)
+        fields = asdict(score)
         if task != SOUND:
-            tested = compare(
-                critic, statistics, sound, generator(*own, "permutation"), PERMUTATIONS
-            )
-            draws = resampled_difference(
-                (critic, statistics), (critic, sound), generator(*own, "bootstrap"), RESAMPLES
-            )
-            low, high = percentile_interval(draws)
-            if is_share(critic):
-                shares = critic.score_of(statistics), critic.score_of(sound)
-                low, high = share_difference_interval((low, high), *shares, fields["units"])
-            fields |= {name: getattr(tested, name) for name in ("p_value", "paired")}
-            told = {
-                "difference_low": low,
-                "difference_high": high,
-                "difference_spread": float(np.nanstd(draws)),
-            }
-            fields |= {"reference": critic.score_of(sound), "details": told}
+            fields |= _against_sound(critic, statistics, sound, case_names, score.units)
         records.append(
             Record(name, "score", task=task, severity=severity, better=critic.better, **fields)
         )
     return records
+
+
+def _against_sound(
+    critic: Critic,
+    statistics: SufficientStatistics,
+    sound: SufficientStatistics,
+    names: Sequence,
+    units: int,
+) -> dict[str, Any]:
+    """Fields of a record: the test against the sound texts, and the difference's interval.
+
+    Args:
+        critic: fitted.
+        statistics, sound: of a case and of the sound texts, the same documents.
+        names: of the resamples.
+        units: documents that could be scored.
+    """
+    test = compare(critic, statistics, sound, generator(*names, "permutation"), PERMUTATIONS)
+    rng = generator(*names, "bootstrap")
+    draws = resampled_difference((critic, statistics), (critic, sound), rng, RESAMPLES)
+    low, high = percentile_interval(draws)
+    reference = critic.score_of(sound)
+    if is_share(critic):
+        score = critic.score_of(statistics)
+        low, high = share_difference_interval((low, high), score, reference, units)
+    return {
+        "p_value": test.p_value,
+        "paired": test.paired,
+        "reference": reference,
+        "details": {
+            "difference_low": low,
+            "difference_high": high,
+            "difference_spread": float(np.nanstd(draws)),
+        },
+    }

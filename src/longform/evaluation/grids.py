@@ -1,11 +1,11 @@
-"""What sheng2024 asks of entity grids: original or shuffled, human or machine (its Tables 2 to 4)."""
+"""What sheng2024 asks of entity grids: original or shuffled, human or machine (Tables 2 to 4)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from longform.critics.entity_grid.score import EntityGrid, ranking, units_from_predictions
 from longform.documents import Predictions
-from longform.errors import BadInput
+from longform.errors import ConfigError
 from longform.evaluation.human_vs_machine import human_vs_machine, sides_of
 from longform.evaluation.order_discrimination import BLOCKS, WINDOWS, order_discrimination
 from longform.results import Record
@@ -15,24 +15,40 @@ MODELS: Mapping[str, Callable[..., Any]] = {"transitions": EntityGrid, "ranking"
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Grid models by the name that tables know them by. Raises BadInput: an unknown model, or none."""
+    """Grid models by the name that tables know them by.
+
+    Raises ConfigError: an unknown model, or none.
+    """
     if not models or set(models) - set(MODELS):
-        raise BadInput(
+        raise ConfigError(
             f"grid models {sorted(models)}; allowed are {sorted(MODELS)}; fix params.yaml"
         )
-    return {f"grid_{name}": MODELS[name](**settings) for name, settings in models.items()}
+    made = {}
+    for name, settings in models.items():
+        made[f"grid_{name}"] = MODELS[name](**settings)
+    return made
 
 
 def shuffle_tasks(
     *, train: Predictions, texts: Predictions, models: Mapping[str, Mapping[str, Any]]
 ) -> list[Record]:
-    """Pairs of originals and shuffles; the ranking model learns every task anew."""
-    tasks = [ShuffleTask("block", (size,)) for size in BLOCKS] + [
-        ShuffleTask("window", tuple(w)) for w in WINDOWS
-    ]
-    known = [unit for unit in units_from_predictions(train) if unit.split == "train"]
-    judged = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
-    return order_discrimination(_models(models), judged, tasks, train=known)
+    """Pairs of originals and shuffles; the ranking model learns every task anew.
+
+    Args:
+        train, texts: grids, of which the splits train and test are taken.
+        models: settings of each of ``MODELS`` that is wanted.
+
+    Raises:
+        ConfigError: an unknown model, or none.
+    """
+    tasks = []
+    for size in BLOCKS:
+        tasks.append(ShuffleTask("block", (size,)))
+    for sizes in WINDOWS:
+        tasks.append(ShuffleTask("window", sizes))
+    training = [unit for unit in units_from_predictions(train) if unit.split == "train"]
+    tested = [unit for unit in units_from_predictions(texts) if unit.split == "test"]
+    return order_discrimination(_models(models), tested, tasks, train=training)
 
 
 def sources(
@@ -42,11 +58,23 @@ def sources(
     models: Mapping[str, Mapping[str, Any]],
     sources: Sequence[str],
 ) -> list[Record]:
-    """Human above machine, source by source, by models that have seen human texts alone."""
-    known = [
-        side.human for side in sides_of(units_from_predictions(train)) if side.split == "train"
-    ]
-    judged = [side for side in sides_of(units_from_predictions(texts)) if side.split == "test"]
-    return human_vs_machine(
-        {name: model.fit(known) for name, model in _models(models).items()}, judged, sources
-    )
+    """Human above machine, source by source, by models that have seen human texts alone.
+
+    Args:
+        train, texts, models: as for :func:`shuffle_tasks`.
+        sources: the machines, by name.
+
+    Raises:
+        ConfigError: an unknown model, or none.
+        InputError: no document has texts of both.
+    """
+    human_texts = []
+    for document in sides_of(units_from_predictions(train)):
+        if document.split == "train":
+            human_texts.append(document.human)
+    documents = sides_of(units_from_predictions(texts))
+    tested = [document for document in documents if document.split == "test"]
+    fitted = {}
+    for name, model in _models(models).items():
+        fitted[name] = model.fit(human_texts)
+    return human_vs_machine(fitted, tested, sources)

@@ -1,7 +1,8 @@
-"""Correlation with people: how any scorer's values go with people's marks of texts, and all of them combined (lapata2005 section 5.2).
+"""Correlation with people: how scorers' values go with people's ratings of texts.
 
-Texts of one source (summaries of one article) are one cluster, resampled and exchanged whole. How the paper combined its models
-(selection, coefficients, result) is lost; the stepwise procedure here is our choice.
+Each scorer by itself, and all of them combined (lapata2005 section 5.2). Texts of one source
+(summaries of one article) are one cluster, resampled and exchanged whole. How the paper combined
+its models (selection, coefficients, result) is lost; the stepwise procedure here is our choice.
 """
 
 import math
@@ -12,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from longform.errors import BadInput
+from longform.errors import InputError
 from longform.evaluation import agreement
-from longform.evaluation.agreement import clustered_interval, correlate
+from longform.evaluation.agreement import Correlation, clustered_interval, correlate
 from longform.results import Record
 from longform.statistics.intervals import percentile_interval
 from longform.statistics.random_streams import generator
@@ -22,13 +23,24 @@ from longform.statistics.random_streams import generator
 ENTER, REMOVE = 0.05, 0.10  # p-values to enter and to leave; the usual defaults, ours
 FITTED_SHARE = 2 / 3  # of the clusters
 RESAMPLES = 1000
+FEWEST_ITEMS = 4  # complete items below which nothing is regressed
 NAME = "human ratings"
 Columns = Mapping[str, np.ndarray]
+Direction = tuple[str, str]  # which values speak for a text, and the scorer's signature
+UNKNOWN: Direction = ("higher", "")  # of a scorer that says neither
 
 
 @dataclass(frozen=True)
 class LinearModel:
-    """An ordinary least squares fit on the predictors that were kept, in order of entry; weights per standard deviation."""
+    """An ordinary least squares fit on the predictors that were selected, in order of entry.
+
+    Attributes:
+        names: of the predictors.
+        weights: per standard deviation of each, (predictors,).
+        p_values: two-tailed, of each, (predictors,).
+        intercept: the mean response.
+        centres, scales: mean and standard deviation of each predictor, (predictors,).
+    """
 
     names: tuple[str, ...]
     weights: np.ndarray
@@ -37,237 +49,346 @@ class LinearModel:
     centres: np.ndarray
     scales: np.ndarray
 
-    def predict(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Predicted response of each item; nan where a kept predictor is."""
+    def predict(self, columns: Columns) -> np.ndarray:
+        """Predicted response of each item; nan where a selected predictor is."""
         if not self.names:
-            return np.full(len(next(iter(columns.values()))), self.intercept)
-        table = np.stack(
-            [np.asarray(columns[name], dtype=np.float64) for name in self.names], axis=1
-        )
+            items = len(next(iter(columns.values())))
+            return np.full(items, self.intercept)
+        table = _table(columns, self.names)
         return (table - self.centres) / self.scales @ self.weights + self.intercept
 
 
-def stepwise(columns: Mapping[str, np.ndarray], response: np.ndarray) -> LinearModel:
-    """Forward-backward selection: the predictor with the least p below ``ENTER`` comes in, any above ``REMOVE`` goes out.
+def _table(columns: Columns, names: Sequence[str]) -> np.ndarray:
+    """Some columns side by side, float64 (items, names)."""
+    return np.stack([np.asarray(columns[name], dtype=np.float64) for name in names], axis=1)
 
-    Items with a nan anywhere are left out. A constant predictor never enters.
 
-    Raises BadInput: fewer than four items are complete, or the response is constant.
+def stepwise(columns: Columns, response: np.ndarray) -> LinearModel:
+    """Forward-backward selection of predictors.
+
+    The predictor with the least p below ``ENTER`` comes in, and any above ``REMOVE`` goes out.
+
+    Args:
+        columns: predictors by name, (items,); a constant one never enters.
+        response: (items,); items with a nan anywhere are left out.
+
+    Raises:
+        InputError: fewer than four items are complete, or the response is constant.
     """
-    table = np.stack([np.asarray(values, dtype=np.float64) for values in columns.values()], axis=1)
+    names = list(columns)
+    table = _table(columns, names)
     response = np.asarray(response, dtype=np.float64)
     complete = ~np.isnan(table).any(axis=1) & ~np.isnan(response)
-    table, response = table[complete], response[complete]
-    if len(response) < 4 or np.ptp(response) == 0:
-        raise BadInput(
-            f"stepwise: {len(response)} complete items, or all of one mark; give 4 or more rated items"
+    table = table[complete]
+    response = response[complete]
+    if len(response) < FEWEST_ITEMS or np.ptp(response) == 0:
+        raise InputError(
+            f"stepwise: {len(response)} complete items, or all of one mark; "
+            "give 4 or more rated items"
         )
-    centres, scales = table.mean(axis=0), table.std(axis=0)
-    usable = [j for j in range(table.shape[1]) if scales[j] > 0]
+    # 1. Predictors in standard deviations.
+    centres = table.mean(axis=0)
+    scales = table.std(axis=0)
+    usable = np.flatnonzero(scales > 0).tolist()
     scaled = (table - centres) / np.where(scales > 0, scales, 1.0)
-    kept: list[int] = []
+    # 2. One comes in, and others may go out, until none does or it might go on for ever.
+    selected: list[int] = []
     for _ in range(2 * len(usable) ** 2 + 1):
-        outside = [j for j in usable if j not in kept and len(kept) + 3 < len(response)]
-        offers = {j: least_squares(scaled[:, [*kept, j]], response)[1][-1] for j in outside}
-        best = min(offers, key=offers.__getitem__, default=None)
-        if best is None or not offers[best] < ENTER:
+        candidate = _best_candidate(scaled, response, usable, selected)
+        if candidate is None:
             break
-        kept.append(best)
-        while len(kept) > 1:
-            leaving = least_squares(scaled[:, kept], response)[1][1:]
-            if leaving.max() <= REMOVE:
+        selected.append(candidate)
+        while len(selected) > 1:
+            p_values = least_squares(scaled[:, selected], response)[1][1:]
+            if p_values.max() <= REMOVE:
                 break
-            kept.pop(int(leaving.argmax()))
-    weights, p_values = least_squares(scaled[:, kept], response)
-    names = tuple(list(columns)[j] for j in kept)
+            selected.pop(int(p_values.argmax()))
+    # 3. The fit on those that stayed.
+    weights, p_values = least_squares(scaled[:, selected], response)
     return LinearModel(
-        names, weights[1:], p_values[1:], float(weights[0]), centres[kept], scales[kept]
+        names=tuple(names[column] for column in selected),
+        weights=weights[1:],
+        p_values=p_values[1:],
+        intercept=float(weights[0]),
+        centres=centres[selected],
+        scales=scales[selected],
     )
 
 
+def _best_candidate(
+    scaled: np.ndarray, response: np.ndarray, usable: Sequence[int], selected: Sequence[int]
+) -> int | None:
+    """The predictor outside whose p is least beside those inside; None where none enters.
+
+    Args:
+        scaled: predictors, (items, predictors).
+        response: (items,).
+        usable: predictors that vary.
+        selected: predictors that are inside.
+    """
+    if len(selected) + 3 >= len(response):
+        return None
+    p_values = {}
+    for column in usable:
+        if column not in selected:
+            _, p_of_fit = least_squares(scaled[:, [*selected, column]], response)
+            p_values[column] = p_of_fit[-1]
+    best = min(p_values, key=p_values.__getitem__, default=None)
+    if best is None or not p_values[best] < ENTER:
+        return None
+    return best
+
+
 def least_squares(table: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights, the intercept first, and two-tailed p-values; nan where predictors depend on each other or are too many."""
+    """An ordinary least squares fit with an intercept.
+
+    Args:
+        table: predictors, (items, predictors).
+        response: (items,).
+
+    Returns:
+        Weights, the intercept first, and their two-tailed p-values, which are nan where predictors
+        depend on each other or are too many.
+    """
     from statsmodels.regression.linear_model import OLS  # a second to import
 
     design = np.column_stack([np.ones(len(response)), table])
-    if np.linalg.matrix_rank(design) < design.shape[1] or len(response) <= design.shape[1]:
-        return np.linalg.lstsq(design, response, rcond=None)[0], np.full(design.shape[1], math.nan)
+    weights = design.shape[1]
+    if np.linalg.matrix_rank(design) < weights or len(response) <= weights:
+        solution = np.linalg.lstsq(design, response, rcond=None)[0]
+        return solution, np.full(weights, math.nan)
     fitted = OLS(response, design).fit()
     return fitted.params, fitted.pvalues
 
 
 def rating_records(
     columns: Columns,
-    marks: np.ndarray,
+    ratings: np.ndarray,
     clusters: Sequence,
     systems: Sequence = (),
-    told: Any = None,
+    directions: Mapping[str, Direction] | None = None,
     name: str = NAME,
 ) -> list[Record]:
-    """Records of scorers' values, already there, against people's marks.
+    """Records of scorers' values, already there, against people's ratings.
 
     Args:
-        columns, marks: float64 (texts,) by scorer, and (texts, raters), nan where there is none.
-        clusters, systems: the source of each text, and who wrote it; no systems where they are unknown.
-        told: direction and signature by scorer; higher is better where there is none.
+        columns: values of each scorer, float64 (texts,), nan where there is none.
+        ratings: of people, float64 (texts, raters), nan where there is none.
+        clusters: the source of each text.
+        systems: who wrote each text; none where they are unknown.
+        directions: which values are better, and the signature, by scorer; by default higher ones.
+        name: of the resamples.
 
     Returns:
-        ``pearson`` and ``spearman`` over texts (``task`` text) and over systems' means (``task`` system); ``intercorrelation``
-        of two scorers; ``pearson_difference`` of two scorers (``critic`` minus ``variant``), absolute correlations turned as
-        each scorer says; ``rater_agreement``, leave one out.
+        ``pearson`` and ``spearman`` over texts (``task`` text) and over systems' means (``task``
+        system); ``intercorrelation`` of two scorers; ``pearson_difference`` of two scorers
+        (``critic`` minus ``variant``), absolute correlations turned as each scorer says;
+        ``rater_agreement``, leave one out.
     """
-    told, seen = told or {}, (~np.isnan(marks)).sum(axis=1)
-    people = np.divide(
-        np.nansum(marks, axis=1), seen, out=np.full(len(marks), np.nan), where=seen > 0
-    )
+    directions = directions or {}
+    people = _mean_ratings(ratings)
     records = []
-    for key, values in columns.items():
-        better, label = told.get(key, ("higher", ""))
+    # 1. Each scorer by itself.
+    for scorer, values in columns.items():
+        better, signature = directions.get(scorer, UNKNOWN)
         for kind in agreement.KINDS:
-            found = correlate(kind, values, people)
-            low, high = clustered_interval(
-                kind, values, people, clusters, generator(name, key, kind), RESAMPLES
-            )
+            rng = generator(name, scorer, kind)
+            low, high = clustered_interval(kind, values, people, clusters, rng, RESAMPLES)
+            fields = {"better": better, "signature": signature}
+            over_texts = correlate(kind, values, people)
             records.append(
-                _record(
-                    key,
-                    kind,
-                    found,
-                    task="text",
-                    low=low,
-                    high=high,
-                    better=better,
-                    signature=label,
-                )
+                _record(scorer, kind, over_texts, task="text", low=low, high=high, **fields)
             )
             if len(set(systems)) > 2:
-                kept = ~np.isnan(values + people)
-                places = np.unique(np.asarray(systems)[kept], return_inverse=True)[1]
-                means = [
-                    np.bincount(places, side[kept]) / np.bincount(places)
-                    for side in (values, people)
-                ]
-                found = correlate(kind, *means)
-                records.append(
-                    _record(key, kind, found, task="system", better=better, signature=label)
-                )
-    for one, other in combinations(columns, 2):
-        pair, rng = (columns[one], columns[other]), generator(name, one, other, "intercorrelation")
-        low, high = clustered_interval("pearson", *pair, clusters, rng, RESAMPLES)
+                over_systems = correlate(kind, *_means_by_system(systems, values, people))
+                records.append(_record(scorer, kind, over_systems, task="system", **fields))
+    # 2. Two scorers with each other, and which of them goes better with people.
+    for first, second in combinations(columns, 2):
+        records.append(_intercorrelation(first, second, columns, clusters, name))
+        turned = {}
+        for scorer in (first, second):
+            better, _ = directions.get(scorer, UNKNOWN)
+            turned[scorer] = columns[scorer] * (1 if better == "higher" else -1)
+        records.append(_difference(first, second, turned, people, clusters, name))
+    # 3. People with each other.
+    if ratings.shape[1] > 1:
+        rng = generator(name, "agreement")
+        raters = agreement.leave_one_out(ratings.T, rng, resamples=RESAMPLES)
         records.append(
-            _record(
-                other,
-                "intercorrelation",
-                correlate("pearson", *pair),
-                variant=one,
-                low=low,
-                high=high,
+            Record(
+                "raters",
+                "rater_agreement",
+                value=raters.value,
+                low=raters.low,
+                high=raters.high,
+                units=raters.raters,
+                excluded=raters.excluded,
+                better="higher",
             )
-        )
-        turned = {
-            key: columns[key] * (1 if told.get(key, ("higher",))[0] == "higher" else -1)
-            for key in (one, other)
-        }
-        records.append(_difference(one, other, turned, people, clusters, name))
-    if marks.shape[1] > 1:
-        agreed = agreement.leave_one_out(marks.T, generator(name, "agreement"), resamples=RESAMPLES)
-        fields: dict[str, Any] = {
-            "value": agreed.value,
-            "low": agreed.low,
-            "high": agreed.high,
-            "units": agreed.raters,
-        }
-        records.append(
-            Record("raters", "rater_agreement", **fields, excluded=agreed.excluded, better="higher")
         )
     return records
 
 
-def _record(critic: str, metric: str, found: agreement.Correlation, **fields: Any) -> Record:
-    shown = {name: getattr(found, name) for name in ("value", "low", "high", "excluded", "p_value")}
-    return Record(critic, metric, **{**shown, "units": found.items, **fields})
+def _mean_ratings(ratings: np.ndarray) -> np.ndarray:
+    """Mean over raters, (texts,); nan where nobody rated a text."""
+    raters = (~np.isnan(ratings)).sum(axis=1)
+    unrated = np.full(len(ratings), np.nan)
+    return np.divide(np.nansum(ratings, axis=1), raters, out=unrated, where=raters > 0)
+
+
+def _means_by_system(
+    systems: Sequence, values: np.ndarray, people: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each system the mean value and the mean rating of the texts that have both."""
+    is_complete = ~np.isnan(values + people)
+    _, system_of_text = np.unique(np.asarray(systems)[is_complete], return_inverse=True)
+    texts = np.bincount(system_of_text)
+    value_sums = np.bincount(system_of_text, values[is_complete])
+    rating_sums = np.bincount(system_of_text, people[is_complete])
+    return value_sums / texts, rating_sums / texts
+
+
+def _record(critic: str, metric: str, correlation: Correlation, **fields: Any) -> Record:
+    """The record of a correlation; ``fields`` stand above what the correlation says itself."""
+    shown: dict[str, Any] = {
+        "value": correlation.value,
+        "low": correlation.low,
+        "high": correlation.high,
+        "excluded": correlation.excluded,
+        "p_value": correlation.p_value,
+        "units": correlation.items,
+    }
+    return Record(critic, metric, **{**shown, **fields})
+
+
+def _intercorrelation(
+    first: str, second: str, columns: Columns, clusters: Sequence, name: str
+) -> Record:
+    """How two scorers' values go together."""
+    rng = generator(name, first, second, "intercorrelation")
+    x = columns[first]
+    y = columns[second]
+    low, high = clustered_interval("pearson", x, y, clusters, rng, RESAMPLES)
+    correlation = correlate("pearson", x, y)
+    return _record(second, "intercorrelation", correlation, variant=first, low=low, high=high)
 
 
 def _difference(
-    one: str, other: str, turned: Columns, people: np.ndarray, clusters: Sequence, name: str
+    first: str, second: str, turned: Columns, people: np.ndarray, clusters: Sequence, name: str
 ) -> Record:
-    """First minus second over the texts that both score; the interval resamples clusters."""
-    kept = ~np.isnan(turned[one] + turned[other] + people)
-    sides, rated = (turned[one][kept], turned[other][kept]), people[kept]
-    names, places = np.unique(np.asarray(clusters)[kept], return_inverse=True)
-    gaps = [correlate("pearson", side, rated).value for side in sides]
+    """First minus second over the texts that both score; the interval resamples clusters.
+
+    Args:
+        first, second: the scorers.
+        turned: their values, of which higher is better, (texts,).
+        people: mean rating of each text, (texts,).
+        clusters: the source of each text.
+        name: of the resamples.
+    """
+    is_complete = ~np.isnan(turned[first] + turned[second] + people)
+    x = turned[first][is_complete]
+    y = turned[second][is_complete]
+    rated = people[is_complete]
+    names, cluster_of_text = np.unique(np.asarray(clusters)[is_complete], return_inverse=True)
+    value = correlate("pearson", x, rated).value - correlate("pearson", y, rated).value
+    # 1. The interval.
     draws = [np.zeros(0)]
     if len(names):
-        rng = generator(name, one, other, "difference")
-        for counts in agreement.clustered_counts(places, len(names), rng, RESAMPLES):
-            draws.append(
-                np.subtract(
-                    *(agreement.weighted_values("pearson", side, rated, counts) for side in sides)
-                )
-            )
+        rng = generator(name, first, second, "difference")
+        for counts in agreement.clustered_counts(cluster_of_text, len(names), rng, RESAMPLES):
+            of_first = agreement.weighted_values("pearson", x, rated, counts)
+            of_second = agreement.weighted_values("pearson", y, rated, counts)
+            draws.append(of_first - of_second)
     low, high = percentile_interval(np.concatenate(draws))
-    rng = generator(name, one, other, "permutation")
-    p_value = agreement.compare_correlations(*sides, rated, places.tolist(), rng)
-    counted: dict[str, Any] = {
-        "units": int(kept.sum()),
-        "excluded": int((~kept).sum()),
-        "paired": True,
-    }
-    value = gaps[0] - gaps[1]
+    # 2. The test.
+    rng = generator(name, first, second, "permutation")
+    p_value = agreement.compare_correlations(x, y, rated, cluster_of_text.tolist(), rng)
     return Record(
-        one,
+        first,
         "pearson_difference",
-        variant=other,
+        variant=second,
         value=value,
         low=low,
         high=high,
         p_value=p_value,
-        **counted,
+        units=int(is_complete.sum()),
+        excluded=int((~is_complete).sum()),
+        paired=True,
     )
 
 
 def combined_scorers(
     columns: Columns, people: np.ndarray, clusters: Sequence, name: str = NAME
 ) -> list[Record]:
-    """The scorers combined by stepwise regression on two thirds of the clusters, judged on the others (lapata2005 section 5.2).
+    """The scorers combined by stepwise regression (lapata2005 section 5.2).
 
-    ``held_out_correlation`` of ``combined`` and of the best single scorer of the fitted part, and a ``weight`` per standard
-    deviation of every scorer that was kept. Intervals resample clusters.
+    The regression is fitted on two thirds of the clusters and tested on the others.
 
-    Raises BadInput: fewer than two clusters.
+    Args:
+        columns: values of each scorer, float64 (texts,).
+        people: mean rating of each text, (texts,).
+        clusters: the source of each text.
+        name: of the draws.
+
+    Returns:
+        ``held_out_correlation`` of ``combined`` and of the scorer that was best on the fitted part,
+        with intervals that resample clusters, and a ``weight`` per standard deviation of every
+        scorer that was selected.
+
+    Raises:
+        InputError: fewer than two clusters, or too few texts to fit.
     """
-    names, rng = list(dict.fromkeys(clusters)), generator(name, "regression")
+    # 1. Which clusters are fitted.
+    names = list(dict.fromkeys(clusters))
     if len(names) < 2:
-        raise BadInput(
+        raise InputError(
             f"combined model: {len(names)} clusters, at least two are needed to hold one out"
         )
+    rng = generator(name, "regression")
     cut = min(max(1, round(FITTED_SHARE * len(names))), len(names) - 1)
-    chosen = {names[i] for i in rng.permutation(len(names))[:cut]}
-    inside = np.array([cluster in chosen for cluster in clusters])
-    fitted, others = (
-        {key: np.asarray(v)[part] for key, v in columns.items()} for part in (inside, ~inside)
-    )
-    model, items = stepwise(fitted, people[inside]), int(inside.sum())
-    single = {
-        key: abs(correlate("pearson", values, people[inside]).value)
-        for key, values in fitted.items()
-    }
-    best = max(single, key=lambda key: -1.0 if math.isnan(single[key]) else single[key])
-    left, records = list(compress(clusters, ~inside)), []
-    for critic, values in (("combined", model.predict(others)), (best, others[best])):
-        low, high = clustered_interval("pearson", values, people[~inside], left, rng, RESAMPLES)
-        held = correlate("pearson", values, people[~inside])
+    fitted_names = {names[i] for i in rng.permutation(len(names))[:cut]}
+    is_fitted = np.array([cluster in fitted_names for cluster in clusters])
+    fitted_columns = {}
+    other_columns = {}
+    for scorer, values in columns.items():
+        fitted_columns[scorer] = np.asarray(values)[is_fitted]
+        other_columns[scorer] = np.asarray(values)[~is_fitted]
+    # 2. The regression, and the best single scorer.
+    fitted_people = people[is_fitted]
+    model = stepwise(fitted_columns, fitted_people)
+    best = _best_scorer(fitted_columns, fitted_people)
+    # 3. Both on the other clusters.
+    items = int(is_fitted.sum())
+    other_people = people[~is_fitted]
+    other_clusters = list(compress(clusters, ~is_fitted))
+    tested = (("combined", model.predict(other_columns)), (best, other_columns[best]))
+    records = []
+    for critic, values in tested:
+        low, high = clustered_interval(
+            "pearson", values, other_people, other_clusters, rng, RESAMPLES
+        )
         records.append(
             _record(
                 critic,
                 "held_out_correlation",
-                held,
+                correlate("pearson", values, other_people),
                 low=low,
                 high=high,
                 details={"fitted_on": items},
             )
         )
-    weights = zip(model.names, model.weights, model.p_values, strict=True)
-    return records + [
-        Record(n, "weight", value=float(w), p_value=float(p), units=items) for n, w, p in weights
-    ]
+    # 4. What each selected scorer weighs.
+    for scorer, weight, p_value in zip(model.names, model.weights, model.p_values, strict=True):
+        records.append(
+            Record(scorer, "weight", value=float(weight), p_value=float(p_value), units=items)
+        )
+    return records
+
+
+def _best_scorer(columns: Columns, people: np.ndarray) -> str:
+    """The scorer of the largest absolute correlation; one without any comes last."""
+    sizes = {}
+    for scorer, values in columns.items():
+        size = abs(correlate("pearson", values, people).value)
+        sizes[scorer] = -1.0 if math.isnan(size) else size
+    return max(sizes, key=sizes.__getitem__)

@@ -1,7 +1,7 @@
-"""Who wrote it: human texts against machine continuations of the same documents (sheng2024 sections 5.2 to 5.5).
+"""Who wrote it: human texts against machine continuations of the same documents.
 
-All texts of one document stay together (:class:`Sides`), so that splits and resamples keep them together: a classifier never
-sees a test document's other side.
+sheng2024 sections 5.2 to 5.5. All texts of one document stay together (:class:`Sides`), so that
+splits and resamples keep them together: a classifier never sees a test document's other side.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import wasserstein_distance
 
-from longform.errors import BadInput
+from longform.errors import ConfigError, InputError
 from longform.evaluation.measurements import Measurement, measured, paired_difference
 from longform.evaluation.order_discrimination import (
     Area,
@@ -36,11 +36,12 @@ SIDES = (HUMAN, "machine")
 TOP = 2  # sheng2024 section 5.4: in whose own top two a source lies
 RESAMPLES = 200  # of the distances
 Features = Callable[[Any], np.ndarray | None]
+CLASS_COLUMNS = ("right", "texts", "majority", "excluded")
 
 
 @dataclass(frozen=True)
 class ClassAccuracy(SumScored, better="higher", share=True, divided=("right", "texts")):
-    """Texts of which the right class was told, over all texts."""
+    """Texts that were put into their own class, over all texts."""
 
     classifier: str = "three_layer"
 
@@ -55,14 +56,70 @@ def text_classification(
     document: Callable[[Any], str] = lambda unit: unit.unit_id,
     **fields: Any,
 ) -> Record:
-    """Accuracy of a classifier that has learnt from the training texts, tested against their commonest class, the ``reference``.
+    """Accuracy of a classifier of texts, tested against the commonest class.
 
     Args:
-        features: what is seen of a text, (features,), nan where a feature is missing; None where the text cannot be read.
+        features: what is seen of a text, (features,), nan where a feature is missing; None where
+            the text cannot be read.
         label: its class; None where it has none.
-        document: name of the document that a text belongs to: texts of one document are resampled together.
+        train: texts that the classifier learns from.
+        evaluate: texts that it is tested on.
+        classifier: one of ``CLASSIFIERS``.
+        document: name of the document that a text belongs to: texts of one document are resampled
+            together.
+        fields: of the record.
 
-    Raises BadInput: fewer than two classes to learn from, or an unknown classifier.
+    Returns:
+        Its ``reference`` is the accuracy of always saying the commonest class of ``train``.
+
+    Raises:
+        InputError: fewer than two classes to learn from.
+        ConfigError: an unknown classifier.
+    """
+    # 1. Learn.
+    predict, commonest = _trained(features, label, train, classifier)
+    # 2. Whether each text's class is told, by the classifier and by the commonest class.
+    rows = []
+    classes: Counter[str] = Counter()
+    for unit in evaluate:
+        values = features(unit)
+        kind = label(unit)
+        if kind is not None:
+            classes[str(kind)] += 1
+        if values is None or kind is None:
+            rows.append((0.0, 0.0, 0.0, 1.0))
+        else:
+            rows.append((predict(values) == kind, 1.0, commonest == kind, 0.0))
+    by_text = SufficientStatistics.of(evaluate, CLASS_COLUMNS, rows)
+    statistics = clustered(by_text, [document(unit) for unit in evaluate])
+    # 3. The test against the commonest class.
+    baseline_values = statistics.values.copy()
+    baseline_values[:, CLASS_COLUMNS.index("right")] = statistics.column("majority")
+    baseline = replace(statistics, values=baseline_values)
+    metric = ClassAccuracy(classifier)
+    names = ("text classification", classifier, *fields.values())
+    test = compare(metric, statistics, baseline, generator(*names, "permutation"))
+    texts = statistics.total("texts")
+    fields |= {
+        "p_value": test.p_value,
+        "paired": True,
+        "reference": statistics.total("majority") / texts if texts else None,
+    }
+    details = {"classes": dict(sorted(classes.items()))}
+    return measured(metric, statistics, names, metric="class_accuracy", details=details, **fields)
+
+
+def _trained(
+    features: Features, label: Callable[[Any], Any], train: Sequence[Any], classifier: str
+) -> tuple[Callable[[np.ndarray], Any], Any]:
+    """A trained classifier.
+
+    Returns:
+        A function that gives the class of features, and the commonest class of the texts.
+
+    Raises:
+        InputError: fewer than two classes to learn from.
+        ConfigError: an unknown classifier.
     """
     from sklearn.linear_model import LogisticRegression  # a second to import, needed here only
     from sklearn.neural_network import MLPClassifier
@@ -70,52 +127,54 @@ def text_classification(
     from sklearn.preprocessing import StandardScaler
 
     if classifier not in CLASSIFIERS:
-        raise BadInput(f"classifier {classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry")
-    known = [
-        (seen, label(unit))
-        for unit in train
-        if label(unit) is not None and (seen := features(unit)) is not None
-    ]
-    table, kinds = np.array([seen for seen, _ in known]), [kind for _, kind in known]
-    if len(set(kinds)) < 2:
-        raise BadInput(
-            f"text classification: {len(known)} texts in {len(set(kinds))} classes; give two"
+        raise ConfigError(
+            f"classifier {classifier!r}; allowed are {list(CLASSIFIERS)}; fix the entry"
         )
-    there = np.isfinite(table)
-    filling = np.where(there, table, 0.0).sum(0) / np.maximum(
-        there.sum(0), 1
-    )  # for a window that does not fit
-    network = MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3)
-    model = make_pipeline(
-        StandardScaler(), LogisticRegression(max_iter=1000) if classifier == "linear" else network
-    )
-    model.fit(np.where(there, table, filling), kinds)
+    # 1. Texts that can be read and have a class.
+    rows = []
+    kinds = []
+    for unit in train:
+        kind = label(unit)
+        if kind is None:
+            continue
+        values = features(unit)
+        if values is not None:
+            rows.append(values)
+            kinds.append(kind)
+    if len(set(kinds)) < 2:
+        raise InputError(
+            f"text classification: {len(rows)} texts in {len(set(kinds))} classes; give two"
+        )
+    # 2. A missing feature (of a window that does not fit) is its mean over the texts that have it.
+    table = np.array(rows)
+    has_value = np.isfinite(table)
+    means = np.where(has_value, table, 0.0).sum(0) / np.maximum(has_value.sum(0), 1)
+    # 3. The classifier.
+    if classifier == "linear":
+        model = LogisticRegression(max_iter=1000)
+    else:
+        model = MLPClassifier((64, 32), max_iter=400, random_state=0, alpha=1e-3, tol=1e-3)
+    pipeline = make_pipeline(StandardScaler(), model)
+    pipeline.fit(np.where(has_value, table, means), kinds)
+
+    def predict(values: np.ndarray) -> Any:
+        filled = np.where(np.isfinite(values), values, means)
+        return pipeline.predict(filled[None])[0]
+
     commonest = Counter(kinds).most_common(1)[0][0]
-    rows = np.tile([0.0, 0.0, 0.0, 1.0], (len(evaluate), 1))
-    for row, unit in zip(rows, evaluate, strict=True):
-        seen, kind = features(unit), label(unit)
-        if seen is not None and kind is not None:
-            guess = model.predict(np.where(np.isfinite(seen), seen, filling)[None])[0]
-            row[:] = guess == kind, 1.0, commonest == kind, 0.0
-    each = SufficientStatistics.of(evaluate, ("right", "texts", "majority", "excluded"), rows)
-    statistics = clustered(each, [document(unit) for unit in evaluate])
-    metric, baseline = ClassAccuracy(classifier), statistics.values.copy()
-    baseline[:, 0] = statistics.column("majority")
-    names = ("text classification", classifier, *fields.values())
-    other = SufficientStatistics(statistics.unit_ids, statistics.columns, baseline)
-    tested = compare(metric, statistics, other, generator(*names, "permutation"))
-    fields |= {"p_value": tested.p_value, "paired": True}
-    fields["reference"] = (
-        statistics.total("majority") / texts if (texts := statistics.total("texts")) else None
-    )
-    classes = Counter(str(label(unit)) for unit in evaluate if label(unit) is not None)
-    details = {"classes": dict(sorted(classes.items()))}
-    return measured(metric, statistics, names, metric="class_accuracy", details=details, **fields)
+    return predict, commonest
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Every text of one document, ``<id>-human`` and by source ``<id>-<source>``, as whatever some reader read."""
+    """Every text of one document, as whatever some reader made of it.
+
+    Attributes:
+        unit_id: of the document.
+        split: of its human text.
+        human: the text ``<id>-human``.
+        machines: by source the texts ``<id>-<source>``.
+    """
 
     unit_id: str
     split: str
@@ -123,12 +182,17 @@ class Sides:
     machines: Mapping[str, Any]
 
     def text(self, source: str) -> Any:
-        """The text of a source, the human one among them. Raises BadInput: the document has none of that source."""
-        if source != HUMAN and source not in self.machines:
-            raise BadInput(
+        """The text of a source, the human one among them.
+
+        Raises InputError: the document has none of that source.
+        """
+        if source == HUMAN:
+            return self.human
+        if source not in self.machines:
+            raise InputError(
                 f"{self.unit_id}: no text of source {source!r}; there are {sorted(self.machines)}"
             )
-        return self.human if source == HUMAN else self.machines[source]
+        return self.machines[source]
 
 
 AllSides = Sequence[Sides]
@@ -136,19 +200,29 @@ Names = Sequence[str]
 
 
 def sides_of(units: Sequence[Any]) -> list[Sides]:
-    """The documents that have a human side and another; the split is the human text's. Raises BadInput: there is not a single pair."""
-    sides: dict[str, dict[str, Any]] = {}
+    """The documents that have a human text and another.
+
+    Args:
+        units: of all texts, named ``<id>-human`` and ``<id>-<source>``.
+
+    Raises:
+        InputError: there is not a single pair.
+    """
+    texts_by_document: dict[str, dict[str, Any]] = {}
     for unit in units:
-        document, _, side = unit.unit_id.rpartition("-")
-        sides.setdefault(document, {})[side] = unit
-    kept = {name: found for name, found in sides.items() if HUMAN in found and len(found) > 1}
-    if not kept:
-        raise BadInput(
-            f"got {len(units)} units but no pair <id>-human, <id>-<source>; use a corpus of completions"
+        document, _, source = unit.unit_id.rpartition("-")
+        texts_by_document.setdefault(document, {})[source] = unit
+    all_sides = []
+    for document, texts in texts_by_document.items():
+        if HUMAN in texts and len(texts) > 1:
+            human = texts.pop(HUMAN)
+            all_sides.append(Sides(document, human.split, human, texts))
+    if not all_sides:
+        raise InputError(
+            f"got {len(units)} units but no pair <id>-human, <id>-<source>; "
+            "use a corpus of completions"
         )
-    return [
-        Sides(name, (human := found.pop(HUMAN)).split, human, found) for name, found in kept.items()
-    ]
+    return all_sides
 
 
 def source_measurements(
@@ -159,85 +233,151 @@ def source_measurements(
     train: AllSides = (),
     matched: bool = False,
 ) -> list[Measurement]:
-    """The sufficient statistics behind :func:`human_vs_machine`, source by source, scorer by scorer.
+    """The sufficient statistics behind :func:`human_vs_machine`, source by source.
 
-    Scorers are fitted on the human texts of ``train``, pair learners source by source; none is where there are no such
-    texts. ``matched`` cuts both sides to as many sentences as the shorter one has, a control for length.
+    Args:
+        scorers: by name; they are fitted on the human texts of ``train``, pair learners source by
+            source, and none is where there are no such texts.
+        documents: with a text of each source.
+        sources: the machines, by name.
+        train: documents to learn from.
+        matched: cut both sides to as many sentences as the shorter one has, a control for length.
+
+    Raises:
+        InputError: no source or no scorer.
     """
     if not sources or not scorers:
-        raise BadInput(
+        raise InputError(
             "human against machine: no source or no scorer; name those of the completions"
         )
-
-    def length(text: Any) -> int:
-        return len(text.sentence_keys)
-
-    def pair_of(document: Sides, source: str) -> list[Any]:
-        texts = [document.human, document.text(source)]
-        return [text.first(min(map(length, texts))) for text in texts] if matched else texts
-
-    made = []
+    measurements = []
     for source, (name, scorer) in product(sources, scorers.items()):
-        judge = scorer.fit([document.human for document in train]) if train else scorer
-        pairs = [pair_of(document, source) for document in documents]
-        if isinstance(judge, PairLearner) and train:
-            told = [pair_of(document, source) for document in train]
-            rows = [
-                [judge.order_features(text, np.arange(length(text))[None]) for text in pair]
-                for pair in told
-            ]
-            judge = judge.fit_pairs([(one, two) for one, two in rows if len(one) and len(two)])
-        values = [unit_scores(judge, [pair[side] for pair in pairs]) for side in (0, 1)]
-        statistics = preference_statistics(documents, list(np.stack(values, axis=1)), judge.better)
-        lost = statistics.column("excluded") > 0
-        columns = dict(zip(("wins", "ties", "pairs"), statistics.values.T, strict=False))
-        columns |= {side: np.where(lost, 0.0, own) for side, own in zip(SIDES, values, strict=True)}
-        metric = PairAccuracy(signature(judge), f"human against {source}")
-        lengths = {
-            side: float(np.mean([length(pair[i]) for pair in pairs]))
-            for i, side in enumerate(SIDES)
-        }
-        details = {"mean_sentences": lengths, "lower": judge.better != "higher"}
+        # 1. The scorer, which may learn from pairs of this source.
+        judge = scorer
+        if train:
+            judge = scorer.fit([document.human for document in train])
+            if isinstance(judge, PairLearner):
+                judge = judge.fit_pairs(_training_pairs(judge, train, source, matched))
+        # 2. Its scores of both texts of each document.
+        human_texts = []
+        machine_texts = []
+        for document in documents:
+            human, machine = _pair(document, source, matched)
+            human_texts.append(human)
+            machine_texts.append(machine)
+        human_scores = unit_scores(judge, human_texts)
+        machine_scores = unit_scores(judge, machine_texts)
+        # 3. Who wins, and the scores themselves, for the area under the ROC curve.
+        scores = list(np.stack([human_scores, machine_scores], axis=1))
+        preferences = preference_statistics(documents, scores, judge.better)
+        excluded = preferences.column("excluded") > 0
+        statistics = SufficientStatistics.of_columns(
+            documents,
+            wins=preferences.column("wins"),
+            ties=preferences.column("ties"),
+            pairs=preferences.column("pairs"),
+            human=np.where(excluded, 0.0, human_scores),
+            machine=np.where(excluded, 0.0, machine_scores),
+            excluded=excluded,
+        )
+        lengths = {"human": _mean_length(human_texts), "machine": _mean_length(machine_texts)}
         fields = {
             "critic": name,
             "metric": "pairwise_accuracy",
             "system": source,
-            "details": details,
+            "details": {"mean_sentences": lengths, "lower": judge.better != "higher"},
         }
-        own = SufficientStatistics.of_columns(documents, **columns, excluded=lost)
-        made.append(Measurement({"": metric}, {"": own}, fields))
-    return made
+        metric = PairAccuracy(signature(judge), f"human against {source}")
+        measurements.append(Measurement({"": metric}, {"": statistics}, fields))
+    return measurements
+
+
+def _length(text: Any) -> int:
+    """Sentences of a text."""
+    return len(text.sentence_keys)
+
+
+def _mean_length(texts: Sequence[Any]) -> float:
+    """Mean number of sentences."""
+    return float(np.mean([_length(text) for text in texts]))
+
+
+def _pair(document: Sides, source: str, matched: bool) -> tuple[Any, Any]:
+    """A document's human text and that of a source, cut to one length where ``matched``."""
+    human = document.human
+    machine = document.text(source)
+    if not matched:
+        return human, machine
+    shorter = min(_length(human), _length(machine))
+    return human.first(shorter), machine.first(shorter)
+
+
+def _training_pairs(
+    judge: PairLearner, train: AllSides, source: str, matched: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Features of human and machine texts in their own order, where a text has any."""
+    pairs = []
+    for document in train:
+        features = []
+        for text in _pair(document, source, matched):
+            own_order = np.arange(_length(text))[None]
+            features.append(judge.order_features(text, own_order))
+        human, machine = features
+        if len(human) and len(machine):
+            pairs.append((human, machine))
+    return pairs
 
 
 def human_vs_machine(
     scorers: Mapping[str, Any], documents: AllSides, sources: Names, **given: Any
 ) -> list[Record]:
-    """Does a scorer find the human text the more coherent one? Pairs (Table 4), and single texts (Figure 5), by source (``system``).
+    """Does a scorer find the human text the more coherent one?
 
-    Records ``pairwise_accuracy`` (ties one half), ``area`` under the ROC curve of single texts, and
-    ``pairwise_accuracy_difference`` of each scorer and the first one.
+    Arguments as for :func:`source_measurements`.
+
+    Returns:
+        By source (``system``): ``pairwise_accuracy`` (Table 4; ties one half), ``area`` under the
+        ROC curve of single texts (Figure 5), and ``pairwise_accuracy_difference`` of each scorer
+        and the first one.
     """
     records: list[Record] = []
-    first: dict[str, Measurement] = {}
-    for one in source_measurements(scorers, documents, sources, **given):
-        critic, source = one.fields["critic"], one.fields["system"]
-        names, statistics = ("human against machine", critic, source), one.all_statistics[""]
-        records += replace(
-            one, fields={**one.fields, **against_chance(statistics, *names)}
-        ).records(*names)
-        metric = Area(*SIDES, one.metrics[""].scorer, one.fields["details"]["lower"])
-        fields = {
-            "critic": critic,
-            "metric": "area",
-            "system": source,
-            **metric.describe(statistics, *names),
-        }
-        records.append(measured(metric, statistics, (*names, "area"), **fields))
-        other = first.setdefault(source, one)
-        if other is not one:
-            fields = {"critic": critic, "metric": "pairwise_accuracy_difference", "system": source}
+    first_of_source: dict[str, Measurement] = {}
+    for measurement in source_measurements(scorers, documents, sources, **given):
+        critic = measurement.fields["critic"]
+        source = measurement.fields["system"]
+        names = ("human against machine", critic, source)
+        statistics = measurement.all_statistics[""]
+        # 1. Pairs, against chance.
+        fields = {**measurement.fields, **against_chance(statistics, *names)}
+        records += replace(measurement, fields=fields).records(*names)
+        # 2. Single texts.
+        scorer = measurement.metrics[""].scorer
+        area = Area(*SIDES, scorer, measurement.fields["details"]["lower"])
+        described = area.describe(statistics, *names)
+        records.append(
+            measured(
+                area,
+                statistics,
+                (*names, "area"),
+                critic=critic,
+                metric="area",
+                system=source,
+                **described,
+            )
+        )
+        # 3. Against the first scorer.
+        first = first_of_source.setdefault(source, measurement)
+        if first is not measurement:
             records.append(
-                paired_difference(one, other, *names, **fields, variant=other.fields["critic"])
+                paired_difference(
+                    measurement,
+                    first,
+                    *names,
+                    critic=critic,
+                    metric="pairwise_accuracy_difference",
+                    system=source,
+                    variant=first.fields["critic"],
+                )
             )
     return records
 
@@ -245,23 +385,50 @@ def human_vs_machine(
 def source_classification(
     features: Features, documents: AllSides, sources: Names, train: AllSides, classifier: str
 ) -> list[Record]:
-    """One text in, human or machine out: accuracy by source (Table 5); both texts of a document are resampled together."""
-    told: dict[str, Any] = {
-        "classifier": classifier,
-        "document": lambda text: text.unit_id.rpartition("-")[0],
-    }
+    """One text in, human or machine out: accuracy by source (Table 5).
+
+    Both texts of a document are resampled together.
+
+    Args:
+        features: as for :func:`text_classification`.
+        documents, train: with a text of each source.
+        sources: the machines, by name.
+        classifier: one of ``CLASSIFIERS``.
+    """
     records = []
     for source in sources:
-        texts = [
-            [d.text(side) for d in rows for side in (HUMAN, source)] for rows in (train, documents)
-        ]
-        own = told | {"critic": classifier, "system": source, "variant": classifier}
         records.append(
             text_classification(
-                features, lambda t: not t.unit_id.endswith(f"-{HUMAN}"), *texts, **own
+                features,
+                _is_machine,
+                _texts_of(train, source),
+                _texts_of(documents, source),
+                classifier=classifier,
+                document=_document_of,
+                critic=classifier,
+                system=source,
+                variant=classifier,
             )
         )
     return records
+
+
+def _is_machine(text: Any) -> bool:
+    """Whether a text's id says that no person wrote it."""
+    return not text.unit_id.endswith(f"-{HUMAN}")
+
+
+def _document_of(text: Any) -> str:
+    """The document that a text's id names."""
+    return text.unit_id.rpartition("-")[0]
+
+
+def _texts_of(documents: AllSides, source: str) -> list[Any]:
+    """The human text of each document and that of a source."""
+    texts = []
+    for document in documents:
+        texts += [document.human, document.text(source)]
+    return texts
 
 
 @dataclass(frozen=True)
@@ -274,56 +441,69 @@ class MeanValue(SumScored, better="reference_matched", divided=("value", "texts"
 def source_profiles(
     value: Callable[[Any], float], texts: Mapping[str, Sequence[Any]], **fields: Any
 ) -> list[Record]:
-    """Mean of a number that each text has, source by source (Figures 6 and 7); ``details`` keep every text's own."""
+    """Mean of a number that each text has, source by source (Figures 6 and 7).
+
+    Args:
+        value: the number of a text; a text without a finite one is excluded.
+        texts: by source.
+        fields: of the records.
+
+    Returns:
+        Records whose ``details`` have every text's number.
+    """
     records = []
     for source, units in texts.items():
-        each = np.array([value(unit) for unit in units], dtype=np.float64)
-        kept = np.isfinite(each)
+        numbers = np.array([value(unit) for unit in units], dtype=np.float64)
+        is_finite = np.isfinite(numbers)
         statistics = SufficientStatistics.of_columns(
-            units, value=np.where(kept, each, 0.0), texts=kept, excluded=~kept
+            units, value=np.where(is_finite, numbers, 0.0), texts=is_finite, excluded=~is_finite
         )
-        given = {
-            "metric": "mean",
-            **fields,
-            "system": source,
-            "details": {"values": each[kept].tolist()},
-        }
-        records.append(
-            measured(
-                MeanValue(), statistics, ("source profiles", *fields.values(), source), **given
-            )
-        )
+        names = ("source profiles", *fields.values(), source)
+        details = {"values": numbers[is_finite].tolist()}
+        record_fields = {"metric": "mean", **fields, "system": source, "details": details}
+        records.append(measured(MeanValue(), statistics, names, **record_fields))
     return records
 
 
 @dataclass(frozen=True)
 class SourceDetection:
-    """Share of sources whose tested texts lie nearest, or next to nearest, to their own known texts (Figure 6)."""
+    """Share of sources that lie nearest, or next to nearest, to themselves (Figure 6).
 
-    known: Mapping[str, np.ndarray] = field(
-        repr=False, metadata=FITTED
-    )  # values of known texts by source
+    The tested texts of a source are compared with the texts of all sources that are known.
+
+    Attributes:
+        known_values: by source the values of its known texts, (texts,).
+    """
+
+    known_values: Mapping[str, np.ndarray] = field(repr=False, metadata=FITTED)
     better: ClassVar[Better] = "higher"
 
     def distances(self, statistics: SufficientStatistics) -> np.ndarray:
-        r"""1-Wasserstein distances $\int |F_q - F_k|$ of the tested sources' values and the known ones', (tested, known)."""
-        kept = statistics.column("excluded") == 0
-        tested = [statistics.column(source)[kept] for source in self.known]
-        return np.array(
-            [[wasserstein_distance(one, other) for other in self.known.values()] for one in tested]
-        )
+        r"""1-Wasserstein distances $\int |F_q - F_k|$ of tested and known values.
+
+        Args:
+            statistics: a column of values for each source.
+
+        Returns:
+            float64 (tested sources, known sources).
+        """
+        is_scored = statistics.column("excluded") == 0
+        distances = np.empty((len(self.known_values), len(self.known_values)))
+        for row, source in enumerate(self.known_values):
+            tested = statistics.column(source)[is_scored]
+            for column, values in enumerate(self.known_values.values()):
+                distances[row, column] = wasserstein_distance(tested, values)
+        return distances
 
     def score_of(self, statistics: SufficientStatistics) -> float:
+        """The share; nan without a text."""
         if (statistics.column("excluded") > 0).all():
             return float("nan")
-        return float(
-            np.mean(
-                [
-                    (row < row[place]).sum() < TOP
-                    for place, row in enumerate(self.distances(statistics))
-                ]
-            )
-        )
+        hits = []
+        for source, row in enumerate(self.distances(statistics)):
+            nearer = (row < row[source]).sum()
+            hits.append(nearer < TOP)
+        return float(np.mean(hits))
 
 
 def source_detection(
@@ -333,64 +513,94 @@ def source_detection(
     train: AllSides,
     **fields: Any,
 ) -> list[Record]:
-    """Whose texts are these? Distances between the sources' distributions of a number that each text has (section 5.4).
+    """Whose texts are these, by the distributions of a number that each text has? (section 5.4)
 
-    ``own_top_two`` first, then ``distance`` of each tested source (``system``) to each known one (``variant``) with an
-    interval over documents; ``details`` scale the distances of a tested source to [1, 2], as the figure draws them.
+    Args:
+        value: the number of a text.
+        documents: with a text of each source; one with a number that is not finite is excluded.
+        sources: the machines, by name; people are a source as well.
+        train: documents whose texts' sources are known.
+        fields: of the records.
 
-    Raises BadInput: a source without a known text.
+    Returns:
+        ``own_top_two`` first, then ``distance`` of each tested source (``system``) to each known
+        one (``variant``) with an interval over documents; ``details`` scale the distances of a
+        tested source to [1, 2], as the figure draws them.
+
+    Raises:
+        InputError: a source without a known text.
     """
     names = (HUMAN, *sources)
-    known = {name: np.array([value(document.text(name)) for document in train]) for name in names}
-    known = {name: values[np.isfinite(values)] for name, values in known.items()}
-    if empty := [name for name, values in known.items() if not len(values)]:
-        raise BadInput(
-            f"source {empty[0]!r} has no usable training text; check the documents of its split"
-        )
-    each = np.array([[value(d.text(s)) for s in names] for d in documents]).reshape(
-        len(documents), len(names)
-    )
-    broken = ~np.isfinite(each).all(axis=1, keepdims=True)
-    columns, ids = (
-        np.concatenate([np.where(broken, 0.0, each), broken], axis=1),
-        tuple(d.unit_id for d in documents),
-    )
-    detector, statistics = (
-        SourceDetection(known),
-        SufficientStatistics(ids, (*names, "excluded"), columns),
-    )
+    detector = SourceDetection(_known_values(value, names, train))
+    statistics = _values_by_source(value, names, documents)
     rng = generator("source detection", *names)
     records = [
         measured(detector, statistics, ("source detection", *names), metric="own_top_two", **fields)
     ]
     if (statistics.column("excluded") > 0).all():
         return records
-    found, size = detector.distances(statistics), len(statistics.unit_ids)
-    draws = np.array(
-        [detector.distances(statistics.take(rng.integers(0, size, size))) for _ in range(RESAMPLES)]
-    )
+    # 1. The distances, of all documents and of resamples.
+    size = len(statistics.unit_ids)
+    distances = detector.distances(statistics)
+    draws = np.empty((RESAMPLES, *distances.shape))
+    for draw in draws:
+        draw[:] = detector.distances(statistics.take(rng.integers(0, size, size)))
+    # 2. Those of a tested source from 1, the nearest, to 2.
+    nearest = distances.min(axis=1, keepdims=True)
+    extent = distances.max(axis=1, keepdims=True) - nearest
+    all_equal = np.zeros_like(distances)
+    scaled = 1 + np.divide(distances - nearest, extent, out=all_equal, where=extent > 0)
+    # 3. A record for each.
     excluded = int(statistics.total("excluded"))
-    counted: dict[str, Any] = {"units": size - excluded, "excluded": excluded}
-    low, high = found.min(axis=1, keepdims=True), found.max(axis=1, keepdims=True)
-    scaled = 1 + np.divide(found - low, high - low, out=np.zeros_like(found), where=high > low)
-    for (i, tested), (j, other) in product(enumerate(names), enumerate(names)):
-        bounds, details = percentile_interval(draws[:, i, j]), {"scaled": float(scaled[i, j])}
-        own = {
+    for (row, tested), (column, source) in product(enumerate(names), enumerate(names)):
+        low, high = percentile_interval(draws[:, row, column])
+        record_fields = {
             "critic": "",
             "metric": "distance",
             "system": tested,
-            "variant": other,
+            "variant": source,
             "better": "lower",
             **fields,
         }
         records.append(
             Record(
-                **own,
-                value=float(found[i, j]),
-                low=bounds[0],
-                high=bounds[1],
-                details=details,
-                **counted,
+                **record_fields,
+                value=float(distances[row, column]),
+                low=low,
+                high=high,
+                details={"scaled": float(scaled[row, column])},
+                units=size - excluded,
+                excluded=excluded,
             )
         )
     return records
+
+
+def _known_values(
+    value: Callable[[Any], float], names: Names, train: AllSides
+) -> dict[str, np.ndarray]:
+    """By source the finite numbers of the known texts. Raises InputError: a source has none."""
+    by_source = {}
+    for name in names:
+        values = np.array([value(document.text(name)) for document in train])
+        by_source[name] = values[np.isfinite(values)]
+    for name, values in by_source.items():
+        if not len(values):
+            raise InputError(
+                f"source {name!r} has no usable training text; check the documents of its split"
+            )
+    return by_source
+
+
+def _values_by_source(
+    value: Callable[[Any], float], names: Names, documents: AllSides
+) -> SufficientStatistics:
+    """A column of numbers for each source; a document where one is not finite is excluded."""
+    rows = []
+    for document in documents:
+        numbers = [value(document.text(name)) for name in names]
+        if np.isfinite(numbers).all():
+            rows.append([*numbers, 0.0])
+        else:
+            rows.append([0.0] * len(names) + [1.0])
+    return SufficientStatistics.of(documents, (*names, "excluded"), rows)

@@ -1,13 +1,16 @@
-"""From sufficient statistics to records: the number with its interval, over one or several heads of an encoder, and paired tests."""
+"""From sufficient statistics to records: numbers with intervals, and paired tests.
+
+A number may be a mean over several heads of an encoder; its interval then covers heads as well.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from longform.errors import BadInput
+from longform.errors import InputError
 from longform.results import Record
 from longform.statistics.comparisons import compare, resampled_difference
 from longform.statistics.estimates import estimate
@@ -26,132 +29,175 @@ BOUNDS = {
     "length_correlation": (-1.0, 1.0),
 }
 PERMUTATIONS = 1000  # of one paired test: a table has dozens of them
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Sufficient statistics of one metric over the same documents, one per head of the encoder that read them, and fields of records.
+    """Sufficient statistics of one metric over the same documents, by the encoder's heads.
 
-    A head is one training. What was found of one head (its test, its details) is in ``own`` and stands on that head's
-    record alone; ``fields`` are true of every head and of their mean.
+    A head is one training. It scores sums of its own columns, and the measurement the mean over
+    heads, so that this is resampled and tested as any other critic.
+
+    Attributes:
+        metrics: by head; the empty name where there is one only.
+        all_statistics: by head, as ``metrics``.
+        fields: of the records of every head and of their mean.
+        head_fields: by head the fields of that head's record alone (its test, its details).
     """
 
-    metrics: Mapping[str, Any] = field(
-        metadata=FITTED
-    )  # by head, as sufficient statistics; the empty name where there is one only
+    metrics: Mapping[str, Any] = field(metadata=FITTED)
     all_statistics: Mapping[str, SufficientStatistics] = field(metadata=FITTED)
     fields: Mapping[str, Any] = field(default_factory=dict, metadata=FITTED)
-    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=FITTED)
+    head_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, metadata=FITTED)
 
     @property
     def first(self) -> str:
+        """The first head."""
         return next(iter(self.all_statistics))
 
     @property
     def better(self) -> Better:
+        """Which scores speak for a text."""
         return self.metrics[self.first].better
 
     @property
     def statistics(self) -> SufficientStatistics:
-        """Columns ``<head>:<column>`` of every head and the first head's ``excluded``: what is resampled."""
+        """What is resampled: columns ``<head>:<column>``, and the first head's ``excluded``.
+
+        Raises InputError: the heads scored different documents.
+        """
         parts = [self.all_statistics[head] for head in self.metrics]
         if len({part.unit_ids for part in parts}) > 1:
-            raise BadInput(
-                f"heads {list(self.metrics)} were asked about different documents; give them the same ones"
+            raise InputError(
+                f"heads {list(self.metrics)} were asked about different documents; "
+                "give them the same ones"
             )
-        names = tuple(
-            f"{head}:{name}" for head, part in self.all_statistics.items() for name in part.columns
-        )
-        values = [*(part.values for part in parts), parts[0].column("excluded")[:, None]]
-        return SufficientStatistics(
-            parts[0].unit_ids, (*names, "excluded"), np.concatenate(values, axis=1)
-        )
+        columns = []
+        for head, part in self.all_statistics.items():
+            for name in part.columns:
+                columns.append(f"{head}:{name}")
+        columns.append("excluded")
+        excluded = parts[0].column("excluded")[:, None]
+        values = np.concatenate([*(part.values for part in parts), excluded], axis=1)
+        return SufficientStatistics(parts[0].unit_ids, tuple(columns), values)
 
     def scores(self, statistics: SufficientStatistics) -> list[float]:
         """Each head's score of sufficient statistics with the columns of :attr:`statistics`."""
-        return [self.metrics[head].score_of(part) for head, part in self._parts(statistics)]
+        scores = []
+        for head, part in self._by_head(statistics):
+            scores.append(self.metrics[head].score_of(part))
+        return scores
 
     def is_share(self) -> bool:
+        """Whether the score of every head is a share of yes among answers of yes or no."""
         return all(is_share(metric) for metric in self.metrics.values())
 
     def score_of(self, statistics: SufficientStatistics) -> float:
+        """The mean of the heads' scores."""
         return sum(self.scores(statistics)) / len(self.metrics)
 
     def weighted_scores(self, statistics: SufficientStatistics, counts: np.ndarray) -> np.ndarray:
-        each = [
-            weighted_scores(self.metrics[head], part, counts)
-            for head, part in self._parts(statistics)
-        ]
-        return np.mean(each, axis=0)
+        """The mean of the heads' scores of each resample, (resamples,).
 
-    def _parts(self, statistics: SufficientStatistics) -> list[tuple[str, SufficientStatistics]]:
-        ends = np.cumsum([len(own.columns) for own in self.all_statistics.values()])
-        parts = zip(
-            self.all_statistics.items(), np.split(statistics.values, ends, axis=1)[:-1], strict=True
-        )
-        return [
-            (head, SufficientStatistics(statistics.unit_ids, own.columns, values))
-            for (head, own), values in parts
-        ]
+        Args:
+            statistics: with the columns of :attr:`statistics`.
+            counts: how often each resample takes each document, (resamples, documents).
+        """
+        scores = []
+        for head, part in self._by_head(statistics):
+            scores.append(weighted_scores(self.metrics[head], part, counts))
+        return np.mean(scores, axis=0)
+
+    def _by_head(
+        self, statistics: SufficientStatistics
+    ) -> Iterator[tuple[str, SufficientStatistics]]:
+        """Each head and its own columns of :attr:`statistics`."""
+        first = 0
+        for head, head_statistics in self.all_statistics.items():
+            columns = head_statistics.columns
+            values = statistics.values[:, first : first + len(columns)]
+            first += len(columns)
+            yield head, SufficientStatistics(statistics.unit_ids, columns, values)
 
     def records(self, *names: object) -> list[Record]:
-        """The mean over heads, then, where there are several, each head as a ``variant``; ``names`` name the resamples."""
+        """The mean over heads, then, where there are several, each head as a ``variant``.
+
+        Args:
+            names: of the resamples.
+        """
         shared = {"better": self.better, **self.fields}
-        each = []
+        shared_details = self.fields.get("details", {})
+        head_records = []
         for head, metric in self.metrics.items():
-            fields = {"signature": signature(metric), **shared, **self.own.get(head, {})}
-            fields["details"] = {
-                **self.fields.get("details", {}),
-                **self.own.get(head, {}).get("details", {}),
-            }
+            own_fields = self.head_fields.get(head, {})
+            fields = {"signature": signature(metric), **shared, **own_fields}
+            fields["details"] = {**shared_details, **own_fields.get("details", {})}
+            statistics = self.all_statistics[head]
             if len(self.metrics) == 1:
-                return [measured(metric, self.all_statistics[head], names, **fields)]
+                return [measured(metric, statistics, names, **fields)]
             fields["variant"] = head
-            each.append(measured(metric, self.all_statistics[head], (*names, head), **fields))
-        documents = measured(self, self.statistics, names, **shared)
-        return [mean_of_trainings(documents, each), *each]
+            head_records.append(measured(metric, statistics, (*names, head), **fields))
+        over_documents = measured(self, self.statistics, names, **shared)
+        return [mean_of_trainings(over_documents, head_records), *head_records]
 
 
 def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
-    """The record of a mean over trainings, from the mean with its interval over documents alone and each training's record.
+    """The record of a mean over trainings.
 
-    Its interval and its test are over trainings and documents (:mod:`longform.statistics.trainings`). Of the other fields it has
-    those in which all trainings agree; ``details`` add the number of trainings, the standard deviation of their numbers
-    (``spread``), and the interval over documents alone.
+    Args:
+        documents: the mean with its interval over documents alone.
+        each: the record of each training.
+
+    Returns:
+        A record whose interval and test are over trainings and documents
+        (:mod:`longform.statistics.trainings`). Of the other fields it has those in which all
+        trainings agree; ``details`` add the number of trainings, the standard deviation of their
+        numbers (``spread``), and the interval over documents alone.
     """
+    # 1. The interval, over trainings as well, and what the trainings say alike.
     values = [record.value for record in each if record.value is not None]
-    ends = _interval(documents)
+    interval = _interval(documents)
+    low, high = two_level_interval(interval, values, bounds_of(documents.metric))
     details = common_details(each)
     details["trainings"] = len(each)
     details["spread"] = float(np.std(values, ddof=1))
-    details["documents_low"], details["documents_high"] = documents.low, documents.high
-    low, high = two_level_interval(ends, values, bounds_of(documents.metric))
+    details["documents_low"] = documents.low
+    details["documents_high"] = documents.high
+    # 2. Fields in which all trainings agree, and the test against the reference among them.
     fields: dict[str, Any] = {"low": low, "high": high, "details": details}
+    blank = Record("", "")
     for name in ("reference", "paired", "signature"):
         different = {getattr(record, name) for record in each}
-        fields[name] = different.pop() if len(different) == 1 else getattr(Record("", ""), name)
-    fields |= {"difference": None, "p_value": None}
+        fields[name] = different.pop() if len(different) == 1 else getattr(blank, name)
+    fields["difference"] = None
+    fields["p_value"] = None
     if fields["reference"] is not None:
-        fields["p_value"] = two_level_p(ends, values, fields["reference"])
+        fields["p_value"] = two_level_p(interval, values, fields["reference"])
     return replace(documents, **fields)
 
 
-def _interval(record: Record) -> tuple[float, float]:
-    low, high = (math.nan if end is None else end for end in (record.low, record.high))
+def _interval(record: Record) -> Interval:
+    """The ends of a record's interval; nan where it has none."""
+    low = math.nan if record.low is None else record.low
+    high = math.nan if record.high is None else record.high
     return low, high
 
 
 def common_details(records: Sequence[Record]) -> dict[str, Any]:
-    """The details that all records have with the same value: what one training's record says alone is left out."""
-    first, *others = [record.details for record in records]
-    return {
-        key: value
-        for key, value in first.items()
-        if all(key in one and one[key] == value for one in others)
-    }
+    """The details that all records have with the same value.
+
+    What one training's record says alone is left out.
+    """
+    first, *others = records
+    details = {}
+    for key, value in first.details.items():
+        if all(key in record.details and record.details[key] == value for record in others):
+            details[key] = value
+    return details
 
 
-def bounds_of(metric: str) -> tuple[float, float]:
+def bounds_of(metric: str) -> Interval:
     """The smallest and the largest number of a metric, between which its interval lies."""
     return BOUNDS.get(metric, (-math.inf, math.inf))
 
@@ -159,58 +205,94 @@ def bounds_of(metric: str) -> tuple[float, float]:
 def measured(
     scoring: Any, statistics: SufficientStatistics, names: Sequence[object], **fields: Any
 ) -> Record:
-    """A record of what ``scoring`` makes of sufficient statistics, with its 95 % bootstrap interval; ``names`` name the resamples."""
-    found = estimate(scoring, statistics, generator(*names, "bootstrap"))
-    return Record(**{"critic": "", "better": scoring.better, **asdict(found), **fields})
+    """A record of a score with its 95 % bootstrap interval.
+
+    Args:
+        scoring: a metric, or a measurement.
+        statistics: that it scores.
+        names: of the resamples.
+        fields: of the record; they stand above those of the score itself.
+    """
+    score = estimate(scoring, statistics, generator(*names, "bootstrap"))
+    return Record(**{"critic": "", "better": scoring.better, **asdict(score), **fields})
 
 
 def paired_difference(high: Measurement, low: Measurement, *names: object, **fields: Any) -> Record:
-    """The first minus the second on the same documents: bootstrap interval and permutation test, documents exchanged whole.
+    """The record of a difference of two scores of the same documents.
 
-    Where both are means over heads, interval and test are over heads and documents.
+    Its interval is that of a bootstrap, its test one of permutations, in which documents are
+    exchanged whole. Where both are means over heads, interval and test are over heads and
+    documents.
 
-    Raises BadInput: the two are about different documents.
+    Args:
+        high, low: the difference is the first minus the second.
+        names: of the resamples.
+        fields: of the record.
+
+    Raises:
+        InputError: the two are about different documents.
     """
-    first, second = high.statistics, low.statistics
-    if first.unit_ids != second.unit_ids or first.columns != second.columns:
-        raise BadInput(
-            f"{fields}: a difference of scores of different documents or columns; give both the same"
+    high_statistics = high.statistics
+    low_statistics = low.statistics
+    same_documents = high_statistics.unit_ids == low_statistics.unit_ids
+    if not same_documents or high_statistics.columns != low_statistics.columns:
+        raise InputError(
+            f"{fields}: a difference of scores of different documents or columns; "
+            "give both the same"
         )
-    tested = compare(high, first, second, generator(*names, "permutation"), PERMUTATIONS)
-    draws = resampled_difference((high, first), (low, second), generator(*names, "bootstrap"))
-    excluded = int(first.total("excluded"))
-    units = len(first.unit_ids) - excluded
-    ends = percentile_interval(draws)
+    # 1. The test and the interval over documents.
+    rng = generator(*names, "permutation")
+    test = compare(high, high_statistics, low_statistics, rng, PERMUTATIONS)
+    rng = generator(*names, "bootstrap")
+    draws = resampled_difference((high, high_statistics), (low, low_statistics), rng)
+    interval = percentile_interval(draws)
+    excluded = int(high_statistics.total("excluded"))
+    units = len(high_statistics.unit_ids) - excluded
     if high.is_share() and low.is_share():
-        ends = share_difference_interval(ends, high.score_of(first), low.score_of(second), units)
-    low_end, high_end = ends
-    found = {"value": tested.difference, "low": low_end, "high": high_end, "paired": tested.paired}
-    counted = {"units": units, "excluded": excluded}
-    record = Record(
-        **{"better": high.better, **fields, **found, **counted, "p_value": tested.p_value}
-    )
+        high_score = high.score_of(high_statistics)
+        low_score = low.score_of(low_statistics)
+        interval = share_difference_interval(interval, high_score, low_score, units)
+    record_fields = {"better": high.better, **fields}
+    record_fields |= {
+        "value": test.difference,
+        "low": interval[0],
+        "high": interval[1],
+        "paired": test.paired,
+        "units": units,
+        "excluded": excluded,
+        "p_value": test.p_value,
+    }
+    record = Record(**record_fields)
     if len(high.metrics) == 1:
         return record
-    pairs = zip(high.scores(first), low.scores(second), strict=True)
-    return difference_of_trainings(record, [one - other for one, other in pairs])
+    # 2. Several heads.
+    differences = []
+    for high_score, low_score in zip(
+        high.scores(high_statistics), low.scores(low_statistics), strict=True
+    ):
+        differences.append(high_score - low_score)
+    return difference_of_trainings(record, differences)
 
 
 def difference_of_trainings(documents: Record, differences: Sequence[float]) -> Record:
-    """The mean over trainings of a difference, tested against none over trainings and documents.
+    """The mean over trainings of a difference, tested against none.
+
+    Interval and test are over trainings and documents.
 
     Args:
         documents: the mean with its interval over documents alone.
         differences: each training's own, of two scores under the same training.
     """
-    ends = _interval(documents)
-    low, high = two_level_interval(ends, differences, bounds_of(documents.metric))
+    interval = _interval(documents)
+    low, high = two_level_interval(interval, differences, bounds_of(documents.metric))
     details = {
         **documents.details,
         "trainings": len(differences),
         "spread": float(np.std(differences, ddof=1)),
+        "documents_low": documents.low,
+        "documents_high": documents.high,
     }
-    details |= {"documents_low": documents.low, "documents_high": documents.high}
-    p_value = two_level_p(ends, differences, 0.0)
+    p_value = two_level_p(interval, differences, 0.0)
     return replace(documents, low=low, high=high, p_value=p_value, details=details)
 
 

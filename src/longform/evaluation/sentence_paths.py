@@ -1,7 +1,9 @@
-"""What sheng2024 asks of sentence paths: original or shuffled, human or machine, how well a text is rated, and does length tell?
+"""What sheng2024 asks of sentence paths.
 
-Each function takes a reading to learn from and one to judge, and returns records. A *head* is one trained projection of the same
-frozen encoder; numbers are means over heads, followed by each head's own.
+Original or shuffled, human or machine, how well a text is rated, and does length tell? Each
+function takes predictions to learn from and others to judge, and returns records. A *head* is one
+trained projection of the same frozen encoder; numbers are means over heads, followed by each head's
+own.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from longform.critics.bbscore.bridge import BridgeFeatures, identity
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.documents import Predictions
-from longform.errors import BadInput
+from longform.errors import ConfigError
 from longform.evaluation import human_vs_machine as sides
 from longform.evaluation import order_discrimination as orders
 from longform.evaluation.agreement import value_of, weighted_values
@@ -27,33 +29,43 @@ from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.statistics.sum_scored import unit_scores
 from longform.text.permutations import ShuffleTask
 
-LEARNERS = {
-    kind: BridgeRanker(kind) for kind in ("three_layer", "linear")
-}  # on the score's features
-JUDGES = {
-    "bbscore": BBScore(),
-    **LEARNERS,
-    "joint": JointBridge(),
-}  # the last one of joint density
+# classifiers on the score's features
+LEARNERS = {"three_layer": BridgeRanker("three_layer"), "linear": BridgeRanker("linear")}
+JUDGES = {"bbscore": BBScore(), **LEARNERS, "joint": JointBridge()}
 
 
 @dataclass(frozen=True)
 class LengthCorrelation:
-    """Spearman's correlation of two columns, score and sentences; 0 is a score that ignores length."""
+    """Spearman's correlation of two columns, score and sentences.
+
+    A score that ignores length has 0.
+
+    Attributes:
+        scorer: the signature of what scores.
+    """
 
     scorer: str = ""
     better: ClassVar[Better] = "lower"
 
     def score_of(self, statistics: SufficientStatistics) -> float:
-        """The correlation; nan for fewer than three documents, or where all are of one length or one score."""
-        kept = statistics.values[statistics.column("excluded") == 0]
-        return value_of("spearman", kept[:, 0], kept[:, 1])
+        """The correlation.
+
+        It is nan for fewer than three documents, or where all are of one length or one score.
+        """
+        is_scored = statistics.column("excluded") == 0
+        scores, sentences = statistics.values[is_scored, 0], statistics.values[is_scored, 1]
+        return value_of("spearman", scores, sentences)
 
     def weighted_scores(self, statistics: SufficientStatistics, counts: np.ndarray) -> np.ndarray:
-        kept = statistics.column("excluded") == 0
-        return weighted_values(
-            "spearman", statistics.values[kept, 0], statistics.values[kept, 1], counts[:, kept]
-        )
+        """The correlation of each resample, (resamples,).
+
+        Args:
+            statistics: columns score, sentences and excluded.
+            counts: how often each resample takes each document, (resamples, documents).
+        """
+        is_scored = statistics.column("excluded") == 0
+        scores, sentences = statistics.values[is_scored, 0], statistics.values[is_scored, 1]
+        return weighted_values("spearman", scores, sentences, counts[:, is_scored])
 
 
 def length_confound(
@@ -63,19 +75,32 @@ def length_confound(
     train: orders.Units = (),
     heads: Sequence[str] = ("",),
 ) -> list[Record]:
-    """Records ``length_correlation`` of each scorer's value of a coherent document with its length; arguments as for order_measurements."""
+    """How each scorer's value of a coherent document goes with its length.
+
+    Args:
+        scorers: by name; fitted on ``train`` where there is such a document.
+        documents: coherent ones.
+        train: documents to learn from.
+        heads: of the encoder that read the documents.
+
+    Returns:
+        Records ``length_correlation``.
+    """
     records = []
-    lengths = [len(document.sentence_keys) for document in documents]
+    sentences = [len(document.sentence_keys) for document in documents]
     for name, scorer in scorers.items():
-        metrics, all_statistics = {}, {}
+        metrics = {}
+        all_statistics = {}
         for head in heads:
             judge = scorer.fit(under(train, head)) if train else scorer
-            values = unit_scores(judge, under(documents, head))
-            lost = np.isnan(values)
-            columns = {"score": np.where(lost, 0.0, values), "sentences": lengths, "excluded": lost}
-            metrics[head], all_statistics[head] = (
-                LengthCorrelation(signature(judge)),
-                SufficientStatistics.of_columns(documents, **columns),
+            scores = unit_scores(judge, under(documents, head))
+            excluded = np.isnan(scores)
+            metrics[head] = LengthCorrelation(signature(judge))
+            all_statistics[head] = SufficientStatistics.of_columns(
+                documents,
+                score=np.where(excluded, 0.0, scores),
+                sentences=sentences,
+                excluded=excluded,
             )
         fields = {"critic": name, "metric": "length_correlation"}
         records += Measurement(metrics, all_statistics, fields).records("length confound", name)
@@ -91,154 +116,208 @@ def shuffle_tasks(
     areas: bool = False,
     learned: int | None = None,
 ) -> list[Record]:
-    """Tables 1 to 3 and Figures 4 and 9 of sheng2024: pairs of originals and shuffles, and areas over single texts.
+    """Pairs of originals and shuffles, and areas over single texts (Tables 1 to 3, Figures 4, 9).
 
-    ``areas`` adds the area under the ROC curve of each block task, and for the first head its course over the variance;
-    ``learned`` is how many training documents the classifiers see, all by default.
+    Args:
+        train, texts: sentence paths, of which the splits train and test are taken.
+        judges: some of ``JUDGES``.
+        heads: of the encoder.
+        areas: add the area under the ROC curve of each block task, and for the first head its
+            course over the variance.
+        learned: how many training documents the classifiers see; all by default.
 
-    Raises BadInput: a judge that is none of ``JUDGES``.
+    Raises:
+        ConfigError: a judge that is none of ``JUDGES``.
     """
     if not judges or set(judges) - set(JUDGES):
-        raise BadInput(f"judges {list(judges)}; allowed are {list(JUDGES)}; fix params.yaml")
-    blocked = [ShuffleTask("block", (size,), draws=("block shuffle", 0)) for size in orders.BLOCKS]
-    tasks = blocked + [ShuffleTask("window", w, draws=("local shuffle", 0)) for w in orders.WINDOWS]
-    known, judged = _split(train, "train"), _split(texts, "test")
-    given: dict[str, Any] = {"train": known, "heads": heads}
-    chosen = {judge: JUDGES[judge] for judge in judges}
-    records = orders.order_discrimination(chosen, judged, tasks, **given, learn_from=learned)
-    first, seen = BBScore().fit(under(known, heads[0])), under(judged, heads[0])
-    negative = {
-        "negative": first.sufficient_statistics(seen).total("negative")
-    }  # where a logarithm has none
-    for place, record in enumerate(records):
-        own = (
-            record.variant == heads[0]
-        )  # the head that ``first`` is fitted on, not the mean over heads
-        if own and record.critic == "bbscore" and record.metric == "pairwise_accuracy":
-            records[place] = replace(record, details={**record.details, **negative})
-    named = {task.name: task for task in blocked}
-    for record in (
-        orders.order_areas({"bbscore": BBScore()}, judged, blocked, **given) if areas else ()
-    ):
-        course = {} if record.variant != heads[0] else _course(first, seen, named[record.task])
+        raise ConfigError(f"judges {list(judges)}; allowed are {list(JUDGES)}; fix params.yaml")
+    block_tasks = []
+    for size in orders.BLOCKS:
+        block_tasks.append(ShuffleTask("block", (size,), draws=("block shuffle", 0)))
+    window_tasks = []
+    for sizes in orders.WINDOWS:
+        window_tasks.append(ShuffleTask("window", sizes, draws=("local shuffle", 0)))
+    # 1. Pairs.
+    training = _split(train, "train")
+    tested = _split(texts, "test")
+    settings: dict[str, Any] = {"train": training, "heads": heads}
+    records = orders.order_discrimination(
+        {judge: JUDGES[judge] for judge in judges},
+        tested,
+        [*block_tasks, *window_tasks],
+        **settings,
+        learn_from=learned,
+    )
+    # 2. The first head's records say how many texts have a variance without a logarithm.
+    first_critic = BBScore().fit(under(training, heads[0]))
+    seen = under(tested, heads[0])
+    negative = first_critic.sufficient_statistics(seen).total("negative")
+    for row, record in enumerate(records):
+        of_pairs = record.critic == "bbscore" and record.metric == "pairwise_accuracy"
+        if of_pairs and record.variant == heads[0]:
+            records[row] = replace(record, details={**record.details, "negative": negative})
+    if not areas:
+        return records
+    # 3. Areas, the first head's with their course over the variance.
+    task_of = {task.name: task for task in block_tasks}
+    for record in orders.order_areas({"bbscore": BBScore()}, tested, block_tasks, **settings):
+        course = {}
+        if record.variant == heads[0]:
+            course = _course(first_critic, seen, task_of[record.task])
         records.append(replace(record, details={**record.details, **course}))
     return records
 
 
 def _course(critic: BBScore, units: Sequence[Any], task: ShuffleTask) -> dict[str, Any]:
-    """What Figure 9 draws: area and pairwise accuracy at each variance."""
-    drawn = orders.drawn_orders(units, replace(task, copies=1))
-    swept = list(
-        zip(*(critic.swept(unit, own) for unit, own in zip(units, drawn, strict=True)), strict=True)
-    )
-    area, accuracy = orders.Area("original", "permuted", lower=True), orders.PairAccuracy()
-    areas = [area.score_of(orders.first_permutations(units, scores)) for scores in swept]
-    pairs = [
-        accuracy.score_of(orders.preference_statistics(units, scores, "lower")) for scores in swept
-    ]
+    """What Figure 9 draws: area and pairwise accuracy at each variance.
+
+    Args:
+        critic: fitted.
+        units: the tested documents.
+        task: whose permutations are scored, one of each document.
+    """
+    # of each document, then of each variance, the scores of its orders
+    swept = []
+    pairs = orders.drawn_orders(units, replace(task, copies=1))
+    for unit, unit_orders in zip(units, pairs, strict=True):
+        swept.append(critic.swept(unit, unit_orders))
+    area = orders.Area("original", "permuted", lower=True)
+    accuracy = orders.PairAccuracy()
+    areas = []
+    accuracies = []
+    for scores in zip(*swept, strict=True):
+        areas.append(area.score_of(orders.first_permutations(units, scores)))
+        preferences = orders.preference_statistics(units, scores, "lower")
+        accuracies.append(accuracy.score_of(preferences))
     return {
         "sigma2": critic.sigma2,
-        "sweep": {"sigma2": critic.variances(), "auc": areas, "accuracy": pairs},
+        "sweep": {"sigma2": critic.variances(), "auc": areas, "accuracy": accuracies},
     }
 
 
 def _split(predictions: Predictions, split: str) -> list[Any]:
+    """The paths of a split."""
     return [unit for unit in bbscore.units_from_predictions(predictions) if unit.split == split]
 
 
 def length(*, train: Predictions, texts: Predictions, heads: Sequence[str] = ("",)) -> list[Record]:
-    """Rank correlation of the score and of the joint density with the number of sentences of coherent documents."""
-    scorers = {name: JUDGES[name] for name in ("bbscore", "joint")}
-    return length_confound(
-        scorers, _split(texts, "test"), train=_split(train, "train"), heads=heads
-    )
+    """Rank correlation of scores with the number of sentences of coherent documents.
+
+    Of BBScore and of the joint density; arguments as for :func:`shuffle_tasks`.
+    """
+    scorers = {"bbscore": JUDGES["bbscore"], "joint": JUDGES["joint"]}
+    training = _split(train, "train")
+    return length_confound(scorers, _split(texts, "test"), train=training, heads=heads)
 
 
 def sources(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
-    """Human above machine, source by source (Tables 4 and 5, Figure 5): pairs, pairs of equal length, areas, single texts."""
-    known, judged = _sides(train, "train"), _sides(texts, "test")
-    raw = {"bbscore": JUDGES["bbscore"]}
-    records = sides.human_vs_machine(JUDGES, judged, sources, train=known)
-    equal = sides.human_vs_machine(raw, judged, sources, train=known, matched=True)
-    records += [
-        replace(record, variant="matched")
-        for record in equal
-        if record.metric == "pairwise_accuracy"
-    ]
-    features = BridgeFeatures().fit_units([side.human for side in known])
+    """Human above machine, source by source (Tables 4 and 5, Figure 5).
 
-    def seen(unit: Any) -> np.ndarray | None:
+    Pairs, pairs of equal length, areas, single texts.
+
+    Args:
+        train, texts: sentence paths of completions, of which the splits train and test are taken.
+        sources: the machines, by name.
+    """
+    training = _sides(train, "train")
+    tested = _sides(texts, "test")
+    raw = {"bbscore": JUDGES["bbscore"]}
+    # 1. Pairs, and pairs of equal length.
+    records = sides.human_vs_machine(JUDGES, tested, sources, train=training)
+    matched = sides.human_vs_machine(raw, tested, sources, train=training, matched=True)
+    for record in matched:
+        if record.metric == "pairwise_accuracy":
+            records.append(replace(record, variant="matched"))
+    # 2. Single texts.
+    features = BridgeFeatures().fit_units([document.human for document in training])
+
+    def features_of(unit: Any) -> np.ndarray | None:
         return features.values(unit, identity(unit))[0] if unit.usable else None
 
-    for kind in sides.CLASSIFIERS[::-1]:
-        records += sides.source_classification(seen, judged, sources, known, kind)
-    cut, whole = (
-        sides.source_measurements(raw, judged, sources, train=known, matched=m)
-        for m in (True, False)
-    )
-    for one, other in zip(cut, whole, strict=True):
-        fields = {"critic": "bbscore", "variant": "matched", "system": one.fields["system"]}
-        fields["metric"] = "pairwise_accuracy_difference"
-        records.append(paired_difference(one, other, "matched", fields["system"], **fields))
+    for kind in reversed(sides.CLASSIFIERS):
+        records += sides.source_classification(features_of, tested, sources, training, kind)
+    # 3. What equal length changes.
+    cut = sides.source_measurements(raw, tested, sources, train=training, matched=True)
+    uncut = sides.source_measurements(raw, tested, sources, train=training, matched=False)
+    for of_cut, of_uncut in zip(cut, uncut, strict=True):
+        source = of_cut.fields["system"]
+        fields = {
+            "critic": "bbscore",
+            "variant": "matched",
+            "system": source,
+            "metric": "pairwise_accuracy_difference",
+        }
+        records.append(paired_difference(of_cut, of_uncut, "matched", source, **fields))
     return records
 
 
-def _sides(predictions: Predictions, split: str) -> list[Any]:
-    return [
-        side
-        for side in sides.sides_of(bbscore.units_from_predictions(predictions))
-        if side.split == split
-    ]
+def _sides(predictions: Predictions, split: str) -> list[sides.Sides]:
+    """The documents of a split that have a human text and another."""
+    documents = sides.sides_of(bbscore.units_from_predictions(predictions))
+    return [document for document in documents if document.split == split]
 
 
 def profiles(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
-    """Mean diffusion estimate and mean trajectory of each source, of human texts and of their shuffles (Figure 7)."""
+    """Mean diffusion estimate and mean trajectory of each source (Figure 7).
 
-    def by_source(documents: Sequence[Any]) -> dict[str, list[Any]]:
-        human = [document.human for document in documents]
-        machines = {source: [document.text(source) for document in documents] for source in sources}
-        return {
-            sides.HUMAN: human,
-            "shuffled": [bbscore.shuffled(unit) for unit in human],
-            **machines,
-        }
-
-    learnt, judged = by_source(_sides(train, "train")), by_source(_sides(texts, "test"))
-    known, found = (
-        sides.source_profiles(bbscore.text_diffusion, by, critic="bbscore")
-        for by in (learnt, judged)
-    )
+    Of human texts and of their shuffles as well; arguments as for :func:`sources`.
+    """
+    training = _by_source(_sides(train, "train"), sources)
+    tested = _by_source(_sides(texts, "test"), sources)
+    diffusion = bbscore.text_diffusion
+    train_profiles = sides.source_profiles(diffusion, training, critic="bbscore")
+    test_profiles = sides.source_profiles(diffusion, tested, critic="bbscore")
     records = []
-    for before, record in zip(known, found, strict=True):
-        details = {"train": before.details["values"], "test": record.details["values"]}
-        details["trajectory"] = bbscore.trajectory(judged[record.system])
+    for of_train, record in zip(train_profiles, test_profiles, strict=True):
+        details = {
+            "train": of_train.details["values"],
+            "test": record.details["values"],
+            "trajectory": bbscore.trajectory(tested[record.system]),
+        }
         records.append(replace(record, metric="trajectory", details=details))
     return records
 
 
+def _by_source(documents: Sequence[sides.Sides], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Human texts, their shuffles, and the texts of each machine."""
+    human = [document.human for document in documents]
+    texts = {sides.HUMAN: human, "shuffled": [bbscore.shuffled(unit) for unit in human]}
+    for name in names:
+        texts[name] = [document.text(name) for document in documents]
+    return texts
+
+
 def detection(*, train: Predictions, texts: Predictions, sources: Sequence[str]) -> list[Record]:
-    """Figure 6: distances between the distributions of sources, and how many sources are in their own top two."""
-    return sides.source_detection(
-        bbscore.text_diffusion, _sides(texts, "test"), sources, _sides(train, "train")
-    )
+    """Distances between the distributions of sources (Figure 6).
+
+    And how many sources are in their own top two; arguments as for :func:`sources`.
+    """
+    training = _sides(train, "train")
+    tested = _sides(texts, "test")
+    return sides.source_detection(bbscore.text_diffusion, tested, sources, training)
 
 
 def classes(*, train: Predictions, texts: Predictions, only_length: bool = False) -> list[Record]:
-    """Three classes of rated coherence from the five features, or from length alone (sheng2024 appendix B, Table 6)."""
+    """Three classes of rated coherence (sheng2024 appendix B, Table 6).
+
+    Args:
+        train, texts: sentence paths of rated texts, of which the splits train and test are taken.
+        only_length: classify by length alone in place of the five features.
+    """
     rated = [unit for unit in _split(train, "train") if unit.usable and unit.rating >= 0]
     features = BridgeFeatures().fit_units(rated)
 
-    def seen(unit: Any) -> np.ndarray | None:
+    def features_of(unit: Any) -> np.ndarray | None:
         if not unit.usable:
             return None
-        return (
-            np.array([np.log(len(unit.latents))])
-            if only_length
-            else features.values(unit, identity(unit))[0]
-        )
+        if only_length:
+            return np.array([np.log(len(unit.latents))])
+        return features.values(unit, identity(unit))[0]
 
-    critic, judged = "length" if only_length else "bbscore", _split(texts, "test")
-    found = sides.text_classification(
-        seen, lambda u: u.rating if u.rating >= 0 else None, rated, judged, critic=critic
-    )
-    return [found]
+    def rating_of(unit: Any) -> Any:
+        return unit.rating if unit.rating >= 0 else None
+
+    critic = "length" if only_length else "bbscore"
+    tested = _split(texts, "test")
+    record = sides.text_classification(features_of, rating_of, rated, tested, critic=critic)
+    return [record]

@@ -1,4 +1,7 @@
-"""What is asked of predictions, as parameters name it under ``evaluations``; and metrics of people's answers."""
+"""What is asked of predictions, as parameters name it under ``evaluations``.
+
+``EVALUATIONS`` is the registry; ``METRICS`` that of metrics of people's answers.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +61,7 @@ class TitleRatio(Evaluation):
 
 
 class PathShuffleTasks(Evaluation):
-    """Originals against shuffles by their sentence paths (sheng2024 Tables 1 to 3, Figures 4 and 9)."""
+    """Originals against shuffles by sentence paths (sheng2024 Tables 1 to 3, Figures 4 and 9)."""
 
     judges: list[Literal["bbscore", "three_layer", "linear", "joint"]] = parameter(
         "What judges a path.", ["bbscore"], source="sheng2024 section 4; joint is ours"
@@ -102,7 +105,7 @@ class PathLength(Evaluation):
 
 
 class PathSources(Evaluation):
-    """People above machines, writer by writer, by sentence paths (sheng2024 Tables 4 and 5, Figure 5)."""
+    """People above machines, by writer and sentence paths (sheng2024 Tables 4 and 5, Figure 5)."""
 
     sources: list[str] = parameter(SOURCES)
 
@@ -199,7 +202,7 @@ class GridSources(Evaluation):
 
 
 class SuiteAccuracy(Evaluation):
-    """Accuracy on suites of minimal pairs, tested against the model before (beyer2021 Tables 1 to 5)."""
+    """Accuracy on suites of minimal pairs, against the model before (beyer2021 Tables 1 to 5)."""
 
     def evaluate(self, inputs: EvaluationInputs) -> "Sequence[Record]":
         from longform.evaluation.suite_accuracy import model_accuracy

@@ -1,20 +1,22 @@
-"""Accuracy on targeted test suites, suite by suite and pooled: the coherence detection score of beyer2021 as records.
+"""Accuracy on targeted test suites, suite by suite and pooled.
 
-Suites of one connective and sense are about the same texts, once for each replacement. Pooled, they count as many trials as there
-are texts, so that an interval does not take six answers about one text for six texts.
+The coherence detection score of beyer2021 as records. Suites of one connective and sense are about
+the same texts, once for each replacement. Pooled, they count as many trials as there are texts, so
+that an interval does not take six answers about one text for six texts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 from longform.critics.surprisal.score import SuiteAccuracy, mcnemar, units_from_predictions
-from longform.documents import Predictions, grouped
+from longform.documents import Predictions
 from longform.results import Record
 from longform.statistics.intervals import wilson
 
 POOLS = {"connectives": "connective_*", "re-mention": "coreference_*", "all suites": "*"}
 COUNTS = ("items", "correct", "gained", "lost")
+Described = Mapping[str, Mapping[str, Any]]  # what is known of each suite, by name
 
 
 def model_accuracy(*, train: Predictions, texts: Predictions) -> list[Record]:
@@ -23,49 +25,88 @@ def model_accuracy(*, train: Predictions, texts: Predictions) -> list[Record]:
     return suite_accuracy_records(critic.describe(units_from_predictions(texts)))
 
 
-def suite_accuracy_records(
-    described: Mapping[str, Mapping[str, Any]], **fields: Any
-) -> list[Record]:
-    """Records of one model's answers, as :meth:`longform.critics.surprisal.score.SuiteAccuracy.describe` gives them by suite.
+def suite_accuracy_records(described: Described, **fields: Any) -> list[Record]:
+    """Records of one model's answers.
 
-    ``task`` is a suite; then one connective and sense over all replacements (``connective_as_causal``); then each of ``POOLS``
-    that has a suite.
+    Args:
+        described: what :meth:`longform.critics.surprisal.score.SuiteAccuracy.describe` gives.
+        fields: of the records.
+
+    Returns:
+        Records whose ``task`` is a suite; then one connective and sense over all replacements
+        (``connective_as_causal``); then each of ``POOLS`` that has a suite.
     """
-    sources = {
-        suite: suite.rpartition("_as_")[0] for suite in described
-    }  # as datasets/test_suites/builders names them
-    asked: list[tuple[str, list[str], dict[str, Any]]] = [
-        (s, [s], dict(held)) for s, held in described.items()
-    ]
-    pools = grouped(filter(sources.get, described), sources.__getitem__)
-    pools |= {
-        name: [suite for suite in described if fnmatchcase(suite, pattern)]
-        for name, pattern in POOLS.items()
-    }
-    asked += [(name, members, {}) for name, members in pools.items() if members]
     records = []
-    for task, suites, details in asked:
-        counts = {
-            key: sum(float(described[suite]["counts"][key]) for suite in suites) for key in COUNTS
-        }
-        texts = {
-            sources[suite] or suite: float(described[suite]["counts"]["items"]) for suite in suites
-        }
-        share, trials = counts["correct"] / counts["items"], sum(texts.values())
-        low, high = wilson(share * trials, trials)
-        p_value = (
-            mcnemar(counts["gained"], counts["lost"])
-            if counts["gained"] or counts["lost"]
-            else None
-        )
-        found: dict[str, Any] = {
-            "value": share,
-            "low": low,
-            "high": high,
-            "p_value": p_value,
-            "units": int(trials),
-        }
-        found |= {"excluded": 0, "better": "higher", "details": {**details, "counts": counts}}
-        found["signature"] = f"share of {counts['items']:.0f} items; Wilson, McNemar"
-        records.append(Record("surprisal", "accuracy", **fields, task=task, **found))
+    for suite, details in described.items():
+        records.append(_pooled(suite, [suite], described, details, fields))
+    for pool, suites in _pools(described).items():
+        records.append(_pooled(pool, suites, described, {}, fields))
     return records
+
+
+def _source(suite: str) -> str:
+    """The connective and sense of a suite; empty where it replaces none.
+
+    Such suites are called ``<source>_as_<replacement>`` (``datasets/test_suites/builders``).
+    """
+    return suite.rpartition("_as_")[0]
+
+
+def _pools(suites: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The suites of each connective and sense, and of each of ``POOLS`` that has one."""
+    pools: dict[str, list[str]] = {}
+    for suite in suites:
+        if _source(suite):
+            pools.setdefault(_source(suite), []).append(suite)
+    for name, pattern in POOLS.items():
+        members = [suite for suite in suites if fnmatchcase(suite, pattern)]
+        if members:
+            pools[name] = members
+    return pools
+
+
+def _pooled(
+    task: str,
+    suites: Sequence[str],
+    described: Described,
+    details: Mapping[str, Any],
+    fields: Mapping[str, Any],
+) -> Record:
+    """The record of the answers to some suites.
+
+    Args:
+        task: what they are called together.
+        suites: their names.
+        described: as for :func:`suite_accuracy_records`.
+        details: beside the counts.
+        fields: of the record.
+    """
+    # 1. Counts over the suites, and texts, which suites of one source share.
+    counts = {}
+    for key in COUNTS:
+        counts[key] = sum(float(described[suite]["counts"][key]) for suite in suites)
+    texts = {}
+    for suite in suites:
+        texts[_source(suite) or suite] = float(described[suite]["counts"]["items"])
+    # 2. The share of items with an interval over texts, and the test against the other model.
+    share = counts["correct"] / counts["items"]
+    trials = sum(texts.values())
+    low, high = wilson(share * trials, trials)
+    p_value = None
+    if counts["gained"] or counts["lost"]:
+        p_value = mcnemar(counts["gained"], counts["lost"])
+    return Record(
+        "surprisal",
+        "accuracy",
+        **fields,
+        task=task,
+        value=share,
+        low=low,
+        high=high,
+        p_value=p_value,
+        units=int(trials),
+        excluded=0,
+        better="higher",
+        details={**details, "counts": counts},
+        signature=f"share of {counts['items']:.0f} items; Wilson, McNemar",
+    )

@@ -1,6 +1,7 @@
-"""Questions about checked generations, asked of readings: every decoder's measures, how far the checker can be trusted, the sheet.
+"""Questions about checked generations (massarelli2020).
 
-massarelli2020. Generations of one page are not independent: pages are resampled.
+Every decoder's measures, how far the checker can be trusted, and the sheet for people. Generations
+of one page are not independent: pages are resampled.
 """
 
 import math
@@ -34,23 +35,30 @@ from longform.statistics.sum_scored import SumScored
 
 Units = Sequence[CheckedGeneration]
 YES_OR_NO = ("linked", "conflict", "named", "cut", "found")  # columns of sentences that are 0 or 1
+PERPLEXITY = "prefix_perplexity"
 
 
 @dataclass(frozen=True)
 class _Mean(SumScored, better="reference_matched"):
-    """Mean of a column over what has a value; what has none (nan) is counted out."""
+    """Mean of a column over what has a value; what has none (nan) is counted out.
+
+    Attributes:
+        column: whose values are averaged.
+    """
 
     column: str
 
     def sufficient_statistics(self, units: Units) -> SufficientStatistics:
+        """Sum and number of the values of each generation; without any it is excluded."""
         rows = []
         for unit in units:
             values = self.values(unit)
-            kept = values[~np.isnan(values)]
-            rows.append((kept.sum(), len(kept), not len(kept)))
+            values = values[~np.isnan(values)]
+            rows.append((values.sum(), len(values), not len(values)))
         return SufficientStatistics.of(units, (*self.divided, "excluded"), rows)
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
+        """Numbers of one generation, float64, nan for none."""
         raise NotImplementedError
 
 
@@ -59,30 +67,43 @@ class SentenceMean(_Mean, divided=("sum", "sentences")):
     """Mean of one column over sentences."""
 
     def is_share(self) -> bool:
+        """Whether the column is of yes or no."""
         return self.column in YES_OR_NO
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
+        """The column, (sentences,)."""
         return unit.column(self.column)
 
 
 @dataclass(frozen=True)
 class GenerationMean(_Mean, divided=("sum", "generations")):
-    """Mean over generations of a number that each has: different sentences, or a column of ``about``."""
+    """Mean over generations of a number that each has.
+
+    That is how many different sentences, or supporting evidence sets, it has, or a column of
+    ``about``.
+    """
 
     def values(self, unit: CheckedGeneration) -> np.ndarray:
+        """The generation's number, (1,)."""
         if self.column == "distinct_sentences":
-            return np.array([float(len(np.unique(unit.column("same_as"))))])
+            different = np.unique(unit.column("same_as"))
+            return np.array([float(len(different))])
         if self.column == "distinct_supported":
-            pairs = zip(unit.checks.labels, unit.checks.evidence, strict=True)
-            return np.array(
-                [float(len({evidence for label, evidence in pairs if label == "supported"}))]
-            )
-        return np.array([float(unit.about[UNIT_COLUMNS.index(self.column)])])
+            supporting = set()
+            for label, evidence in zip(unit.checks.labels, unit.checks.evidence, strict=True):
+                if label == "supported":
+                    supporting.add(evidence)
+            return np.array([float(len(supporting))])
+        return np.array([_about(unit, self.column)])
 
 
-MEASURES: Mapping[
-    str, tuple[Critic[Any], str]
-] = {  # the critic, and the part of a generation that it takes
+def _about(unit: CheckedGeneration, column: str) -> float:
+    """A number that is known of the whole generation."""
+    return float(unit.about[UNIT_COLUMNS.index(column)])
+
+
+# of each measure the critic, and the part of a generation that it takes
+MEASURES: Mapping[str, tuple[Critic[Any], str]] = {
     "distinct_4grams": (DistinctGrams(), "tokens"),
     "proportion_4grams": (GramProportion(), "tokens"),
     "proportion_4grams_average_of_ratios": (GramProportion("average_of_ratios"), "tokens"),
@@ -106,106 +127,177 @@ MEASURES: Mapping[
     "named": (SentenceMean("named"), ""),
     "pronouns": (SentenceMean("pronouns"), ""),
     "conflicts": (SentenceMean("conflict"), ""),
-    "prefix_perplexity": (GenerationMean("prefix_perplexity"), ""),
+    PERPLEXITY: (GenerationMean(PERPLEXITY), ""),
 }
 
 
 def decoder_records(
     units: Units, correlated: Sequence[str] = (), resamples: int = 500
 ) -> list[Record]:
-    """A record for each decoder and measure, and for each correlation of Figure 4, over the sentences of ``correlated`` decoders.
+    """A record for each decoder and measure, and for each correlation of Figure 4.
 
-    A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``; where nothing is planted, there is none.
+    Args:
+        units: generations of all decoders.
+        correlated: decoders over whose sentences correlations are taken.
+        resamples: of each interval, over pages.
+
+    Returns:
+        A measure of exact verdicts, ``true_SPG``, is the record ``SPG`` of variant ``gold``; where
+        nothing is planted, there is none.
     """
     records = []
-    for name, own in grouped(units, lambda unit: unit.setting).items():
-        for key, (critic, part) in MEASURES.items():
-            if part == "truth" and own[0].truth is None:
-                continue
-            statistics = critic.sufficient_statistics(
-                [getattr(unit, part) for unit in own] if part else own
-            )
-            pages = clustered(statistics, [unit.page for unit in own])
-            held = estimate(critic, pages, generator("decoder table", name, key), resamples)
-            fields = {
-                **asdict(held),
-                "units": len(own) - int(statistics.total("excluded")),
-                "better": critic.better,
-            }
-            fields |= {
-                "details": {"pages": len(pages.unit_ids)},
-                "variant": "gold" if key.startswith("true_") else "",
-            }
-            records.append(
-                Record("verifiability", key.removeprefix("true_"), system=name, **fields)
-            )
+    for decoder, generations in grouped(units, lambda unit: unit.setting).items():
+        for measure, (_, part) in MEASURES.items():
+            if part != "truth" or generations[0].truth is not None:
+                records.append(_measure_record(decoder, generations, measure, resamples))
     chosen = [unit for unit in units if unit.setting in correlated]
-    for name, found in (correlations(chosen, resamples) if chosen else {}).items():
-        trait, side = name.rsplit("-", 1)
-        records.append(Record("verifiability", "correlation", task=trait, variant=side, **found))
+    if chosen:
+        for name, fields in correlations(chosen, resamples).items():
+            trait, side = name.rsplit("-", 1)
+            records.append(
+                Record("verifiability", "correlation", task=trait, variant=side, **fields)
+            )
     return records
+
+
+def _measure_record(decoder: str, generations: Units, measure: str, resamples: int) -> Record:
+    """The record of one of ``MEASURES`` of a decoder's generations."""
+    critic, part = MEASURES[measure]
+    parts = [getattr(unit, part) for unit in generations] if part else generations
+    statistics = critic.sufficient_statistics(parts)
+    pages = clustered(statistics, [unit.page for unit in generations])
+    rng = generator("decoder table", decoder, measure)
+    fields = asdict(estimate(critic, pages, rng, resamples))
+    # pages were resampled, but generations are counted
+    fields["units"] = len(generations) - int(statistics.total("excluded"))
+    return Record(
+        "verifiability",
+        measure.removeprefix("true_"),
+        system=decoder,
+        variant="gold" if measure.startswith("true_") else "",
+        better=critic.better,
+        details={"pages": len(pages.unit_ids)},
+        **fields,
+    )
 
 
 CORRELATED = ("entities", "linked", "conjunctions", "nats", "tfidf", "words")
 
 
 def correlations(units: Units, resamples: int) -> dict[str, dict[str, Any]]:
-    """Pearson correlations of Figure 4, nan where undefined: each measure of a sentence with whether it is supported, and verified."""
+    """Pearson correlations of Figure 4, of each measure of a sentence with its verdict.
+
+    Args:
+        units: generations.
+        resamples: of each interval, over pages.
+
+    Returns:
+        By ``<measure>-supported`` and ``<measure>-verified`` the fields of a record; nan where a
+        coefficient is undefined.
+    """
+    # 1. Of each sentence its measures, its label and its page.
     rows = []
+    labels: list[str] = []
+    pages: list[str] = []
     for unit in units:
-        prefix = np.full(len(unit.sentences), unit.about[UNIT_COLUMNS.index("prefix_perplexity")])
-        rows.append(np.stack([*(unit.column(name) for name in CORRELATED), prefix], axis=1))
-    columns = dict(zip((*CORRELATED, "prefix_perplexity"), np.concatenate(rows).T, strict=True))
-    labels = np.array([label for unit in units for label in unit.checks.labels])
-    pages = np.array([unit.page for unit in units for _ in unit.checks.labels])
-    places = [np.flatnonzero(pages == page) for page in dict.fromkeys(pages.tolist())]
-    made = {}
-    for side, kinds in {"supported": ("supported",), "verified": ("supported", "refuted")}.items():
-        hits = np.isin(labels, kinds).astype(np.float64)
-        for key, values in columns.items():
-            rng, known, draws = generator("correlation", f"{key}-{side}"), ~np.isnan(values), []
-            for _ in range(resamples):
-                chosen = np.concatenate(
-                    [places[i] for i in rng.integers(0, len(places), len(places))]
-                )
-                chosen = chosen[known[chosen]]
-                draws.append(value_of("pearson", values[chosen], hits[chosen]))
-            kept = [draw for draw in draws if not math.isnan(draw)]
-            low, high = np.quantile(kept, [0.025, 0.975]).tolist() if kept else (math.nan, math.nan)
-            found = {
-                "value": value_of("pearson", values[known], hits[known]),
-                "low": low,
-                "high": high,
-            }
-            made[f"{key}-{side}"] = {
-                **found,
-                "units": int(known.sum()),
-                "excluded": int((~known).sum()),
-            }
-    return made
+        measures = [unit.column(name) for name in CORRELATED]
+        measures.append(np.full(len(unit.sentences), _about(unit, PERPLEXITY)))
+        rows.append(np.stack(measures, axis=1))
+        labels += unit.checks.labels
+        pages += [unit.page] * len(unit.checks.labels)
+    columns = dict(zip((*CORRELATED, PERPLEXITY), np.concatenate(rows).T, strict=True))
+    sentences_of_page = []
+    for page in dict.fromkeys(pages):
+        sentences_of_page.append(np.flatnonzero(np.array(pages) == page))
+    # 2. Each measure with each verdict.
+    verdicts = {"supported": ("supported",), "verified": ("supported", "refuted")}
+    correlated = {}
+    for verdict, verdict_labels in verdicts.items():
+        hits = np.isin(labels, verdict_labels).astype(np.float64)
+        for measure, values in columns.items():
+            name = f"{measure}-{verdict}"
+            correlated[name] = _correlation(name, values, hits, sentences_of_page, resamples)
+    return correlated
+
+
+def _correlation(
+    name: str,
+    values: np.ndarray,
+    hits: np.ndarray,
+    sentences_of_page: Sequence[np.ndarray],
+    resamples: int,
+) -> dict[str, Any]:
+    """Fields of the record of one correlation, with a percentile interval over pages.
+
+    Args:
+        name: of the draws.
+        values: a measure of each sentence, (sentences,), nan for none.
+        hits: whether each has the verdict, (sentences,).
+        sentences_of_page: which sentences each page has.
+        resamples: of pages.
+    """
+    rng = generator("correlation", name)
+    has_value = ~np.isnan(values)
+    num_pages = len(sentences_of_page)
+    draws = []
+    for _ in range(resamples):
+        drawn_pages = [sentences_of_page[i] for i in rng.integers(0, num_pages, num_pages)]
+        sentences = np.concatenate(drawn_pages)
+        sentences = sentences[has_value[sentences]]
+        draw = value_of("pearson", values[sentences], hits[sentences])
+        if not math.isnan(draw):
+            draws.append(draw)
+    low = high = math.nan
+    if draws:
+        low, high = np.quantile(draws, [0.025, 0.975]).tolist()
+    return {
+        "value": value_of("pearson", values[has_value], hits[has_value]),
+        "low": low,
+        "high": high,
+        "units": int(has_value.sum()),
+        "excluded": int((~has_value).sum()),
+    }
 
 
 def decoders(
     *, texts: Predictions, correlations: Sequence[str] = (), resamples: int = 500
 ) -> list[Record]:
-    """Every measure of every decoder (Tables 1, 3 and 4), and the correlations of Figure 4 over some decoders' sentences."""
+    """Every measure of every decoder (Tables 1, 3 and 4), and the correlations of Figure 4.
+
+    Args:
+        texts: checked generations.
+        correlations: decoders over whose sentences correlations are taken.
+        resamples: of each interval, over pages.
+    """
     return decoder_records(generations_from_predictions(texts), correlations, resamples)
 
 
 def sheet(*, texts: Predictions, prefixes: int) -> list[Record]:
-    """The sheet that people fill in (section 6), of the first ``prefixes`` prefixes, with exact repeats by decoder."""
+    """The sheet that people fill in (section 6), with exact repeats by decoder.
+
+    Args:
+        texts: checked generations.
+        prefixes: it has the generations of so many first prefixes.
+    """
     return [sheet_record(generations_from_predictions(texts), prefixes)]
 
 
 def checker(*, texts: Predictions) -> list[Record]:
-    """The checker's labels against known ones: accuracy, and precision and recall of each label."""
+    """The checker's labels against known ones: accuracy, and each label's precision and recall."""
     return accuracy_records(generations_from_predictions(texts))
 
 
 def corrected(
     *, train: Predictions, texts: Predictions, variant: str, resamples: int = 500
 ) -> list[Record]:
-    """Supported sentences per generation, corrected for the checker's errors on the known labels of ``train``."""
-    return corrected_records(
-        generations_from_predictions(texts), generations_from_predictions(train), variant, resamples
-    )
+    """Supported sentences per generation, corrected for the checker's errors.
+
+    Args:
+        train: checked generations whose labels are known, from which the errors are learnt.
+        texts: those that are corrected.
+        variant: of the records.
+        resamples: of each interval, over pages.
+    """
+    generations = generations_from_predictions(texts)
+    with_labels = generations_from_predictions(train)
+    return corrected_records(generations, with_labels, variant, resamples)
