@@ -75,7 +75,7 @@ def test_chains_at_random_are_drawn_by_name_and_document(named):
 def test_topics_at_random_are_drawn_by_document(named):
     made = {"logits": np.zeros((3, 2)), "variances": np.ones((3, 2))}
     critic = topics.RandomTopicCritic(**made)
-    unit = topics.TopicReading("d", "test", np.zeros(2), np.ones(2), 3)
+    unit = topics.TopicPosterior("d", "test", np.zeros(2), np.ones(2), 3)
     assert named(topics, lambda: critic.judged([unit])) == [("random topics", "d")]
 
 

@@ -9,7 +9,7 @@ from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.critics.code_mixing.score import CodeMixing, LanguageDispersion, MixtureReading
 from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy
-from longform.critics.topics.score import RandomTopicCritic, TopicReading, Topics
+from longform.critics.topics.score import RandomTopicCritic, TopicPosterior, Topics
 from longform.datasets.test_suites.prediction_formulas import parse
 from longform.statistics.random_streams import generator
 from tests.oracles.bridge_loops import bridges
@@ -21,7 +21,7 @@ def topic_logits(scale=1.0):
     spreads = rng.uniform(0.1, 0.4, (12, 3))
     pairs = zip(rows, spreads, strict=True)
     return [
-        TopicReading(f"d{i}", "test", mean, wide, 20, valid=i != 4)
+        TopicPosterior(f"d{i}", "test", mean, wide, 20, valid=i != 4)
         for i, (mean, wide) in enumerate(pairs)
     ]
 

@@ -30,7 +30,8 @@ from longform.statistics.sum_scored import SumScored
 LEAST_CHECKS = 0.75  # ours: share of attention checks that an annotator has to pass
 COHERENT = "coherent"  # deng2022 Figure 15
 VERDICTS = (COHERENT, "incoherent")
-VERDICT_NUMBER = 10**6  # of the question for the verdict, which comes after those for sections
+VERDICT_QUESTION = "coherent"  # the others are ``section_<number>``
+VERDICT_NUMBER = 10**6  # it comes after the questions for sections
 Row = Mapping[str, Any]  # one answer, as the annotation pages export it
 
 
@@ -112,7 +113,7 @@ def _is_true(value: Any) -> bool:
 
 def _question_number(row: Row) -> int:
     """The place of a question among those of an article; the verdict comes last."""
-    if row["question"] == "coherent":
+    if row["question"] == VERDICT_QUESTION:
         return VERDICT_NUMBER
     return int(row["question"].removeprefix("section_"))
 
@@ -124,7 +125,7 @@ def _verdicts(item: str, rows: Sequence[Row]) -> dict[str, bool]:
     """
     verdicts = {}
     for row in rows:
-        if row["question"] != "coherent":
+        if row["question"] != VERDICT_QUESTION:
             continue
         if not row["answer"].strip():
             continue
@@ -143,7 +144,7 @@ def _labels(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
     An annotator who left one blank has none.
     """
     labels = {}
-    answers = [row for row in rows if row["question"] != "coherent"]
+    answers = [row for row in rows if row["question"] != VERDICT_QUESTION]
     for annotator, annotator_rows in grouped(answers, lambda row: row["annotator"]).items():
         chosen = _in_order(annotator_rows, "answer")
         if all(label.strip() for label in chosen):
@@ -222,8 +223,8 @@ class CoherentShare(SumScored, better="higher", share=True, divided=("coherent",
         Returns:
             ``wilson``, the interval of the share as if judgements were independent;
             ``majority``, the share of articles that most call coherent, ties left out;
-            ``agreement`` as :func:`agreement`, ``known`` as :func:`known` and ``incoherent`` as
-            :func:`organisations` give them; ``annotators`` and ``dropped`` ones; and the
+            ``agreement`` as :func:`agreement`, ``known`` as :func:`error_rates` and ``incoherent``
+            as :func:`organisations` give them; ``annotators`` and ``dropped`` ones; and the
             ``answers`` (annotators, articles) about ``unit_ids``, None where there is none.
         """
         # 1. Shares of judgements and of articles.
@@ -249,7 +250,7 @@ class CoherentShare(SumScored, better="higher", share=True, divided=("coherent",
             "majority": majority,
             "agreement": agreement(names, ratings),
             "dropped": sorted(dropped),
-            "known": known(units),
+            "known": error_rates(units),
             "incoherent": organisations(units),
             "annotators": names,
             "unit_ids": [unit.unit_id for unit in units],
@@ -304,7 +305,7 @@ def _none_for_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def known(units: Sequence[Judged]) -> dict[str, Any]:
+def error_rates(units: Sequence[Judged]) -> dict[str, Any]:
     """How simulated annotators did against what they err from.
 
     Returns:

@@ -143,7 +143,7 @@ class Measurement:
 
 
 def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
-    """The record of a mean over trainings.
+    """The record of a mean over trainings of one metric.
 
     Args:
         documents: the mean with its interval over documents alone.
@@ -155,7 +155,7 @@ def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
         trainings agree; ``details`` add the number of trainings, the standard deviation of their
         numbers (``spread``), and the interval over documents alone.
     """
-    # 1. The interval, over trainings as well, and what the trainings say alike.
+    # 1. The interval over trainings and documents, and the details that all trainings share.
     values = [record.value for record in each if record.value is not None]
     interval = _interval(documents)
     low, high = two_level_interval(interval, values, bounds_of(documents.metric))
@@ -164,12 +164,13 @@ def mean_of_trainings(documents: Record, each: Sequence[Record]) -> Record:
     details["spread"] = float(np.std(values, ddof=1))
     details["documents_low"] = documents.low
     details["documents_high"] = documents.high
-    # 2. Fields in which all trainings agree, and the test against the reference among them.
+    # 2. The fields in which all trainings agree; the others are as in a record that says nothing.
     fields: dict[str, Any] = {"low": low, "high": high, "details": details}
     blank = Record("", "")
     for name in ("reference", "paired", "signature"):
         different = {getattr(record, name) for record in each}
         fields[name] = different.pop() if len(different) == 1 else getattr(blank, name)
+    # 3. The test against the reference, where they agree on one; a record computes the difference.
     fields["difference"] = None
     fields["p_value"] = None
     if fields["reference"] is not None:

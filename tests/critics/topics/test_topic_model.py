@@ -17,7 +17,7 @@ from scipy.stats import multivariate_normal
 from longform.critics.topics import kernels
 from longform.critics.topics import model as models
 from longform.critics.topics import train as ctm
-from longform.critics.topics.score import TopicReading, Topics
+from longform.critics.topics.score import TopicPosterior, Topics
 from longform.documents import Document, Section
 from longform.statistics.random_streams import generator
 from tests.refusals import refuses
@@ -172,7 +172,9 @@ def test_under_the_true_model_the_latent_nll_of_its_documents_is_the_entropy_of_
     truth = models.TopicModel((), beta, np.zeros(5), covariance, models.inverse(covariance))
     found = ctm.expectation(counts, truth, replace(EXACT, tolerance=1e-8))
     rows = zip(found.logits, found.variances, strict=True)
-    units = [TopicReading(str(i), "test", mean, wide, 1000) for i, (mean, wide) in enumerate(rows)]
+    units = [
+        TopicPosterior(str(i), "test", mean, wide, 1000) for i, (mean, wide) in enumerate(rows)
+    ]
     critic = Topics(full_expectation=True, own_prior=False).with_prior(truth.mean, covariance)
     entropy = multivariate_normal(truth.mean, covariance).entropy()
     reached = critic.score_of(critic.sufficient_statistics(units))

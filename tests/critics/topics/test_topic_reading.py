@@ -23,7 +23,7 @@ from synthetic_world.planted_topics import read as read_planted
 from synthetic_world.planted_topics import synthetic_words
 from tests.refusals import refuses
 
-LOST = critics.TopicReading("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
+LOST = critics.TopicPosterior("lost", "test", np.zeros(3), np.zeros(3), 0, valid=False)
 
 
 def model(words=("ash", "birch", "cod", "eel", "unspoken")) -> TopicModel:
@@ -136,7 +136,7 @@ def test_bad_input_is_named():
         r"lacks \['word_probabilities'", read_planted, [document("a", "ash")], reader_truth=truth
     )
     refuses("none of 1 documents", critics.Topics().fit, [LOST])
-    flat = [critics.TopicReading(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
+    flat = [critics.TopicPosterior(f"u{i}", "test", np.zeros(2), np.zeros(2), 3) for i in range(5)]
     refuses("singular", critics.Topics().fit, flat)
     refuses("not fitted", critics.Topics().sufficient_statistics, flat)
     fitted = critics.Topics().fit(drawn(9))
@@ -223,12 +223,12 @@ def test_every_sentence_is_read_as_a_document_of_its_own_and_too_few_are_exclude
 @cache
 def drawn(
     documents: int, seed: int = 0, dims: int = 3, scale: float = 1.0
-) -> list[critics.TopicReading]:
+) -> list[critics.TopicPosterior]:
     rng = generator("topic readings", seed)
     root = np.tril(np.ones((dims, dims)))
     rows = rng.normal(size=(documents, dims)) @ root * scale
     return [
-        critics.TopicReading(f"u{i}", "test", row, rng.uniform(0.05, 0.4, dims), 30)
+        critics.TopicPosterior(f"u{i}", "test", row, rng.uniform(0.05, 0.4, dims), 30)
         for i, row in enumerate(rows)
     ]
 
@@ -301,7 +301,7 @@ def test_documents_without_known_words_are_excluded_and_counted_and_outliers_com
     statistics = critic.sufficient_statistics([*units, LOST])
     assert (statistics.total("excluded"), statistics.total("documents")) == (1, 20)
     assert critic.score_of(statistics) == critic.score_of(critic.sufficient_statistics(units))
-    far = critics.TopicReading("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
+    far = critics.TopicPosterior("far", "generated", np.full(3, 25.0), np.full(3, 0.1), 9)
     worst = critic.describe([*units, LOST, far], 30)["outliers"]
     assert (
         "lost" not in dict(worst)

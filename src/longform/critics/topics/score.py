@@ -29,7 +29,7 @@ COLUMNS = ("nats_at_mean", "nats_of_spread", "documents", "tokens", "excluded")
 
 
 @dataclass(frozen=True)
-class TopicReading(Unit):
+class TopicPosterior(Unit):
     """One document's posterior of topic logits.
 
     Attributes:
@@ -46,16 +46,16 @@ class TopicReading(Unit):
     text: str = ""
 
 
-def units_from_predictions(predictions: Predictions) -> list[TopicReading]:
-    """One reading per unit of what :func:`longform.critics.topics.read.read` wrote."""
+def units_from_predictions(predictions: Predictions) -> list[TopicPosterior]:
+    """One posterior per text of what :func:`longform.critics.topics.read.read` wrote."""
     rows = predictions.rows("lambda", "nu", "tokens", "valid")
-    readings = []
+    posteriors = []
     for row, text in zip(rows, unpack(predictions), strict=True):
         unit_id, split, logits, variances, tokens, valid = row
-        readings.append(
-            TopicReading(unit_id, split, logits, variances, int(tokens), bool(valid), text)
+        posteriors.append(
+            TopicPosterior(unit_id, split, logits, variances, int(tokens), bool(valid), text)
         )
-    return readings
+    return posteriors
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Topics(
 
         return replace(self, model=fitted_model(documents, self.topics, self.seed))
 
-    def read_texts(self, documents: Sequence[Document]) -> list[TopicReading]:
+    def read_texts(self, documents: Sequence[Document]) -> list[TopicPosterior]:
         if self.model is None:
             raise InputError("Topics: not fitted yet; call fit(real texts), use what it returns")
         from longform.critics.topics.own_texts import topics_of
@@ -115,7 +115,7 @@ class Topics(
         """The columns that the score adds up."""
         return COLUMNS[:2] if self.full_expectation else COLUMNS[:1]
 
-    def part_values(self, units: Sequence[TopicReading]) -> list[np.ndarray]:
+    def part_values(self, units: Sequence[TopicPosterior]) -> list[np.ndarray]:
         r"""The part of each topic logit in the nats, float64 (topics - 1,); none where invalid.
 
         With the deviation $d = \lambda - \mu$ it is $\tfrac12 d_i (S d)_i$, an equal share of the
@@ -135,7 +135,7 @@ class Topics(
             values.append(nats)
         return values
 
-    def fit_units(self, real: Sequence[TopicReading]) -> Self:
+    def fit_units(self, real: Sequence[TopicPosterior]) -> Self:
         r"""The Gaussian that maximises the bound: mean of $\lambda$, $\Sigma = \bar\nu +
         \mathrm{cov}(\lambda)$.
         """
@@ -151,10 +151,15 @@ class Topics(
         return self.with_prior(mean, covariance + np.diag(variances.mean(axis=0)))
 
     def with_prior(self, mean: np.ndarray, covariance: np.ndarray) -> Self:
-        """The critic with a topic model's own Gaussian (released: the model's final one)."""
+        """The critic with another Gaussian, such as a topic model's own.
+
+        Args:
+            mean: of the logits, (topics - 1,).
+            covariance: (topics - 1, topics - 1).
+        """
         return replace(self, mean=np.asarray(mean, np.float64), precision=inverse(covariance))
 
-    def sufficient_statistics(self, units: Sequence[TopicReading]) -> SufficientStatistics:
+    def sufficient_statistics(self, units: Sequence[TopicPosterior]) -> SufficientStatistics:
         """Per document: NLL at the mean, what the spread adds, 1, tokens, excluded.
 
         Raises InputError: not fitted, or on documents read with another topic model.
@@ -186,7 +191,7 @@ class Topics(
             return column("nats_at_mean") + column("nats_of_spread")
         return column("nats_at_mean") + 0.0
 
-    def describe(self, units: Sequence[TopicReading], count: int = OUTLIERS) -> dict[str, Any]:
+    def describe(self, units: Sequence[TopicPosterior], count: int = OUTLIERS) -> dict[str, Any]:
         """The documents with the largest T(x), worst first (deng2022, Table 14's kind).
 
         Args:
@@ -244,12 +249,12 @@ class RandomTopicCritic(Topics):
     logits: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
-    def fit_units(self, real: Sequence[TopicReading]) -> Self:
+    def fit_units(self, real: Sequence[TopicPosterior]) -> Self:
         """As the critic itself, which also keeps the posteriors of the documents to draw from."""
         logits, variances = _posteriors(real)
         return replace(super().fit_units(real), logits=logits, variances=variances)
 
-    def judged(self, units: Sequence[TopicReading]) -> list[TopicReading]:
+    def judged(self, units: Sequence[TopicPosterior]) -> list[TopicPosterior]:
         """The units with drawn logits in place of their own."""
         if self.logits is None or self.variances is None:
             raise InputError(
@@ -257,13 +262,13 @@ class RandomTopicCritic(Topics):
             )
         documents, topics = self.logits.shape
         columns = np.arange(topics)
-        readings = []
+        drawn_units = []
         for unit in units:
             rows = generator("random topics", unit.unit_id).integers(0, documents, topics)
             logits = self.logits[rows, columns]
             variances = self.variances[rows, columns]
-            readings.append(replace(unit, logits=logits, variances=variances, text=""))
-        return readings
+            drawn_units.append(replace(unit, logits=logits, variances=variances, text=""))
+        return drawn_units
 
 
 def released(*, real: Predictions, full_expectation: bool = False) -> Topics:
@@ -283,7 +288,7 @@ def negative_log_density(point: np.ndarray, mean: np.ndarray, precision: np.ndar
     return float(0.5 * deviation @ precision @ deviation + constant)
 
 
-def _posteriors(units: Sequence[TopicReading]) -> tuple[np.ndarray, np.ndarray]:
+def _posteriors(units: Sequence[TopicPosterior]) -> tuple[np.ndarray, np.ndarray]:
     """Means and variances of the valid documents' logits, float64 (documents, topics - 1) each."""
     logits = []
     variances = []

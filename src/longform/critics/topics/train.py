@@ -161,7 +161,8 @@ def tausworthe(seed, size):
     for i in range(3):
         last = (np.uint64(69069) * last) & mask
         state[i] = last
-    # 2. Each number: every state shifts by itself, and their bits are added without carry.
+    # 2. Each number: every state shifts by itself, without its lowest one, three or four bits, and
+    # the bits of the three are added without carry.
     numbers = np.empty(size + WARM_UP)
     for i in range(size + WARM_UP):
         a, b, c = state
