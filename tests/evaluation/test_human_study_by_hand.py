@@ -153,14 +153,20 @@ TOLD = [
 
 
 def test_error_rates_are_counted_against_what_was_true():
-    assert human_study.known(TOLD) == {
+    assert human_study.error_rates(TOLD) == {
         "coherent": 0.5,
         "rates": {
             "ann": {"confusion": 1 / 3, "flips": 1 / 2, "sections": 3, "articles": 2},
             "bob": {"confusion": 1 / 2, "flips": 1.0, "sections": 2, "articles": 1},
         },
     }
-    assert human_study.known(TOLD[2:]) == {}
+    assert human_study.error_rates(TOLD[2:]) == {}
+
+
+def test_error_rates_leave_out_an_article_without_a_verdict():
+    without_verdict = judged("l", {"ann": "xx"}, ("a", "b", "coherent"), bob=True)
+    rates = human_study.error_rates([*TOLD, without_verdict])["rates"]
+    assert rates == human_study.error_rates(TOLD)["rates"]
 
 
 def test_organisations_of_articles_called_incoherent_come_most_common_first():

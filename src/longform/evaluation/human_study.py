@@ -65,8 +65,8 @@ def judged_items(
 ) -> list[Judged]:
     """Items of the testing phase, in order of appearance, without the attention checks.
 
-    A blank answer, which a spreadsheet may hold, is none: a verdict is missing, and so are all of an
-    annotator's labels of an article where one is.
+    A blank answer, which a spreadsheet may hold, is none: a verdict is missing, and so are all of
+    an annotator's labels of an article where one is.
 
     Args:
         rows: as exported; of an answer that was changed the last one counts.
@@ -318,10 +318,10 @@ def error_rates(units: Sequence[Judged]) -> dict[str, Any]:
     for unit in units:
         if unit.gold:
             with_gold.append(unit)
-            annotators.update(unit.labels)
+            annotators.update(_complete(unit))
     if not with_gold:
         return {}
-    # each annotator's errors, over the articles that they labelled
+    # each annotator's errors, over the articles of which they answered all questions
     rates = {}
     for name in sorted(annotators):
         articles = 0
@@ -329,7 +329,7 @@ def error_rates(units: Sequence[Judged]) -> dict[str, Any]:
         sections = 0
         wrong_sections = 0
         for unit in with_gold:
-            if name not in unit.labels:
+            if name not in _complete(unit):
                 continue
             articles += 1
             flips += unit.verdicts[name] != (unit.gold[-1] == COHERENT)
@@ -344,6 +344,11 @@ def error_rates(units: Sequence[Judged]) -> dict[str, Any]:
         }
     coherent = sum(unit.gold[-1] == COHERENT for unit in with_gold)
     return {"coherent": coherent / len(with_gold), "rates": rates}
+
+
+def _complete(unit: Judged) -> set[str]:
+    """The annotators who labelled an article and gave a verdict of it."""
+    return unit.labels.keys() & unit.verdicts.keys()
 
 
 def organisations(units: Sequence[Judged]) -> list[list[Any]]:
