@@ -29,8 +29,12 @@ setup: $(VENV)/ready ## the environment alone
 test: $(VENV)/ready-dev ## the tests
 	pytest
 
-check: $(VENV)/ready-dev ## what is too long for every commit
+check: $(VENV)/ready-dev ## what is too long for every commit, and what runs our exports: evaluate and lm-evaluation-harness, in an environment of their own
 	pytest -m long
+	$(PYTHON) -m venv scratch/exports
+	for p in scratch/exports/lib/python*/site-packages; do echo $(abspath $(VENV))/lib/python*/site-packages > $$p/main.pth; done
+	scratch/exports/bin/pip install --quiet --disable-pip-version-check evaluate==0.4.6 lm-eval==0.4.13
+	scratch/exports/bin/python -m pytest -n 0 tests/tools/test_exporting.py
 	python -m tests.mutants --count 20
 
 mutants: $(VENV)/ready-dev ## small changes of the program that the tests should notice, drawn by the commit's hash: make mutants N=100

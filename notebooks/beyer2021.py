@@ -75,7 +75,7 @@ exhibits.show("size_sweep", "region_surprisal", "other_suites")
 # ## For other programs
 #
 # The suites as a sheet of pairs for human judges; the key lies in a file of its own. As tasks of lm-evaluation-harness:
-# `PYTHONPATH=src:. python experiments/beyer2021/harness_tasks.py data/corpora/probes/suites scratch/harness_tasks`.
+# `longform export harness scratch/harness_tasks data/corpora/probes/suites`.
 
 # %%
 exhibits.show("human_sheet")

@@ -10,7 +10,7 @@ from longform.cli import main
 from tests.tools.any_model_files import write_samples
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("suites", "generate")
+PAGES = ("suites", "generate", "verify", "exports")
 
 
 def blocks(text, language):

@@ -8,12 +8,11 @@ against the next smaller model.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 from textwrap import fill
 from typing import Any
 
+from longform.datasets.test_suites.harness import contrast
 from longform.datasets.test_suites.items import Condition, Suite, SuiteItem, suites_from_documents
-from longform.datasets.test_suites.prediction_formulas import Binary, RegionValue
 from longform.errors import BadInput
 from longform.files.artefacts import read_corpus
 from longform.results import Results
@@ -188,115 +187,6 @@ def region_surprisal(
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """What a suite predicts of one region: it is less surprising in one condition than in another.
-
-    ``region`` is its number, None for the whole text.
-    """
-
-    region: int | None
-    better: str
-    worse: str
-
-
-def contrast(suite: Suite) -> Contrast:
-    """The contrast of a suite. Raises BadInput: the suite predicts otherwise."""
-    refusal = f"suite {suite.name}: {suite.predictions} contrast no region in two conditions"
-    formulas = suite.formulas()
-    formula = formulas[0]
-    if len(formulas) == 1 and isinstance(formula, Binary) and formula.symbol in "<>":
-        more, less = formula.left, formula.right
-        if formula.symbol == "<":
-            more, less = less, more
-        if not isinstance(more, RegionValue) or not isinstance(less, RegionValue):
-            raise BadInput(f"{refusal}; leave it out")
-        if more.region == less.region:
-            return Contrast(more.region, less.condition, more.condition)
-    raise BadInput(f"{refusal}; leave it out")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An item as a choice between two texts, in the order in which it writes its conditions."""
-
-    contexts: list[str]
-    continuations: list[str]
-    target: int  # the place of the better one
-
-    @property
-    def texts(self) -> list[str]:
-        """Contexts and continuations together."""
-        texts = []
-        for parts in zip(self.contexts, self.continuations, strict=True):
-            texts.append(" ".join(filter(None, parts)))
-        return texts
-
-
-def choices_of(suite: Suite) -> list[Choice]:
-    """The items of a suite as choices. Raises BadInput: the suite is no contrast."""
-    predicted = contrast(suite)
-    choices = []
-    for item in suite.items:
-        contexts, continuations, names = [], [], []
-        for condition in item.conditions:
-            if condition.name in (predicted.better, predicted.worse):
-                context, continuation = _parts(condition, predicted.region)
-                contexts.append(context)
-                continuations.append(continuation)
-                names.append(condition.name)
-        choices.append(Choice(contexts, continuations, names.index(predicted.better)))
-    return choices
-
-
-def harness_task(suite: Suite) -> dict[str, str]:
-    """A task of lm-evaluation-harness: a YAML file and its documents as JSON lines.
-
-    The model chooses between contexts where both conditions of every item share what follows,
-    between continuations where they share what comes before, else between whole texts. ``acc``
-    compares sums of log-probabilities, as metric "sum" does; neither of the harness's accuracies is
-    the mean over tokens. ``[SEP]`` stays in the text: the harness knows no change of speaker.
-    """
-    choices = choices_of(suite)
-    lines: list[dict[str, Any]] = []
-    if all(len(set(choice.continuations)) == 1 for choice in choices):
-        # the right context's number stands in ``doc_to_text``, as in the harness's own wsc273
-        text, target, delimiter = "{{target}}", "{{continuation}}", " "
-        for choice in choices:
-            line = {"choices": choice.contexts, "target": choice.target}
-            lines.append({**line, "continuation": choice.continuations[0]})
-    else:
-        text, target, delimiter = "{{context}}", "{{target}}", " "
-        # a context that both share, else none
-        shared = all(len(set(one.contexts)) == 1 and one.contexts[0] for one in choices)
-        if not shared:
-            delimiter = ""
-        for choice in choices:
-            context = choice.contexts[0] if shared else ""
-            options = choice.continuations if shared else choice.texts
-            lines.append({"context": context, "choices": options, "target": choice.target})
-    template = Path(__file__).with_name("harness_task.yaml").read_text(encoding="utf-8")
-    names = {"name": suite.name, "text": text, "target": target, "delimiter": delimiter}
-    task = Template(template).substitute(names)
-    return {f"{suite.name}.yaml": task, f"{suite.name}.jsonl": json_lines(lines)}
-
-
-def _parts(condition: Condition, region: int | None) -> tuple[str, str]:
-    """Text before the judged region, and the region; all of it where ``region`` is None.
-
-    What follows the region is never judged.
-    """
-    before, inside = [], []
-    for part in condition.regions:
-        if not part.content:
-            continue
-        if region is None or part.number == region:
-            inside.append(part.content)
-        elif part.number < region:
-            before.append(part.content)
-    return " ".join(before), " ".join(inside)
-
-
-@dataclass(frozen=True)
 class Pair:
     """Two texts for a judge."""
 
@@ -391,23 +281,6 @@ def _as_read(condition: Condition) -> str:
         if turn.strip():
             turns.append(f"– {turn.strip()}")
     return "\n".join(turns)
-
-
-def harness_tasks(corpus: Path) -> Files:
-    """A task of lm-evaluation-harness for each suite of a corpus, and a group of all of them.
-
-    Args:
-        corpus: the folder of the corpus, for instance ``data/corpora/probes/suites``.
-
-    Raises:
-        BadInput: the folder is no corpus or has no suites, or a suite is no contrast.
-    """
-    contents = {}
-    group = "group: coherencegym\ntask:\n"
-    for suite in _suites(corpus):
-        contents.update(harness_task(suite))
-        group += f"  - coherencegym_{suite.name}\n"
-    return Files(contents | {"_coherencegym.yaml": group})
 
 
 def human_sheet(

@@ -9,13 +9,15 @@ if TYPE_CHECKING:
 
     from longform.critics.base import TextCritic
     from longform.tools.suites import judge_suites as judge_suites
+    from longform.tools.verifying import verify as verify
     from longform.tools.writing import generate as generate
 
 LAZY = {  # functions, by the module that they are imported from
     "generate": "longform.tools.writing",
     "judge_suites": "longform.tools.suites",
+    "verify": "longform.tools.verifying",
 }
-__all__ = ["__version__", "critics", "generate", "judge_suites", "load"]
+__all__ = ["__version__", "critics", "generate", "judge_suites", "load", "verify"]
 
 
 def load(name: "str | Path", **settings: Any) -> "TextCritic":

@@ -13,6 +13,7 @@ import yaml
 from experiments.beyer2021 import report as suite_exports
 from longform.datasets.coreference import ReMention, read_brackets, read_gap, read_re_mentions
 from longform.datasets.test_suites import items, sources
+from longform.datasets.test_suites.harness import harness_task
 from longform.datasets.test_suites.native import build
 from longform.documents import Document
 from longform.text.permutations import restored
@@ -434,7 +435,7 @@ def test_brackets_nest_and_point_at_their_words_and_those_that_do_not_fit_are_re
 def test_a_harness_task_asks_the_suites_question(suites):
     def asked(name):
         """The first line of a suite's task, its right choice, and the task."""
-        made = suite_exports.harness_task(suites[name])
+        made = harness_task(suites[name])
         line = json.loads(made[f"{name}.jsonl"].splitlines()[0])
         return line, line["choices"][line["target"]], yaml.safe_load(made[f"{name}.yaml"])
 
@@ -485,4 +486,4 @@ def test_what_cannot_be_asked_or_judged_is_left_out(suites):
     assert "story_cloze/9" not in suite_exports.judgement_sheet([with_one], 99, 1)["key.csv"]
     refuses("read alike", suite_exports.judgement_sheet, [replace(suite, items=(same,))], 99, 1)
     odd = replace(suites["N_all"], predictions=("(2;%shuffled%) > 3",))
-    refuses("contrast no region in two conditions", suite_exports.harness_task, odd)
+    refuses("contrast no region in two conditions", harness_task, odd)

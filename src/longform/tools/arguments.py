@@ -29,6 +29,12 @@ def add_commands(verbs: Any) -> None:
     _suites(verbs.add_parser("suites", help="judge a language model by suites of minimal pairs"))
     _generate(verbs.add_parser("generate", help="let a language model write, with any decoder"))
     verbs.add_parser("decoders", help="list all decoders with their settings")
+    _verify(
+        verbs.add_parser(
+            "verify", help="check texts against pages: what is supported, what refuted"
+        )
+    )
+    _export(verbs.add_parser("export", help="write folders for evaluate and lm-evaluation-harness"))
 
 
 def _suites(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +76,32 @@ def _generate(parser: argparse.ArgumentParser) -> None:
     )
     add("--batch", type=int, default=16, help="continuations written side by side (16)")
     _common(parser, "folder for a .jsonl file of each decoder (writing)", Path("writing"))
+
+
+def _verify(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("texts", nargs="+", help=f"texts of a system; NAME=TEXTS names one: {TEXTS}")
+    add(
+        "--pages",
+        required=True,
+        help="FEVER's folder with wiki-pages, a file or folder of texts, or a trained checker's folder",
+    )
+    add(
+        "--judge",
+        metavar="MODEL",
+        help="entailment model: a folder, or OWNER/NAME@COMMIT of the hub",
+    )
+    _common(parser, "folder for every sentence's verdict (verified)", Path("verified"))
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    kinds = parser.add_subparsers(required=True, metavar="KIND", dest="kind")
+    kind = kinds.add_parser("evaluate", help="a module of Hugging Face's evaluate with all critics")
+    kind.add_argument("folder", type=Path, help="its name is the module's")
+    kind = kinds.add_parser("harness", help="tasks of lm-evaluation-harness, one a suite")
+    kind.add_argument("folder", type=Path)
+    kind.add_argument("suites", nargs="+", help=SUITES)
+    kind.add_argument("--seed", type=int, default=1234, help="of shuffles (1234)")
 
 
 def _common(

@@ -9,7 +9,13 @@ from dataclasses import asdict
 from typing import Any
 
 from longform import extras
-from longform.cli import STOPPED, Interrupt, show_markdown, stay_offline_unless_named
+from longform.cli import (
+    STOPPED,
+    Interrupt,
+    named_systems,
+    show_markdown,
+    stay_offline_unless_named,
+)
 from longform.errors import BadInput
 from longform.files.artefacts import write_json
 
@@ -79,6 +85,33 @@ def _generate(given: argparse.Namespace) -> int:
     return _show(given, writing.to_record(), writing.markdown())
 
 
+def _verify(given: argparse.Namespace) -> int:
+    from longform.tools.verifying import plan_verification, verify
+
+    stay_offline_unless_named(given.judge, *given.texts)
+    systems = named_systems(given.texts)
+    with redirect_stdout(sys.stderr):
+        if given.plan:
+            plan = plan_verification(systems, given.pages, judge=given.judge)
+        else:
+            found = verify(systems, given.pages, judge=given.judge, out=given.out)
+    if given.plan:
+        return _show(given, asdict(plan), plan.text())
+    return _show(given, found.to_record(), found.markdown())
+
+
+def _export(given: argparse.Namespace) -> int:
+    from longform.tools import exporting
+
+    if given.kind == "evaluate":
+        paths = exporting.export_evaluate(given.folder)
+        print(" ".join(map(str, paths)))
+        return 0
+    paths = exporting.export_harness(given.folder, given.suites, seed=given.seed)
+    print(f"{given.folder}: {len(paths)} files; {exporting.command_for(given.folder)}")
+    return 0
+
+
 def _decoders(given: argparse.Namespace) -> int:
     extras.check("models", "pydantic")
     from longform.tools.writing import decoder_listing
@@ -100,9 +133,13 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "suites": _suites,
     "generate": _generate,
     "decoders": _decoders,
+    "verify": _verify,
+    "export": _export,
 }
 STOPPED_SENTENCES = {
     "suites": "stopped; nothing was written",
     "generate": "stopped; the same command goes on from there",
     "decoders": "stopped",
+    "verify": "stopped; the same command goes on from there",
+    "export": "stopped; run it again",
 }

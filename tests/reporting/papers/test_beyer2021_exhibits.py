@@ -1,13 +1,14 @@
 """Exhibits of beyer2021 from small hand-made records, and its suites as files."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-from experiments.beyer2021 import harness_tasks
 from experiments.beyer2021 import report as beyer2021
+from longform.cli import main
 from longform.datasets.test_suites.items import Suite, pair, suites_to_corpus
 from longform.evaluation.suite_accuracy import suite_accuracy_records
 from longform.files.artefacts import write_corpus
@@ -132,15 +133,15 @@ def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that
     write_corpus(tmp_path / "corpora" / "toy", suites_to_corpus(SUITES))
     given = Given(Results([]), Expected("beyer2021", {}), tmp_path)
     tasks = tmp_path / "tasks"
-    assert harness_tasks.main([str(tmp_path / "corpora" / "toy"), str(tasks)]) == 0
+    command = ["export", "harness", str(tasks), str(tmp_path / "corpora" / "toy")]
+    assert main(command) == 0
     group = yaml.safe_load((tasks / "_coherencegym.yaml").read_text(encoding="utf-8"))
     assert group["task"] == ["coherencegym_one", "coherencegym_two"]
     for suite in SUITES:
         task = yaml.safe_load((tasks / f"{suite.name}.yaml").read_text(encoding="utf-8"))
         assert task["task"] == f"coherencegym_{suite.name}"
-        line = json.loads(
-            (tasks / task["dataset_kwargs"]["data_files"]["test"]).read_text(encoding="utf-8")
-        )
+        data = Path(task["dataset_kwargs"]["data_files"]["test"])
+        line = json.loads(data.read_text(encoding="utf-8"))
         assert line == {"context": "x", "choices": ["good", "bad"], "target": 0}
     asked = {"texts": "corpora/toy", "suites": ["one"], "per_suite": 5, "seed": 1}
     files = beyer2021.human_sheet(given, **asked)
@@ -148,8 +149,6 @@ def test_every_suite_is_a_task_of_the_group_and_the_human_sheet_names_those_that
     assert "left" not in files.texts["sheet.csv"].splitlines()[1]
     refuses("no suites", beyer2021.human_sheet, given, **asked | {"suites": ["three"]})
     refuses("per_suite is 0", beyer2021.human_sheet, given, **asked | {"per_suite": 0})
-    refuses("no such file", beyer2021.harness_tasks, tmp_path / "corpora" / "absent")
     np.savez(tmp_path / "corpora" / "toy" / "truth.npz", other=np.zeros(1))
-    refuses("no suites", beyer2021.harness_tasks, tmp_path / "corpora" / "toy")
-    assert harness_tasks.main([str(tmp_path / "corpora" / "toy"), str(tasks)]) == 2
+    assert main(command) == 2
     assert "no suites" in capsys.readouterr().err

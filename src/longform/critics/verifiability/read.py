@@ -360,16 +360,39 @@ def check_texts(documents: Sequence[Document], reader: Path, splitter: str) -> l
         reader: folder of a trained checker.
         splitter: how texts are split into sentences, a key of ``SPLITTERS``.
     """
-    checker = open_checker(reader)
+    checked = text_verdicts(documents, open_checker(reader), splitter)
     units = []
-    for document in documents:
-        title = document.sections[0].title or ""
-        rows = []
-        for claim in claims_of(document.text, title, SPLITTERS[splitter]):
-            verdict = checker.check([claim.text])[0] if claim.verifiable else Verdict()
-            rows.append((verdict.label, verdict.evidence))
+    for document, verdicts in zip(documents, checked, strict=True):
+        rows = [(verdict.label, verdict.evidence) for _, verdict in verdicts]
         units.append(CheckedText.of(document.id, document.split, rows))
     return units
+
+
+def text_verdicts(
+    documents: Sequence[Document], checker: Checker, splitter: str
+) -> list[list[tuple[Claim, Verdict]]]:
+    """The first sentences of each text as claims about its first title's page, with their verdicts.
+
+    Args:
+        documents: the texts; all of their claims are judged at once.
+        checker: gives the verdicts; what is not verifiable is not enough information.
+        splitter: how texts are split into sentences, a key of ``SPLITTERS``.
+    """
+    claims = []
+    for document in documents:
+        title = document.sections[0].title or ""
+        claims.append(claims_of(document.text, title, SPLITTERS[splitter]))
+    verifiable = []
+    for own in claims:
+        verifiable += [claim.text for claim in own if claim.verifiable]
+    checker.check(verifiable)
+    verdicts = []
+    for own in claims:
+        rows = []
+        for claim in own:
+            rows.append((claim, checker.check([claim.text])[0] if claim.verifiable else Verdict()))
+        verdicts.append(rows)
+    return verdicts
 
 
 def claims_of(text: str, title: str, split: Callable[[str], Sequence[str]]) -> list[Claim]:

@@ -1,0 +1,432 @@
+"""Anybody's texts under the fact checker: which of their first sentences pages support or refute.
+
+The checker is the pipeline's (massarelli2020; :mod:`longform.critics.verifiability`): pages are found
+by titles and BM25, their sentences by BM25, and an entailment model judges each sentence with each of
+them. It is brought by the person, or the pipeline trained it.
+"""
+
+import hashlib
+import json
+import math
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longform import extras
+from longform.critics.scores import Score, frame
+from longform.critics.verifiability.checks import LABELS, SENTENCES, CheckedText
+from longform.critics.verifiability.score import (
+    SPLITTER,
+    SupportedPerGeneration,
+    SupportedPerVerified,
+)
+from longform.datasets.own_texts import documents_from, read_texts
+from longform.documents import Document
+from longform.errors import ConfigError, InputError
+from longform.files.artefacts import (
+    append_lines,
+    atomic_write,
+    read_json,
+    read_lines,
+    write_json,
+)
+from longform.language_models.named_models import NETWORKS, NamedModel, named_model
+from longform.tables import interval, json_lines, markdown_table
+from longform.text.sentences import SPLITTERS
+from longform.version import __version__
+
+if TYPE_CHECKING:
+    import pandas
+
+    from longform.critics.verifiability.checker import Checker
+
+BATCH = 8  # texts that are judged side by side
+UNFINISHED, SUMMARY, VERDICTS = ".unfinished", "verify.json", "verdicts.jsonl"
+REPORT_SECONDS = 10
+MEASURES = {  # massarelli2020, equations 2 to 5
+    "SPG": SupportedPerGeneration(),
+    "SPV": SupportedPerVerified(),
+    "USPG": SupportedPerGeneration(unique=True),
+    "USPV": SupportedPerVerified(unique=True),
+}
+TRIED = (  # a title, a sentence and a claim, on which a judge is tried
+    ("Riverton", "Riverton is a town on a river.", "Riverton is a town."),
+    ("Riverton", "Riverton is a town on a river.", "Riverton is a mountain."),
+)
+
+
+@dataclass(frozen=True)
+class SentenceVerdict:
+    """What the checker says of one sentence.
+
+    Attributes:
+        system, text: whose sentence it is, and the id of its text.
+        sentence: as it was written.
+        claim: what was checked, the page's title in place of a pronoun.
+        label: ``supported``, ``refuted`` or ``not_enough_info``.
+        evidence: the sentence of a page that the label rests on, behind its title; empty without one.
+        support, refutation: highest probabilities over the sentences that were judged.
+    """
+
+    system: str
+    text: str
+    sentence: str
+    claim: str
+    label: str
+    evidence: str
+    support: float
+    refutation: float
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Several systems' texts under one checker.
+
+    Attributes:
+        scores: by system and measure (SPG, SPV, USPG, USPV).
+        verdicts: a sentence each.
+        facts: what it was checked with.
+        folder: in which the files lie; None without one.
+    """
+
+    scores: Mapping[str, Mapping[str, Score]]
+    verdicts: tuple[SentenceVerdict, ...]
+    facts: Mapping[str, Any]
+    folder: Path | None
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """A row for each sentence. Raises ConfigError: pandas is not installed."""
+        return frame([asdict(verdict) for verdict in self.verdicts])
+
+    def counts(self, system: str) -> dict[str, int]:
+        """Sentences of a system by label."""
+        labels = [verdict.label for verdict in self.verdicts if verdict.system == system]
+        return {label: labels.count(label) for label in LABELS}
+
+    def to_record(self) -> dict[str, Any]:
+        """Plain data for JSON; what is no number is None."""
+        systems = {}
+        for system, scores in self.scores.items():
+            shown: dict[str, Any] = {"sentences": self.counts(system)}
+            for name, score in scores.items():
+                values = asdict(score)
+                for key, value in values.items():
+                    if isinstance(value, float) and math.isnan(value):
+                        values[key] = None
+                shown[name] = values
+            systems[system] = shown
+        return {"facts": dict(self.facts), "systems": systems}
+
+    def markdown(self) -> str:
+        """A table, a row for each system."""
+        header = ["system", "texts", "supported", "refuted", "not enough information", *MEASURES]
+        rows = []
+        for system, scores in self.scores.items():
+            first = scores["SPG"]
+            counts = [str(count) for count in self.counts(system).values()]
+            cells = []
+            for score in scores.values():
+                cells.append("" if math.isnan(score.value) else _cell(score))
+            rows.append([system, str(first.units + first.excluded), *counts, *cells])
+        notes = [
+            f"SPG: share of the first {SENTENCES} sentences that is supported (missing ones count "
+            "against a text); SPV: of those that are supported or refuted; U: repeats count once",
+            f"{self.facts['pages']:,} pages; judge: {self.facts['judge']}",
+        ]
+        if self.folder is not None:
+            notes.append(f"each sentence with its evidence: {self.folder / VERDICTS}")
+        return markdown_table("Verifiability", header, rows, notes)
+
+
+def _cell(score: Score) -> str:
+    if math.isnan(score.low):
+        return interval(score.value, None, None)
+    return interval(score.value, score.low, score.high)
+
+
+@dataclass(frozen=True)
+class VerificationPlan:
+    """What will be checked, and how long the judge will take at most."""
+
+    judge: str
+    pages: int
+    texts: Mapping[str, int]
+    sentences: int
+    seconds: float
+
+    def text(self) -> str:
+        """One line."""
+        counts = ", ".join(f"{name} {count}" for name, count in self.texts.items())
+        return (
+            f"{self.judge}: texts: {counts}; {self.sentences} first sentences against "
+            f"{self.pages:,} pages; at most about {max(1, round(self.seconds))} s"
+        )
+
+
+def verify(
+    texts: Any,
+    pages: str | Path,
+    *,
+    judge: str | Path | None = None,
+    out: str | Path | None = None,
+    announce: Callable[[VerificationPlan], Any] = lambda plan: print(plan.text(), file=sys.stderr),
+) -> Verification:
+    """Check the first five sentences of every text.
+
+    Args:
+        texts: a list of texts, a file or folder of texts, or several of them by the system's name.
+        pages: FEVER's folder with ``wiki-pages``; any file or folder of texts, each a page that its
+            title or file name names; or the folder of a checker that the pipeline trained.
+        judge: an entailment model: a folder in Hugging Face format or ``OWNER/NAME@COMMIT``. It has
+            three labels that are called entailment, neutral and contradiction (or likewise), or is
+            MiniCheck's. A trained checker has its own.
+        out: folder for ``verdicts.jsonl`` and ``verify.json``. A run that was stopped goes on there.
+        announce: is told the plan before the work.
+
+    Raises BadInput: texts, pages or a judge that cannot be used.
+    """
+    systems = _systems(texts)
+    folder = None if out is None else Path(out)
+    with _opened(pages, judge) as (checker, name, stamps):
+        announce(_plan(systems, checker, name))
+        path = None if folder is None else _scratch(folder, _fingerprint(systems, stamps))
+        done = {}
+        for line in read_lines(path) if path is not None else ():
+            done[line["system"], line["id"]] = line["sentences"]
+        verdicts, scores = [], {}
+        for system, documents in systems.items():
+            checked = _checked(system, documents, checker, done, path)
+            units = []
+            for document, rows in zip(documents, checked, strict=True):
+                units.append(_unit(document, rows))
+                verdicts += [SentenceVerdict(system, document.id, **row["shown"]) for row in rows]
+            scores[system] = _scores(units)
+        facts = {"pages": len(checker.pages), "judge": name, "longform": __version__}
+    verification = Verification(scores, tuple(verdicts), facts, folder)
+    if folder is not None:
+        _save(verification, folder)
+    return verification
+
+
+def plan_verification(
+    texts: Any, pages: str | Path, *, judge: str | Path | None = None
+) -> VerificationPlan:
+    """What :func:`verify` would check, and for how long; arguments as there."""
+    systems = _systems(texts)
+    with _opened(pages, judge) as (checker, name, _):
+        return _plan(systems, checker, name)
+
+
+Systems = dict[str, list[Document]]
+Rows = list[dict[str, Any]]  # of a text: what is shown of each sentence, and its evidence
+
+
+def _systems(texts: Any) -> Systems:
+    """Documents of each system; one that has no name is called ``texts``."""
+    named = texts if isinstance(texts, Mapping) else {"texts": texts}
+    systems = {}
+    for name, given in named.items():
+        if isinstance(given, str | Path):
+            systems[name] = list(read_texts(given).documents)
+        else:
+            systems[name] = documents_from(given, "verify")
+    return systems
+
+
+@contextmanager
+def _opened(
+    pages: str | Path, judge: str | Path | None
+) -> "Iterator[tuple[Checker, str, list[Any]]]":
+    """The checker, its judge's name, and what changes with either."""
+    extras.check("models", *NETWORKS, "bm25s")
+    from longform.critics.verifiability.checker import SURE, Checker, frozen, selector
+    from longform.critics.verifiability.read import open_checker
+
+    place = Path(pages)
+    if (place / "checker.json").is_file():
+        if judge is not None:
+            raise ConfigError(f"{pages}: a trained checker has its own judge; leave --judge out")
+        yield open_checker(place), f"checker {pages}", NamedModel("", place, {}).stamps()
+        return
+    if judge is None:
+        raise ConfigError(
+            f"{pages}: pages alone judge nothing; name an entailment model with --judge, or give the "
+            "folder of a checker that the pipeline trained in place of the pages"
+        )
+    named = named_model(judge)
+    with ExitStack() as stack:
+        entailment = _opened_judge(named, stack)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        page_file = frozen(folder, _pages_of(place))
+        if not len(page_file):
+            raise InputError(f"{pages}: no page in it; give FEVER's folder or a folder of texts")
+        settings: dict[str, Any] = {"retrieval": {}, "selection": {}, "sure": SURE}
+        checker = Checker(page_file, selector(page_file, settings), entailment, settings)
+        digest = hashlib.blake2b((folder / "pages.jsonl").read_bytes(), digest_size=16)
+        yield checker, named.name, [named.stamps(), digest.hexdigest()]
+
+
+def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
+    """An entailment model that was tried on two pairs. Raises BadInput: it is none."""
+    import numpy as np
+
+    from longform.critics.verifiability.checker import Pair
+    from longform.critics.verifiability.train import brought_entailment
+
+    if "gguf" in model.pointer or "package" in model.pointer:
+        raise ConfigError(
+            f"{model.name}: a language model that writes is no judge; name an entailment model in a "
+            "folder, or OWNER/NAME@COMMIT"
+        )
+    entailment = brought_entailment(stack.enter_context(model.opened_folder()))
+    pairs = [Pair(claim, title, sentence) for title, sentence, claim in TRIED]
+    probabilities = entailment.probabilities(pairs)
+    if not np.isfinite(probabilities).all():
+        raise ConfigError(
+            f"{model.name}: its probabilities of a short text are no numbers; take another model"
+        )
+    return entailment
+
+
+def _pages_of(place: Path) -> Iterator[tuple[str, Sequence[str]]]:
+    """Title and sentences of each page."""
+    from longform.datasets.fever import pages_in
+
+    if (place / "wiki-pages").is_dir():
+        yield from pages_in(place)
+        return
+    for document in read_texts(place).documents:
+        title = document.sections[0].title or Path(document.id).stem
+        sentences = map(str.strip, SPLITTERS[SPLITTER](document.text))
+        yield title, [" ".join(sentence.split()) for sentence in sentences if sentence]
+
+
+def _plan(systems: Systems, checker: "Checker", judge: str) -> VerificationPlan:
+    from longform.critics.verifiability.checker import LINES, Pair
+    from longform.critics.verifiability.read import claims_of
+
+    sentences = 0
+    for documents in systems.values():
+        for document in documents:
+            sentences += len(claims_of(document.text, "", SPLITTERS[SPLITTER]))
+    pairs = [Pair(claim, title, sentence) for title, sentence, claim in TRIED] * BATCH
+    start = time.monotonic()
+    checker.entailment.probabilities(pairs)
+    seconds = (time.monotonic() - start) / len(pairs) * sentences * LINES
+    counts = {name: len(documents) for name, documents in systems.items()}
+    return VerificationPlan(judge, len(checker.pages), counts, sentences, seconds)
+
+
+def _checked(
+    system: str,
+    documents: Sequence[Document],
+    checker: "Checker",
+    done: Mapping[tuple[str, str], Rows],
+    path: Path | None,
+) -> list[Rows]:
+    """What is shown of the sentences of each text; what is done is taken from there.
+
+    Args:
+        system: whose texts.
+        documents: the texts.
+        checker: gives verdicts.
+        done: rows by system and id.
+        path: a file for finished ones.
+    """
+    rows: dict[str, Rows] = {}
+    waiting = []
+    for document in documents:
+        if (system, document.id) in done:
+            rows[document.id] = done[system, document.id]
+        else:
+            waiting.append(document)
+    reported = time.monotonic()
+    for start in range(0, len(waiting), BATCH):
+        part = waiting[start : start + BATCH]
+        for document, own in zip(part, _rows_of(part, checker), strict=True):
+            rows[document.id] = own
+            if path is not None:
+                append_lines(path, [{"system": system, "id": document.id, "sentences": own}])
+        if time.monotonic() - reported > REPORT_SECONDS:
+            reported = time.monotonic()
+            print(f"verify {system}: {len(rows)}/{len(documents)} texts", flush=True)
+    return [rows[document.id] for document in documents]
+
+
+def _rows_of(documents: Sequence[Document], checker: "Checker") -> list[Rows]:
+    """Some texts' sentences, judged together."""
+    from longform.critics.verifiability.read import text_verdicts
+
+    rows = []
+    for verdicts in text_verdicts(documents, checker, SPLITTER):
+        own = []
+        for claim, verdict in verdicts:
+            evidence = sorted(verdict.evidence)
+            lines = [f"{page}: {checker.pages[page][line]}" for page, line in evidence]
+            shown = {
+                "sentence": claim.source,
+                "claim": claim.text,
+                "label": verdict.label,
+                "evidence": " ".join(lines),
+                "support": round(verdict.support, 6),
+                "refutation": round(verdict.refutation, 6),
+            }
+            own.append({"shown": shown, "lines": [list(line) for line in evidence]})
+        rows.append(own)
+    return rows
+
+
+def _unit(document: Document, rows: Rows) -> CheckedText:
+    """A text as the measures take it."""
+    labelled = []
+    for row in rows:
+        evidence = frozenset((str(page), int(line)) for page, line in row["lines"])
+        labelled.append((row["shown"]["label"], evidence))
+    return CheckedText.of(document.id, document.split, labelled)
+
+
+def _scores(units: Sequence[CheckedText]) -> dict[str, Score]:
+    """Each measure; nan where no text could be scored."""
+    scores = {}
+    for name, measure in MEASURES.items():
+        try:
+            scores[name] = measure.score(units)
+        except InputError:  # no sentence of any text is supported or refuted
+            nothing = (math.nan, math.nan, math.nan, 0, len(units))
+            scores[name] = Score(*nothing, measure.better, measure.identity)
+    return scores
+
+
+def _fingerprint(systems: Systems, stamps: Sequence[Any]) -> str:
+    """Changes with everything that a verdict depends on."""
+    digest = hashlib.blake2b(json.dumps([__version__, stamps]).encode(), digest_size=16)
+    for name, documents in systems.items():
+        for document in documents:
+            record = [name, document.to_record()]
+            digest.update(json.dumps(record, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _scratch(folder: Path, fingerprint: str) -> Path:
+    """The file of finished texts; that of another run is removed."""
+    scratch = folder / UNFINISHED
+    mark = scratch / "run.json"
+    if mark.is_file() and read_json(mark) != {"fingerprint": fingerprint}:
+        shutil.rmtree(scratch)
+    write_json(mark, {"fingerprint": fingerprint})
+    return scratch / VERDICTS
+
+
+def _save(verification: Verification, folder: Path) -> None:
+    """Both files; the unfinished work goes."""
+    with atomic_write(folder / VERDICTS) as partial:
+        records = [asdict(verdict) for verdict in verification.verdicts]
+        partial.write_text(json_lines(records), encoding="utf-8")
+    write_json(folder / SUMMARY, verification.to_record())
+    shutil.rmtree(folder / UNFINISHED)
