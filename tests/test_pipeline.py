@@ -46,9 +46,13 @@ FLOW = (
     "critics",
     "evaluation",
     "criticize",
+    "tools",
     "cli",
 )
-TOGETHER = {"hsmm": "language_models"}  # rooms that know each other: the HSMM is a language model
+TOGETHER = {  # rooms that know each other: the HSMM is a language model
+    "hsmm": "language_models",
+    "commands": "cli",
+}
 COMPILED = (".py", ".pyc", ".nbi", ".nbc")
 PAGES_AND_COMPILED = (".md", *COMPILED)
 SCALES = [

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.command == "examples":
             return _write_examples(given.folder)
         if given.command != "criticize":
-            from longform.tools.commands import run
+            from longform.commands import run
 
             return run(given, interrupt)
         import longform.criticize  # noqa: F401  # seconds, and everything that is needed below
