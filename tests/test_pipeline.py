@@ -35,6 +35,7 @@ BASE = (
     "settings",
     "statistics",
     "tables",
+    "terminal",
     "text",
     "version",
 )
@@ -47,12 +48,10 @@ FLOW = (
     "evaluation",
     "criticize",
     "tools",
+    "commands",
     "cli",
 )
-TOGETHER = {  # rooms that know each other: the HSMM is a language model
-    "hsmm": "language_models",
-    "commands": "cli",
-}
+TOGETHER = {"hsmm": "language_models"}  # rooms that know each other: the HSMM is a language model
 COMPILED = (".py", ".pyc", ".nbi", ".nbc")
 PAGES_AND_COMPILED = (".md", *COMPILED)
 SCALES = [

@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from longform.tools.verifying import verify as verify
     from longform.tools.writing import generate as generate
 
-LAZY = {  # functions, by the module that they are imported from
-    "generate": "longform.tools.writing",
-    "judge_suites": "longform.tools.suites",
-    "verify": "longform.tools.verifying",
-}
 __all__ = ["__version__", "critics", "generate", "judge_suites", "load", "verify"]
 
 
@@ -32,10 +27,20 @@ def load(name: "str | Path", **settings: Any) -> "TextCritic":
 
 def __getattr__(name: str) -> Any:
     """The room of critics and the functions for any model, imported when they are first used."""
-    import importlib
-
     if name == "critics":
+        import importlib
+
         return importlib.import_module("longform.critics")
-    if name in LAZY:
-        return getattr(importlib.import_module(LAZY[name]), name)
+    if name == "generate":
+        from longform.tools.writing import generate
+
+        return generate
+    if name == "judge_suites":
+        from longform.tools.suites import judge_suites
+
+        return judge_suites
+    if name == "verify":
+        from longform.tools.verifying import verify
+
+        return verify
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from pathlib import Path
+
+from longform.terminal import (
+    STOPPED,
+    Interrupt,
+    named_systems,
+    show_markdown,
+    stay_offline_unless_named,
+)
 
 TYPE_CHECKING = False  # as in typing, whose import would take as long as that of all else here
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
-
-STOPPED = 130  # exit code after Ctrl-C, as shells count it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,38 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 file=sys.stderr,
             )
             return STOPPED
-
-
-class Interrupt:
-    """Hears Ctrl-C while it is entered: first it ends the process at once, later it raises KeyboardInterrupt and remembers it."""
-
-    def __init__(self) -> None:
-        self.heard = False
-        self.ends_at_once = True
-        self._before: Any = None
-
-    def __enter__(self) -> Interrupt:
-        try:
-            self._before = signal.signal(signal.SIGINT, self._hear)
-        except ValueError:  # only the main thread may set it
-            self._before = None
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _hear(self, *_: object) -> None:
-        self.heard = True
-        if self.ends_at_once:
-            os.write(2, b"longform: stopped before any critic ran\n")
-            os._exit(STOPPED)
-        raise KeyboardInterrupt
-
-    def check(self) -> None:
-        """Raises KeyboardInterrupt: there was one, which somebody else swallowed."""
-        if self.heard:
-            raise KeyboardInterrupt
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -165,34 +137,6 @@ def _compare(given: argparse.Namespace, interrupt: Interrupt) -> int:
         return 2
 
 
-def stay_offline_unless_named(*names: object) -> None:
-    """Let models and texts come from this machine alone, unless a person names one of the hub."""
-    for name in names:
-        place = str(name).partition("=")[2] or str(name)
-        if place.startswith("hub:") or ("@" in place and not Path(place).exists()):
-            return
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-
-
-def named_systems(given: Sequence[str]) -> dict[str, str]:
-    """Texts of each system by its name: that before ``=``, else that of the file or folder.
-
-    Raises:
-        InputError: two systems have one name.
-    """
-    from longform.errors import InputError
-
-    systems: dict[str, str] = {}
-    for one in given:
-        name, separator, texts = one.partition("=")
-        if not separator or Path(one).exists():
-            name, texts = Path(one.rpartition("/")[2] or one).name.split(".")[0], one
-        if not name or name in systems:
-            raise InputError(f"{one}: two systems are called {name!r}; name them: NAME={texts}")
-        systems[name] = texts
-    return systems
-
-
 def _watched(interrupt: Interrupt) -> Callable[[Sequence[Any]], Iterator[Any]]:
     """A bar over the critics that minds Ctrl-C between them."""
 
@@ -265,17 +209,6 @@ def _show_plan(given: argparse.Namespace, systems: dict[str, str]) -> int:
     else:
         show_markdown(systems_report.plan_markdown(plans, list(systems)))
     return 0
-
-
-def show_markdown(text: str) -> None:
-    """As a table of characters in a terminal, as it is in a pipe."""
-    if not sys.stdout.isatty():
-        print(text)
-        return
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console().print(Markdown(text))
 
 
 def _bar(panels: Sequence[Any]) -> Iterator[Any]:

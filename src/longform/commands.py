@@ -9,15 +9,15 @@ from dataclasses import asdict
 from typing import Any
 
 from longform import extras
-from longform.cli import (
+from longform.errors import BadInput
+from longform.files.artefacts import write_json
+from longform.terminal import (
     STOPPED,
     Interrupt,
     named_systems,
     show_markdown,
     stay_offline_unless_named,
 )
-from longform.errors import BadInput
-from longform.files.artefacts import write_json
 
 
 def run(given: argparse.Namespace, interrupt: Interrupt) -> int:
