@@ -13,7 +13,7 @@ from longform.examples import machine_articles, real_articles
 from longform.tools.exporting import export_evaluate, export_harness
 from longform.tools.suites import judge_suites
 from tests.refusals import refuses
-from tests.tools.samples import write_samples
+from tests.tools.any_model_files import write_samples
 
 
 def without(package):

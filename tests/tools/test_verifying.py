@@ -10,7 +10,7 @@ from longform.cli import main
 from longform.tools import verifying
 from longform.tools.verifying import verify
 from tests.refusals import refuses
-from tests.tools.samples import judge_folder
+from tests.tools.any_model_files import judge_folder
 
 PAGES = {
     "Riverton": "Riverton is a town. It lies on a river.",
