@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from longform import cli, criticize
+from longform import cli, criticize, terminal
 from longform.criticize import report, systems_report
 from longform.errors import BadInput, InputError
 
@@ -22,19 +22,19 @@ from longform.errors import BadInput, InputError
     ],
 )
 def test_a_system_is_named_by_its_file_or_before_the_sign(given, systems):
-    assert cli.named_systems(given) == systems
+    assert terminal.named_systems(given) == systems
 
 
 def test_a_file_that_is_there_may_have_the_sign_in_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("x=y.jsonl").touch()
-    assert cli.named_systems(["x=y.jsonl"]) == {"x=y": "x=y.jsonl"}
+    assert terminal.named_systems(["x=y.jsonl"]) == {"x=y": "x=y.jsonl"}
 
 
 @pytest.mark.parametrize("given", [["a", "in/a"], ["a=x", "a=y"], ["=x"]])
 def test_two_systems_of_one_name_are_refused(given):
     with pytest.raises(InputError, match=r"two systems are called '.*'; name them: NAME="):
-        cli.named_systems(given)
+        terminal.named_systems(given)
 
 
 class Found:
@@ -185,8 +185,8 @@ def test_progress_minds_an_interrupt_between_critics():
 def test_an_interrupt_ends_at_once_or_when_it_is_asked(monkeypatch):
     ended = []
     own = SimpleNamespace(_exit=ended.append, write=lambda place, text: ended.append((place, text)))
-    monkeypatch.setattr(cli, "os", own)
-    with cli.Interrupt() as interrupt:
+    monkeypatch.setattr(terminal, "os", own)
+    with terminal.Interrupt() as interrupt:
         interrupt.check()
         interrupt.ends_at_once = False
         with pytest.raises(KeyboardInterrupt):
@@ -197,7 +197,7 @@ def test_an_interrupt_ends_at_once_or_when_it_is_asked(monkeypatch):
         interrupt.ends_at_once = True
         with pytest.raises(KeyboardInterrupt):
             interrupt._hear()
-    assert ended == [(2, b"longform: stopped before any critic ran\n"), cli.STOPPED]
+    assert ended == [(2, b"longform: stopped before any critic ran\n"), terminal.STOPPED]
 
 
 def test_the_version_is_printed(capsys):
