@@ -1,0 +1,255 @@
+"""The same jobs by this package and by its neighbours: lines, processor seconds, installed megabytes.
+
+``PYTHONPATH=src:. python -m benchmarks.peers [--python TOOL=ENVIRONMENT/bin/python ...] [--json FILE]``.
+A tool that is not installed beside this package is run by a Python that has it: textdescriptives 2.8
+needs numpy below 2. All read the bundled texts and the small GPT-2 of ``data/bases``, so that nothing is
+downloaded; that is a network of a few hundred thousand weights, so that the seconds are mostly imports.
+
+- lines: of the program below, imports among them;
+- seconds: processor time of a process that runs it, imports among it, the best of :data:`RUNS`;
+- megabytes: files of the package and of all that it requires, extras left out, by their own lists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RUNS = 2
+TEXTS = """from pathlib import Path
+from longform.examples import machine_articles, real_articles
+import csv, json
+real = [article.text for article in real_articles()]
+machine = [article.text for article in machine_articles()]
+json.dump([real, machine], open("texts.json", "w"))
+rows = [(t[0].upper() + t[1:], " ".join(reversed(t.split()))) for t in (" ".join(r.split()[:8]) for r in real + machine)]
+with open("pairs.csv", "w", newline="") as file:
+    csv.writer(file).writerows([("good", "bad"), *rows])
+"""  # prepares what all programs read
+READ = "real, machine = json.load(open('texts.json'))\n"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One way of doing a job.
+
+    Attributes:
+        job: what is wanted.
+        tool: who does it; the name of its distribution.
+        code: the program; ``MODEL`` and ``TASKS`` stand for folders.
+        gives: what comes out.
+        extra: of the distribution, which the job needs.
+        also: distributions that it imports for the job and does not name as required.
+        runs: whether it runs without a download.
+    """
+
+    job: str
+    tool: str
+    code: str
+    gives: str
+    extra: str = ""
+    also: tuple[str, ...] = ()
+    runs: bool = True
+
+
+SYSTEMS = "compare two sets of texts"
+PAIRS = "judge a model by minimal pairs"
+COHERENCE = "coherence of each text, as a table"
+PROGRAMS = (
+    Program(
+        SYSTEMS,
+        "longform",
+        "import json\nfrom longform.critics import EntityGrid\n"
+        f"{READ}critic = EntityGrid().fit(real[:10])\nprint(critic.compare(machine, real[10:]))\n",
+        "difference, interval, p-value, signature",
+    ),
+    Program(
+        SYSTEMS,
+        "sacrebleu",
+        f"import json\nimport sacrebleu\n{READ}bleu = sacrebleu.BLEU()\n"
+        "print(bleu.corpus_score(machine, [real], n_bootstrap=1000), bleu.get_signature())\n",
+        "n-gram overlap with one reference each, interval, signature",
+    ),
+    Program(
+        SYSTEMS,
+        "mauve-text",
+        f"import json\nimport mauve\n{READ}"
+        "print(mauve.compute_mauve(p_text=real, q_text=machine, featurize_model_name='MODEL', max_text_length=256,\n"
+        "                          device_id=-1, verbose=False).mauve)\n",
+        "one number",
+        also=("torch", "transformers"),
+    ),
+    Program(
+        PAIRS,
+        "longform",
+        "from longform import judge_suites\nprint(judge_suites('MODEL', 'pairs.csv').markdown())\n",
+        "accuracy, interval, three floors",
+        "models",
+    ),
+    Program(
+        PAIRS,
+        "minicons",
+        "import csv\nfrom minicons import scorer\nrows = list(csv.DictReader(open('pairs.csv')))\n"
+        "model = scorer.IncrementalLMScorer('MODEL', 'cpu')\n"
+        "total = lambda x: x.sum().item()\n"
+        "good, bad = (model.sequence_score([r[k] for r in rows], reduction=total, bos_token=True)\n"
+        "             for k in ('good', 'bad'))\n"
+        "print(sum(a > b for a, b in zip(good, bad)) / len(rows))\n",
+        "accuracy",
+    ),
+    Program(
+        PAIRS,
+        "lm-eval",
+        "from lm_eval import simple_evaluate\nfrom lm_eval.tasks import TaskManager\n"
+        "tasks = TaskManager(include_path='TASKS', include_defaults=False)\n"
+        "found = simple_evaluate(model='hf', model_args='pretrained=MODEL,add_bos_token=True,device=cpu',\n"
+        "                        tasks=['coherencegym'], task_manager=tasks)\n"
+        "print(found['results'])\n",
+        "accuracy, standard error; needs a task folder first (`longform export harness`)",
+        "hf",
+    ),
+    Program(
+        COHERENCE,
+        "longform",
+        "import json\nfrom longform.critics import SharedNouns\n"
+        f"{READ}critic = SharedNouns()\nprint([critic.score([text]).value for text in machine])\n",
+        "a number each",
+    ),
+    Program(
+        COHERENCE,
+        "textdescriptives",
+        f"import json\nimport textdescriptives\n{READ}"
+        "print(textdescriptives.extract_metrics(machine, spacy_model='en_core_web_md', metrics=['coherence']))\n",
+        "a data frame; not run: it needs a spaCy model with word vectors, which is downloaded apart",
+        runs=False,
+    ),
+)
+
+
+def seconds(python: str, code: str, folder: Path) -> tuple[float, str]:
+    """Processor seconds of a process, and the last line of what it prints."""
+    environment = {
+        "PYTHONPATH": str(ROOT / "src"),
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(folder / "hub"),
+        "PATH": "/usr/bin:/bin",
+    }
+    command = [python, "-W", "ignore", "-c", code]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(f"{code}\nfailed:\n{done.stderr[-2000:]}")
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent, (done.stdout.strip().splitlines() or [""])[-1]
+
+
+INSTALLED = """import json, sys
+from benchmarks.peers import installed
+print(json.dumps(installed(*sys.argv[1:])))
+"""
+
+
+def installed(name: str, extra: str, *also: str) -> tuple[str, float]:
+    """Version, and megabytes of a distribution, with an extra where one is named, and of all required."""
+    from packaging.requirements import Requirement
+
+    waiting = [(name, extra), *((other, "") for other in also)]
+    sizes: dict[str, int] = {}
+    while waiting:
+        spelt, wanted = waiting.pop()
+        own = spelt.lower().replace("_", "-")
+        if own in sizes:
+            continue
+        try:
+            distribution = metadata.distribution(own)
+        except metadata.PackageNotFoundError:  # of another platform
+            sizes[own] = 0
+            continue
+        places = [Path(str(file.locate())) for file in distribution.files or ()]
+        if own == "longform":  # in a clone its files lie in src/
+            places = [path for path in (ROOT / "src").rglob("*") if path.suffix != ".pyc"]
+        size = sum(place.stat().st_size for place in places if place.is_file())
+        sizes[own] = size
+        for line in distribution.requires or ():
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": wanted}):
+                waiting.append((requirement.name, ",".join(requirement.extras)))
+    return metadata.version(name), round(sum(sizes.values()) / 1e6)
+
+
+def measure(pythons: dict[str, str]) -> list[dict[str, Any]]:
+    """A row for each program.
+
+    Args:
+        pythons: by tool; others are run by this one.
+    """
+    model = ROOT / "data" / "bases" / "gpt2"
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        network = folder / "gpt2"  # with its tokenizer; MAUVE knows a kind of network by its name
+        network.mkdir()
+        for file in [*model.iterdir(), *(model.parent / "tokenizer").iterdir()]:
+            (network / file.name).write_bytes(file.read_bytes())
+        seconds(sys.executable, TEXTS, folder)
+        export = "from longform.tools.exporting import export_harness\n"
+        seconds(sys.executable, f"{export}export_harness('tasks', ['pairs.csv'])", folder)
+        for program in PROGRAMS:
+            code = program.code.replace("MODEL", str(network)).replace("TASKS", "tasks")
+            python = pythons.get(program.tool, sys.executable)
+            runs = [seconds(python, code, folder) for _ in range(RUNS if program.runs else 0)]
+            rows.append(
+                {
+                    "job": program.job,
+                    "tool": program.tool,
+                    "gives": program.gives,
+                    "lines": len(program.code.splitlines()),
+                    "seconds": round(min(spent for spent, _ in runs), 1) if runs else None,
+                    "output": runs[0][1][:200] if runs else None,
+                }
+            )
+            print(rows[-1], file=sys.stderr, flush=True)
+    for program, row in zip(PROGRAMS, rows, strict=True):
+        python = pythons.get(program.tool, sys.executable)
+        command = [python, "-c", INSTALLED, program.tool, program.extra, *program.also]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        row["version"], row["megabytes"] = json.loads(found.stdout)
+    return rows
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """The rows as a table."""
+    names = ("job", "tool", "version", "lines", "seconds", "megabytes", "gives")
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    for row in rows:
+        lines.append(
+            f"| {' | '.join('' if row[name] is None else str(row[name]) for name in names)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", action="append", default=[], metavar="TOOL=PYTHON")
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    rows = measure(dict(entry.split("=", 1) for entry in chosen.python))
+    print(markdown(rows))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
