@@ -41,14 +41,24 @@ def experiment(scale: str = "") -> Experiment:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a source file, which tests read and leave as it is."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(module: Path) -> frozenset[Path]:
     """Our own files that a file imports, anywhere in it but for type checkers."""
     found = set()
-    tree = ast.parse((SOURCES / module).read_text(encoding="utf-8"))
+    tree = parsed(SOURCES / module)
+    for_type_checkers: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
+            for statement in node.body:
+                for_type_checkers.update(ast.walk(statement))
     for node in ast.walk(tree):
+        if node in for_type_checkers:
+            continue
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             parts = [f"{node.module}.{a.name}" for a in node.names]

@@ -104,9 +104,9 @@ PAPERS = sorted(path.relative_to(ROOT) for path in (ROOT / "experiments").glob("
 PAPERS += sorted(path.relative_to(ROOT) for path in (ROOT / "experiments").glob("*/report.py"))
 
 
-def imported_packages(text):
+def imported_packages(tree):
     """The first names of all imports of a source file."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -116,7 +116,7 @@ def imported_packages(text):
 @pytest.mark.parametrize("path", [*(Path("src") / module for module in MODULES), *PAPERS], ids=str)
 def test_packages_import_one_way(path):
     package = path.parts[1] if path.parts[0] == "src" else "experiments"
-    imported = set(imported_packages((ROOT / path).read_text(encoding="utf-8")))
+    imported = set(imported_packages(shape.parsed(ROOT / path)))
     knows = KNOWS.keys() if path.as_posix() in REGISTRIES else KNOWS[package]
     assert imported & KNOWS.keys() <= knows
 

@@ -32,7 +32,7 @@ from tests.refusals import refuses
 
 # with dropout, as comparisons need
 SHAPE = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "resid_pdrop": 0.2}
-PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 6, "validations": 4}
+PLAN = {"learning_rate": 1e-2, "batch": 2, "epochs": 4, "validations": 4}
 TWICE = {**PLAN, "accumulate": 2}
 REORDERED = 2e-6  # Adam divides by the root of squared gradients: sums in another order move a weight by a few ulp
 ROOT = Path(__file__).parents[2]
