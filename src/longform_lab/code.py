@@ -1,7 +1,8 @@
-"""The first stage: which code each stage runs, as hashes in ``data/code/``; the other stages depend on their file alone.
+"""The first stage: which code each stage runs, as hashes in ``data/code/``.
 
-``python -m longform_lab.code`` writes the files, in about a second. A comment, a docstring, or code that
-a stage does not run leaves its file as it was, so DVC finds the stage up to date.
+``python -m longform_lab.code`` writes the files, in about a second; the other stages depend on their
+file alone. A comment, a docstring, or code that a stage does not run leaves its file as it was, so
+DVC finds the stage up to date.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from longform_lab.settings.registries import DATASETS, FILE_DATASETS
 from longform_lab.settings.reports import check_reports, read_reports
 from longform_lab.source_code import EVERYTHING, Request, SourceTree
 
-# longform.documents and what imports NumPy would triple the time of this stage
+# No import here may bring NumPy along, which would triple the time of this stage.
 DVC_YAML = Path("dvc.yaml")
 FOLDER = Path("data/code")
 SOURCE = Path("src")
@@ -50,18 +51,18 @@ APART = (
 
 
 def code_file(words: Sequence[str]) -> str:
-    """The file below ``data/code`` of a stage's command: ``read/articles/topics.json`` of ``read articles topics``."""
+    """The file below ``data/code`` of a stage's command.
+
+    It is ``read/articles/topics.json`` of ``read articles topics``.
+    """
     stage, *names = words
-    own = {
-        "language_model": names[2:],  # of any corpus and study
-        "generate": [*names[:1], *names[2:]],  # of any corpus
-        "corpus": names,
-        "train": names,
-        "read": names,
-        "score": names,
-        "report": names,
-    }
-    return "/".join([stage, *own.get(stage, [])]) + ".json"
+    if stage == "language_model":
+        names = names[2:]  # the same for any study and corpus
+    elif stage == "generate":
+        names = [*names[:1], *names[2:]]  # the same for any corpus
+    elif stage not in ("corpus", "train", "read", "score", "report"):
+        names = []
+    return "/".join([stage, *names]) + ".json"
 
 
 def entry_points(
@@ -85,6 +86,7 @@ def entry_points(
         start = [(f"{PIPELINE}.__main__", EVERYTHING), (f"{PIPELINE}.{module}", words[0])]
         points.setdefault(code_file(words), [*start]).extend(requests)
 
+    # 1. Texts, and the models that write them.
     for name, registry in (("corpora", DATASETS), ("corpora_from_files", FILE_DATASETS)):
         for corpus, entry in _mappings(params.get(name)):
             add("texts", ["corpus", corpus], list(_of_kind(registry, entry)))
@@ -93,6 +95,7 @@ def entry_points(
     for model, entry in _mappings(params.get("models")):
         requests = [_request(Training), *_of_kind(MODELS, entry)]
         add("texts", ["language_model", "", "", model], requests)
+    # 2. What each study has: a tokenizer, samplers and critics.
     for study, settings in _mappings(params):
         if isinstance(settings.get("tokenizer"), dict):
             add("texts", ["tokenizer"], list(_of_kind(TOKENIZERS, settings["tokenizer"])))
@@ -101,20 +104,20 @@ def entry_points(
             add("texts", ["generate", study, "", model], list(_of_kind(SAMPLERS, sampling)))
         for critic, entry in _mappings(settings.get("critics")):
             if isinstance(entry.get("train"), dict):
-                add(
-                    "criticism", ["train", study, critic], list(_of_kind(TRAININGS, entry["train"]))
-                )
+                requests = list(_of_kind(TRAININGS, entry["train"]))
+                add("criticism", ["train", study, critic], requests)
             add("criticism", ["read", study, critic], list(_of_predictions(entry)))
             add("scoring", ["score", study, critic], list(_of_scores(entry)))
     add("scoring", ["curve"], [])
     add("scoring", ["ratings"], [])
-    for paper, subjects in reports.items():
-        known = PAPERS.get(paper)
-        derived = [(known.__module__, known.__name__)] if known is not None else []
-        add("reports", ["ledger"], derived)
+    # 3. Reports.
+    for name, subjects in reports.items():
+        paper = PAPERS.get(name)
+        of_paper = [(paper.__module__, paper.__name__)] if paper is not None else []
+        add("reports", ["ledger"], of_paper)
         for subject, entry in _mappings(subjects):
-            shown = list(_of_report(known.exhibits, entry)) if known is not None else []
-            add("reports", ["report", paper, subject], [*derived, *shown])
+            exhibits = list(_of_report(paper.exhibits, entry)) if paper is not None else []
+            add("reports", ["report", name, subject], [*of_paper, *exhibits])
     return points
 
 
@@ -138,9 +141,12 @@ def _mappings(entries: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _models(settings: Mapping[str, Any]) -> list[str]:
     """The language models of a study, those of its ladder of sizes too; none of what is no study."""
-    sizes = settings.get("sizes")
-    lists = [settings.get("models"), sizes.get("models") if isinstance(sizes, dict) else None]
-    return [str(model) for listed in lists if isinstance(listed, list) for model in listed]
+    models: list[str] = []
+    for source in (settings, settings.get("sizes")):
+        names = source.get("models") if isinstance(source, Mapping) else None
+        if isinstance(names, list):
+            models += map(str, names)
+    return models
 
 
 def _sampling(
@@ -158,11 +164,11 @@ def _of_predictions(entry: Mapping[str, Any]) -> Iterator[Request]:
 
 
 def _of_scores(entry: Mapping[str, Any]) -> Iterator[Request]:
-    for kind, listed in _mappings(entry.get("scores")):
+    for kind, entries in _mappings(entry.get("scores")):
         registry: Mapping[str, type[Settings]] = METRICS
         if kind == "evaluations":
             registry = EVALUATIONS
-        for _, settings in _mappings(listed):
+        for _, settings in _mappings(entries):
             yield from _of_kind(registry, settings)
 
 
@@ -192,7 +198,11 @@ def source_tree(folder: Path = SOURCE) -> SourceTree:
 
 
 def write(home: Path) -> int:
-    """Write a file for each stage below ``data/code``, in place of those that are there; returns their number."""
+    """Write a file for each stage below ``data/code``, in place of those that are there.
+
+    Returns:
+        how many.
+    """
     tree = source_tree(home / SOURCE)
     points = read_entry_points(home, tree)
     shutil.rmtree(home / FOLDER, ignore_errors=True)
@@ -205,29 +215,37 @@ def write(home: Path) -> int:
 
 
 def changed_since_written(words: Sequence[str], home: Path = Path()) -> list[str]:
-    """The files of a stage's code that are no more what ``data/code`` says; none where it says nothing.
+    """The files of a stage's code that are no more what ``data/code`` says.
 
-    DVC would write down for the stage the code of before. Files are read only where one is newer.
+    DVC would write down for the stage the code of before.
+
+    Args:
+        words: the stage's command.
+        home: the folder of ``params.yaml`` and ``data``.
+
+    Returns:
+        their names; none where ``data/code`` says nothing of the stage.
     """
     path = home / FOLDER / code_file(words)
     if not path.is_file():
         return []
-    written, recorded = path.stat().st_mtime_ns, json.loads(path.read_text(encoding="utf-8"))
-    files = [home / "params.yaml", *(home / SOURCE / name for name in recorded)]
-    if all(file.is_file() and file.stat().st_mtime_ns <= written for file in files):
+    before: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    # Files are read only where one is newer.
+    time = path.stat().st_mtime_ns
+    files = [home / "params.yaml", *(home / SOURCE / name for name in before)]
+    if all(file.is_file() and file.stat().st_mtime_ns <= time for file in files):
         return []
     tree = source_tree(home / SOURCE)
     starts = read_entry_points(home, tree).get(code_file(words), [])
-    hashes = tree.hashes(tree.closure(starts))
-    return sorted(
-        name for name in recorded.keys() | hashes.keys() if recorded.get(name) != hashes.get(name)
-    )
+    now = tree.hashes(tree.closure(starts))
+    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
 def main() -> int:
     """Command line, of no arguments."""
     argparse.ArgumentParser(prog="python -m longform_lab.code", description=__doc__).parse_args()
-    gc.disable()  # it looks at every node of every syntax tree, again and again, and nothing here is garbage
+    # The collector looks at every node of every syntax tree, again and again; none is garbage.
+    gc.disable()
     try:
         check(_read_yaml(Path("params.yaml")))
         if DVC_YAML.is_file():
@@ -237,10 +255,8 @@ def main() -> int:
         print(f"longform: {error}", file=sys.stderr)
         return 2
     except (OSError, yaml.YAMLError, SyntaxError) as error:
-        print(
-            f"longform: {error}; {FOLDER} is made in the folder of params.yaml and src",
-            file=sys.stderr,
-        )
+        advice = f"{FOLDER} is made in the folder of params.yaml and src"
+        print(f"longform: {error}; {advice}", file=sys.stderr)
         return 2
     print(f"{FOLDER}: the code of {count} kinds of stages")
     return 0

@@ -1,6 +1,6 @@
-"""What one top-level statement of a source file binds, uses and imports, and a hash of its syntax tree.
+"""What one top-level statement of a source file binds, uses and imports, and a hash of it.
 
-The hash knows no comment, docstring, layout or position. Fields of the tree that are absent or empty
+The hash is one of its syntax tree: it knows no comment, docstring, layout or position. Fields of the tree that are absent or empty
 are left out, because later versions of Python add some.
 """
 
@@ -30,8 +30,9 @@ class Scope:
 
     def binds(self, name: str) -> bool:
         """Whether a name means something of this scope, or of one around it, and not of the module."""
-        own = not self.is_class and name in self.bound
-        return own or (self.outer is not None and self.outer.binds(name))
+        if not self.is_class and name in self.bound:
+            return True
+        return self.outer is not None and self.outer.binds(name)
 
 
 class Statement:
@@ -64,6 +65,7 @@ class Statement:
     def _visit(self, node: Any) -> None:
         """Write a node down, and note names by the scope in which they stand."""
         kind = type(node)
+        # 1. The two kinds of nodes that are most frequent.
         if kind is ast.Name:
             self._name(node)
             return
@@ -71,10 +73,12 @@ class Statement:
             self._loads.append((node.value.id, node.attr, self._scope))
             self._pieces += ["Attribute", node.value.id, node.attr, type(node.ctx).__name__]
             return
+        # 2. What the node says itself.
         if kind in NOTED:
             self._note(node)
         if kind is ast.Call and type(node.func) is ast.Name and node.func.id == DESCRIBING:
             node = _without_words(node)
+        # 3. Its parts, each in its scope.
         self._pieces.append(kind.__name__)
         values = node.__dict__
         for name in kind._fields:
@@ -109,42 +113,52 @@ class Statement:
         elif isinstance(node, IMPORT):
             self.imports.append(node)
             if self._scope is None:
-                self.bound |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+                for alias in node.names:
+                    self.bound.add(alias.asname or alias.name.split(".")[0])
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            self.uses |= {(name, "") for name in node.names}
+            for name in node.names:
+                self.uses.add((name, ""))
         elif isinstance(node, NAMED):
             self._bind(node.name)
         elif isinstance(node, COMPREHENSION):
-            self._visit(node.generators[0].iter)  # the one part that belongs to the scope around it
+            # The one part of it that belongs to the scope around it.
+            self._visit(node.generators[0].iter)
 
     def _scope_of(self, node: ast.AST, name: str) -> Scope | None:
-        """The scope of a part of a node: a body has its own, decorators, defaults and annotations have not."""
+        """The scope of a part of a node.
+
+        A body has its own; decorators, defaults and annotations have not.
+        """
         if isinstance(node, COMPREHENSION):
             return self._comprehension_scope(node)
         if name != "body" or not isinstance(node, NAMED | ast.Lambda):
             return self._scope
         scope = Scope(self._scope, is_class=isinstance(node, ast.ClassDef))
         if not isinstance(node, ast.ClassDef):
-            every = [
-                *node.args.posonlyargs,
-                *node.args.args,
-                *node.args.kwonlyargs,
-                node.args.vararg,
-                node.args.kwarg,
-            ]
-            scope.bound |= {argument.arg for argument in every if argument is not None}
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            for argument in (*arguments, node.args.vararg, node.args.kwarg):
+                if argument is not None:
+                    scope.bound.add(argument.arg)
         return scope
 
     def _comprehension_scope(self, node: Any) -> Scope:
-        """One scope for all parts of a comprehension, whose targets may stand behind what uses them."""
-        targets = [generator.target for generator in node.generators]
-        names = {
-            part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)
-        }
-        return Scope(self._scope, bound=names)
+        """One scope for all parts of a comprehension.
+
+        Its targets may stand behind what uses them.
+        """
+        scope = Scope(self._scope)
+        for generator in node.generators:
+            for part in ast.walk(generator.target):
+                if isinstance(part, ast.Name):
+                    scope.bound.add(part.id)
+        return scope
 
     def _bind(self, name: str) -> None:
-        (self.bound if self._scope is None else self._scope.bound).add(name)
+        """Note a name that is bound in the scope where the visit is."""
+        if self._scope is None:
+            self.bound.add(name)
+        else:
+            self._scope.bound.add(name)
 
     def _name(self, node: ast.Name) -> None:
         if type(node.ctx) is ast.Store:
@@ -154,16 +168,19 @@ class Statement:
         self._pieces += ["Name", node.id, type(node.ctx).__name__]
 
     def _arguments(self, node: ast.Call) -> None:
-        """Note which literal follows which: ``function(place, "decoding/completions", "generate")``."""
+        """Note which literal follows which: ``function(key, "decoding/completions", "generate")``."""
         for argument, following in zip(node.args, node.args[1:], strict=False):
-            if is_text(argument) and is_text(following) and following.value.isidentifier():  # type: ignore[attr-defined]
-                self.texts[argument.value] = following.value  # type: ignore[attr-defined]
+            text, next_text = literal_text(argument), literal_text(following)
+            if text is not None and next_text is not None and next_text.isidentifier():
+                self.texts[text] = next_text
 
 
 def statements(tree: ast.Module, is_program: bool) -> Iterator[ast.stmt]:
-    """Top-level statements that run: none for type checkers, none that a program alone runs in a module that is none.
+    """Top-level statements that run.
 
-    An import of several names comes as one statement for each, so that each can be used by itself.
+    Left out are those for type checkers and, in a module that is no program, those that a program
+    alone runs. An import of several names comes as one statement for each, so that each can be used
+    by itself.
     """
     for node in tree.body:
         if isinstance(node, ast.If):
@@ -173,7 +190,8 @@ def statements(tree: ast.Module, is_program: bool) -> Iterator[ast.stmt]:
             if condition == "__name__ == '__main__'" and not is_program:
                 continue
         if isinstance(node, ast.Import):
-            yield from (ast.Import(names=[alias], lineno=node.lineno) for alias in node.names)
+            for alias in node.names:
+                yield ast.Import(names=[alias], lineno=node.lineno)
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 yield ast.ImportFrom(
@@ -195,12 +213,17 @@ def acts(node: ast.stmt) -> bool:
         targets = [node.target]
     else:
         return not isinstance(node, getattr(ast, "TypeAlias", ()))
-    parts = [part for target in targets for part in ast.walk(target)]
-    return any(isinstance(part, ast.Attribute | ast.Subscript) for part in parts)
+    for target in targets:
+        if any(isinstance(part, ast.Attribute | ast.Subscript) for part in ast.walk(target)):
+            return True
+    return False
 
 
 def decorators(node: ast.stmt) -> set[str]:
-    """The names with which the decorators of a definition begin: ``numba`` of ``@numba.njit(cache=True)``."""
+    """The names with which the decorators of a definition begin.
+
+    It is ``numba`` of ``@numba.njit(cache=True)``.
+    """
     names = set()
     for decorator in getattr(node, "decorator_list", ()):
         root = decorator
@@ -212,26 +235,31 @@ def decorators(node: ast.stmt) -> set[str]:
 
 
 def _without_words(node: ast.Call) -> ast.Call:
-    """The call that makes a field of settings, without what describes the field: a docstring in all but place."""
+    """The call that makes a field of settings, without what describes the field to readers."""
     keywords = [keyword for keyword in node.keywords if keyword.arg not in WORDS]
     return ast.Call(func=node.func, args=node.args[1:], keywords=keywords)
 
 
 def is_registry(node: ast.stmt) -> bool:
-    """Whether a statement is a registry: a name annotated ``dict[str, type[...]]``, whose entries parameters choose."""
-    return isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).startswith(
-        "dict[str, type["
-    )
+    """Whether a statement is a registry: a name annotated ``dict[str, type[...]]``.
+
+    Parameters choose its entries.
+    """
+    if not isinstance(node, ast.AnnAssign):
+        return False
+    return ast.unparse(node.annotation).startswith("dict[str, type[")
 
 
 def is_docstring(node: ast.AST) -> bool:
     """Whether a statement is a text alone."""
-    return isinstance(node, ast.Expr) and is_text(node.value)
+    return isinstance(node, ast.Expr) and literal_text(node.value) is not None
 
 
-def is_text(node: ast.AST) -> bool:
-    """Whether an expression is a literal text."""
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def literal_text(node: ast.AST) -> str | None:
+    """The text of a literal; None where an expression is no literal text."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return None
 
 
 def digest(content: bytes) -> str:
