@@ -1,8 +1,8 @@
 """The first stage: which code each stage runs, as hashes in ``data/code/``.
 
-``python -m longform_lab.code`` writes the files, in about a second; the other stages depend on their
-file alone. A comment, a docstring, or code that a stage does not run leaves its file as it was, so
-DVC finds the stage up to date.
+``python -m longform_lab.code`` writes the files, in about a second; the other stages depend on
+their file alone. A comment, a docstring, or code that a stage does not run leaves its file as it
+was, so DVC finds the stage up to date.
 """
 
 import argparse
@@ -140,7 +140,10 @@ def _mappings(entries: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _models(settings: Mapping[str, Any]) -> list[str]:
-    """The language models of a study, those of its ladder of sizes too; none of what is no study."""
+    """The language models of a study, those of its ladder of sizes too.
+
+    None of what is no study.
+    """
     models: list[str] = []
     for source in (settings, settings.get("sizes")):
         names = source.get("models") if isinstance(source, Mapping) else None

@@ -128,8 +128,8 @@ def _entry(experiment: Experiment, study: str, critic: str, name: str) -> Entry:
 def _inputs(experiment: Experiment, entry: Entry, system: System) -> tuple[Path, Path]:
     """The folders of the texts and of what reads them.
 
-    The reader is the trained critic, the corpus, the system itself, or a path below ``data/``. Where
-    it is the system itself it reads the corpus that it was trained on.
+    The reader is the trained critic, the corpus, the system itself, or a path below ``data/``.
+    Where it is the system itself it reads the corpus that it was trained on.
     """
     reader = entry.placed.reader
     corpus = System(system.study, system.corpus).texts

@@ -1,8 +1,10 @@
-"""Which stages use a GPU, so that the others leave it to them: told by what the code that a stage runs imports.
+"""Which stages use a GPU, so that the others leave it to them.
 
-One module chooses the device (:mod:`longform.language_models.device`); what opens networks imports it, as does what trains
-them. A stage whose code does not reach it computes on the processor: topic models, coreference rules, samples of the semi-Markov
-model. Source files are parsed to find out, and none is run (:mod:`longform_lab.source_code`).
+What the code of a stage imports tells it. One module chooses the device
+(:mod:`longform.language_models.device`); what opens networks imports it, as does what trains them.
+A stage whose code does not reach it computes on the processor: topic models, coreference rules,
+samples of the semi-Markov model. Source files are parsed to find out, and none is run
+(:mod:`longform_lab.source_code`).
 """
 
 from functools import cache
@@ -15,14 +17,8 @@ from longform_lab.source_code import SourceTree
 
 SOURCE = Path(__file__).parents[1]
 CHOOSER = "longform.language_models.device"  # the module that chooses a device
-STAGES = (
-    "language_model",
-    "generate",
-    "complete",
-    "decode",
-    "train",
-    "read",
-)  # those that may use one
+# Stages that may use one.
+STAGES = ("language_model", "generate", "complete", "decode", "train", "read")
 COMMAND = "python -m longform_lab "
 
 
@@ -30,7 +26,8 @@ def uses_gpu(command: str, experiment: Experiment) -> bool:
     """Whether a stage's command may compute on a GPU.
 
     Args:
-        command: as ``dvc.yaml`` has it; one that is not ours, of a stage that a user added, is taken to need none.
+        command: as ``dvc.yaml`` has it; one that is not ours, of a stage that a user added, is
+            taken to need none.
         experiment: the parameters that the stage reads.
     """
     words = command.partition(COMMAND)[2].split()

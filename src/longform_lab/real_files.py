@@ -6,10 +6,10 @@ scale's overrides, or beside those of the scale that it extends. Its entries:
 
 - with ``sha256``: a file; one of another content is refused;
 - with ``hub`` and ``revision``, or with ``package`` and ``file``: a pointer to that model;
-- with ``repository`` and ``commit``: the folder ``under`` of that commit, from an archive of it that
-  lies in the local folder or is fetched; ``tree`` is the hash of its files;
-- with ``shards: true``: a dump of Wikipedia, parsed once by all cores into a folder of articles that
-  every corpus of it reads; a killed run redoes only the shards that are missing.
+- with ``repository`` and ``commit``: the folder ``under`` of that commit, from an archive of it
+  that lies in the local folder or is fetched; ``tree`` is the hash of its files;
+- with ``shards: true``: a dump of Wikipedia, parsed once by all cores into a folder of articles
+  that every corpus of it reads; a killed run redoes only the shards that are missing.
 
 The hub is asked first whether it has the commit of every model of the scale, which would else be
 found missing after hours.
@@ -242,7 +242,8 @@ def fetch(
         sha256: its hash. Without one whoever calls compares the content: hosts pack an archive of a
             commit anew, into other bytes.
         target: where it goes.
-        retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ... seconds.
+        retries: further tries after a cut, a busy server or a wrong hash, after 1, 2, 3 ...
+            seconds.
         seconds: without a byte, after which a try counts as cut.
 
     Raises:

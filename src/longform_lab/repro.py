@@ -168,7 +168,7 @@ class Run:
         return self.folders[stage] / f"{stage.name}.log"
 
     def _settle(self, stage: Any, how: str, line: str | None = None) -> None:
-        """Count a stage that is up to date now, and let those that waited for it alone be checked."""
+        """Count a stage that is up to date now, and free those that waited for it alone."""
         self.counts[how] += 1
         self.left -= 1
         if line:
@@ -182,7 +182,7 @@ class Run:
 
     @contextmanager
     def _failing(self, stage: Any) -> Iterator[None]:
-        """Say what goes wrong with a stage in one line, and skip the stages that need it, no other."""
+        """Say what goes wrong with a stage in one line, and skip the stages that need it."""
         try:
             yield
         except (DvcException, BadInput, OSError) as error:
@@ -220,7 +220,7 @@ def cores() -> int:
 
 
 def _waiting(say: Callable[[str], None]) -> Callable[[], None]:
-    """Waits for another process that holds the lock, and says so, the first time and now and then."""
+    """Waits for another process that holds the lock, and says so now and then."""
     reminded = -REMINDER
 
     def wait() -> None:

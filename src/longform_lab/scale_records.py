@@ -1,17 +1,19 @@
-"""All records of a scale in one packed CSV file, as git keeps them: ``experiments/scales/<scale>/records.csv.gz``.
+"""All records of a scale in one packed CSV file, as git keeps them.
 
-``pandas.read_csv`` opens it as it is, and so does ``zcat``. A run changes nearly every line, so plain text would show no more.
+It is ``experiments/scales/<scale>/records.csv.gz``. ``pandas.read_csv`` opens it as it is, and so
+does ``zcat``. A run changes nearly every line, so plain text would show no more.
 
-A line is a record. ``scores`` names the score file that it stood in (``articles/section_order``), then come the fields of
-:class:`longform.results.Record`; an empty cell is a field's default. ``details`` is JSON and keeps only what claims and
-ledgers follow from (:data:`KEPT`, :data:`KEPT_OF_METRIC`). History keeps the rest (``experiments/restore.py``).
+A line is a record. ``scores`` names the score file that it stood in (``articles/section_order``),
+then come the fields of :class:`longform.results.Record`; an empty cell is a field's default.
+``details`` is JSON and keeps only what claims and ledgers follow from (:data:`KEPT`,
+:data:`KEPT_OF_METRIC`). History keeps the rest (``experiments/restore.py``).
 """
 
 import csv
 import gzip
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,22 @@ SCORES = "scores"
 DETAILS = "details"
 COLUMNS = (SCORES, *NAMES)
 KEPT = (
-    "trainings", "spread", "documents_low", "documents_high", "difference_low", "difference_high", "pairs", "unscored",
-    "exact_latent_ppl", "annotators", "judgements", "known", "wilson",
-)  # fmt: skip
-TRANSITIONS = (
-    "transitions"  # rows of two titles, how often one followed the other, and how probable that is
+    "trainings",
+    "spread",
+    "documents_low",
+    "documents_high",
+    "difference_low",
+    "difference_high",
+    "pairs",
+    "unscored",
+    "exact_latent_ppl",
+    "annotators",
+    "judgements",
+    "known",
+    "wilson",
 )
+# Rows of two titles, how often one followed the other, and how probable that is.
+TRANSITIONS = "transitions"
 KEPT_OF_METRIC = {
     "expected_log_prior": ("totals",),
     "latent_ppl": (TRANSITIONS,),
@@ -43,12 +55,20 @@ Raw = dict[str, Any]  # a record as JSON has it: fields that differ from their d
 
 
 def kept_details(record: Mapping[str, Any]) -> Raw:
-    """The details of a stored record that its scale keeps; probabilities of transitions to three digits."""
+    """The details of a stored record that its scale keeps.
+
+    Probabilities of transitions to three digits.
+    """
     names = (*KEPT, *KEPT_OF_METRIC.get(record["metric"], ()))
-    details = {name: value for name, value in record.get(DETAILS, {}).items() if name in names}
+    details = {}
+    for name, value in record.get(DETAILS, {}).items():
+        if name in names:
+            details[name] = value
     if TRANSITIONS in details:
-        rows = details[TRANSITIONS]
-        details[TRANSITIONS] = [[*row[:2], int(row[2]), float(f"{row[3]:.3g}")] for row in rows]
+        rows = []
+        for previous, title, count, probability in details[TRANSITIONS]:
+            rows.append([previous, title, int(count), float(f"{probability:.3g}")])
+        details[TRANSITIONS] = rows
     return details
 
 
@@ -61,26 +81,28 @@ def write_scale_records(scores: Path, path: Path) -> None:
         name = source.relative_to(scores).with_suffix("").as_posix()
         for record in read_json(source):
             lines.writerow([name, *_cells(record)])
+    # Without the time, so that equal records give equal bytes.
+    packed = gzip.compress(text.getvalue().encode("utf-8"), mtime=0)
     with atomic_write(path) as partial:
-        partial.write_bytes(
-            gzip.compress(text.getvalue().encode("utf-8"), mtime=0)
-        )  # no clock: equal records, equal bytes
+        partial.write_bytes(packed)
 
 
-def _cells(record: Mapping[str, Any]) -> Iterable[str]:
+def _cells(record: Mapping[str, Any]) -> Iterator[str]:
+    """The cells of a stored record, in the order of the fields."""
     for name in NAMES:
         value = record.get(name)
         if name == DETAILS:
-            details = kept_details(record)
-            yield (
-                json.dumps(details, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-                if details
-                else ""
-            )
+            yield _details_cell(kept_details(record))
         elif isinstance(value, bool):
             yield str(value).lower()
         else:
             yield "" if value is None else str(value)
+
+
+def _details_cell(details: Raw) -> str:
+    if not details:
+        return ""
+    return json.dumps(details, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 def raw_scale_records(path: Path) -> dict[str, list[Raw]]:
@@ -100,6 +122,7 @@ def raw_scale_records(path: Path) -> dict[str, list[Raw]]:
 
 
 def _value(name: str, cell: str) -> Any:
+    """A cell as the field's type. Raises ValueError: it is none."""
     if name in NUMBERS:
         return float(cell)
     if name in COUNTS:
@@ -110,7 +133,10 @@ def _value(name: str, cell: str) -> Any:
 
 
 def scale_results(path: Path, *names: str) -> Results:
-    """The records of a scale's ``records.csv``; of the named score files alone where some are named."""
+    """The records of a scale's ``records.csv``.
+
+    Of the named score files alone where some are named.
+    """
     files = raw_scale_records(path)
     chosen = names or tuple(files)
     return Results(Record(**record) for name in chosen for record in files.get(name, []))

@@ -11,8 +11,8 @@ Python decides at run time alone is covered as follows:
   of a subprocess, stands for what it imports.
 - A name that the module does not bind stands for the whole module, and so does a module that is
   passed on as a value.
-- A registry, a name annotated ``dict[str, type[...]]``, stands for none of its entries: who asks for
-  the closure of a stage names the class that the parameters choose.
+- A registry, a name annotated ``dict[str, type[...]]``, stands for none of its entries: who asks
+  for the closure of a stage names the class that the parameters choose.
 - A definition under a decorator of the package's own counts as run at import: it may be registered.
 - A module that mentions ``__file__`` reads the data files of its folder that it names. Of a YAML file
   its values count, in their order, and no comment.
@@ -179,7 +179,10 @@ class SourceTree:
         return None
 
     def module(self, name: str) -> Module | None:
-        """A module by its dotted name, parsed once; None where the package has none of that name."""
+        """A module by its dotted name, parsed once.
+
+        None where the package has none of that name.
+        """
         if name not in self._modules:
             path = self.path_of(name)
             self._modules[name] = self._parsed(name, path) if path is not None else None
@@ -298,7 +301,7 @@ class SourceTree:
                     yield alias.asname or alias.name, (source, alias.name)
 
     def _attribute(self, request: Request, attribute: str) -> Request:
-        """A name of a module where an attribute of the module is used, else the request as it is."""
+        """A name of a module where an attribute of it is used, else the request as it is."""
         module, name = request
         if name != EVERYTHING or not attribute:
             return request

@@ -35,8 +35,9 @@ TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, malloc.h
 def keep_freed_memory() -> None:
     """Have the C library (glibc) keep freed memory for the next allocation.
 
-    A training step frees and takes tensors of megabytes over and over. Where memory goes back to the
-    kernel, it zeroes each page anew, which in a virtual machine was up to half of a training's time.
+    A training step frees and takes tensors of megabytes over and over. Where memory goes back to
+    the kernel, it zeroes each page anew, which in a virtual machine was up to half of a training's
+    time.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

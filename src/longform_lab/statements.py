@@ -1,7 +1,7 @@
 """What one top-level statement of a source file binds, uses and imports, and a hash of it.
 
-The hash is one of its syntax tree: it knows no comment, docstring, layout or position. Fields of the tree that are absent or empty
-are left out, because later versions of Python add some.
+The hash is one of its syntax tree: it knows no comment, docstring, layout or position. Fields of
+the tree that are absent or empty are left out, because later versions of Python add some.
 """
 
 import ast
@@ -29,7 +29,7 @@ class Scope:
     bound: set[str] = field(default_factory=set)
 
     def binds(self, name: str) -> bool:
-        """Whether a name means something of this scope, or of one around it, and not of the module."""
+        """Whether a name is bound in this scope, or in one around it, and not in the module."""
         if not self.is_class and name in self.bound:
             return True
         return self.outer is not None and self.outer.binds(name)
@@ -168,7 +168,7 @@ class Statement:
         self._pieces += ["Name", node.id, type(node.ctx).__name__]
 
     def _arguments(self, node: ast.Call) -> None:
-        """Note which literal follows which: ``function(key, "decoding/completions", "generate")``."""
+        """Note which literal follows which: ``function("decoding/completions", "generate")``."""
         for argument, following in zip(node.args, node.args[1:], strict=False):
             text, next_text = literal_text(argument), literal_text(following)
             if text is not None and next_text is not None and next_text.isidentifier():

@@ -28,7 +28,8 @@ def track() -> None:
 def wandb_run(name: str, scratch: Path, tags: list[str]) -> list[Any]:
     """A run of Weights & Biases, none where it is disabled, not installed or does not answer.
 
-    The run's id is kept beside the checkpoints, so that a resumed training goes on in the run that it began.
+    The run's id is kept beside the checkpoints, so that a resumed training goes on in the run that
+    it began.
     """
     if os.environ.get("WANDB_MODE") == "disabled":
         return []

@@ -1,6 +1,7 @@
-"""Compare every file of DVC's cache with the hash in its name: ``python -m longform_lab.verify_cache``.
+"""Compare every file of DVC's cache with the hash in its name.
 
-DVC restores what the cache holds without reading it again, so a file that a disk has damaged comes back as a sound one.
+``python -m longform_lab.verify_cache`` does it. DVC restores what the cache holds without reading
+it again, so a file that a disk has damaged comes back as a sound one.
 """
 
 import argparse
@@ -16,7 +17,10 @@ REPORT_EVERY = 10.0  # seconds between lines of progress
 
 
 def cached_files(cache: Path) -> list[Path]:
-    """The files of a cache, ``files/md5/xx/rest``, in alphabetical order; what DVC did not name is left out."""
+    """The files of a cache, ``files/md5/xx/rest``, in alphabetical order.
+
+    What DVC did not name is left out.
+    """
     files = []
     for path in sorted((cache / "files" / "md5").glob("??/*")):
         if path.is_file() and HASH.fullmatch(_named_hash(path)):
@@ -26,14 +30,14 @@ def cached_files(cache: Path) -> list[Path]:
 
 def damaged_files(files: list[Path]) -> Iterator[Path]:
     """Those whose content has another MD5 than their name says."""
-    said = time.monotonic()
+    reported = time.monotonic()
     for number, path in enumerate(files, 1):
         with path.open("rb") as opened:
             digest = hashlib.file_digest(opened, lambda: hashlib.md5(usedforsecurity=False))
         if digest.hexdigest() != _named_hash(path):
             yield path
-        if time.monotonic() - said > REPORT_EVERY:
-            said = time.monotonic()
+        if time.monotonic() - reported > REPORT_EVERY:
+            reported = time.monotonic()
             print(f"{number} of {len(files)} files read", flush=True)
 
 
@@ -52,21 +56,26 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--remove", action="store_true", help="remove damaged files, so that their stages run again"
     )
-    chosen = parser.parse_args(arguments)
-    if not chosen.cache.is_dir():
-        print(f"longform: {chosen.cache}: no such folder; name DVC's cache", file=sys.stderr)
+    options = parser.parse_args(arguments)
+    if not options.cache.is_dir():
+        print(f"longform: {options.cache}: no such folder; name DVC's cache", file=sys.stderr)
         return 2
-    files = cached_files(chosen.cache)
+    # Every file is read; what to do is said at the end.
+    files = cached_files(options.cache)
     damaged = list(damaged_files(files))
     for path in damaged:
-        if chosen.remove:
+        if options.remove:
             path.chmod(0o644)  # DVC protects what it links to
             path.unlink()
-        print(f"damaged{', removed' if chosen.remove else ''}: {path}")
+        print(f"damaged{', removed' if options.remove else ''}: {path}")
     advice = ""
-    if damaged:
-        again = "run `make repro` (`dvc pull` where a remote is set: `dvc remote list`), and `dvc checkout --force` for files that are linked to the cache"
-        advice = f"; {again}" if chosen.remove else "; --remove takes them out of the cache"
+    if damaged and options.remove:
+        advice = (
+            "; run `make repro` (`dvc pull` where a remote is set: `dvc remote list`), and "
+            "`dvc checkout --force` for files that are linked to the cache"
+        )
+    elif damaged:
+        advice = "; --remove takes them out of the cache"
     print(f"{len(files)} files, {len(damaged)} damaged{advice}")
     return 1 if damaged else 0
 

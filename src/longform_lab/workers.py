@@ -3,7 +3,8 @@
 A worker keeps a process that has the heavy libraries loaded and forks one child a stage: importing
 them costs seconds, forking does not. It runs nothing itself and starts no thread, so a child, which
 forgets our own modules, is what a fresh ``python -m longform_lab`` would be after its imports. A
-request is one line of JSON on standard input, its answer the child's exit status on standard output.
+request is one line of JSON on standard input, its answer the child's exit status on standard
+output.
 """
 
 import gc
@@ -361,8 +362,8 @@ class Workers:
         if self._client.status != "running":
             raise BadInput(GONE)
         try:
-            # Directly, since ``scheduler_info`` answers from a cache that another task fills without
-            # the workers.
+            # Directly, since ``scheduler_info`` answers from a cache that another task fills
+            # without the workers.
             identity = self._client.sync(self._client.scheduler.identity, n_workers=-1)
         except OSError as error:  # Dask's closed connections are of this kind
             raise BadInput(GONE) from error
@@ -386,7 +387,7 @@ class Workers:
             self._say("no worker is connected to the scheduler; waiting for one")
 
     def _uses_gpus(self) -> bool:
-        """Whether a worker with a GPU is there, or was so lately that another may take its place."""
+        """Whether a worker with a GPU is there, or was there a short time ago."""
         return self._gpus_there > 0 or time.monotonic() - self._gpu_seen < self._gpu_patience
 
     def _release_pinned(self) -> None:
