@@ -20,7 +20,6 @@ from typing import Any
 from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import read_yaml
 from longform.files.yaml_dialect import KIND
-from longform_lab.settings.reports import exhibit_folders, score_files
 
 TARGETS = "targets"
 EXTENDS = "extends"
@@ -152,3 +151,17 @@ def _show(stage: dict[str, Any], paper: str, report: Mapping[str, Any]) -> None:
     stage["outs"] = [{folder: {"cache": False}} for folder in exhibit_folders(paper, report)]
     deps = [dep for dep in stage["deps"] if not dep.startswith("data/scores/")]
     stage["deps"] = deps + score_files(report)
+
+
+def exhibit_folders(paper: str, report: Mapping[str, Any]) -> list[str]:
+    """The folders that a report writes, one for each of its tables and figures."""
+    return [f"paper_figures/{paper}/{exhibit}" for exhibit in report["exhibits"]]
+
+
+def score_files(report: Mapping[str, Any]) -> list[str]:
+    """The files of records that a report reads; a study alone is a folder with a file a system."""
+    paths = []
+    for scores in report["scores"]:
+        is_file = "/" in scores
+        paths.append(f"data/scores/{scores}.json" if is_file else f"data/scores/{scores}")
+    return paths

@@ -9,6 +9,7 @@ import yaml
 from longform.errors import ConfigError, did_you_mean
 from longform.files.yaml_dialect import YamlReader
 from longform.settings import KIND, Nothing, Settings, parameter, parse, parse_kind
+from longform_lab.scale_overrides import exhibit_folders, score_files
 from longform_lab.settings.papers import PAPERS
 
 EXPERIMENTS = Path("experiments")
@@ -35,20 +36,6 @@ def read_reports(home: Path = Path()) -> dict[str, Mapping[str, Report]]:
         content = yaml.load(path.read_text(encoding="utf-8"), YamlReader) or {}
         reports[path.parent.name] = content.get("reports", {})
     return reports
-
-
-def exhibit_folders(paper: str, report: Report) -> list[str]:
-    """The folders that a report writes, one for each of its tables and figures."""
-    return [f"paper_figures/{paper}/{exhibit}" for exhibit in report["exhibits"]]
-
-
-def score_files(report: Report) -> list[str]:
-    """The files of records that a report reads; a study alone is a folder with a file a system."""
-    paths = []
-    for scores in report["scores"]:
-        is_file = "/" in scores
-        paths.append(f"data/scores/{scores}.json" if is_file else f"data/scores/{scores}")
-    return paths
 
 
 def exhibit_settings(report: Report, exhibit: str) -> dict[str, Any]:

@@ -170,7 +170,9 @@ def _continuation(
 ) -> Continuation:
     """A generated text; people's begins with the sentence that models were given."""
     opening = document.sections[0]
-    texts = {section.title: section.text for section in document.sections[1:]}
+    texts = {}
+    for section in document.sections[1:]:
+        texts[section.title] = section.text
     if CONTINUATION not in texts:
         raise InputError(
             f"infer {name}: document {document.id!r} has no continuation; "
@@ -363,7 +365,9 @@ def check_texts(documents: Sequence[Document], reader: Path, splitter: str) -> l
     checked = text_verdicts(documents, open_checker(reader), splitter)
     units = []
     for document, verdicts in zip(documents, checked, strict=True):
-        rows = [(verdict.label, verdict.evidence) for _, verdict in verdicts]
+        rows = []
+        for _, verdict in verdicts:
+            rows.append((verdict.label, verdict.evidence))
         units.append(CheckedText.of(document.id, document.split, rows))
     return units
 
