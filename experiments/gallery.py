@@ -263,4 +263,6 @@ def _place(path: Path) -> list[Any]:
 
 
 if __name__ == "__main__":
+    (ROOT / PAGE).parent.mkdir(parents=True, exist_ok=True)
     (ROOT / PAGE).write_text(page(ROOT), encoding="utf-8")
+    print(f"open {PAGE} in a browser")

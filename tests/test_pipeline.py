@@ -209,7 +209,7 @@ def test_git_tracks_20_megabytes_at_most():
         tracked = shape.tracked_bytes()
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"needs a git checkout ({error})")
-    assert 5e6 < tracked <= 20 * 2**20, "what git holds: docs/full_records.md"
+    assert 5e6 < tracked <= 20e6, "what git holds: docs/full_records.md"
 
 
 def test_every_stage_depends_on_the_hashes_of_the_code_that_it_runs():
