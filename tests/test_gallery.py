@@ -26,9 +26,7 @@ def committed(tmp_path_factory):
     try:
         files = subprocess.run(archive, cwd=ROOT, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(
-            f"needs a git checkout whose last commit holds the exhibits ({error})"
-        )
+        pytest.skip(f"needs a git checkout whose last commit holds the exhibits ({error})")
     subprocess.run(["tar", "-x", "-C", str(folder)], input=files, check=True)
     return folder
 

@@ -6,9 +6,7 @@ them. It is brought by the person, or the pipeline trained it.
 """
 
 import hashlib
-import json
 import math
-import shutil
 import sys
 import tempfile
 import time
@@ -32,13 +30,13 @@ from longform.errors import ConfigError, InputError
 from longform.files.artefacts import (
     append_lines,
     atomic_write,
-    read_json,
     read_lines,
     write_json,
 )
 from longform.language_models.named_models import NETWORKS, NamedModel, named_model
 from longform.tables import interval, json_lines, markdown_table
 from longform.text.sentences import SPLITTERS
+from longform.tools.unfinished import fingerprint, forget_unfinished, unfinished_folder
 from longform.version import __version__
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
     from longform.critics.verifiability.checker import Checker
 
 BATCH = 8  # texts that are judged side by side
-UNFINISHED, SUMMARY, VERDICTS = ".unfinished", "verify.json", "verdicts.jsonl"
+SUMMARY, VERDICTS = "verify.json", "verdicts.jsonl"
 REPORT_SECONDS = 10
 MEASURES = {  # massarelli2020, equations 2 to 5
     "SPG": SupportedPerGeneration(),
@@ -195,7 +193,7 @@ def verify(
     folder = None if out is None else Path(out)
     with _opened(pages, judge) as (checker, name, stamps):
         announce(_plan(systems, checker, name))
-        path = None if folder is None else _scratch(folder, _fingerprint(systems, stamps))
+        path = None if folder is None else _verdicts_so_far(folder, systems, stamps)
         done = {}
         for line in read_lines(path) if path is not None else ():
             done[line["system"], line["id"]] = line["sentences"]
@@ -403,24 +401,13 @@ def _scores(units: Sequence[CheckedText]) -> dict[str, Score]:
     return scores
 
 
-def _fingerprint(systems: Systems, stamps: Sequence[Any]) -> str:
-    """Changes with everything that a verdict depends on."""
-    digest = hashlib.blake2b(json.dumps([__version__, stamps]).encode(), digest_size=16)
+def _verdicts_so_far(folder: Path, systems: Systems, stamps: Sequence[Any]) -> Path:
+    """The file of texts that an earlier run of the same has checked."""
+    texts = []
     for name, documents in systems.items():
         for document in documents:
-            record = [name, document.to_record()]
-            digest.update(json.dumps(record, sort_keys=True).encode())
-    return digest.hexdigest()
-
-
-def _scratch(folder: Path, fingerprint: str) -> Path:
-    """The file of finished texts; that of another run is removed."""
-    scratch = folder / UNFINISHED
-    mark = scratch / "run.json"
-    if mark.is_file() and read_json(mark) != {"fingerprint": fingerprint}:
-        shutil.rmtree(scratch)
-    write_json(mark, {"fingerprint": fingerprint})
-    return scratch / VERDICTS
+            texts.append([name, document.to_record()])
+    return unfinished_folder(folder, fingerprint([stamps, *texts])) / VERDICTS
 
 
 def _save(verification: Verification, folder: Path) -> None:
@@ -429,4 +416,4 @@ def _save(verification: Verification, folder: Path) -> None:
         records = [asdict(verdict) for verdict in verification.verdicts]
         partial.write_text(json_lines(records), encoding="utf-8")
     write_json(folder / SUMMARY, verification.to_record())
-    shutil.rmtree(folder / UNFINISHED)
+    forget_unfinished(folder)

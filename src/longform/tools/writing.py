@@ -4,10 +4,7 @@ The texts are those of the pipeline (:mod:`longform.decoding.continuations`): ea
 its own, so that a text depends neither on its batch nor on where a run was stopped.
 """
 
-import hashlib
-import json
 import math
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,9 +15,10 @@ from longform.critics.scores import frame
 from longform.datasets.own_texts import documents_from, read_texts
 from longform.documents import Corpus, Document, Predictions
 from longform.errors import ConfigError
-from longform.files.artefacts import atomic_write, read_json, write_json
+from longform.files.artefacts import atomic_write, write_json
 from longform.language_models.named_models import NamedModel, named_model
 from longform.tables import json_lines, markdown_table, short
+from longform.tools.unfinished import fingerprint, forget_unfinished, unfinished_folder
 from longform.version import __version__
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ NEW_TOKENS = 256  # massarelli2020 section 5
 BATCH = 16
 SEED = 1234
 NAME = "texts"  # of the run, in the seeds of draws
-UNFINISHED, SUMMARY = ".unfinished", "writing.json"  # in the folder of a run
+SUMMARY = "writing.json"  # in the folder of a run
 Decoders = str | Sequence[str] | Mapping[str, Mapping[str, Any]]
 
 
@@ -242,8 +240,12 @@ def generate(
     named, documents, settings = _checked(model, prefixes, decoders, prompt)
     announce(_plan(named, documents, settings, new_tokens, repeats))
     folder = None if out is None else Path(out)
-    key = _fingerprint(named, documents, settings, [prompt, new_tokens, repeats, batch, seed])
-    scratch = None if folder is None else _scratch(folder, key)
+    scratch = None
+    if folder is not None:
+        options = [prompt, new_tokens, repeats, batch, seed]
+        texts = [document.to_record() for document in documents]
+        run = fingerprint([named.stamps(), settings, options, *texts])
+        scratch = unfinished_folder(folder, run)
     with named.opened_folder() as model_folder:
         corpus = write_continuations(
             model=model_folder,
@@ -347,27 +349,6 @@ def _texts(corpus: Corpus) -> dict[str, tuple[WrittenText, ...]]:
     return {decoder: tuple(own) for decoder, own in texts.items()}
 
 
-def _fingerprint(
-    model: NamedModel, documents: Sequence[Document], settings: Settings, others: Sequence[Any]
-) -> str:
-    """Changes with everything that a text depends on."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps([__version__, model.stamps(), settings, others]).encode())
-    for document in documents:
-        digest.update(json.dumps(document.to_record(), sort_keys=True).encode())
-    return digest.hexdigest()
-
-
-def _scratch(folder: Path, fingerprint: str) -> Path:
-    """The folder of unfinished work; emptied where it is that of another run."""
-    scratch = folder / UNFINISHED
-    mark = scratch / "run.json"
-    if mark.is_file() and read_json(mark) != {"fingerprint": fingerprint}:
-        shutil.rmtree(scratch)
-    write_json(mark, {"fingerprint": fingerprint})
-    return scratch
-
-
 def _save(writing: Writing, folder: Path) -> None:
     """A file for each decoder and the summary; the unfinished work goes."""
     for decoder, texts in writing.texts.items():
@@ -380,4 +361,4 @@ def _save(writing: Writing, folder: Path) -> None:
         with atomic_write(folder / f"{decoder}.jsonl") as partial:
             partial.write_text(json_lines(records), encoding="utf-8")
     write_json(folder / SUMMARY, writing.to_record())
-    shutil.rmtree(folder / UNFINISHED)
+    forget_unfinished(folder)
