@@ -20,13 +20,13 @@ AS_MANY = $(if $(WORKERS),--workers $(WORKERS))
 N ?= 100
 .PHONY: setup repro test check mutants gpu gpu-inputs smoke scale gallery real real-models paper rehearse lint lock clean
 
-repro: $(VENV)/ready ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
+repro: $(VENV)/warm ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform_lab.repro $(AS_MANY)
 	python experiments/differences.py
 
 setup: $(VENV)/ready ## the environment alone
 
-test: $(VENV)/ready-dev ## the tests
+test: $(VENV)/ready-dev $(VENV)/warm ## the tests
 	pytest
 
 check: $(VENV)/ready-dev ## what is too long for every commit, and what runs our exports: evaluate and lm-evaluation-harness, in an environment of their own
@@ -89,6 +89,11 @@ $(VENV)/ready: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+# Bytecode and compiled loops, once: two processes that start side by side would each make all of it.
+$(VENV)/warm: $(VENV)/ready
+	python -m longform_lab.warm_up
 	touch $@
 
 $(VENV)/ready-dev: $(VENV)/ready requirements-dev.txt
