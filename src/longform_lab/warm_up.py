@@ -6,27 +6,11 @@ sources. Without it the first two processes that run side by side compile everyt
 itself.
 """
 
-import importlib
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-
-LIBRARIES = (
-    # what stages, commands and tests import, directly or by our modules
-    "torch",
-    "transformers",
-    "pytorch_lightning",
-    "torch_struct",
-    "sklearn.linear_model",
-    "scipy.stats",
-    "matplotlib.pyplot",
-    "pandas",
-    "dvc.repo",
-    "longform.critics.catalogue",
-    "longform_lab.settings.params",
-)
 
 
 def main() -> int:
@@ -46,12 +30,16 @@ def timed(part: Callable[[], None]) -> tuple[str, float]:
 
 
 def import_libraries() -> None:
-    """Every library of the list that is installed: an extra may be missing."""
-    for name in LIBRARIES:
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            print(f"warm-up: {error}; passed over", file=sys.stderr)
+    """What stages, commands and tests import, by themselves or through our modules."""
+    import dvc.repo  # noqa: F401
+    import matplotlib.pyplot  # noqa: F401
+    import pandas  # noqa: F401
+    import pytorch_lightning  # noqa: F401
+    import scipy.stats  # noqa: F401
+    import sklearn.linear_model  # noqa: F401
+    import torch_struct  # noqa: F401
+    import transformers.models.bert.modeling_bert
+    import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 
 
 def compile_topics() -> None:

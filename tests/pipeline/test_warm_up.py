@@ -16,12 +16,6 @@ ROOT = Path(__file__).parents[2]
 LEFT_OUT = {"_add_overlaps", "squeezed"}
 
 
-def test_a_library_that_is_missing_is_named_and_passed_over(monkeypatch, capsys):
-    monkeypatch.setattr(warm_up, "LIBRARIES", ("no_such_library", "json"))
-    warm_up.import_libraries()
-    assert capsys.readouterr().err == ("warm-up: No module named 'no_such_library'; passed over\n")
-
-
 def test_a_part_is_named_by_its_words_and_timed():
     def read_a_book():
         pass
