@@ -1,6 +1,6 @@
 """The first stage: which code each stage runs, as hashes in ``data/code/``.
 
-``python -m longform_lab.code`` writes the files, in about a second; the other stages depend on
+``python -m longform_lab.code`` writes the files, in about two seconds; the other stages depend on
 their file alone. A comment, a docstring, or code that a stage does not run leaves its file as it
 was, so DVC finds the stage up to date.
 """

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from longform.errors import BadInput, did_you_mean
-from longform.files.artefacts import read_yaml
 from longform.files.yaml_dialect import KIND
 
 TARGETS = "targets"
@@ -90,6 +89,8 @@ def extended_scales(name: str, root: Path) -> dict[str, dict[str, Any]]:
     Raises:
         BadInput: there is no such scale, or scales extend each other.
     """
+    from longform.files.artefacts import read_yaml  # which loads NumPy
+
     chain: dict[str, dict[str, Any]] = {}
     next_name: str | None = name
     while next_name is not None:
@@ -120,6 +121,8 @@ def parameters(name: str, root: Path) -> dict[str, dict[str, Any]]:
     tables or figures of a paper, or shows them from other scores, ``dvc.yaml`` has these as outputs
     and dependencies of the paper's reports.
     """
+    from longform.files.artefacts import read_yaml  # which loads NumPy
+
     # 1. The overrides, scale by scale.
     params = read_yaml(root / PARAMS)
     name_for_claims = key_of_scale(name, root, CLAIMS, None)

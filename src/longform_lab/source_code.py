@@ -97,6 +97,8 @@ class SourceTree:
         self._modules: dict[str, Module | None] = {}
         self._paths: dict[str, Path | None] = {}
         self._data_digests: dict[Path, str] = {}
+        self._relative_paths: dict[Path, str] = {}
+        self._data_below: dict[Path, list[Path]] = {}
 
     def closure(self, starts: Iterable[Request]) -> Closure:
         """The definitions that may run where these functions are called.
@@ -148,8 +150,9 @@ class SourceTree:
                 continue
             digests = [module.definitions[number].digest for number in sorted(numbers)]
             hashes[self._relative(module.path)] = digest(" ".join(digests).encode())
-            for path in data_files(module, numbers):
-                hashes[self._relative(path)] = self._data_digest(path)
+            if module.reads_files:
+                for path in data_files(module, numbers, self._data(module.path.parent)):
+                    hashes[self._relative(path)] = self._data_digest(path)
         return dict(sorted(hashes.items()))
 
     def _data_digest(self, path: Path) -> str:
@@ -188,8 +191,21 @@ class SourceTree:
             self._modules[name] = self._parsed(name, path) if path is not None else None
         return self._modules[name]
 
+    def _data(self, folder: Path) -> list[Path]:
+        """Files below a folder that are no source, listed once."""
+        if folder not in self._data_below:
+            files = []
+            for path in folder.rglob("*"):
+                if path.suffix not in (".py", ".pyc") and path.is_file():
+                    files.append(path)
+            self._data_below[folder] = files
+        return self._data_below[folder]
+
     def _relative(self, path: Path) -> str:
-        return Path(os.path.relpath(path, self.folder)).as_posix()
+        if path not in self._relative_paths:
+            relative = os.path.relpath(path, self.folder)
+            self._relative_paths[path] = Path(relative).as_posix()
+        return self._relative_paths[path]
 
     def _parsed(self, name: str, path: Path) -> Module:
         module = Module(path)
@@ -327,17 +343,16 @@ class SourceTree:
             yield module, function
 
 
-def data_files(module: Module, numbers: Iterable[int]) -> list[Path]:
+def data_files(module: Module, numbers: Iterable[int], candidates: Iterable[Path]) -> list[Path]:
     """The data files below a module's folder that its definitions name.
 
     A text that names a folder stands for all its files, unless one of them is named as well.
 
     Args:
-        module: that may read files.
+        module: that reads files.
         numbers: of its definitions.
+        candidates: the files below its folder that are no source.
     """
-    if not module.reads_files:
-        return []
     texts: set[str] = set()
     for number in numbers:
         texts |= module.definitions[number].texts
@@ -345,9 +360,8 @@ def data_files(module: Module, numbers: Iterable[int]) -> list[Path]:
     # Files that a text names, and the others.
     files: list[Path] = []
     named: list[Path] = []
-    for path in home.rglob("*"):
-        if path.is_file() and path.suffix not in (".py", ".pyc"):
-            (named if path.name in texts else files).append(path)
+    for path in candidates:
+        (named if path.name in texts else files).append(path)
     folders_with_named = {home, *(path.parent for path in named)}
     of_named_folders = []
     for path in files:
