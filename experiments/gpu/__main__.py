@@ -4,6 +4,7 @@ import argparse
 import importlib
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,16 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--tiny", action="store_true", help="the same code on two processor cores in under a minute"
+    )
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help="table_1_transformer alone: two small networks, with and without dropout, on one core",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="RUN",
+        help="table_1_transformer alone: one training (transformer-1), so that several processes share a card",
     )
     parser.add_argument(
         "--plan",
@@ -78,40 +89,60 @@ def main(given: list[str] | None = None) -> int:
 
 def run_job(options: argparse.Namespace, started: float) -> None:
     """Run a job within its time. Raises BadInput: there is no GPU, and the job is not to be tiny."""
-    from experiments.gpu.frame import REPORT, Call, Report, measured_ceilings
-    from experiments.gpu.training import ALLOWED_GAP, Recorder, recording_gap
+    from experiments.gpu.frame import REPORT, AtWork, Call, Report, measured_ceilings
     from longform.language_models.device import chosen_device, set_products
 
     job: Any = importlib.import_module(JOBS[options.job])
+    if (options.small or options.only) and options.job != "table_1_transformer":
+        raise BadInput(f"gpu {options.job}: --small and --only are for table_1_transformer alone")
     device = chosen_device()
     set_products()
-    if device.type == "cpu" and not options.tiny:
+    short = options.tiny or options.small
+    if device.type == "cpu" and not short:
         raise BadInput(
             f"gpu {options.job}: no GPU is here; run it on a machine with one, or give --tiny for two cores"
         )
-    home = Path("scratch") / "gpu" / (f"{options.job}_tiny" if options.tiny else options.job)
-    out, state = options.out or home / "out", options.state or home / "state"
+    form = "_small" if options.small else "_tiny" if options.tiny else ""
+    home = Path("scratch") / "gpu" / f"{options.job}{form}"
+    out = options.out or home / (f"out-{options.only}" if options.only else "out")
+    state = options.state or home / "state"
     for folder in (out, state):
         folder.mkdir(parents=True, exist_ok=True)
-    ceilings = measured_ceilings(device, options.tiny)
-    report = Report(out / REPORT, ceilings)
-    print(
-        f"{ceilings.device}: {ceilings.flops / 1e12:.3g} Tflop/s, {ceilings.bandwidth / 1e12:.3g} TB/s",
-        flush=True,
-    )
-    record = device.type == "cuda" and not options.unrecorded
-    if record:
-        report.facts["recording gap"] = gap = recording_gap(device, Recorder)
-        record = gap <= ALLOWED_GAP
-        then = (
-            "updates are recorded" if record else "updates are launched one by one, which is slower"
+    at_work = AtWork(Path("scratch") / "gpu" / "at_work", options.only or options.job)
+    at_work.enter()
+    try:
+        ceilings = measured_ceilings(device, short)
+        report = Report(out / REPORT, ceilings, neighbours=at_work.others)
+        tflops, terabytes = ceilings.flops / 1e12, ceilings.bandwidth / 1e12
+        print(f"{ceilings.device}: {tflops:.3g} Tflop/s, {terabytes:.3g} TB/s", flush=True)
+        record = device.type == "cuda" and not options.unrecorded
+        if record:
+            record = recording_works(device, report)
+        deadline = started + 60 * options.minutes - SPARE
+        call = Call(
+            device, options.tiny, record, out, state, deadline, report, options.small, options.only
         )
-        print(
-            f"recorded updates part from launched ones by {gap:.2g} of their way, allowed is {ALLOWED_GAP}: {then}"
-        )
-    deadline = started + 60 * options.minutes - SPARE
-    job.run(Call(device, options.tiny, record, out, state, deadline, report))
+        job.run(call)
+    finally:
+        at_work.leave()
     print(f"{options.job}: {time.monotonic() - started:.0f} s in all", flush=True)
+
+
+def recording_works(device: Any, report: Any) -> bool:
+    """Whether recorded updates are the launched ones, each with a dropout mask of its own."""
+    from experiments.gpu.training import ALLOWED_GAP, Recorder, mask_check, recording_gap
+
+    gap, masks = recording_gap(device, Recorder), mask_check(device, Recorder)
+    report.facts["recording gap"] = gap
+    report.facts["two replays apart, nats"] = asdict(masks)
+    works = gap <= ALLOWED_GAP and masks.passes
+    then = "updates are recorded" if works else "updates are launched one by one, which is slower"
+    print(
+        f"recorded updates part from launched ones by {gap:.2g} of their way, allowed is"
+        f" {ALLOWED_GAP}; losses of two replays lie {masks.with_dropout:.2g} nats apart with dropout,"
+        f" {masks.without:.2g} without: {then}"
+    )
+    return works
 
 
 if __name__ == "__main__":

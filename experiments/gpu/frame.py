@@ -1,6 +1,7 @@
 """What every job shares: its plan, its clock, the ceilings of the card that it runs on, and its report."""
 
 import json
+import os
 import platform
 import time
 from collections.abc import Callable
@@ -82,6 +83,7 @@ class Report:
     ceilings: Ceilings
     rows: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    neighbours: Callable[[], list[str]] = list  # other processes of these jobs at work now
 
     def add(
         self, name: str, seconds: float, *, operations: float = 0.0, moved: float = 0.0, **more: Any
@@ -99,6 +101,9 @@ class Report:
         if floor:
             row |= {"floor_seconds": floor, "share_of_peak": floor / seconds}
         row |= more
+        beside = self.neighbours()
+        if beside:
+            row["shared_with"] = beside
         self.rows.append(row)
         columns = [f"{key} {_short(value)}" for key, value in row.items() if key != "part"]
         print(f"{name}: {', '.join(columns)}", flush=True)
@@ -108,6 +113,47 @@ class Report:
         """The file, whole or not at all."""
         machine = {"ceilings": asdict(self.ceilings), "versions": versions()}
         write_json(self.path, rounded({**machine, **self.facts, "measured": self.rows}))
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """A list of the processes that work for these jobs on this machine, so that each can name the others."""
+
+    folder: Path
+    name: str
+
+    def enter(self) -> None:
+        """Put this process on the list."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._own.write_text(self.name, encoding="utf-8")
+
+    def leave(self) -> None:
+        """Take it off the list."""
+        self._own.unlink(missing_ok=True)
+
+    @property
+    def _own(self) -> Path:
+        return self.folder / str(os.getpid())
+
+    def others(self) -> list[str]:
+        """Names of the others that are still running."""
+        names = []
+        for place in self.folder.iterdir():
+            process = int(place.name)
+            if process != os.getpid() and _is_running(process):
+                with suppress(FileNotFoundError):  # it has just left
+                    names.append(place.read_text(encoding="utf-8"))
+        return sorted(names)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it runs for another user
+        return True
+    return True
 
 
 def _short(value: Any) -> str:
@@ -134,6 +180,8 @@ class Call:
     state: Path
     deadline: float  # of time.monotonic
     report: Report
+    small: bool = False  # the form that one processor core trains in minutes
+    only: str | None = None  # the one training to go on with, "NAME-SEED"; None: all in turn
 
     def left(self) -> float:
         """Seconds until the call has to end."""

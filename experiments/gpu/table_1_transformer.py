@@ -7,11 +7,12 @@ one on the same machine goes on from there.
 """
 
 import csv
+import fcntl
 import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from experiments.gpu.costs import host_cost
 from experiments.gpu.frame import REPORT, Call, Part
 from experiments.gpu.training import Recipe, Rows, Training
 from longform.critics.perplexity.read import read as read_log_probs
-from longform.critics.perplexity.score import Perplexity
+from longform.critics.perplexity.score import LogProbs, Perplexity
 from longform.critics.perplexity.score import units_from_predictions as log_prob_units
 from longform.decoding.long_documents import generate
 from longform.documents import Corpus, Document
+from longform.errors import BadInput
 from longform.files.artefacts import atomic_write, read_corpus, read_json, write_corpus, write_json
 from longform.language_models import tokenizers
 from longform.language_models.causal_lm import from_scratch
@@ -46,15 +48,23 @@ SCALE = "table_1"
 MEASURED = Path("experiments/scales") / SCALE / RECORDS
 INPUTS = ("params.yaml", "dvc.yaml", f"experiments/scales/{SCALE}/overrides.yaml", str(MEASURED))
 OUTPUTS = (REPORT, "records.json", "curves.csv", "first_texts.txt")
+BODY_SHARE = 0.9  # of a text's segments: what follows them, and the end, are measured apart
 HSMM = "hsmm_em"  # the system of the scale that the claims of section 3 set beside the transformer
 RULES = {
     "": "released",
     "strict": "strict",
 }  # of the oracle posterior, by the variant of the record
+LOSSES = ("loss", "validation_loss", "validation_loss_with_dropout")
 METRICS = ("word_ppl", "latent_ppl", "latent_ppl_strict")
+CURVE = "curve.json"
 FIRST_TEXTS = 20
-KERNEL_SECONDS = 4e-6  # assumed: a kernel of a recorded update, from one's start to the next one's
-SHARE = 0.3  # assumed: of the peak, where products are large enough
+# As one H100 took (experiments/gpu/measured), the card alone:
+KERNEL_SECONDS = (
+    6.7e-6  # of a recorded update of 8 texts, from one kernel's start to the next one's
+)
+SHARE = 0.185  # of 8e14 operations a second, updates of 32 texts
+MEASUREMENT_SECONDS = 52.0  # samples of one network, its word PPL and Latent PPL
+CORPUS_SECONDS = 32.0
 RESERVE = 1.3  # how much longer than the last one a piece of work may take
 
 
@@ -66,6 +76,12 @@ class Run:
     seed: int
     recipe: Recipe
     points: tuple[float, ...]  # shares of the updates after which the network is measured
+    dropout: float = 0.3  # authors' code
+
+    @property
+    def title(self) -> str:
+        """Its folder's name, and what ``--only`` calls it."""
+        return f"{self.name}-{self.seed}"
 
 
 STRETCHES = (
@@ -89,8 +105,8 @@ EIGHT = Recipe(batch=8, updates=120_000, rate=5e-4, warmup=4_000)
 THIRTY_TWO = Recipe(batch=32, updates=30_000, rate=1e-3, warmup=1_000)
 SHAPE = {
     "model_type": "gpt2", "activation_function": "relu", "n_layer": 6, "n_head": 8, "n_embd": 512, "n_inner": 2048,
-    "resid_pdrop": 0.3, "embd_pdrop": 0.3, "attn_pdrop": 0.0,
-}  # fmt: skip # authors' code: fairseq's transformer_lm
+    "attn_pdrop": 0.0,
+}  # fmt: skip # authors' code: fairseq's transformer_lm; dropout is each run's
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,7 @@ PAPER = Sizes(
     runs=(
         Run("transformer_batch_32", 1, THIRTY_TWO, POINTS),
         Run("transformer", 1, EIGHT, POINTS),
+        Run("transformer_batch_32_no_dropout", 1, THIRTY_TWO, (1 / 2, 1.0), dropout=0.0),
         Run("transformer_batch_32", 2, THIRTY_TWO, (1.0,)),
     ),
     samples=6_400,
@@ -132,9 +149,26 @@ TINY = Sizes(
     point_seconds=0.0,
 )  # fmt: skip
 
+# One processor core, some minutes: does dropout make a network miscount segments?
+SHORT = Recipe(batch=16, updates=4_800, rate=2e-3, warmup=300)
+SMALL = Sizes(
+    shape={**SHAPE, "n_layer": 2, "n_head": 4, "n_embd": 64, "n_inner": 256},
+    corpus={"documents": {"train": 10_000, "validation": 200, "test": 400}, "num_states": 8, "subsequences": 80, "min_length": 3, "max_length": 4, "steps": 20},
+    runs=(
+        Run("dropout", 1, SHORT, (1.0,), dropout=0.3),
+        Run("no_dropout", 1, SHORT, (1.0,), dropout=0.0),
+    ),
+    samples=400,
+    positions=96,
+    sampled_at_once=100,
+    point_seconds=0.0,
+)  # fmt: skip
 
-def sizes(tiny: bool) -> Sizes:
-    """The job's, or its tiny form's."""
+
+def sizes(tiny: bool, small: bool = False) -> Sizes:
+    """The job's, or those of its tiny or small form."""
+    if small:
+        return SMALL
     return TINY if tiny else PAPER
 
 
@@ -158,7 +192,7 @@ def plan(tiny: bool) -> list[Part]:
     tokens_of_a_text = settings["steps"] * (settings["min_length"] + settings["max_length"]) / 2 + 2
     weights = weights_of(chosen)
     cost = host_cost(chosen.shape["n_layer"])
-    parts = []
+    parts = [Part("corpus", 0, 0, CORPUS_SECONDS / 60, "as one processor core took")]
     for run in chosen.runs:
         recipe = run.recipe
         tokens = recipe.batch * recipe.updates * tokens_of_a_text
@@ -167,7 +201,8 @@ def plan(tiny: bool) -> list[Part]:
         kernels = recipe.updates * cost.kernels * KERNEL_SECONDS
         plain = recipe.updates * cost.seconds / 60
         because = (
-            f"{recipe.updates:,} updates of {cost.kernels} kernels at {KERNEL_SECONDS * 1e6:.0f} us; unrecorded"
+            f"{recipe.updates:,} updates of {cost.kernels} kernels at {KERNEL_SECONDS * 1e6:.1f} us"
+            f" or {SHARE:.1%} of the peak, as measured; unrecorded"
             f" {plain:.0f} min, {cost.seconds * 1e3:.1f} ms an update on this machine's processor"
         )
         name = f"{run.name}, seed {run.seed}: {tokens:.2g} tokens"
@@ -178,8 +213,8 @@ def plan(tiny: bool) -> list[Part]:
                 f"{len(run.points)} times {chosen.samples:,} samples and the test texts",
                 2 * weights * 2 * sampled,
                 len(run.points) * settings["steps"] * 4 * weights,
-                len(run.points) * 0.75,
-                "45 s each, assumed (wanted: 6,400 samples in 60 s)",
+                len(run.points) * MEASUREMENT_SECONDS / 60,
+                f"{MEASUREMENT_SECONDS:.0f} s each on an H100 alone",
             )
         )
     return parts
@@ -204,15 +239,16 @@ def corpus_settings(chosen: Sizes) -> dict[str, Any]:
 
 
 def run(call: Call) -> None:
-    """Every training in turn, as far as the call's time goes."""
-    chosen = sizes(call.tiny)
+    """Every training in turn, or the one that was asked for, as far as the call's time goes."""
+    chosen = sizes(call.tiny, call.small)
+    wanted = wanted_runs(chosen, call.only)
     texts = Texts.kept(call, chosen)
-    for training in chosen.runs:
+    for training in wanted:
         study = Study(call, chosen, texts, training)
         finished = study.train()
         if finished:
             finished = study.measure()
-        write_outputs(call, chosen, texts)
+        write_outputs(call, chosen)
         if not finished:
             print(
                 "the time of this call is used up; call again on the same machine to go on",
@@ -220,6 +256,17 @@ def run(call: Call) -> None:
             )
             return
     print("everything is measured", flush=True)
+
+
+def wanted_runs(chosen: Sizes, only: str | None) -> list[Run]:
+    """All runs, or the one of a name. Raises BadInput: no run has it."""
+    if only is None:
+        return list(chosen.runs)
+    wanted = [run for run in chosen.runs if run.title == only]
+    if not wanted:
+        titles = ", ".join(run.title for run in chosen.runs)
+        raise BadInput(f"gpu: no run is called {only!r}; give --only one of {titles}")
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -234,13 +281,20 @@ class Texts:
     def kept(cls, call: Call, chosen: Sizes) -> "Texts":
         """As an earlier call left it, else made anew."""
         folder, seed = call.state / "corpus", parameters(SCALE, ROOT)["params.yaml"]["seed"]
+        with (call.state / "corpus.lock").open("w") as lock:
+            # Several processes may begin at once; the first makes the texts, the others wait.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            cls._make(call, chosen, folder, seed)
+        return cls(read_corpus(folder), load_tokenizer(folder / "tokenizer"), seed)
+
+    @staticmethod
+    def _make(call: Call, chosen: Sizes, folder: Path, seed: int) -> None:
         if not (folder / "tokenizer").is_dir():
             started = time.perf_counter()
             corpus = hsmm_language.build(name="synthetic", seed=seed, **corpus_settings(chosen))
             write_corpus(folder, corpus)
             tokenizers.fit(documents=corpus.documents, kind="whitespace").save(folder / "tokenizer")
             call.report.add("corpus", time.perf_counter() - started, texts=len(corpus.documents))
-        return cls(read_corpus(folder), load_tokenizer(folder / "tokenizer"), seed)
 
     def of(self, split: str) -> list[Document]:
         """The texts of a split."""
@@ -251,9 +305,10 @@ class Texts:
         return Rows(document_rows(self.of(split), self.tokenizer, False, chosen.positions), device)
 
 
-def new_network(chosen: Sizes, tokenizer: Any, seed: int) -> Any:
+def new_network(chosen: Sizes, tokenizer: Any, run: Run) -> Any:
     """GPT-2's blocks with fairseq's fixed positions, from seeded weights."""
-    network = from_scratch(chosen.shape, tokenizer, chosen.positions, seed)
+    shape = {**chosen.shape, "resid_pdrop": run.dropout, "embd_pdrop": run.dropout}
+    network = from_scratch(shape, tokenizer, chosen.positions, run.seed)
     table = network.transformer.wpe.weight
     table.requires_grad_(False)
     table.copy_(
@@ -275,24 +330,16 @@ class Study:
 
     def __init__(self, call: Call, chosen: Sizes, texts: Texts, run: Run) -> None:
         self.call, self.chosen, self.texts, self.run = call, chosen, texts, run
-        self.folder = call.state / f"{run.name}-{run.seed}"
+        self.folder = call.state / run.title
         self.folder.mkdir(parents=True, exist_ok=True)
 
     @property
     def title(self) -> str:
         return f"{self.run.name}, seed {self.run.seed}"
 
-    @cached_property
-    def curve_path(self) -> Path:
-        return self.folder / "curve.json"
-
-    def curve(self) -> list[dict[str, Any]]:
-        """Rows so far, one for each stretch."""
-        return read_json(self.curve_path) if self.curve_path.is_file() else []
-
     def train(self) -> bool:
         """Go on to the last update. Returns: whether it was reached."""
-        curve = self.curve()
+        curve = kept_curve(self.folder)
         done = curve[-1]["update"] if curve else 0
         if done == self.run.recipe.updates:
             return True
@@ -300,7 +347,7 @@ class Study:
         rows, held_out = (
             self.texts.rows(split, self.chosen, device) for split in ("train", "validation")
         )
-        network = new_network(self.chosen, self.texts.tokenizer, self.run.seed).to(device)
+        network = new_network(self.chosen, self.texts.tokenizer, self.run).to(device)
         training = Training(network, rows, self.run.recipe, self.run.seed, record=self.call.record)
         kept = self.folder / "training.pt"
         if curve:
@@ -314,20 +361,24 @@ class Study:
             started = time.perf_counter()
             loss = training.advance(stretch)
             seconds = time.perf_counter() - started
-            curve.append(
-                self._row(training, loss, training.held_out_loss(held_out), stretch, seconds)
-            )
+            curve.append(self._row(training, loss, held_out, stretch, seconds))
             with atomic_write(kept) as fresh:
                 torch.save(training.state(), fresh)
             if boundary in points(self.run):
                 save_network(network, self.texts.tokenizer, self.folder / f"network-{boundary}")
-            write_json(self.curve_path, curve)
+            write_json(self.folder / CURVE, curve)
+            write_outputs(self.call, self.chosen)
         return True
 
     def _row(
-        self, training: Training, loss: float, held_out: float, stretch: int, seconds: float
+        self, training: Training, loss: float, held_out: Rows, stretch: int, seconds: float
     ) -> dict[str, Any]:
         """A row of the curve, which the report shows with its floor."""
+        losses = {
+            "loss": loss,
+            "validation_loss": training.held_out_loss(held_out),
+            "validation_loss_with_dropout": training.held_out_loss(held_out, dropout=True),
+        }
         weights = weights_of(self.chosen)
         tokens = (
             training.rows.predictions / len(training.rows.lengths) * self.run.recipe.batch * stretch
@@ -339,8 +390,7 @@ class Study:
             moved=stretch * 7 * 4 * weights,
             tokens_a_second=tokens / seconds,
             ms_an_update=1e3 * seconds / stretch,
-            loss=loss,
-            validation_loss=held_out,
+            **losses,
         )
         row = {
             "run": self.run.name,
@@ -348,7 +398,7 @@ class Study:
             "update": training.update,
             "seconds": seconds,
         }
-        return {**row, "loss": loss, "validation_loss": held_out}
+        return {**row, **losses}
 
     def measure(self) -> bool:
         """Measure the kept networks, the last one first. Returns: whether all are measured."""
@@ -362,6 +412,7 @@ class Study:
             started = time.perf_counter()
             records = self._records(update)
             write_results(place, records)
+            write_outputs(self.call, self.chosen)
             needed = RESERVE * (time.perf_counter() - started)
         return True
 
@@ -392,30 +443,33 @@ class Study:
             "task": f"update {update}",
         }
         records = [
-            self._word_ppl(network, name, own),
+            *self._word_ppls(network, name, own),
             *self._latent_ppls(made.documents, name, own),
+            segment_record(made.documents, own),
         ]
         values: dict[str, Any] = values_of(records)
+        values["texts_by_segments"] = records[-1].details["texts_by_segments"]
         self.call.report.add(
             f"measure {self.title}: update {update}", time.perf_counter() - started, **values
         )
         return records
 
-    def _word_ppl(self, network: Path, name: str, own: Mapping[str, Any]) -> Record:
-        test, splits = self.texts.of("test"), ("test",)
+    def _word_ppls(self, network: Path, name: str, own: Mapping[str, Any]) -> list[Record]:
+        """Of all tokens; of the body alone; of the first segments, the last ones and the end apart."""
+        test = self.texts.of("test")
         read = read_log_probs(
-            documents=test, reader=network, name=name, titles=False, splits=splits, batch=64
+            documents=test, reader=network, name=name, titles=False, splits=("test",), batch=64
         )
+        units = log_prob_units(read)
+        segments = round(BODY_SHARE * corpus_settings(self.chosen)["steps"])
         critic = Perplexity(count_end=True)  # as the authors' transformer does
-        statistics = critic.sufficient_statistics(log_prob_units(read))
-        return _record(
-            "perplexity",
-            "word_ppl",
-            critic,
-            statistics,
-            generator(self.texts.seed, name, "bootstrap"),
-            own,
-        )
+        records = []
+        for variant, part in {"": units, **parts_of(units, test, segments)}.items():
+            rng = generator(self.texts.seed, name, *([variant] if variant else []), "bootstrap")
+            named = {**own, "variant": variant}
+            statistics = critic.sufficient_statistics(part)
+            records.append(_record("perplexity", "word_ppl", critic, statistics, rng, named))
+        return records
 
     def _latent_ppls(
         self, samples: Sequence[Document], name: str, own: Mapping[str, Any]
@@ -434,6 +488,54 @@ class Study:
                 _record("synthetic_states", "latent_ppl", critic, statistics, rng, named)
             )
         return records
+
+
+def kept_curve(folder: Path) -> list[dict[str, Any]]:
+    """Rows of a training so far, one for each stretch."""
+    path = folder / CURVE
+    return read_json(path) if path.is_file() else []
+
+
+def parts_of(
+    units: Sequence[LogProbs], documents: Sequence[Document], segments: int
+) -> dict[str, list[LogProbs]]:
+    """Log-probabilities of the tokens of each text, cut at its end and behind so many segments.
+
+    Args:
+        units: of each text: its tokens, then the end token.
+        documents: the same texts.
+        segments: how many segments count as the first ones, delimiters included.
+
+    Returns:
+        ``body`` (all but the end token), and its two parts ``first_segments`` and
+        ``last_segments``; ``end`` (the end token alone).
+    """
+    parts: dict[str, list[LogProbs]] = {
+        name: [] for name in ("body", "first_segments", "last_segments", "end")
+    }
+    for unit, document in zip(units, documents, strict=True):
+        delimiters = [
+            place
+            for place, token in enumerate(document.text.split())
+            if token == hsmm_language.DELIMITER
+        ]
+        last = len(unit.values) - 1  # the end token's place
+        cut = delimiters[segments - 1] + 1 if len(delimiters) >= segments else last
+        cuts = {"body": (0, last), "first_segments": (0, cut), "last_segments": (cut, last)}
+        cuts["end"] = (last, last + 1)
+        for name, (start, stop) in cuts.items():
+            parts[name].append(replace(unit, values=unit.values[start:stop], ended=name == "end"))
+    return parts
+
+
+def segment_record(samples: Sequence[Document], own: Mapping[str, Any]) -> Record:
+    """How many delimiters samples have: the mean, and in ``details`` how many texts have each number."""
+    numbers = [document.text.split().count(hsmm_language.DELIMITER) for document in samples]
+    by_number = {str(number): numbers.count(number) for number in sorted(set(numbers))}
+    return Record(
+        "synthetic_states", "segments", **own, value=float(np.mean(numbers)), units=len(numbers),
+        better="reference_matched", details={"texts_by_segments": by_number},
+    )  # fmt: skip
 
 
 def seconds_an_update(curve: Sequence[Mapping[str, Any]]) -> float:
@@ -470,18 +572,22 @@ def _record(
 # --- what comes back ----------------------------------------------------------------------------------------------------
 
 
-def write_outputs(call: Call, chosen: Sizes, texts: Texts) -> None:
-    """Everything measured so far, by this call and those before it."""
-    studies = [Study(call, chosen, texts, run) for run in chosen.runs]
-    records = Results(record for study in studies for record in _kept_records(study))
+def write_outputs(call: Call, chosen: Sizes) -> None:
+    """Everything measured so far, by this call and those before it, and by others beside it."""
+    folders = [call.state / run.title for run in chosen.runs]
+    records = Results(
+        record
+        for run, folder in zip(chosen.runs, folders, strict=True)
+        for record in _kept_records(run, folder)
+    )
     write_results(call.out / "records.json", records)
-    rows = [row for study in studies for row in study.curve()]
+    rows = [row for folder in folders for row in kept_curve(folder)]
     with (
         atomic_write(call.out / "curves.csv") as fresh,
         fresh.open("w", encoding="utf-8", newline="") as file,
     ):
-        columns = ["run", "seed", "update", "seconds", "loss", "validation_loss", *METRICS]
-        table = csv.DictWriter(file, columns, lineterminator="\n")
+        columns = ["run", "seed", "update", "seconds", *LOSSES, *METRICS]
+        table = csv.DictWriter(file, columns, lineterminator="\n", extrasaction="ignore")
         table.writeheader()
         for row in rows:
             update = f"update {row['update']}"
@@ -491,19 +597,19 @@ def write_outputs(call: Call, chosen: Sizes, texts: Texts) -> None:
                     **values_of(records.where(system=row["run"], seed=row["seed"], task=update)),
                 }
             )
-    texts_of = [study.folder / "first_texts.txt" for study in studies]
+    texts_of = [folder / "first_texts.txt" for folder in folders]
     shown = [
         f"# {place.parent.name}\n{place.read_text(encoding='utf-8')}"
         for place in texts_of
         if place.is_file()
     ]
     (call.out / "first_texts.txt").write_text("\n".join(shown), encoding="utf-8")
-    call.report.facts["beside the HSMM"] = [beside_hsmm(records, study.run) for study in studies]
+    call.report.facts["beside the HSMM"] = [beside_hsmm(records, run) for run in chosen.runs]
     call.report.write()
 
 
-def _kept_records(study: Study) -> Results:
-    paths = [study.folder / f"records-{update}.json" for update in points(study.run)]
+def _kept_records(run: Run, folder: Path) -> Results:
+    paths = [folder / f"records-{update}.json" for update in points(run)]
     return read_results(*[path for path in paths if path.is_file()])
 
 
@@ -512,9 +618,15 @@ def values_of(records: Sequence[Record]) -> dict[str, float | None]:
     return {f"{record.metric}_{record.variant}".rstrip("_"): record.value for record in records}
 
 
+@cache
+def hsmm_records() -> Results:
+    """Of the HSMM of the scale."""
+    return scale_results(ROOT / MEASURED).where(system=HSMM, corpus="synthetic")
+
+
 def beside_hsmm(records: Results, run: Run) -> dict[str, Any]:
     """The two claims of section 3 in numbers: by what factor a trained transformer is worse than the HSMM of the scale."""
-    scale = scale_results(ROOT / MEASURED).where(system=HSMM, corpus="synthetic")
+    scale = hsmm_records()
     own = records.where(system=run.name, seed=run.seed, task=f"update {run.recipe.updates}")
     found: dict[str, Any] = {"run": run.name, "seed": run.seed}
     for metric in ("word_ppl", "latent_ppl"):

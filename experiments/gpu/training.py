@@ -28,6 +28,8 @@ ALLOWED_GAP = (
     0.2  # ours: rounding parts two trainings by a few hundredths; updates on wrong texts by about 1
 )
 
+SEEN_DIFFERENCE = 1e-4  # ours, nats: two dropout masks part a small network's losses by about 0.01
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -214,9 +216,10 @@ class Training:
         return cross_entropy(logits.float().flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
 
     @torch.no_grad()
-    def held_out_loss(self, rows: Rows) -> float:
-        """Mean nats a token of other texts, without dropout."""
-        self.network.eval()
+    def held_out_loss(self, rows: Rows, dropout: bool = False) -> float:
+        """Mean nats a token of other texts, without dropout or with one mask a batch."""
+        self.network.train(dropout)
+        torch.manual_seed(derived_seed(self.seed, "held out", self.update))
         total = 0.0
         for start in range(0, len(rows.lengths), CHECK_WIDTH):
             stop = min(start + CHECK_WIDTH, len(rows.lengths))
@@ -265,6 +268,52 @@ def recording_gap(device: torch.device, record: Callable[[torch.device], "Record
             training.advance(20)
         ends.append(parameters_to_vector(training.network.parameters()).detach())
     return float((ends[1] - ends[0]).norm() / (ends[0] - start).norm())
+
+
+@dataclass(frozen=True)
+class MaskCheck:
+    """How far the losses of two replays lie apart, in nats: same update, same texts, same weights."""
+
+    with_dropout: float
+    without: float
+
+    @property
+    def passes(self) -> bool:
+        """Whether a replay draws a new mask, and nothing else differs."""
+        return self.with_dropout > SEEN_DIFFERENCE and self.without < SEEN_DIFFERENCE / 100
+
+
+def mask_check(device: torch.device, record: Callable[[torch.device], "Recorder"]) -> MaskCheck:
+    """Whether each replay of a recorded update draws a dropout mask of its own."""
+    return MaskCheck(
+        with_dropout=_gap_of_two_replays(device, record(device), dropout=0.3),
+        without=_gap_of_two_replays(device, record(device), dropout=0.0),
+    )
+
+
+def _gap_of_two_replays(device: torch.device, recorder: "Recorder", dropout: float) -> float:
+    # 1. A training at rate 0, so that weights stay, on copies of one text, so that texts do too.
+    text = [0, *(number % 19 + 1 for number in range(30)), 0]
+    torch.manual_seed(0)
+    sizes = {"n_layer": 2, "n_head": 2, "n_embd": 32, "n_positions": 64, "vocab_size": 20}
+    drops = {"resid_pdrop": dropout, "embd_pdrop": dropout, "attn_pdrop": 0.0}
+    config = GPT2Config(**sizes, **drops, bos_token_id=0, eos_token_id=0)
+    network = GPT2LMHeadModel(config).to(device)
+    training = Training(network, Rows([text] * 4, device), Recipe(4, 40, 0.0, 10), seed=0)
+    training.recorder = recorder
+    # 2. Updates until one is recorded.
+    training.advance(PLAIN + 1)
+    # 3. Two replays, with no seed set between them.
+    width = _rounded(len(text))
+    losses = []
+    for _ in range(2):
+        training.counter.zero_()
+        training.loss.zero_()
+        recorder.begin()
+        recorder.run(width, partial(training._step, width))
+        recorder.finish()
+        losses.append(float(training.loss))
+    return abs(losses[1] - losses[0])
 
 
 class Recorder:

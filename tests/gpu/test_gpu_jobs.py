@@ -3,14 +3,19 @@
 import csv
 import importlib
 import json
+import os
+import subprocess
 import tarfile
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
 from experiments.gpu import JOBS, __main__, inputs, speed, table_1_transformer
-from experiments.gpu.frame import NOMINAL, Call, Ceilings, Part, Report
+from experiments.gpu.frame import NOMINAL, AtWork, Call, Ceilings, Part, Report
+from longform.critics.perplexity.score import LogProbs
+from longform.documents import Document, Section
 from longform.language_models.checkpoints import load_model, load_tokenizer
 from longform.results import read_results
 from tests.refusals import refuses
@@ -83,6 +88,7 @@ def test_the_transformer_is_the_papers_and_its_floor_is_arithmetic():
         table_1_transformer.weights_of(table_1_transformer.PAPER) == 18_944_000
     )  # 18.94 million in the paper
     for training in table_1_transformer.PAPER.runs:
+        assert training.dropout == 0.3 or "no_dropout" in training.name  # the paper's
         assert training.recipe.batch * training.recipe.updates / 51_200 == 18.75
     part = Part("training", 6 * 18.944e6 * 3.6e8, 120_000 * 7 * 4 * 18.944e6, 0.0, "")
     assert part.floor(NOMINAL) == pytest.approx(51.1, abs=0.1)
@@ -100,7 +106,7 @@ def test_a_new_network_has_fairseqs_positions_which_do_not_learn(tmp_path):
     tokenizer = table_1_transformer.tokenizers.fit(
         documents=texts.documents, kind="whitespace"
     ).tokenizer
-    network = table_1_transformer.new_network(chosen, tokenizer, seed=1)
+    network = table_1_transformer.new_network(chosen, tokenizer, chosen.runs[0])
     learnt = sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
     letters = len(tokenizer) - 56  # of the alphabet's 52 a tiny corpus may use fewer
     assert learnt == table_1_transformer.weights_of(chosen) + letters * 16
@@ -158,10 +164,10 @@ def test_a_second_call_goes_on_and_everything_is_measured(transformer):
 def test_records_are_the_pipelines_and_the_texts_are_the_networks(transformer):
     folder, _ = transformer
     records = read_results(folder / "out" / "records.json")
-    assert records.values("metric") == ["word_ppl", "latent_ppl"]
+    assert records.values("metric") == ["word_ppl", "latent_ppl", "segments"]
     rules = records.where(metric="latent_ppl").values("variant")
     assert rules == ["", "strict"]
-    word = records.one(metric="word_ppl", system="transformer")
+    word = records.one(metric="word_ppl", system="transformer", variant="")
     tokens = sum(len(document.text.split()) + 1 for document in tiny_texts(folder))
     assert word.units == 8 and word.details["totals"]["tokens"] == tokens
     network = folder / "state" / "transformer-1" / "network-8"
@@ -172,6 +178,103 @@ def test_records_are_the_pipelines_and_the_texts_are_the_networks(transformer):
         with torch.no_grad():
             total -= float(model.eval()(input_ids=ids, labels=ids).loss) * (ids.shape[1] - 1)
     assert word.details["totals"]["logprob"] == pytest.approx(total, rel=1e-4)
+
+
+def test_word_ppl_is_measured_apart_at_the_end_of_texts(transformer):
+    folder, _ = transformer
+    words = read_results(folder / "out" / "records.json").where(
+        metric="word_ppl", system="transformer"
+    )
+    totals = {record.variant: record.details["totals"] for record in words}
+    assert totals["end"]["tokens"] == 8  # one of each text
+    for column in ("tokens", "logprob"):
+        parts = [totals[part][column] for part in ("first_segments", "last_segments", "end")]
+        assert sum(parts) == pytest.approx(totals[""][column], rel=1e-6)
+        assert sum(parts[:2]) == pytest.approx(totals["body"][column], rel=1e-6)
+
+
+def test_a_text_is_cut_behind_its_first_segments_and_before_its_end():
+    text = Document("a", "test", (Section("", "a b <space> c <space> d <space>"),))
+    values = np.arange(8.0)
+    parts = table_1_transformer.parts_of([LogProbs("a", "test", values)], [text], segments=2)
+    shown = {name: units[0].values.tolist() for name, units in parts.items()}
+    assert shown == {
+        "body": [0, 1, 2, 3, 4, 5, 6],
+        "first_segments": [0, 1, 2, 3, 4],
+        "last_segments": [5, 6],
+        "end": [7],
+    }
+    short = table_1_transformer.parts_of([LogProbs("a", "test", values)], [text], segments=4)
+    assert len(short["last_segments"][0].values) == 0
+
+
+def test_samples_are_counted_by_their_segments(transformer):
+    folder, _ = transformer
+    texts = [
+        Document(str(number), "generated", (Section("", "a <space> " * number),))
+        for number in (3, 1, 3)
+    ]
+    record = table_1_transformer.segment_record(texts, {"system": "s"})
+    assert record.details["texts_by_segments"] == {"1": 1, "3": 2}
+    assert record.value == pytest.approx(7 / 3)
+    written = read_results(folder / "out" / "records.json").where(metric="segments")
+    assert [sum(record.details["texts_by_segments"].values()) for record in written] == [6, 6, 6]
+
+
+def test_a_point_is_written_as_soon_as_it_is_measured(tmp_path, monkeypatch):
+    """A call that is cut off while it measures the second network has the first one's records."""
+    monkeypatch.setenv("LONGFORM_DEVICE", "cpu")
+    own = table_1_transformer.Study._records
+    calls = []
+
+    def cut_off(study, update):
+        calls.append(update)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return own(study, update)
+
+    monkeypatch.setattr(table_1_transformer.Study, "_records", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        call(TRANSFORMER, tmp_path, "--only", "transformer_batch_32-1")
+    assert calls == [8, 4]
+    records = read_results(tmp_path / "out" / "records.json")
+    assert records.values("task") == ["update 8"]
+    rows = list(csv.DictReader((tmp_path / "out" / "curves.csv").open()))
+    assert {row["run"] for row in rows} == {"transformer_batch_32"} and rows[-1]["word_ppl"]
+    assert float(rows[-1]["validation_loss_with_dropout"]) > 0
+
+
+def test_one_training_can_be_asked_for_by_name(monkeypatch):
+    chosen = table_1_transformer.PAPER
+    (run,) = table_1_transformer.wanted_runs(chosen, "transformer-1")
+    assert (run.name, run.seed, run.recipe.batch) == ("transformer", 1, 8)
+    assert len(table_1_transformer.wanted_runs(chosen, None)) == len(chosen.runs)
+    refuses(
+        "give --only one of transformer_batch_32-1, transformer-1",
+        table_1_transformer.wanted_runs,
+        chosen,
+        "transformer",
+    )
+    monkeypatch.setenv("LONGFORM_DEVICE", "cpu")
+    assert __main__.main(["speed", "--tiny", "--only", "transformer-1"]) == 2
+
+
+def test_a_row_names_the_processes_that_shared_the_machine(tmp_path):
+    first = AtWork(tmp_path / "at_work", "transformer-1")
+    first.enter()
+    assert first.others() == []
+    with subprocess.Popen(["sleep", "30"]) as other:
+        (tmp_path / "at_work" / str(other.pid)).write_text("speed")
+        report = Report(
+            tmp_path / "report.json", Ceilings("card", 1e12, 1e9), neighbours=first.others
+        )
+        report.add("beside another", 1.0)
+        other.kill()
+    report.add("alone", 1.0)
+    beside, alone = json.loads((tmp_path / "report.json").read_text())["measured"]
+    assert beside["shared_with"] == ["speed"] and "shared_with" not in alone
+    first.leave()
+    assert not (tmp_path / "at_work" / str(os.getpid())).exists()
 
 
 def tiny_texts(folder):

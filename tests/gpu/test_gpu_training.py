@@ -16,6 +16,7 @@ from experiments.gpu.training import (
     Rows,
     Training,
     gpt2_logits,
+    mask_check,
     network_logits,
     recording_gap,
 )
@@ -142,6 +143,29 @@ def test_a_recording_that_does_not_replay_is_noticed():
 
     assert recording_gap(CPU, Replayed) == 0
     assert recording_gap(CPU, Stale) > 2 * ALLOWED_GAP
+
+
+def test_each_replay_draws_a_dropout_mask_of_its_own():
+    check = mask_check(CPU, Replayed)
+    assert check.passes and check.without == 0 and check.with_dropout > 1e-3
+
+
+def test_replays_that_repeat_a_dropout_mask_are_noticed():
+    class Frozen(Replayed):
+        def replay(self, graph):
+            torch.manual_seed(1)
+            graph()
+
+    assert not mask_check(CPU, Frozen).passes
+
+
+def test_held_out_loss_with_dropout_differs_and_leaves_the_training_alone():
+    one, other = training(dropout=0.3), training(dropout=0.3)
+    plain = one.held_out_loss(one.rows)
+    dropped = one.held_out_loss(one.rows, dropout=True)
+    assert dropped == one.held_out_loss(one.rows, dropout=True) != plain
+    assert one.held_out_loss(one.rows) == plain
+    assert one.advance(3) == other.advance(3)
 
 
 def test_graphs_are_dropped_where_what_they_read_has_moved():
