@@ -34,6 +34,7 @@ from longform.documents import (
     chains_to_predictions,
     with_cut_texts,
 )
+from longform.errors import InputError
 from longform.statistics.arithmetic import perplexity
 from longform.statistics.estimates import estimate
 from longform.statistics.markov_chain import BEGIN, END, BigramCritic
@@ -182,6 +183,12 @@ def test_the_confusion_matrix_counts_sections_and_one_without_errors_is_still_un
     statistics, rng = critic.sufficient_statistics(of(real(0.0), "test")), generator("draws")
     drawn = [critic.redrawn(rng).score_of(statistics) for _ in range(20)]
     assert np.std(drawn) > 0 and 0.9 < np.diag(critic.channel).min() < 1
+
+
+def test_a_title_read_that_no_training_document_has_is_refused():
+    """Counted by a negative index it would stand under the last title."""
+    with pytest.raises(InputError, match="read as 'weather', which is none of the 4 titles"):
+        confusion([article(["weather"], ["career"])], TITLES)
 
 
 @pytest.mark.long  # many seeds; one seed's interval is tested above

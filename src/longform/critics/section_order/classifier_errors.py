@@ -19,9 +19,9 @@ from longform.critics.section_order.score import (
 )
 from longform.critics.section_order.score import units_from_predictions as units_from_predictions
 from longform.documents import Predictions, grouped
-from longform.errors import ConfigError
+from longform.errors import ConfigError, InputError
 from longform.statistics.arithmetic import perplexity, ratio
-from longform.statistics.markov_chain import END, UNKNOWN
+from longform.statistics.markov_chain import END
 from longform.statistics.signatures import FITTED
 from longform.statistics.sufficient_statistics import SufficientStatistics, Sums
 from longform.statistics.sum_scored import SumScored
@@ -299,13 +299,22 @@ def confusion(units: Sequence[TitledArticle], names: Sequence[str]) -> np.ndarra
 
     Returns:
         Counts, (gold titles, predicted titles), both in the order of ``names``.
+
+    Raises:
+        InputError: a section was read as a title that is none of ``names``.
     """
     index = {name: i for i, name in enumerate(names)}
     counts = np.zeros((len(names), len(names)))
     for unit in units:
         for gold, predicted in zip(unit.gold, unit.symbols, strict=True):
-            if gold in index:
-                counts[index[gold], index.get(predicted, UNKNOWN)] += 1
+            if gold not in index:
+                continue
+            if predicted not in index:
+                raise InputError(
+                    f"a section is read as {predicted!r}, which is none of the {len(names)} titles "
+                    "of the training documents; train the reader on these documents"
+                )
+            counts[index[gold], index[predicted]] += 1
     return counts
 
 

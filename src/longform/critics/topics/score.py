@@ -250,7 +250,11 @@ class RandomTopicCritic(Topics):
     variances: np.ndarray | None = field(default=None, repr=False, metadata=FITTED)
 
     def fit_units(self, real: Sequence[TopicPosterior]) -> Self:
-        """As the critic itself, which also keeps the posteriors of the documents to draw from."""
+        """Fit the prior as :class:`Topics` does, and keep the posteriors, of which texts are drawn.
+
+        Args:
+            real: posteriors of training documents.
+        """
         logits, variances = _posteriors(real)
         return replace(super().fit_units(real), logits=logits, variances=variances)
 
