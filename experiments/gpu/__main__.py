@@ -60,7 +60,7 @@ def show_plan(name: str, tiny: bool) -> None:
     job: Any = importlib.import_module(JOBS[name])
     parts = job.plan(tiny)
     print(
-        f"{name}: {sum(part.minutes for part in parts):.1f} minutes by our assumptions; in {input_bytes(name):,} bytes;"
+        f"{name}: {sum(part.minutes for part in parts):.1f} minutes predicted; in {input_bytes(name):,} bytes;"
     )
     print(f"  out {', '.join(job.OUTPUTS)}")
     for part in parts:
