@@ -10,6 +10,7 @@ FINISHED = (
     "longform/critics",
     *(folder.relative_to(SOURCES).as_posix() for folder in CRITICS),
     "longform/evaluation",
+    "longform/hsmm",
     "longform/statistics",
     "longform_lab/reporting",
 )

@@ -1,4 +1,6 @@
-r"""Exact forward-backward of a hidden semi-Markov model on the processor: factored, compiled, many sequences at once.
+r"""Exact forward-backward of a hidden semi-Markov model on the processor.
+
+Factored, compiled, and run on many sequences at once.
 
 With transitions A and the joint table $W[g, z] = P(\text{duration}, \text{n-gram } g \mid z)$,
 
@@ -23,27 +25,27 @@ import torch
 
 from longform.hsmm import kernels
 
-# Entries below these, relative to a vector's largest, become 0: they keep products out of the denormal range.
+# Entries below these, relative to a vector's largest, become 0: they keep products out of the
+# denormal range.
 FLOORS = {np.dtype(np.float32): 1e-30, np.dtype(np.float64): 1e-290}
-AGREEMENT = 1e-3  # nats between forward and backward log P; float32 rounding alone stays below 1e-4 at T = 400
-LIMITS = {
-    np.dtype(np.float32): 85.0,
-    np.dtype(np.float64): 700.0,
-}  # exponents that still fit the type
-ROWS_PER_SLICE = (
-    65_536  # ours: table rows normalised at once, so that the M-step needs no third table
-)
-MASS_FLOOR = 1e-30  # ours: probabilities below it become 0, which keeps float32 products out of the denormals
-ROWS_PER_BLOCK = (
-    24_000  # ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
-)
+# nats between forward and backward log P; float32 rounding alone stays below 1e-4 at T = 400
+AGREEMENT = 1e-3
+# exponents that still fit the type
+LIMITS = {np.dtype(np.float32): 85.0, np.dtype(np.float64): 700.0}
+# ours: table rows normalised at once, so that the M-step needs no third table
+ROWS_PER_SLICE = 65_536
+# ours: probabilities below it become 0, which keeps float32 products out of the denormals
+MASS_FLOOR = 1e-30
+# ours: 64 texts of the synthetic language per scan; 300 MB of vectors at 800 states
+ROWS_PER_BLOCK = 24_000
 
 
 @contextmanager
 def without_denormals() -> Iterator[None]:
-    """Denormal numbers become 0 in this thread's arithmetic, compiled loops and torch's products alike.
+    """Denormal numbers become 0 in this thread's arithmetic, compiled loops and torch's products.
 
-    A posterior of 1e-40 changes no sum, and on Intel's processors a product with many of them takes 40 times as long.
+    A posterior of 1e-40 changes no sum, and on Intel's processors a product with many of them takes
+    40 times as long.
     """
     torch.set_flush_denormal(True)
     try:
@@ -54,7 +56,13 @@ def without_denormals() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Tables:
-    """What the scan reads: ``transitions`` (C, C), ``joint`` (G, C), and the logarithm of each joint row's largest entry."""
+    """What the scan reads.
+
+    Attributes:
+        transitions: A, (C, C).
+        joint: W, (G, C), of the same type.
+        tops: logarithm of the largest entry of each row of ``joint``, float64 (G,).
+    """
 
     transitions: np.ndarray
     joint: np.ndarray
@@ -70,176 +78,292 @@ class Tables:
 
 @dataclass
 class Expectation:
-    """Expected counts over sequences, arrays or tensors of the device that scanned."""
+    """Expected counts over sequences, arrays or tensors of the device that scanned.
 
-    transitions: Any  # (C, C) float64
-    segments: Any  # (G, C)
-    log_likelihood: float = 0.0  # nats of the sequences that the model explains
-    tokens: int = 0  # of these sequences
-    lost: int = 0  # sequences of probability zero, left out of all of these
-    blocks: int = 0  # blocks of sequences summed so far; a pass that was killed goes on behind them
+    Attributes:
+        transitions: expected moves from state to state, (C, C) float64.
+        segments: expected segments of each n-gram and state, (G, C).
+        log_likelihood: nats of the sequences that the model explains.
+        tokens: of these sequences.
+        lost: sequences of probability zero, left out of all of these.
+        blocks: blocks of sequences summed so far; a pass that was killed goes on behind them.
+    """
+
+    transitions: Any
+    segments: Any
+    log_likelihood: float = 0.0
+    tokens: int = 0
+    lost: int = 0
+    blocks: int = 0
 
 
 def blocks_of(lengths: Sequence[int], rows_per_block: int) -> list[np.ndarray]:
-    """Places of the sequences of each block: sorted by length, as many as fit ``rows_per_block``, at least one."""
+    """The numbers of the sequences of each block.
+
+    Sequences are sorted by length; a block has as many as fit ``rows_per_block``, at least one.
+    """
     blocks: list[list[int]] = []
     rows = rows_per_block
-    for place in np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable").tolist():
-        need = int(lengths[place]) + 1
-        if rows + need > rows_per_block:
+    by_length = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
+    for number in by_length.tolist():
+        positions = int(lengths[number]) + 1
+        if rows + positions > rows_per_block:
             blocks.append([])
             rows = 0
-        blocks[-1].append(place)
-        rows += need
+        blocks[-1].append(number)
+        rows += positions
     return [np.array(members) for members in blocks]
 
 
 def renumbered(indices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
-    """The index arrays of sequences over only those table rows that they use, numbered afresh, and these rows, (U,)."""
+    """Index arrays over only those table rows that they use.
+
+    Args:
+        indices: index array (T_i, K) of each sequence; -1 where there is no segment.
+
+    Returns:
+        The arrays with rows numbered afresh, and the rows that they use, (U,).
+    """
     rows = np.unique(np.concatenate([index.ravel() for index in indices]))
     rows = rows[rows >= 0]
-    return [
-        np.where(index >= 0, np.searchsorted(rows, index), -1).astype(np.int32) for index in indices
-    ], rows
+    fresh = []
+    for index in indices:
+        numbers = np.where(index >= 0, np.searchsorted(rows, index), -1)
+        fresh.append(numbers.astype(np.int32))
+    return fresh, rows
 
 
 class Workspace(threading.local):
-    """Each thread's buffers, claimed once, not once per block: a scan's vectors are valid until the thread's next scan in it."""
+    """Each thread's buffers, claimed once, not once per block.
+
+    A scan's vectors are valid until the thread's next scan in it.
+    """
 
     def __init__(self) -> None:
-        self.held: dict[str, np.ndarray] = {}
+        self.buffers: dict[str, np.ndarray] = {}
 
     def take(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """An uninitialised array, carved from the buffer of that name."""
-        size, buffer = math.prod(shape), self.held.get(name)
+        size = math.prod(shape)
+        buffer = self.buffers.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != dtype:
-            buffer = self.held[name] = np.empty(size, dtype)
+            buffer = np.empty(size, dtype)
+            self.buffers[name] = buffer
         return buffer[:size].reshape(shape)
 
 
 class Scan:
     """Scaled vectors of the sequences of one block, (rows, C) with scales (rows,).
 
-    Sequences are packed longest first, position by position, without padding: row ``first[t] + b`` is position t of the b-th
-    longest one; positions run 0..T of each. The constructor packs and makes the forward pass; :meth:`backward` adds the rest.
+    Sequences are packed longest first, position by position, without padding: row ``first[t] + b``
+    is position t of the b-th longest one; positions run 0..T of each. The constructor packs and
+    makes the forward pass; :meth:`backward` adds the rest.
 
     Attributes:
-        order, ends: place in the caller's list of each packed sequence, and row of its end position, (B,).
-        first, sequence: first row of each position, (T + 2,), and packed sequence that each row belongs to, (rows,).
-        index: row of the joint table for the segment of length k + 1 that starts at a row, -1 if none, (rows, K).
-        ended, before, begun, after: alpha, b, e and beta; at a sequence's end the last two are 0 and 1.
-        log_partition: log P of each packed sequence in nats, (B,) float64, minus infinity where nothing explains it.
+        order, ends: number in the caller's list of each packed sequence, and row of its end
+            position, (B,).
+        first, sequence: first row of each position, (T + 2,), and packed sequence that each row
+            belongs to, (rows,).
+        index: row of the joint table for the segment of length k + 1 that starts at a row, -1 if
+            none, (rows, K).
+        ended, before, begun, after: alpha, b, e and beta; at a sequence's end the last two are 0
+            and 1.
+        log_partition: log P of each packed sequence in nats, (B,) float64, minus infinity where
+            nothing explains it.
     """
 
     def __init__(
         self, indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None
     ) -> None:
-        """Alpha and b at every position, given index arrays (T_i, K). z_0 is state 0 and emits nothing (deng2022, released code)."""
+        """Alpha and b at every position, given index arrays (T_i, K).
+
+        z_0 is state 0 and emits nothing (deng2022, released code).
+        """
+        self.tables = tables
+        self.workspace = workspace or Workspace()
+        self._pack(indices)
+        self._forward()
+
+    def _pack(self, indices: Sequence[np.ndarray]) -> None:
+        """Lay the sequences out, longest first, position by position."""
         lengths = np.array([len(index) for index in indices], dtype=np.int64)
         self.order = np.argsort(-lengths, kind="stable")
         lengths = lengths[self.order]
-        reach = np.array(
-            [np.searchsorted(-lengths, -t, side="right") for t in range(lengths[0] + 1)]
-        )
-        self.first = first = np.concatenate([[0], np.cumsum(reach)]).astype(np.int64)
+        # How many sequences reach each position, and so where its rows begin.
+        positions = range(lengths[0] + 1)
+        reaching = np.array([np.searchsorted(-lengths, -t, side="right") for t in positions])
+        first = np.concatenate([[0], np.cumsum(reaching)]).astype(np.int64)
+        self.first = first
         self.ends = first[lengths] + np.arange(len(lengths))
         self.sequence = np.arange(first[-1]) - np.repeat(first[:-1], np.diff(first))
         self.index = np.full((first[-1], indices[0].shape[1]), -1, dtype=np.int32)
-        for b, place in enumerate(self.order):
-            self.index[first[: lengths[b]] + b] = indices[place]
-        self.tables, self.workspace = tables, workspace or Workspace()
+        for b, number in enumerate(self.order):
+            self.index[first[: lengths[b]] + b] = indices[number]
+
+    def _forward(self) -> None:
+        """Alpha and b position by position, then log P from alpha at the ends."""
+        tables, first = self.tables, self.first
         rows, dtype = first.tolist(), tables.joint.dtype
         shape = rows[-1], tables.joint.shape[1]
-        self.ended, self.before = ended, before = [
-            self.workspace.take(n, shape, dtype) for n in ("ended", "before")
-        ]
-        self.forward_scales = scales = np.zeros(rows[-1])
+        ended = self.workspace.take("ended", shape, dtype)
+        before = self.workspace.take("before", shape, dtype)
+        scales = np.zeros(rows[-1])
+        self.ended, self.before, self.forward_scales = ended, before, scales
+        # z_0 is state 0.
         ended[: rows[1]] = 0
         ended[: rows[1], 0] = 1
-        alpha, moved, transitions = (
-            torch.from_numpy(part) for part in (ended, before, tables.transitions)
-        )
+        # Views for torch's product, in which the C^2 part of a position runs.
+        alpha = torch.from_numpy(ended)
+        b = torch.from_numpy(before)
+        transitions = torch.from_numpy(tables.transitions)
+        floor = FLOORS[dtype]
         for t in range(len(rows) - 1):
             if t:
                 kernels.forward_step(
-                    t,
-                    first,
-                    self.index,
-                    tables.joint,
-                    tables.tops,
-                    before,
-                    scales,
-                    ended,
-                    FLOORS[dtype],
+                    t, first, self.index, tables.joint, tables.tops, before, scales, ended, floor
                 )
-            torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=moved[rows[t] : rows[t + 1]])
+            torch.mm(alpha[rows[t] : rows[t + 1]], transitions, out=b[rows[t] : rows[t + 1]])
+        last_scales = scales[self.ends]
         with np.errstate(divide="ignore"):
-            total = np.log(ended[self.ends].sum(axis=1, dtype=np.float64)) + scales[self.ends]
-        self.log_partition = np.where(scales[self.ends] <= kernels.DEAD, -np.inf, total)
+            total = np.log(ended[self.ends].sum(axis=1, dtype=np.float64)) + last_scales
+        self.log_partition = np.where(last_scales <= kernels.DEAD, -np.inf, total)
 
     def backward(self) -> "Scan":
         """The same scan with e and beta."""
-        tables, ended, first, rows = self.tables, self.ended, self.first, self.first.tolist()
-        self.begun, self.after = (
-            self.workspace.take(n, ended.shape, ended.dtype) for n in ("begun", "after")
-        )
-        self.backward_scales, self.begun_scales = (
-            np.zeros(len(ended)),
-            np.full(len(ended), kernels.DEAD),
-        )
+        tables, ended, first = self.tables, self.ended, self.first
+        rows = first.tolist()
+        self.begun = self.workspace.take("begun", ended.shape, ended.dtype)
+        self.after = self.workspace.take("after", ended.shape, ended.dtype)
+        self.backward_scales = np.zeros(len(ended))
+        self.begun_scales = np.full(len(ended), kernels.DEAD)
         self.begun[self.ends] = 0
         self.after[self.ends] = 1
-        transposed = np.ascontiguousarray(
-            tables.transitions.T
-        )  # a view is packed more slowly, at each position
-        e, beta, transitions = (
-            torch.from_numpy(part) for part in (self.begun, self.after, transposed)
-        )
+        # A view is packed more slowly, at each position.
+        transposed = np.ascontiguousarray(tables.transitions.T)
+        e = torch.from_numpy(self.begun)
+        beta = torch.from_numpy(self.after)
+        transitions = torch.from_numpy(transposed)
+        floor = FLOORS[ended.dtype]
         for t in range(len(rows) - 3, -1, -1):
             kernels.backward_step(
-                t, first, self.index, tables.joint, tables.tops, self.after, self.backward_scales, self.begun,
-                self.begun_scales, FLOORS[ended.dtype],
-            )  # fmt: skip
-            going = slice(rows[t], rows[t] + rows[t + 2] - rows[t + 1])
-            torch.mm(e[going], transitions, out=beta[going])
-            self.backward_scales[going] = self.begun_scales[going]
+                t,
+                first,
+                self.index,
+                tables.joint,
+                tables.tops,
+                self.after,
+                self.backward_scales,
+                self.begun,
+                self.begun_scales,
+                floor,
+            )
+            # Only sequences that go beyond t; the others ended here, with beta 1.
+            num_going_on = rows[t + 2] - rows[t + 1]
+            going_on = slice(rows[t], rows[t] + num_going_on)
+            torch.mm(e[going_on], transitions, out=beta[going_on])
+            self.backward_scales[going_on] = self.begun_scales[going_on]
         return self
 
     @property
     def disagreement(self) -> np.ndarray:
-        """Distance in nats between log P found forward and found backward, (B,); large where rounding lost a path."""
+        """Nats between the forward and the backward log P, (B,).
+
+        Large where rounding lost a path.
+        """
         starts = slice(0, len(self.order))
         with np.errstate(divide="ignore", invalid="ignore"):
-            back = np.log(self.after[starts, 0].astype(np.float64)) + self.backward_scales[starts]
-            gap = np.abs(back - self.log_partition)
+            log_beta = np.log(self.after[starts, 0].astype(np.float64))
+            gap = np.abs(log_beta + self.backward_scales[starts] - self.log_partition)
         return np.where(np.isnan(gap), 0.0, gap)
 
 
 def scan_in_float64(
     indices: Sequence[np.ndarray], transitions: Any, joint: Any
 ) -> tuple[Scan, np.ndarray]:
-    """Forward pass over the excerpt of the tables (arrays or tensors) that sequences use, and the rows that it holds."""
-    again, rows = renumbered(indices)
-    excerpt = [
-        torch.as_tensor(table).double().cpu().numpy() for table in (transitions, joint[rows])
-    ]
-    return Scan(again, Tables.of(*excerpt)), rows
+    """Forward pass in float64 over the excerpt of the tables that sequences use.
+
+    Args:
+        indices: index array (T_i, K) of each sequence.
+        transitions, joint: A and W as arrays or tensors.
+
+    Returns:
+        The scan, and the rows of ``joint`` that its excerpt holds, (U,).
+    """
+    fresh_indices, rows = renumbered(indices)
+    excerpt = []
+    for table in (transitions, joint[rows]):
+        excerpt.append(torch.as_tensor(table).double().cpu().numpy())
+    return Scan(fresh_indices, Tables.of(*excerpt)), rows
 
 
 @without_denormals()
 def log_partitions(
     indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None = None
 ) -> np.ndarray:
-    """log P of each sequence given by its index array (T_i, K), in nats; paths that float32 lost are found again."""
-    scan, out = Scan(indices, tables, workspace), np.empty(len(indices))
-    out[scan.order] = scan.log_partition
-    lost = np.flatnonzero(np.isneginf(out))
+    """log P of each sequence in nats, (B,); paths that float32 lost are looked for in float64.
+
+    Args:
+        indices: index array (T_i, K) of each sequence.
+    """
+    scan = Scan(indices, tables, workspace)
+    log_probs = np.empty(len(indices))
+    log_probs[scan.order] = scan.log_partition
+    lost = np.flatnonzero(np.isneginf(log_probs))
     if tables.joint.dtype != np.float64 and len(lost):
-        again, _ = scan_in_float64(
-            [indices[i] for i in lost.tolist()], tables.transitions, tables.joint
-        )
-        out[lost[again.order]] = again.log_partition
-    return out
+        lost_indices = [indices[i] for i in lost.tolist()]
+        rescan, _ = scan_in_float64(lost_indices, tables.transitions, tables.joint)
+        log_probs[lost[rescan.order]] = rescan.log_partition
+    return log_probs
+
+
+@dataclass
+class _ScannedBlock:
+    """A block's scan, what float32 lost of it, and the expected transitions of both.
+
+    Attributes:
+        scan: of the whole block; ``log_partition`` is minus infinity for what is scanned again.
+        pairs: its expected transitions, (C, C) float64.
+        poor: packed sequences that are scanned again in float64, (P,).
+        rescan, rescan_rows, rescan_pairs: that scan, rows of the table in its excerpt, and its
+            expected transitions; None where nothing was scanned again.
+    """
+
+    scan: Scan
+    pairs: np.ndarray
+    poor: np.ndarray
+    rescan: Scan | None = None
+    rescan_rows: np.ndarray | None = None
+    rescan_pairs: np.ndarray | None = None
+
+
+def _scanned(
+    indices: Sequence[np.ndarray], tables: Tables, workspace: Workspace | None
+) -> _ScannedBlock:
+    """Scan a block, and once more in float64 what has lost a path to float32."""
+    scan = Scan(indices, tables, workspace).backward()
+    is_poor = np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT)
+    poor = np.flatnonzero(is_poor)
+    if tables.joint.dtype == np.float64 or not len(poor):
+        return _ScannedBlock(scan, transition_counts(scan), poor)
+    scan.log_partition[poor] = -np.inf
+    poor_indices = [indices[i] for i in scan.order[poor]]
+    rescan, rows = scan_in_float64(poor_indices, tables.transitions, tables.joint)
+    rescan.backward()
+    pairs = transition_counts(scan)
+    return _ScannedBlock(scan, pairs, poor, rescan, rows, transition_counts(rescan))
+
+
+def _add_block(total: Expectation, block: _ScannedBlock, tokens: np.ndarray) -> None:
+    """Add a block to the totals; ``tokens`` counts those of each of its sequences, (B,)."""
+    accumulate(total, block.scan, block.pairs, total.segments, tokens)
+    if block.rescan is None or block.rescan_rows is None or block.rescan_pairs is None:
+        return
+    # The rescan says which of the poor sequences are lost in truth.
+    total.lost -= len(block.poor)
+    counts = np.zeros(block.rescan.tables.joint.shape)
+    poor_tokens = tokens[block.scan.order][block.poor]
+    accumulate(total, block.rescan, block.rescan_pairs, counts, poor_tokens)
+    total.segments[block.rescan_rows] += counts.astype(total.segments.dtype)
 
 
 def expectation(
@@ -247,68 +371,61 @@ def expectation(
     lengths: Sequence[int],
     index_of: Callable[[int], np.ndarray],
     *,
-    tokens: Sequence[int] | None = None,  # of each sequence, where index arrays leave places out
+    tokens: Sequence[int] | None = None,
     threads: int = 1,
-    rows_per_block: int
-    | None = None,  # positions scanned at once; memory is 4 vectors of C per row and thread
+    rows_per_block: int | None = None,
     workspace: Workspace | None = None,
-    begun: Expectation | None = None,  # what the first blocks gave; it is added to in place
+    begun: Expectation | None = None,
     on_block: Callable[[Expectation, int], None] | None = None,
 ) -> Expectation:
     """Exact expected counts over a corpus, block by block.
 
-    The sums run in block order, so they do not depend on ``threads``, bit for bit. A sequence that float32 lost a path
-    of is scanned again in float64: mass that underflows in one direction only is missing from that direction's total,
-    so totals that agree vouch for the counts.
+    The sums run in block order, so they do not depend on ``threads``, bit for bit. A sequence that
+    float32 lost a path of is scanned again in float64: mass that underflows in one direction only
+    is missing from that direction's total, so totals that agree vouch for the counts.
 
     Args:
-        lengths, index_of: length T of each sequence's index array, and that array (T, K) of the sequence of some number.
-        on_block: called after each block with the sums so far and the number of blocks; what it saves can be ``begun``.
+        tables: of the model.
+        lengths: length T of each sequence's index array.
+        index_of: the index array (T, K) of the sequence of a number.
+        tokens: of each sequence, where index arrays leave places out.
+        threads: blocks that are scanned at once.
+        rows_per_block: positions scanned at once; memory is 4 vectors of C per row and thread.
+        workspace: buffers to use again.
+        begun: what the first blocks gave; it is added to in place.
+        on_block: called after each block with the sums so far and the number of blocks; what it
+            saves can be ``begun``.
     """
     total = begun or Expectation(np.zeros(tables.transitions.shape), np.zeros_like(tables.joint))
-    blocks, workspace = (
-        blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK),
-        workspace or Workspace(),
-    )
+    blocks = blocks_of(lengths, rows_per_block or ROWS_PER_BLOCK)
+    workspace = workspace or Workspace()
     sizes = np.asarray(lengths if tokens is None else tokens)
-    left, done = range(total.blocks, len(blocks)), [threading.Event() for _ in blocks]
+    remaining = range(total.blocks, len(blocks))
+    done = [threading.Event() for _ in blocks]
 
     @without_denormals()
-    def add(place: int) -> None:
+    def add(number: int) -> None:
+        members = blocks[number]
         try:
-            indices = [index_of(i) for i in blocks[place]]
-            scan = Scan(indices, tables, workspace).backward()
-            again: Scan | None = None
-            poor = np.flatnonzero(np.isneginf(scan.log_partition) | (scan.disagreement > AGREEMENT))
-            if tables.joint.dtype != np.float64 and len(poor):
-                scan.log_partition[poor] = -np.inf
-                again, rows = scan_in_float64(
-                    [indices[i] for i in scan.order[poor]], tables.transitions, tables.joint
-                )
-                again.backward()
-            pairs = [transition_counts(one) for one in (scan, again) if one]
-            if place > left.start:
-                done[place - 1].wait()
-            if total.blocks != place:
+            # Blocks are scanned side by side, and added in order: each waits for the one before it.
+            block = _scanned([index_of(i) for i in members], tables, workspace)
+            if number > remaining.start:
+                done[number - 1].wait()
+            if total.blocks != number:
                 return  # the block before this one failed, and its error is on the way
-            accumulate(total, scan, pairs[0], total.segments, sizes[blocks[place]])
-            if again:
-                total.lost -= len(poor)
-                counts = np.zeros(again.tables.joint.shape)
-                accumulate(total, again, pairs[1], counts, sizes[blocks[place]][scan.order[poor]])
-                total.segments[rows] += counts.astype(total.segments.dtype)
+            _add_block(total, block, sizes[members])
             total.blocks += 1
             if on_block:
                 on_block(total, len(blocks))
         finally:
-            done[place].set()
+            done[number].set()
 
     if threads == 1:
-        for place in left:
-            add(place)
+        for number in remaining:
+            add(number)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(add, left))
+            list(pool.map(add, remaining))
     return total
 
 
@@ -319,45 +436,59 @@ def accumulate(
     segments: np.ndarray,
     tokens: np.ndarray,
 ) -> None:
-    r"""Add a scan to the totals: the explained sequences' nats and tokens, how many are lost, ``pairs``, and the expected segments.
+    r"""Add a scan to the totals: nats and tokens of what it explains, how many are lost, counts.
 
-    Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$, the gradient with respect to log W, go to ``segments`` (G, C), summed in
-    a fixed order: by table row, then by place. ``tokens`` counts those of each sequence, in the order in which they were given.
+    Segments $\sum b_t(z) W[g, z] \beta_{t+k}(z) / P(x)$ are the gradient with respect to log W.
+    They are summed in a fixed order: by table row, then by position.
+
+    Args:
+        total: added to in place, but for its segments.
+        scan: which ran forward and backward.
+        pairs: its expected transitions, (C, C).
+        segments: (G, C), to which the expected segments are added.
+        tokens: of each sequence, in the order in which they were given, (B,).
     """
     explained = np.isfinite(scan.log_partition)
     total.log_likelihood += float(scan.log_partition[explained].sum())
     total.tokens += int(tokens[scan.order][explained].sum())
     total.lost += int(np.isneginf(scan.log_partition).sum())
     total.transitions += pairs
-    flat, bits = scan.index.ravel(), scan.index.size.bit_length()
-    places = np.flatnonzero(flat >= 0)
-    keys = np.sort(flat[places].astype(np.int64) << bits | places)
-    grams, places = keys >> bits, keys & ((1 << bits) - 1)
-    starts, k = np.divmod(places, scan.index.shape[1])
+    # 1. Sort the occurrences by table row, then by position: both share the bits of one integer.
+    rows_of_table = scan.index.ravel()
+    bits = scan.index.size.bit_length()
+    occurrences = np.flatnonzero(rows_of_table >= 0)
+    keys = np.sort(rows_of_table[occurrences].astype(np.int64) << bits | occurrences)
+    grams = keys >> bits
+    occurrences = keys & ((1 << bits) - 1)
+    # 2. Find the rows at which each occurrence starts and ends.
+    starts, k = np.divmod(occurrences, scan.index.shape[1])
     positions = np.repeat(np.arange(len(scan.first) - 1), np.diff(scan.first))
     ends = scan.first[positions[starts] + k + 1] + scan.sequence[starts]
+    # 3. Sum those of each n-gram.
     left, right = scan.forward_scales[starts], scan.backward_scales[ends]
     exponents = _exponents(left, right, scan.log_partition[scan.sequence[starts]])
     begins = np.flatnonzero(np.diff(grams, prepend=-1))
-    kernels.add_counts(
-        np.append(begins, len(keys)), grams[begins], starts, ends, exponents, scan.before, scan.after, scan.tables.joint,
-        segments,
-    )  # fmt: skip
+    bounds = np.append(begins, len(keys))
+    vectors = scan.before, scan.after, scan.tables.joint
+    kernels.add_counts(bounds, grams[begins], starts, ends, exponents, *vectors, segments)
 
 
 def transition_counts(scan: Scan) -> np.ndarray:
-    r"""Expected transitions $\xi(i, j) = A_{ij} \sum_t \alpha_t(i) e_t(j) / P(x)$ over the block, (C, C) float64.
+    r"""Expected transitions $\xi(i, j) = A_{ij} \sum_t \alpha_t(i) e_t(j) / P(x)$ over the block.
 
     Equals the gradient of the summed log partition with respect to log A. Consumes ``scan.begun``.
+
+    Returns:
+        float64 (C, C).
     """
-    exponents = _exponents(
-        scan.forward_scales, scan.begun_scales, scan.log_partition[scan.sequence]
-    )
+    log_partition = scan.log_partition[scan.sequence]
+    exponents = _exponents(scan.forward_scales, scan.begun_scales, log_partition)
     kernels.weigh_rows(scan.begun, exponents, LIMITS[scan.begun.dtype])
     pairs = torch.mm(torch.from_numpy(scan.ended).t(), torch.from_numpy(scan.begun)).numpy()
     return pairs.astype(np.float64) * scan.tables.transitions
 
 
 def _exponents(left: np.ndarray, right: np.ndarray, log_partition: np.ndarray) -> np.ndarray:
-    dead = (left <= kernels.DEAD) | (right <= kernels.DEAD) | ~np.isfinite(log_partition)
-    return np.where(dead, kernels.DEAD, left + right - np.where(dead, 0.0, log_partition))
+    """``left + right - log_partition``, ``DEAD`` where a scale is dead or nothing explains it."""
+    is_dead = (left <= kernels.DEAD) | (right <= kernels.DEAD) | ~np.isfinite(log_partition)
+    return np.where(is_dead, kernels.DEAD, left + right - np.where(is_dead, 0.0, log_partition))

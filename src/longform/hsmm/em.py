@@ -1,12 +1,14 @@
-r"""Fitting a hidden semi-Markov language model by expectation-maximisation: the steps, checkpoints and exact resume.
+r"""Fitting a hidden semi-Markov language model by expectation-maximisation.
 
-With one joint table $W[g, z]$ the M-step is a column normalisation, $W = N / \sum_g N$, and
-$A_{ij} = \xi_{ij} / \sum_j \xi_{ij}$. deng2022 (section 5.1, appendix) maximises the same likelihood by
-Adam, first one epoch with transitions and lengths frozen; that phase is ``pretraining`` here.
+The steps, checkpoints and exact resume. With one joint table $W[g, z]$ the M-step is a column
+normalisation, $W = N / \sum_g N$, and $A_{ij} = \xi_{ij} / \sum_j \xi_{ij}$. deng2022 (section 5.1,
+appendix) maximises the same likelihood by Adam, first one epoch with transitions and lengths
+frozen; that phase is ``pretraining`` here.
 
-The model may grow meanwhile: a model of few states already finds which n-grams are segments. The others' rows become zero and leave
-the table; places of a text that no path over the rows left can reach leave the text; only then do states, whose number the time is
-quadratic in, begin anew, each with its own uneven share of what the model knows of n-grams.
+The model may grow meanwhile: a model of few states already finds which n-grams are segments. The
+others' rows become zero and leave the table; places of a text that no path over the rows left can
+reach leave the text; only then do states, whose number the time is quadratic in, begin anew, each
+with its own uneven share of what the model knows of n-grams.
 """
 
 import hashlib
@@ -18,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -32,21 +34,33 @@ from longform.hsmm.model import NgramTable, SemiMarkovLM, build_ngrams
 from longform.statistics.arithmetic import perplexity
 from longform.statistics.random_streams import generator
 
-SPELLING = 3  # ours: tokens of the n-grams that spell what training text has not; with 1 such text's price doubles
-UNEVENNESS = (
-    0.1  # ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
-)
-LEAST_SHARE = 1e-4  # ours: no n-gram starts at zero, from which EM could not move it
+# ours: tokens of the n-grams that spell what training text has not; with 1 such text's price
+# doubles
+SPELLING = 3
+# ours: 1.0 needed a quarter more iterations on a language of 16 states, 0.03 no fewer
+UNEVENNESS = 0.1
+# ours: no n-gram starts at zero, from which EM could not move it
+LEAST_SHARE = 1e-4
 
 
 @dataclass(frozen=True)
 class Compute:
-    """What machine a fit runs on; none of it changes what is computed, beyond rounding."""
+    """What machine a fit runs on; none of it changes what is computed, beyond rounding.
 
-    device: str = "cpu"  # a torch device
-    threads: int = 1  # blocks that the compiled scan works on at once; its results do not depend on it, bit for bit
-    dtype: str = "float32"  # or float64, in which a sequence whose float32 likelihood vanishes is scanned again
-    engine: str = "auto"  # "compiled", "torch", or the compiled scan on the processor and torch's on any other device
+    Attributes:
+        device: a torch device.
+        threads: blocks that the compiled scan works on at once; its results do not depend on it,
+            bit for bit.
+        dtype: float32, or float64, in which a sequence whose float32 likelihood vanishes is scanned
+            again.
+        engine: "compiled", "torch", or "auto" for the compiled scan on the processor and torch's on
+            any other device.
+    """
+
+    device: str = "cpu"
+    threads: int = 1
+    dtype: str = "float32"
+    engine: str = "auto"
 
     @property
     def by_torch(self) -> bool:
@@ -56,18 +70,28 @@ class Compute:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one E-step saw, under the tables before this iteration's M-step."""
+    """What one E-step saw, under the tables before this iteration's M-step.
+
+    Attributes:
+        number: from 0.
+        log_likelihood, tokens, lost: as in :class:`Expectation`.
+        states_in_use: states with at least one expected segment.
+        effective_states: exponential of the entropy of the states' shares of segments.
+        frozen: whether transitions and lengths were kept fixed.
+        states, ngrams: of the tables.
+        validation_ppl: after the M-step; None where nothing was validated.
+    """
 
     number: int
-    log_likelihood: float  # this, tokens and lost as in :class:`Expectation`
+    log_likelihood: float
     tokens: int
     lost: int
-    states_in_use: int  # states with at least one expected segment
-    effective_states: float  # exponential of the entropy of the states' shares of segments
-    frozen: bool  # whether transitions and lengths were kept fixed
-    states: int  # of the tables, as ngrams
+    states_in_use: int
+    effective_states: float
+    frozen: bool
+    states: int
     ngrams: int
-    validation_ppl: float | None = None  # after the M-step; None where nothing was validated
+    validation_ppl: float | None = None
 
     @property
     def perplexity(self) -> float:
@@ -77,26 +101,36 @@ class Iteration:
     def line(self, tokens_per_second: float) -> str:
         """One progress line."""
         phase = "pretraining" if self.frozen else "em"
-        validation = (
-            "" if self.validation_ppl is None else f", validation {self.validation_ppl:.4f}"
-        )
+        validation = ""
+        if self.validation_ppl is not None:
+            validation = f", validation {self.validation_ppl:.4f}"
         return (
-            f"{phase} {self.number}: ppl {self.perplexity:.4f}{validation}, {tokens_per_second:,.0f} tokens/s, "
-            f"states in use {self.states_in_use} of {self.states} (effective {self.effective_states:.1f}), "
+            f"{phase} {self.number}: ppl {self.perplexity:.4f}{validation}, "
+            f"{tokens_per_second:,.0f} tokens/s, "
+            f"states in use {self.states_in_use} of {self.states} "
+            f"(effective {self.effective_states:.1f}), "
             f"{self.ngrams:,} n-grams, lost {self.lost}"
         )
 
 
 def iteration_of(number: int, expected: Expectation, frozen: bool) -> Iteration:
     """What an E-step saw, as a record."""
-    used = expected.transitions.sum(axis=0)
-    shares = used[used > 0] / used.sum() if used.sum() > 0 else np.ones(1)
-    effective, sizes = (
-        float(np.exp(-(shares * np.log(shares)).sum())),
-        (len(used), len(expected.segments)),
+    segments = expected.transitions.sum(axis=0)
+    shares = np.ones(1)
+    if segments.sum() > 0:
+        shares = segments[segments > 0] / segments.sum()
+    entropy = -(shares * np.log(shares)).sum()
+    return Iteration(
+        number=number,
+        log_likelihood=expected.log_likelihood,
+        tokens=expected.tokens,
+        lost=expected.lost,
+        states_in_use=int(np.sum(segments >= 1)),
+        effective_states=float(np.exp(entropy)),
+        frozen=frozen,
+        states=len(segments),
+        ngrams=len(expected.segments),
     )
-    seen = expected.log_likelihood, expected.tokens, expected.lost
-    return Iteration(number, *seen, int(np.sum(used >= 1)), effective, frozen, *sizes)
 
 
 @dataclass(frozen=True)
@@ -107,21 +141,23 @@ class Fit:
     history: tuple[Iteration, ...] = ()
 
     def save(self, folder: Path, sealed: bool = False) -> None:
-        """Write beside the old version and swap the two, so that a kill leaves one whole checkpoint.
+        """Write beside the old version and swap the two; a kill leaves one complete checkpoint.
 
         Args:
             folder: where the model and ``history.json`` are written.
-            sealed: whether the digest of each file is written too, by which :meth:`load` tells a damaged one.
+            sealed: whether the digest of each file is written too, by which :meth:`load` tells a
+                damaged one.
         """
-        fresh, stale = (folder.with_name(folder.name + end) for end in (".new", ".old"))
+        fresh = folder.with_name(folder.name + ".new")
+        stale = folder.with_name(folder.name + ".old")
         shutil.rmtree(fresh, ignore_errors=True)
         self.model.save(fresh)
         history = [asdict(step) for step in self.history]
-        (fresh / "history.json").write_text(
-            json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8"
-        )
+        text = json.dumps(history, indent=1, sort_keys=True) + "\n"
+        (fresh / "history.json").write_text(text, encoding="utf-8")
         if sealed:
-            (fresh / SEAL).write_text(json.dumps(_digests(fresh)) + "\n", encoding="utf-8")
+            seal = json.dumps(_digests(fresh)) + "\n"
+            (fresh / SEAL).write_text(seal, encoding="utf-8")
         shutil.rmtree(stale, ignore_errors=True)
         if folder.exists():
             folder.rename(stale)
@@ -130,14 +166,21 @@ class Fit:
 
     @classmethod
     def load(cls, folder: Path) -> "Fit":
-        """Read what :meth:`save` wrote sealed. Raises ArtefactError: a file is absent, cut, or not the one that was sealed."""
+        """Read what :meth:`save` wrote sealed.
+
+        Raises:
+            ArtefactError: a file is absent, cut, or not the one that was sealed.
+        """
         seal = folder / SEAL
         if not seal.is_file() or read_json(seal) != _digests(folder):
             raise ArtefactError(
                 f"{folder}: a file is missing, cut or damaged; remove the folder to start over"
             )
-        model, history = SemiMarkovLM.load(folder), read_json(folder / "history.json")
-        return cls(model, tuple(Iteration(**step) for step in history))
+        model = SemiMarkovLM.load(folder)
+        history = []
+        for iteration in read_json(folder / "history.json"):
+            history.append(Iteration(**iteration))
+        return cls(model, tuple(history))
 
 
 SEAL = "digests.json"
@@ -145,27 +188,32 @@ SEAL = "digests.json"
 
 def _digests(folder: Path) -> dict[str, str]:
     """The digest of every file in a folder but the seal, by name."""
-    found = {}
+    digests = {}
     for path in sorted(folder.iterdir()):
         if path.name != SEAL:
             with path.open("rb") as file:
-                found[path.name] = hashlib.file_digest(file, "blake2b").hexdigest()
-    return found
+                digests[path.name] = hashlib.file_digest(file, "blake2b").hexdigest()
+    return digests
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How many passes, over what."""
+    """How many passes, over what.
 
-    iterations: int  # passes over the corpus in all, ``pretraining`` included
-    pretraining: int = 1  # first passes with transitions and lengths frozen (deng2022: one epoch)
-    growth: Sequence[
-        tuple[int, int]
-    ] = ()  # states to begin with, and passes with each, before the model has all
-    least: float = (
-        0.0  # an n-gram with fewer expected segments than this leaves the table; 0 keeps all
-    )
-    until: float = 0.0  # with all states, EM ends when two iterations lower validation PPL by less than this share
+    Attributes:
+        iterations: passes over the corpus in all, ``pretraining`` included.
+        pretraining: first passes with transitions and lengths frozen (deng2022: one epoch).
+        growth: states to begin with, and passes with each, before the model has all.
+        least: an n-gram with fewer expected segments than this leaves the table; 0 keeps all.
+        until: with all states, EM ends when two iterations lower validation PPL by less than this
+            share.
+    """
+
+    iterations: int
+    pretraining: int = 1
+    growth: Sequence[tuple[int, int]] = ()
+    least: float = 0.0
+    until: float = 0.0
 
     def states(self, number: int, num_states: int) -> int:
         """States in iteration ``number``."""
@@ -179,14 +227,16 @@ class Plan:
         """Whether nothing is left to do."""
         if len(history) >= self.iterations:
             return True
-        last = [
-            cast(float, step.validation_ppl) for step in history[-3:] if step.states == num_states
-        ]
-        return bool(self.until) and len(last) == 3 and last[2] > (1 - self.until) * last[0]
+        # The last three iterations, as far as they had all states.
+        ppl = []
+        for iteration in history[-3:]:
+            if iteration.states == num_states:
+                ppl.append(cast(float, iteration.validation_ppl))
+        return bool(self.until) and len(ppl) == 3 and ppl[2] > (1 - self.until) * ppl[0]
 
 
 class Keeper:
-    """What a fit tells while it runs; this one keeps nothing."""
+    """What a fit reports while it runs; this one keeps nothing."""
 
     def begun(self, number: int) -> Expectation | None:
         """What an earlier process summed in iteration ``number`` before it was killed."""
@@ -205,100 +255,142 @@ def fit_em(
     max_duration: int,
     plan: Plan,
     seed: int,
-    max_ngrams: int = 250_000,  # see :func:`longform.hsmm.model.build_ngrams`
+    max_ngrams: int = 250_000,
     compute: Compute = Compute(),
     start: SemiMarkovLM | Fit | None = None,
-    validate: Callable[[SemiMarkovLM], float] | None = None,  # the validation PPL of a model
+    validate: Callable[[SemiMarkovLM], float] | None = None,
     keeper: Keeper | None = None,
 ) -> Fit:
-    """Fit sequences of tokens by EM; the log-likelihood never falls, beyond rounding, while the states and n-grams stay.
+    """Fit sequences of tokens by EM.
+
+    The log-likelihood never falls, beyond rounding, while the states and n-grams stay.
 
     Args:
+        sequences: tokens of each text.
         num_states, max_duration: C and K (800 and 11 in deng2022).
-        start: a model to start from, or a :class:`Fit` to resume exactly where it stopped; by default a random one.
-        keeper: told of each block of an E-step and of each iteration; what it saves there can be resumed from.
+        plan: how many passes, over what.
+        seed: of the random start.
+        max_ngrams: of each length, see :func:`longform.hsmm.model.build_ngrams`.
+        compute: what machine the fit runs on.
+        start: a model to start from, or a :class:`Fit` to resume exactly where it stopped; by
+            default a random one.
+        validate: the validation PPL of a model.
+        keeper: hears of each block of an E-step and of each iteration; what it saves there can be
+            resumed from.
 
-    Raises InputError: no sequences. Raises ConfigError: a start of another shape.
+    Raises:
+        InputError: no sequences.
+        ConfigError: a start of another shape.
     """
     if not len(sequences):
         raise InputError(
-            "semi-Markov fit: got 0 sequences, allowed is one or more; check the corpus and its split"
+            "semi-Markov fit: got 0 sequences, allowed is one or more; "
+            "check the corpus and its split"
         )
     if start is None:
         ngrams = build_ngrams(sequences, max_duration=max_duration, max_ngrams=max_ngrams)
-        start = initial_model(
-            ngrams, num_states=plan.states(0, num_states), seed=seed, dtype=compute.dtype
-        )
-    fit, keeper = start if isinstance(start, Fit) else Fit(start), keeper or Keeper()
-    states = plan.states(max(0, len(fit.history) - 1), num_states)
-    shape, wanted = (fit.model.num_states, fit.model.max_duration), (states, max_duration)
-    if shape != wanted:
-        told = f"semi-Markov fit: the start has (num_states, max_duration) = {shape}, allowed is {wanted}"
-        raise ConfigError(f"{told}; start from a checkpoint of that shape or from none")
-    encoded = [fit.model.ngrams.encode(s, f"sequence {i}") for i, s in enumerate(sequences)]
+        states = plan.states(0, num_states)
+        start = initial_model(ngrams, num_states=states, seed=seed, dtype=compute.dtype)
+    fit = start if isinstance(start, Fit) else Fit(start)
+    _check_shape(fit, plan, num_states, max_duration)
+    keeper = keeper or Keeper()
+    encoded = []
+    for i, sequence in enumerate(sequences):
+        encoded.append(fit.model.ngrams.encode(sequence, f"sequence {i}"))
     while not plan.ended(fit.history, num_states):
         number, model = len(fit.history), fit.model
-        if plan.states(number, num_states) != model.num_states:
-            model = begun_anew(model, plan.states(number, num_states), seed)
-        so_far, on_block = keeper.begun(number), partial(keeper.block, number)
+        # 1. The model grows where the plan says so.
+        states = plan.states(number, num_states)
+        if states != model.num_states:
+            model = begun_anew(model, states, seed)
+        # 2. E-step.
         expected = expectation(
-            model, encoded, compute, squeeze=plan.least > 0, begun=so_far, on_block=on_block
-        )
-        seen = iteration_of(number, expected, number < plan.pretraining)
-        if plan.least and not seen.frozen:
-            drop_rare(expected.segments, plan.least)
-        model = maximise(model, expected, frozen=seen.frozen)
-        model = compacted(model) if plan.least else model
-        fit = Fit(
             model,
-            (*fit.history, replace(seen, validation_ppl=validate(model) if validate else None)),
+            encoded,
+            compute,
+            squeeze=plan.least > 0,
+            begun=keeper.begun(number),
+            on_block=partial(keeper.block, number),
         )
+        iteration = iteration_of(number, expected, number < plan.pretraining)
+        # 3. M-step, without what is too rare.
+        if plan.least and not iteration.frozen:
+            drop_rare(expected.segments, plan.least)
+        model = maximise(model, expected, frozen=iteration.frozen)
+        if plan.least:
+            model = compacted(model)
+        # 4. Validate and report.
+        if validate:
+            iteration = replace(iteration, validation_ppl=validate(model))
+        fit = Fit(model, (*fit.history, iteration))
         keeper.iteration(fit)
     return fit
+
+
+def _check_shape(fit: Fit, plan: Plan, num_states: int, max_duration: int) -> None:
+    """Raises ConfigError: a fit does not have the shape that the plan's last iteration leaves."""
+    states = plan.states(max(0, len(fit.history) - 1), num_states)
+    shape = (fit.model.num_states, fit.model.max_duration)
+    expected_shape = (states, max_duration)
+    if shape != expected_shape:
+        raise ConfigError(
+            f"semi-Markov fit: the start has (num_states, max_duration) = {shape}, "
+            f"allowed is {expected_shape}; start from a checkpoint of that shape or from none"
+        )
 
 
 def initial_model(
     ngrams: NgramTable, *, num_states: int, seed: int, dtype: str = "float32"
 ) -> SemiMarkovLM:
-    """Near-uniform transitions and lengths (Xavier bounds, as in deng2022's code); n-grams' shares with Gamma(``UNEVENNESS``) noise.
+    """A random start.
 
-    The paper's Xavier emission start is so flat that EM would keep all states alike for many iterations (0.5 % apart).
+    Transitions and lengths are near-uniform (Xavier bounds, as in deng2022's code); the n-grams'
+    shares have Gamma(``UNEVENNESS``) noise. The paper's Xavier emission start is so flat that EM
+    would keep all states alike for many iterations (0.5 % apart).
+
+    Args:
+        ngrams: rows of the joint table.
+        num_states: C.
+        seed: names the draw.
+        dtype: of the tables.
     """
-    draw = generator("semi-Markov start", seed, num_states)
-    transitions = near_uniform(draw, num_states)
+    rng = generator("semi-Markov start", seed, num_states)
+    transitions = near_uniform(rng, num_states)
+    # P(length | state); a length without n-grams has none.
     bound = np.sqrt(6 / (num_states + ngrams.max_duration))
-    durations = np.exp(draw.uniform(-bound, bound, (ngrams.max_duration, num_states)))
+    durations = np.exp(rng.uniform(-bound, bound, (ngrams.max_duration, num_states)))
     durations[np.diff(ngrams.starts) == 0] = 0
     durations /= durations.sum(axis=0)
+    # The n-grams of each length share its probability unevenly.
     joint = np.empty((ngrams.rows, num_states), dtype)
     for n, (start, stop) in enumerate(itertools.pairwise(ngrams.starts)):
-        draw.standard_gamma(UNEVENNESS, out=joint[start:stop], dtype=joint.dtype)
-        joint[start:stop] += LEAST_SHARE
-        joint[start:stop] *= (
-            durations[n] / joint[start:stop].sum(axis=0, dtype=np.float64)
-        ).astype(dtype)
+        rows = joint[start:stop]
+        rng.standard_gamma(UNEVENNESS, out=rows, dtype=joint.dtype)
+        rows += LEAST_SHARE
+        rows *= (durations[n] / rows.sum(axis=0, dtype=np.float64)).astype(dtype)
     return SemiMarkovLM(ngrams, transitions.astype(dtype), joint)
 
 
-def near_uniform(draw: np.random.Generator, num_states: int) -> np.ndarray:
+def near_uniform(rng: np.random.Generator, num_states: int) -> np.ndarray:
     """Transitions within the Xavier bound, as in deng2022's code, (C, C)."""
     bound = np.sqrt(6 / (2 * num_states))
-    transitions = np.exp(draw.uniform(-bound, bound, (num_states, num_states)))
+    transitions = np.exp(rng.uniform(-bound, bound, (num_states, num_states)))
     return transitions / transitions.sum(axis=1, keepdims=True)
 
 
 def begun_anew(model: SemiMarkovLM, num_states: int, seed: int) -> SemiMarkovLM:
-    """A random start of more states that keeps what the model knows of n-grams: each state's shares are its, made uneven."""
-    draw = generator("semi-Markov growth", seed, num_states)
-    joint = draw.standard_gamma(
-        UNEVENNESS, (model.ngrams.rows, num_states), dtype=model.joint.dtype
-    )
+    """A random start of more states that keeps what the model knows of n-grams.
+
+    Each state's shares are the model's mean shares, made uneven.
+    """
+    rng = generator("semi-Markov growth", seed, num_states)
+    dtype = model.joint.dtype
+    joint = rng.standard_gamma(UNEVENNESS, (model.ngrams.rows, num_states), dtype=dtype)
     joint += LEAST_SHARE
-    joint *= model.joint.mean(axis=1, dtype=np.float64).astype(joint.dtype)[:, None]
-    joint /= joint.sum(axis=0, dtype=np.float64).astype(joint.dtype)
-    return replace(
-        model, transitions=near_uniform(draw, num_states).astype(joint.dtype), joint=joint
-    )
+    joint *= model.joint.mean(axis=1, dtype=np.float64).astype(dtype)[:, None]
+    joint /= joint.sum(axis=0, dtype=np.float64).astype(dtype)
+    transitions = near_uniform(rng, num_states).astype(dtype)
+    return replace(model, transitions=transitions, joint=joint)
 
 
 def expectation(
@@ -307,90 +399,133 @@ def expectation(
     compute: Compute,
     *,
     squeeze: bool = False,
-    **resumed: Any,
+    begun: Expectation | None = None,
+    on_block: Callable[[Expectation, int], None] | None = None,
 ) -> Expectation:
-    """Exact expected counts of sequences of token ids under a model: arrays, but tensors of the device for the segments of torch's scan.
+    """Exact expected counts of sequences of token ids under a model.
 
-    ``squeeze`` leaves out the places of a text where no segment of positive probability can end (:func:`.squeezed`);
-    ``resumed`` are ``begun`` and ``on_block`` of :func:`compiled.expectation`, which a GPU does not know.
+    Args:
+        model: current tables.
+        encoded: token ids of each sequence, (T_i,).
+        compute: what machine scans.
+        squeeze: whether to leave out the places of a text where no segment of positive probability
+            can end (:func:`.squeezed`).
+        begun, on_block: of :func:`compiled.expectation`; torch's scan does not know them.
+
+    Returns:
+        Arrays; segments of torch's scan are a tensor of the device.
     """
     tokens = [len(ids) for ids in encoded]
-    lengths, index_of = (
-        tokens,
-        cast(Callable[[int], np.ndarray], lambda i: model.ngrams.index(encoded[i])),
-    )
+    lengths = tokens
+    indices: list[np.ndarray] | None = None
     if squeeze:
-        alive = np.asarray(model.joint.any(axis=1))
-        with ThreadPoolExecutor(compute.threads) as pool:
-            short = list(pool.map(lambda ids: squeezed(model.ngrams.index(ids), alive), encoded))
-        tokens = [size for size, index in zip(tokens, short, strict=True) if len(index)]
-        short = [index for index in short if len(index)]
-        lengths, index_of = [len(index) for index in short], short.__getitem__
+        indices, tokens = _squeezed_indices(model, encoded, compute.threads)
+        lengths = [len(index) for index in indices]
+
+    def index_of(i: int) -> np.ndarray:
+        return model.ngrams.index(encoded[i]) if indices is None else indices[i]
+
     if compute.by_torch:
         transitions = torch.tensor(model.transitions, device=compute.device)
         joint = torch.tensor(model.joint, device=compute.device)
-        found = on_device.expectation(transitions, joint, lengths, index_of, tokens=tokens)
-        found = replace(
-            found, transitions=found.transitions.cpu().numpy()
-        )  # segments stay for the M-step
+        expected = on_device.expectation(transitions, joint, lengths, index_of, tokens=tokens)
+        # The segments stay on the device for the M-step.
+        expected.transitions = expected.transitions.cpu().numpy()
     else:
-        given = {"tokens": tokens, "threads": compute.threads, **resumed}
-        found = compiled.expectation(model.tables, lengths, index_of, **given)
-    return replace(
-        found, lost=found.lost + len(encoded) - len(tokens)
-    )  # what is squeezed to nothing has no path
+        expected = compiled.expectation(
+            model.tables,
+            lengths,
+            index_of,
+            tokens=tokens,
+            threads=compute.threads,
+            begun=begun,
+            on_block=on_block,
+        )
+    # What is squeezed to nothing has no path.
+    num_lost = expected.lost + len(encoded) - len(tokens)
+    return replace(expected, lost=num_lost)
+
+
+def _squeezed_indices(
+    model: SemiMarkovLM, encoded: Sequence[np.ndarray], threads: int
+) -> tuple[list[np.ndarray], list[int]]:
+    """Squeezed index arrays and numbers of tokens of the sequences that have a path."""
+    is_alive = np.asarray(model.joint.any(axis=1))
+    with ThreadPoolExecutor(threads) as pool:
+        squeezing = pool.map(lambda ids: squeezed(model.ngrams.index(ids), is_alive), encoded)
+        squeezed_indices = list(squeezing)
+    indices: list[np.ndarray] = []
+    tokens: list[int] = []
+    for ids, index in zip(encoded, squeezed_indices, strict=True):
+        if len(index):
+            indices.append(index)
+            tokens.append(len(ids))
+    return indices, tokens
 
 
 @njit(cache=True, nogil=True)
 def squeezed(index, alive):  # pragma: no cover - compiled
-    """The index array (T, K) of a text over only those places that a path over rows ``alive`` can pass through.
+    """The index array (T, K) of a text over only those positions that a path can pass through.
 
-    Between two such places lies at most one segment, so the scan over the shorter array finds the same likelihood and
-    the same counts. (places - 1, K) int32; no rows where no path exists.
+    Between two such positions lies at most one segment, so the scan over the shorter array finds
+    the same likelihood and the same counts. Paths go over the rows that are ``alive``, (G,) bool.
+    Returns (positions - 1, K) int32; no rows where no path exists.
     """
     length, longest = index.shape
-    ahead, behind = np.zeros(length + 1, np.bool_), np.zeros(length + 1, np.bool_)
-    ahead[0] = behind[length] = True
+    # 1. Positions that a path from the start reaches.
+    reached = np.zeros(length + 1, np.bool_)
+    reached[0] = True
     for t in range(length):
-        if ahead[t]:
+        if reached[t]:
             for k in range(min(longest, length - t)):
                 g = index[t, k]
                 if g >= 0 and alive[g]:
-                    ahead[t + k + 1] = True
+                    reached[t + k + 1] = True
+    # 2. Positions from which a path reaches the end.
+    reaching = np.zeros(length + 1, np.bool_)
+    reaching[length] = True
     for t in range(length - 1, -1, -1):
         for k in range(min(longest, length - t)):
             g = index[t, k]
-            if g >= 0 and alive[g] and behind[t + k + 1]:
-                behind[t] = True
-    places = np.flatnonzero(ahead & behind)
-    out = np.full((max(0, len(places) - 1), longest), -1, np.int32)
+            if g >= 0 and alive[g] and reaching[t + k + 1]:
+                reaching[t] = True
+    # 3. The segments between positions that are both.
+    positions = np.flatnonzero(reached & reaching)
+    out = np.full((max(0, len(positions) - 1), longest), -1, np.int32)
     for i in range(len(out)):
-        for j in range(i + 1, min(len(places), i + 1 + longest)):
-            k = places[j] - places[i] - 1
+        for j in range(i + 1, min(len(positions), i + 1 + longest)):
+            k = positions[j] - positions[i] - 1
             if k < longest:
-                g = index[places[i], k]
+                g = index[positions[i], k]
                 if g >= 0 and alive[g]:
                     out[i, j - i - 1] = g
     return out
 
 
 def maximise(model: SemiMarkovLM, expected: Expectation, *, frozen: bool) -> SemiMarkovLM:
-    """M-step: normalise the expected counts, in place; what had no counts keeps its old probabilities.
+    """M-step: normalise the expected counts, in place, on the device that holds them.
 
-    ``frozen`` keeps transitions and P(duration | state), as in deng2022's pretraining epoch. Counts on a device are normalised there.
+    What had no counts keeps its old probabilities.
+
+    Args:
+        model: the tables of the E-step.
+        expected: its counts; they become the new tables.
+        frozen: whether to keep transitions and P(duration | state), as in deng2022's pretraining
+            epoch.
     """
-    normalise = on_device.normalise if isinstance(expected.segments, torch.Tensor) else _normalise
+    counts = expected.segments
+    normalise = on_device.normalise if isinstance(counts, torch.Tensor) else _normalise
     if frozen:
+        # The n-grams of each length keep the mass that they have together.
         for start, stop in itertools.pairwise(model.ngrams.starts):
             old = model.joint[start:stop]
-            normalise(expected.segments[start:stop], old, old.sum(axis=0, dtype=np.float64))
-        return replace(model, joint=_as_array(expected.segments))
-    normalise(expected.segments, model.joint, np.ones(model.num_states))
+            normalise(counts[start:stop], old, old.sum(axis=0, dtype=np.float64))
+        return replace(model, joint=_as_array(counts))
+    normalise(counts, model.joint, np.ones(model.num_states))
     sums = expected.transitions.sum(axis=1, keepdims=True)
-    rows = np.where(sums > 0, expected.transitions / np.where(sums > 0, sums, 1), model.transitions)
-    return replace(
-        model, joint=_as_array(expected.segments), transitions=rows.astype(model.transitions.dtype)
-    )
+    shares = expected.transitions / np.where(sums > 0, sums, 1)
+    transitions = np.where(sums > 0, shares, model.transitions).astype(model.transitions.dtype)
+    return replace(model, joint=_as_array(counts), transitions=transitions)
 
 
 def _as_array(counts: np.ndarray | torch.Tensor) -> np.ndarray:
@@ -398,7 +533,7 @@ def _as_array(counts: np.ndarray | torch.Tensor) -> np.ndarray:
 
 
 def drop_rare(segments: np.ndarray | torch.Tensor, least: float) -> None:
-    """Set the expected counts (G, C) of n-grams with fewer than ``least`` expected segments in all to zero."""
+    """Set counts (G, C) of n-grams with fewer than ``least`` expected segments in all to zero."""
     if isinstance(segments, torch.Tensor):
         segments[segments.sum(dim=1, dtype=torch.float64) < least] = 0
     else:
@@ -406,28 +541,32 @@ def drop_rare(segments: np.ndarray | torch.Tensor, least: float) -> None:
 
 
 def _normalise(counts: np.ndarray, old: np.ndarray, mass: np.ndarray) -> None:
-    """Scale the columns of ``counts`` to sums ``mass``; a column without counts becomes ``old``'s."""
+    """Scale the columns of ``counts`` (G, C), in place, to sums ``mass`` (C,).
+
+    A column without counts becomes that of ``old`` (G, C).
+    """
     slices = [slice(i, i + ROWS_PER_SLICE) for i in range(0, len(counts), ROWS_PER_SLICE)]
     sums = np.zeros(counts.shape[1])
-    for part in slices:
-        sums += counts[part].sum(axis=0, dtype=np.float64)
+    for rows in slices:
+        sums += counts[rows].sum(axis=0, dtype=np.float64)
     empty = np.flatnonzero(sums <= 0)
     factors = (mass / np.where(sums > 0, sums, 1)).astype(counts.dtype)
-    for part in slices:
-        counts[part] *= factors
-        counts[part][counts[part] < MASS_FLOOR] = 0
-        counts[part][:, empty] = old[part][:, empty]
+    for rows in slices:
+        part = counts[rows]
+        part *= factors
+        part[part < MASS_FLOOR] = 0
+        part[:, empty] = old[rows][:, empty]
 
 
 def compacted(model: SemiMarkovLM) -> SemiMarkovLM:
-    """The same model without its n-grams of probability zero; short ones stay, so that new text can be spelt in them."""
+    """The same model without its n-grams of probability zero.
+
+    Short ones stay, so that new text can be spelt in them.
+    """
     ngrams = model.ngrams
-    kept = np.array(model.joint.any(axis=1))
-    kept[: ngrams.starts[min(SPELLING, ngrams.max_duration)]] = True
-    starts = np.concatenate([[0], np.cumsum(kept)])[ngrams.starts]
+    stays = np.array(model.joint.any(axis=1))
+    stays[: ngrams.starts[min(SPELLING, ngrams.max_duration)]] = True
+    starts = np.concatenate([[0], np.cumsum(stays)])[ngrams.starts]
     dropped = ngrams.dropped + np.diff(ngrams.starts) - np.diff(starts)
-    return replace(
-        model,
-        ngrams=NgramTable(ngrams.tokens, ngrams.keys[kept], starts, dropped),
-        joint=model.joint[kept],
-    )
+    fewer = NgramTable(ngrams.tokens, ngrams.keys[stays], starts, dropped)
+    return replace(model, ngrams=fewer, joint=model.joint[stays])

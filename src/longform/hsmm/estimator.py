@@ -77,8 +77,8 @@ class HSMM:
     """A hidden semi-Markov model of sequences of tokens.
 
     Documents are given as a list of 1-D integer arrays of any lengths (or of lists of tokens, words
-    among them), or as one padded integer array (N, T) whose rows end where a negative number begins,
-    or where ``lengths`` says.
+    among them), or as one padded integer array (N, T) whose rows end where a negative number
+    begins, or where ``lengths`` says.
 
     Attributes:
         num_states: number C of hidden states (800 in deng2022).

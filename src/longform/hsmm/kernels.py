@@ -11,29 +11,31 @@ import math
 import numpy as np
 from numba import njit
 
-DEAD = -1e300  # scale of a zero vector; finite, so that compiled comparisons need no infinities
-WEAK = 1e-12  # a sum this far below its bound is summed again in float64 around its true size
-STEEP = 60.0  # exponents above this are multiplied in float64: e^60 times float32 products could lose them all
-FLAGS = {
-    "reassoc",
-    "contract",
-    "nsz",
-    "nnan",
-    "arcp",
-}  # lets LLVM vectorise sums and maxima; infinities stay legal
+# scale of a zero vector; finite, so that compiled comparisons need no infinities
+DEAD = -1e300
+# a sum this far below its bound is summed again in float64 around its true size
+WEAK = 1e-12
+# exponents above this are multiplied in float64: e^60 times float32 products could lose them all
+STEEP = 60.0
+# lets LLVM vectorise sums and maxima; infinities stay legal
+FLAGS = {"reassoc", "contract", "nsz", "nnan", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
 def _largest(vector):  # pragma: no cover - compiled
-    """Largest entry of a vector without negative ones. In 16 lanes, since LLVM does not vectorise ``max`` into one number."""
-    lanes, whole = np.zeros(16, vector.dtype), len(vector) // 16 * 16
-    for z in range(0, whole, 16):
+    """Largest entry of a vector without negative ones.
+
+    In 16 lanes, since LLVM does not vectorise ``max`` into one number.
+    """
+    lanes = np.zeros(16, vector.dtype)
+    in_lanes = len(vector) // 16 * 16
+    for z in range(0, in_lanes, 16):
         for i in range(16):
             lanes[i] = max(lanes[i], vector[z + i])
     top = lanes[0]
     for i in range(1, 16):
         top = max(top, lanes[i])
-    for z in range(whole, len(vector)):
+    for z in range(in_lanes, len(vector)):
         top = max(top, vector[z])
     return top
 
@@ -50,29 +52,38 @@ def log_tops(joint, out):  # pragma: no cover - compiled
 def _combine(
     parts, rows, total, vectors, scales, joint, out, floor, exact
 ):  # pragma: no cover - compiled
-    """out = sum over parts i of e^scales[rows[i]] vectors[rows[i]] * joint[parts[i]], normalised; returns its scale.
+    """out = sum over parts i of e^scales[rows[i]] vectors[rows[i]] * joint[parts[i]], normalised.
 
-    ``total[i]`` bounds the logarithm of part i from above; the largest bound sets the working scale.
+    ``total[i]`` bounds the logarithm of part i from above; the largest bound sets the working
+    scale. Returns the scale of ``out``.
     """
-    width, bound, live = joint.shape[1], DEAD, 0
+    width = joint.shape[1]
+    bound = DEAD
+    live = 0
+    # 1. Move the parts that are not zero to the front.
     for i in range(len(parts)):
         if parts[i] >= 0 and total[i] > DEAD:
-            parts[live], rows[live], total[live] = parts[i], rows[i], total[i]
+            parts[live] = parts[i]
+            rows[live] = rows[i]
+            total[live] = total[i]
             bound = max(bound, total[i])
             live += 1
     if live == 0:
         for z in range(width):
             out[z] = 0
         return DEAD
-    parts, rows, total = parts[:live], rows[:live], total[:live]
+    parts = parts[:live]
+    rows = rows[:live]
+    total = total[:live]
     factor = np.empty(4, joint.dtype)
-    for done in range(
-        0, live, 4
-    ):  # four a pass over out; where fewer are left, the last again, times 0
+    # 2. Sum four parts a pass over out; where fewer are left, the last again, times 0.
+    for done in range(0, live, 4):
         for i in range(4):
             factor[i] = math.exp(scales[rows[done + i]] - bound) if done + i < live else 0.0
         f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
-        i1, i2, i3 = min(done + 1, live - 1), min(done + 2, live - 1), min(done + 3, live - 1)
+        i1 = min(done + 1, live - 1)
+        i2 = min(done + 2, live - 1)
+        i3 = min(done + 3, live - 1)
         r0, r1, r2, r3 = rows[done], rows[i1], rows[i2], rows[i3]
         g0, g1, g2, g3 = parts[done], parts[i1], parts[i2], parts[i3]
         for z in range(width):
@@ -83,11 +94,14 @@ def _combine(
     top = _largest(out)
     if top < WEAK:
         return _combine_weak(parts, rows, total, vectors, scales, joint, out, floor, exact)
-    factor[0], factor[1] = 1.0 / top, floor
-    f, least = factor[0], factor[1]
+    # 3. Divide by the largest entry; both numbers go through the table's own type.
+    factor[0] = 1.0 / top
+    factor[1] = floor
+    f = factor[0]
+    smallest = factor[1]
     for z in range(width):
         value = out[z] * f
-        out[z] = value if value > least else 0.0
+        out[z] = value if value > smallest else 0.0
     return bound + math.log(top)
 
 
@@ -98,6 +112,7 @@ def _combine_weak(
     """As ``_combine``, around the largest product rather than its bound, in float64."""
     width = joint.shape[1]
     bound = DEAD
+    # 1. The logarithm of each part's largest product, and the largest of these.
     for i in range(len(parts)):
         total_i = DEAD
         if parts[i] >= 0 and scales[rows[i]] > DEAD:
@@ -113,6 +128,7 @@ def _combine_weak(
         exact[z] = 0
     if bound <= DEAD:
         return DEAD
+    # 2. Sum the products around that one.
     for i in range(len(parts)):
         if total[i] > bound - 700.0:
             shift = scales[rows[i]] - bound
@@ -120,6 +136,7 @@ def _combine_weak(
                 product = np.float64(vectors[rows[i], z]) * np.float64(joint[parts[i], z])
                 if product > 0:
                     exact[z] += math.exp(shift + math.log(product))
+    # 3. Divide by the largest sum.
     top = 0.0
     for z in range(width):
         top = max(top, exact[z])
@@ -133,21 +150,24 @@ def _combine_weak(
 def forward_step(
     t, first, index, joint, tops, before, scales, ended, floor
 ):  # pragma: no cover - compiled
-    r"""$\hat\alpha_t(z) \propto \sum_k \hat b_{t-k}(z) W[g(t-k, k), z]$ for the sequences that reach ``t``.
+    r"""$\hat\alpha_t(z) \propto \sum_k \hat b_{t-k}(z) W[g(t-k, k), z]$.
 
-    ``before`` holds the vectors b (state of the segment about to start), ``ended`` receives alpha.
+    For the sequences that reach ``t``. ``before`` holds the vectors b (state of the segment about
+    to start), ``ended`` receives alpha.
     """
     longest = min(index.shape[1], t)
-    parts, rows = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    total, exact = np.empty(longest, np.float64), np.empty(joint.shape[1], np.float64)
+    parts = np.empty(longest, np.int64)
+    rows = np.empty(longest, np.int64)
+    total = np.empty(longest, np.float64)
+    exact = np.empty(joint.shape[1], np.float64)
     for b in range(first[t + 1] - first[t]):
         for i in range(longest):
             row = first[t - 1 - i] + b
             g = index[row, i]
-            parts[i], rows[i] = g, row
-            total[i] = (
-                scales[row] + tops[g] if g >= 0 and scales[row] > DEAD and tops[g] > DEAD else DEAD
-            )
+            parts[i] = g
+            rows[i] = row
+            alive = g >= 0 and scales[row] > DEAD and tops[g] > DEAD
+            total[i] = scales[row] + tops[g] if alive else DEAD
         end = first[t] + b
         scales[end] = _combine(parts, rows, total, before, scales, joint, ended[end], floor, exact)
 
@@ -156,18 +176,23 @@ def forward_step(
 def backward_step(
     t, first, index, joint, tops, after, scales, begun, begun_scales, floor
 ):  # pragma: no cover
-    r"""$\hat e_t(z) \propto \sum_k W[g(t, k), z] \hat\beta_{t+k}(z)$ for the sequences that go beyond ``t``.
+    r"""$\hat e_t(z) \propto \sum_k W[g(t, k), z] \hat\beta_{t+k}(z)$.
 
-    ``after`` holds the vectors beta (a segment ended here in state z), ``begun`` receives e.
+    For the sequences that go beyond ``t``. ``after`` holds the vectors beta (a segment ended here
+    in state z), ``begun`` receives e.
     """
     positions = len(first) - 2
     longest = min(index.shape[1], positions - t)
-    parts, rows = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    total, exact = np.empty(longest, np.float64), np.empty(joint.shape[1], np.float64)
+    parts = np.empty(longest, np.int64)
+    rows = np.empty(longest, np.int64)
+    total = np.empty(longest, np.float64)
+    exact = np.empty(joint.shape[1], np.float64)
     for b in range(first[t + 2] - first[t + 1]):
         start = first[t] + b
+        # The segments of each length that start here, and the rows at which they end.
         for i in range(longest):
-            g, row = index[start, i], first[t + 1 + i] + b
+            g = index[start, i]
+            row = first[t + 1 + i] + b
             parts[i] = g
             rows[i] = row if g >= 0 else 0
             alive = g >= 0 and scales[rows[i]] > DEAD and tops[g] > DEAD
@@ -179,7 +204,10 @@ def backward_step(
 
 @njit(cache=True, nogil=True, fastmath=FLAGS)
 def weigh_rows(vectors, exponents, limit):  # pragma: no cover - compiled
-    """Multiply each row by e^exponent in place; exponents stop at ``limit``, a dead row becomes zeros."""
+    """Multiply each row by e^exponent in place.
+
+    Exponents stop at ``limit``; a dead row becomes zeros.
+    """
     factor = np.empty(1, vectors.dtype)
     for row in range(vectors.shape[0]):
         factor[0] = math.exp(min(exponents[row], limit)) if exponents[row] > -700.0 else 0.0
@@ -192,52 +220,53 @@ def weigh_rows(vectors, exponents, limit):  # pragma: no cover - compiled
 def add_counts(
     bounds, grams, starts, ends, exponents, before, after, joint, counts
 ):  # pragma: no cover - compiled
-    r"""counts[g] += W[g] * sum over occurrences of $e^{x} \hat b_{start} \hat\beta_{end}$, occurrences sorted by g.
+    r"""counts[g] += W[g] * sum over occurrences of $e^{x} \hat b_{start} \hat\beta_{end}$.
 
-    ``bounds`` delimits the occurrences of each of ``grams``; sums run in that order, so they do not
-    depend on how the work is shared out.
+    Occurrences are sorted by g, and ``bounds`` delimits those of each of ``grams``; sums run in
+    that order, so they do not depend on how the work is shared out.
     """
     width = joint.shape[1]
-    total, factor = np.empty(width, joint.dtype), np.empty(4, joint.dtype)
-    left, right = np.empty(4, np.int64), np.empty(4, np.int64)
+    total = np.empty(width, joint.dtype)
+    factor = np.empty(4, joint.dtype)
+    left = np.empty(4, np.int64)
+    right = np.empty(4, np.int64)
     for i in range(len(grams)):
         g = grams[i]
         for z in range(width):
             total[z] = 0
-        kept = 0
+        waiting = 0
         for o in range(bounds[i], bounds[i + 1]):
-            exponent, s, e = exponents[o], starts[o], ends[o]
+            exponent = exponents[o]
+            s = starts[o]
+            e = ends[o]
             if exponent > STEEP:
+                # One by one in float64, through logarithms.
                 for z in range(width):
-                    product = (
-                        np.float64(before[s, z]) * np.float64(after[e, z]) * np.float64(joint[g, z])
-                    )
+                    product = np.float64(before[s, z]) * np.float64(after[e, z])
+                    product = product * np.float64(joint[g, z])
                     if product > 0:
                         counts[g, z] += math.exp(min(exponent + math.log(product), 0.0))
             elif exponent > -80.0:
-                factor[kept], left[kept], right[kept] = math.exp(exponent), s, e
-                kept += 1
-                if kept == 4:
+                # The others wait until there are four, which one pass over total adds.
+                factor[waiting] = math.exp(exponent)
+                left[waiting] = s
+                right[waiting] = e
+                waiting += 1
+                if waiting == 4:
                     f0, f1, f2, f3 = factor[0], factor[1], factor[2], factor[3]
-                    u0, u1, u2, u3 = (
-                        before[left[0]],
-                        before[left[1]],
-                        before[left[2]],
-                        before[left[3]],
-                    )
-                    v0, v1, v2, v3 = (
-                        after[right[0]],
-                        after[right[1]],
-                        after[right[2]],
-                        after[right[3]],
-                    )
+                    u0, u1 = before[left[0]], before[left[1]]
+                    u2, u3 = before[left[2]], before[left[3]]
+                    v0, v1 = after[right[0]], after[right[1]]
+                    v2, v3 = after[right[2]], after[right[3]]
                     for z in range(width):
                         total[z] += (f0 * u0[z] * v0[z] + f1 * u1[z] * v1[z]) + (
                             f2 * u2[z] * v2[z] + f3 * u3[z] * v3[z]
                         )
-                    kept = 0
-        for o in range(kept):
-            f, u, v = factor[o], before[left[o]], after[right[o]]
+                    waiting = 0
+        for o in range(waiting):
+            f = factor[o]
+            u = before[left[o]]
+            v = after[right[o]]
             for z in range(width):
                 total[z] += f * u[z] * v[z]
         for z in range(width):

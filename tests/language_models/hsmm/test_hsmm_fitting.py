@@ -123,8 +123,8 @@ def test_a_scan_keeps_four_vectors_per_position_and_leaves_the_thread_as_it_was(
     workspace = compiled.Workspace()
     counted(model, texts, workspace=workspace)
     positions = sum(len(text) + 1 for text in texts)
-    held = sum(buffer.nbytes for buffer in workspace.held.values())
-    assert held == 4 * positions * model.num_states * model.joint.itemsize
+    num_bytes = sum(buffer.nbytes for buffer in workspace.buffers.values())
+    assert num_bytes == 4 * positions * model.num_states * model.joint.itemsize
     tiny = np.float32(1e-20)
     with compiled.without_denormals():
         assert tiny * tiny == 0
