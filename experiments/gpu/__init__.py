@@ -11,4 +11,5 @@ A job is a module with
 JOBS = {  # name of a job -> its module
     "table_1_transformer": "experiments.gpu.table_1_transformer",
     "speed": "experiments.gpu.speed",
+    "decoders": "experiments.gpu.decoders",
 }

@@ -31,12 +31,14 @@ THERE = frozenset(
         "accelerate",
         "huggingface_hub",
         "lightning",
+        "matplotlib",
         "numba",
         "numpy",
         "pytorch_lightning",
         "safetensors",
         "scipy",
         "sklearn",
+        "statsmodels",
         "tokenizers",
         "torch",
         "transformers",
@@ -44,7 +46,19 @@ THERE = frozenset(
     }
 )
 # imported only where a setting or a file asks for them, which no job does
-CHOSEN = frozenset({"spacy", "linkgrammar", "pandas", "pyarrow"})
+CHOSEN = frozenset(
+    {
+        "bm25s",
+        "faiss",
+        "fastcoref",
+        "linkgrammar",
+        "mwparserfromhell",
+        "pandas",
+        "pyarrow",
+        "spacy",
+        "tomotopy",
+    }
+)
 WHEELS = ROOT / "experiments" / "gpu" / "wheels.txt"
 PLATFORMS = (
     "manylinux_2_28_x86_64",

@@ -53,8 +53,7 @@ def test_every_wheel_of_the_list_is_imported_or_needed_by_one():
     imported = {name for job in JOBS for name, _ in inputs.reached(JOBS[job])[1]}
     needed = {line.split("==")[0] for line in text.splitlines() if "# of " in line}
     own = {pin.split("==")[0]: name for name, pin in inputs.wheel_names().items()}
-    later = {"gguf"}  # reads SmolLM2's file, which the jobs after these two carry
-    assert own.keys() - needed - later == {name for name in own if own[name] in imported}
+    assert own.keys() - needed == {name for name in own if own[name] in imported} - needed
 
 
 def test_what_is_packed_holds_each_jobs_code_and_inputs(tmp_path):

@@ -23,7 +23,7 @@ from longform.language_models.checkpoints import (
 )
 from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
-from tests.tiny_gguf import tiny_llama, write_gguf
+from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 
 NAMED = {"package": "tiny_weights", "file": "tiny.gguf"}
 SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}

@@ -14,7 +14,7 @@ from longform.language_models.named_models import SMOLLM2, named_model
 from longform.language_models.trial import open_language_model
 from longform.terminal import stay_offline_unless_named
 from tests.refusals import refuses
-from tests.tiny_gguf import tiny_llama, write_gguf
+from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

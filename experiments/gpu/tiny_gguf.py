@@ -1,6 +1,8 @@
-"""A tiny Llama as a GGUF file, laid out as llama.cpp's converter does it."""
+"""A tiny Llama as a GGUF file, laid out as llama.cpp's converter does it: SmolLM2's stand-in in tests and tiny jobs."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -15,7 +17,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def write_gguf(path, network, tokenizer):
+def write_gguf(path: Path, network: Any, tokenizer: Any) -> None:
     """The file as llama.cpp's converter lays it out: rotary halves interleaved, one vocabulary of byte pairs."""
     writer, config = gguf.GGUFWriter(path, "llama"), network.config
     own, end = json.loads(tokenizer.backend_tokenizer.to_str())["model"], tokenizer.eos_token_id
@@ -51,12 +53,12 @@ def write_gguf(path, network, tokenizer):
     writer.close()
 
 
-def tiny_llama(tokenizer):
-    """A network of random weights for a tokenizer, with tied embeddings."""
+def tiny_llama(tokenizer: Any, positions: int = 64) -> Any:
+    """A network of random weights for a tokenizer and so many positions, with tied embeddings."""
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=WIDTH, intermediate_size=48, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
-        num_key_value_heads=KEYS, max_position_embeddings=64, tie_word_embeddings=True,
+        num_key_value_heads=KEYS, max_position_embeddings=positions, tie_word_embeddings=True,
         bos_token_id=tokenizer.eos_token_id, eos_token_id=tokenizer.eos_token_id,
     )  # fmt: skip
     return LlamaForCausalLM(config).eval()

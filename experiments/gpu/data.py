@@ -1,0 +1,84 @@
+"""Published texts and weights that the jobs read: in an ignored folder, which ``python -m experiments.gpu.pack`` fills.
+
+Texts travel as one archive, weights in parts that fit into a call each; on the machine both become ``raw``.
+"""
+
+import lzma
+import shutil
+import tarfile
+from pathlib import Path
+
+from longform.errors import BadInput
+from longform.files.artefacts import atomic_write
+from longform.language_models.named_models import SMOLLM2
+
+DATA = Path("scratch/gpu/data")
+RAW = "raw"  # below it: texts by the names of the scales' lists, and the package of weights
+TEXTS = "texts.tar.xz"
+PART = 33 * 2**20  # bytes of a part: a call carries 64 MiB, of which the repository takes 20
+WEIGHTS = Path(SMOLLM2["package"]) / SMOLLM2["file"]  # below raw, as the package has it
+
+
+HOW = "fill the folder by `python -m experiments.gpu.pack FOLDER` and bring it (docs/one_gpu.md)"
+
+
+def parts_of(place: Path) -> list[Path]:
+    """The parts of a file that are there, in order."""
+    return sorted(place.parent.glob(f"{place.name}.part*"))
+
+
+def split(source: Path, place: Path) -> list[Path]:
+    """Write a file in parts of at most ``PART`` bytes; how many there are stands in their names."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    for old in parts_of(place):
+        old.unlink()
+    count = -(-source.stat().st_size // PART)
+    with source.open("rb") as opened:
+        for number in range(1, count + 1):
+            part = place.with_name(f"{place.name}.part{number}of{count}")
+            part.write_bytes(opened.read(PART))
+    return parts_of(place)
+
+
+def open_data(data: Path) -> None:
+    """Make ``raw`` of what travelled, where it is not whole yet.
+
+    Raises:
+        BadInput: a part has not come yet.
+    """
+    raw = data / RAW
+    if not raw.is_dir():
+        if not (data / TEXTS).is_file():
+            raise BadInput(f"{data / TEXTS}: not there; {HOW}")
+        extract(data / TEXTS, raw)
+    place = raw / WEIGHTS
+    if place.is_file():
+        return
+    parts = parts_of(data / WEIGHTS.name)
+    wanted = int(parts[0].name.rpartition("of")[2]) if parts else 1
+    if len(parts) < wanted:
+        there = [part.name.rpartition(".")[2] for part in parts]
+        raise BadInput(f"{place}: {there} of {wanted} parts are here; {HOW}")
+    place.parent.mkdir(exist_ok=True)
+    with atomic_write(place) as fresh, fresh.open("wb") as whole:
+        for part in parts:
+            with part.open("rb") as opened:
+                shutil.copyfileobj(opened, whole)
+
+
+def compress(source: Path, archive: Path) -> None:
+    """The files of a folder as a tar, compressed quickly: half a gigabyte of text in a minute."""
+    with (
+        atomic_write(archive) as fresh,
+        lzma.open(fresh, "wb", preset=1) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
+        for path in sorted(source.rglob("*")):
+            if path.is_file():
+                tar.add(path, str(path.relative_to(source)), recursive=False)
+
+
+def extract(archive: Path, target: Path) -> None:
+    """Inverse of :func:`compress`."""
+    with atomic_write(target) as fresh, tarfile.open(archive, "r:xz") as tar:
+        tar.extractall(fresh, filter="data")

@@ -1,0 +1,38 @@
+"""What a job's card left to a processor: ``python -m experiments.gpu.finish JOB`` reads the texts that came back and adds their records.
+
+It needs the data (``python -m experiments.gpu.pack``) and, in ``--out``, the files of the job's calls.
+"""
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from experiments.gpu import JOBS
+from longform.errors import BadInput
+
+
+def main(given: list[str] | None = None) -> int:
+    """Run a job's stages that need no card."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.gpu.finish", description=__doc__)
+    parser.add_argument("job", choices=list(JOBS), help="a job that is a scale")
+    parser.add_argument("--out", type=Path, help="where its files lie (scratch/gpu/JOB/out)")
+    parser.add_argument("--state", type=Path, help="where to work (scratch/gpu/JOB/finish)")
+    parser.add_argument("--tiny", action="store_true", help="of its tiny form")
+    options = parser.parse_args(given)
+    place = Path("scratch") / "gpu" / (f"{options.job}_tiny" if options.tiny else options.job)
+    job: Any = getattr(importlib.import_module(JOBS[options.job]), "JOB", None)
+    try:
+        if job is None:
+            raise BadInput(f"gpu finish: {options.job} leaves nothing to a processor")
+        out, state = options.out or place / "out", options.state or place / "finish"
+        job.finish(out, state, options.tiny)
+    except BadInput as error:
+        print(f"longform: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+"""A job that is a scale: stages of the pipeline, run on the card without DVC, each going on from where a call ended.
+
+A stage runs in a process of its own, which the end of the call's time kills; what it had finished lies in its scratch folder.
+What a processor can read is read later, of the texts that came back (:func:`finish`).
+"""
+
+import csv
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.gpu import stand_ins
+from experiments.gpu.data import DATA, RAW, compress, extract, open_data
+from experiments.gpu.frame import REPORT, Call, Part
+from longform.errors import BadInput
+from longform.files.artefacts import atomic_write, read_json, write_json
+from longform.files.yaml_dialect import yaml_text
+from longform.results import read_results, write_results
+from longform_lab.scale_overrides import (
+    PARAMS,
+    apply_overrides,
+    extended_scales,
+    parameters,
+)
+
+ROOT = Path(__file__).parents[2]
+RECORDS, CURVES = "records.json", "trainings.csv"
+DECODERS = Path("experiments/massarelli2020/decoders")
+SMOLLM2_WEIGHTS = 134_515_008
+LEAST = 20.0  # seconds without which no stage begins
+SHARED = ("params.yaml", "dvc.yaml")  # that the parameters of every scale are made of
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the pipeline, and what it costs on one H100.
+
+    Attributes:
+        words: what ``python -m longform_lab`` is given.
+        operations, moved: floating-point operations and bytes, padding left out.
+        minutes: predicted.
+        because: how the minutes follow.
+    """
+
+    words: str
+    operations: float = 0.0
+    moved: float = 0.0
+    minutes: float = 0.2
+    because: str = "a process that starts, and work of a processor"
+
+
+@dataclass(frozen=True)
+class ScaleJob:
+    """A scale, and which of its stages the card runs.
+
+    Attributes:
+        name: of the job.
+        scale: a folder of experiments/scales.
+        tiny: overrides of its tiny form.
+        stages: those of the card, in order.
+        afterwards: those that a processor runs after all calls, by :meth:`finish`.
+        texts: archives that come back, and the folder below ``data/`` that each holds.
+    """
+
+    name: str
+    scale: str
+    tiny: Mapping[str, Any]
+    stages: tuple[Stage, ...]
+    afterwards: tuple[str, ...]
+    texts: Mapping[str, str]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Files below the root that its parameters are made of; what is read of ``DATA`` travels beside them."""
+        scales = []
+        for name in extended_scales(self.scale, ROOT):
+            scales.append(f"experiments/scales/{name}/overrides.yaml")
+        changed = [path for path in parameters(self.scale, ROOT) if path not in SHARED]
+        return (*SHARED, *scales, *changed, str(DECODERS))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the files that come back."""
+        return (REPORT, RECORDS, CURVES, *self.texts)
+
+    def plan(self) -> list[Part]:
+        """A part for each stage, and one for what travels."""
+        because = "SmolLM2 (98 MB) in three parts and the texts: two calls that only bring a part"
+        parts = [Part("bring the data", 0, 98.4e6, 1.5, because)]
+        for stage in self.stages:
+            parts.append(
+                Part(stage.words, stage.operations, stage.moved, stage.minutes, stage.because)
+            )
+        return parts
+
+    def run(self, call: Call) -> None:
+        """Run the stages that are not finished, as far as the call's time goes."""
+        home, data = self.prepare(call.state, call.tiny)
+        progress = Progress(call.state / "stages.json")
+        finished = True
+        for stage in self.stages:
+            if progress.is_finished(stage.words):
+                continue
+            if not call.tiny and call.left() < LEAST:
+                finished = False
+                break
+            started = time.monotonic()
+            finished = run_stage(home, data, stage.words, None if call.tiny else call.left())
+            progress.add(stage.words, time.monotonic() - started, finished)
+            if not finished:
+                break
+        self.report(call, progress)
+        self.bring_back(home, call.out)
+        if finished:
+            print("everything is measured", flush=True)
+        else:
+            print("the time of this call is used up; call again on the same machine", flush=True)
+
+    def prepare(self, state: Path, tiny: bool) -> tuple[Path, Path]:
+        """The folder that the stages run in, with the scale's parameters and its data; and the data's own folder."""
+        data = ROOT / DATA
+        if tiny:
+            data = state / "stand_ins"
+            if not data.is_dir():
+                with atomic_write(data) as fresh:
+                    stand_ins.write(fresh)
+        else:
+            open_data(data)
+            data = data / RAW
+        home = state / "home"
+        (home / "data").mkdir(parents=True, exist_ok=True)
+        params = parameters(self.scale, ROOT)[PARAMS]
+        params = apply_overrides(params, self.tiny) if tiny else params
+        (home / PARAMS).write_text(yaml_text(params), encoding="utf-8")
+        shutil.copytree(ROOT / DECODERS, home / DECODERS, dirs_exist_ok=True)
+        raw = home / "data" / "raw"
+        if not raw.is_symlink():
+            raw.symlink_to(data.resolve())
+        return home, data.resolve()
+
+    def report(self, call: Call, progress: "Progress") -> None:
+        """Seconds of every stage so far, with its floor."""
+        call.report.rows.clear()
+        for stage in self.stages:
+            seconds = progress.seconds(stage.words)
+            if not seconds:
+                continue
+            finished = progress.is_finished(stage.words)
+            cost = {}
+            if finished and not call.tiny:
+                cost = {"operations": stage.operations, "moved": stage.moved}
+            call.report.add(stage.words, seconds, finished=finished, **cost)
+
+    def bring_back(self, home: Path, out: Path) -> None:
+        """Records, curves of trainings, and texts, of the stages that are finished."""
+        out.mkdir(parents=True, exist_ok=True)
+        scores = home / "data" / "scores"
+        write_results(out / RECORDS, read_results(scores) if scores.is_dir() else [])
+        write_curves(home / "data" / "models", out / CURVES)
+        for archive, folder in self.texts.items():
+            source = home / "data" / folder
+            if source.is_dir() and not (out / archive).is_file():
+                compress(source, out / archive)
+
+    def finish(self, out: Path, state: Path, tiny: bool = False) -> None:
+        """On a processor, of the texts in ``out``: run the stages that need no card, and add their records.
+
+        Raises:
+            BadInput: a card's stage has left no texts there.
+        """
+        home, data = self.prepare(state, tiny)
+        for archive, folder in self.texts.items():
+            if not (out / archive).is_file():
+                raise BadInput(f"{out / archive}: not there; bring back what the job wrote first")
+            target = home / "data" / folder
+            if not target.is_dir():
+                extract(out / archive, target)
+        for words in self.afterwards:
+            run_stage(home, data, words, None)
+        scored = read_results(home / "data" / "scores")
+        critics = {record.critic for record in scored}
+        of_card = [record for record in read_results(out / RECORDS) if record.critic not in critics]
+        write_results(out / RECORDS, [*of_card, *scored])
+
+
+class Progress:
+    """Seconds that each stage has taken in all calls, and whether it is finished."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.stages: dict[str, dict[str, Any]] = read_json(path) if path.is_file() else {}
+
+    def add(self, words: str, seconds: float, finished: bool) -> None:
+        """Add a call's share of a stage."""
+        self.stages[words] = {"seconds": self.seconds(words) + seconds, "finished": finished}
+        write_json(self.path, self.stages)
+
+    def seconds(self, words: str) -> float:
+        """Of a stage so far."""
+        return float(self.stages.get(words, {}).get("seconds", 0.0))
+
+    def is_finished(self, words: str) -> bool:
+        """Whether a stage has run to its end."""
+        return bool(self.stages.get(words, {}).get("finished", False))
+
+
+def run_stage(home: Path, data: Path, words: str, seconds: float | None) -> bool:
+    """Run a stage: in a process that is killed when its seconds are over, or here, where none are given.
+
+    Returns:
+        whether it ran to its end.
+
+    Raises:
+        BadInput: it failed; the reason stands above.
+    """
+    if seconds is None:
+        from experiments.gpu.stage import run
+
+        run(home, data, words.split())
+        return True
+    command = [sys.executable, "-m", "experiments.gpu.stage", str(home), str(data), *words.split()]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        status = process.wait(timeout=max(0.0, seconds))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return False
+    if status:
+        raise BadInput(f"stage {words!r} ended with status {status}; what it said stands above")
+    return True
+
+
+def write_curves(models: Path, target: Path) -> None:
+    """The curves of all trainings in one file: the system, then the columns of its own ``training.csv``."""
+    with atomic_write(target) as fresh, fresh.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("model", "update", "loss", "validation_loss"))
+        for path in sorted(models.rglob("training.csv")):
+            with path.open(encoding="utf-8", newline="") as curve:
+                rows = list(csv.reader(curve))[1:]
+            table.writerows([str(path.parent.relative_to(models)), *row] for row in rows)
+
+
+def smollm2_training(updates: float, tokens: float, padded: float) -> dict[str, Any]:
+    """What a training of SmolLM2 costs.
+
+    Args:
+        updates: of the training.
+        tokens: that it reads.
+        padded: tokens that go through the network, padding among them.
+    """
+    moved = updates * 7 * 4 * SMOLLM2_WEIGHTS
+    minutes = padded / TRAINED_A_SECOND / 60
+    because = f"{padded:.3g} tokens with padding at {TRAINED_A_SECOND:,} a second (measured)"
+    operations = 6 * SMOLLM2_WEIGHTS * tokens
+    return {"operations": operations, "moved": moved, "minutes": minutes, "because": because}
+
+
+TRAINED_A_SECOND = 129_500  # tokens; measured on one H100, context 2,048, batch 16

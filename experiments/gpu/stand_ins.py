@@ -1,0 +1,55 @@
+"""Stand-ins for what tiny jobs read, in the published formats: cities, claims and SmolLM2's file, all of the synthetic world."""
+
+import json
+from pathlib import Path
+
+from experiments.gpu.data import WEIGHTS
+from longform.documents import Document
+from longform.language_models import tokenizers
+from synthetic_world.corpora import build
+
+SEED = 1234
+PAGES = 24
+SYMBOLS = 400  # of the tokenizer
+POSITIONS = 256
+
+
+def write(folder: Path) -> None:
+    """Everything, below a folder, by the names that the scales' ``data.yaml`` give them."""
+    from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
+
+    pages = list(
+        build(name="pages", seed=SEED, domain="encyclopedia", documents={"train": PAGES}).documents
+    )
+    cities = "".join(f"{marked(page)}\n" for page in pages)
+    for place in ("cities.txt", "facts/cities.txt"):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(cities, encoding="utf-8")
+    rows = "".join(json.dumps(row) + "\n" for row in claims(pages))
+    (folder / "facts" / "symmetric.jsonl").write_text(rows, encoding="utf-8")
+    own = tokenizers.fit(documents=pages, kind="byte_pair", vocab_size=SYMBOLS).tokenizer
+    (folder / WEIGHTS).parent.mkdir(parents=True)
+    write_gguf(folder / WEIGHTS, tiny_llama(own, POSITIONS), own)
+
+
+def marked(page: Document) -> str:
+    """A page as a line of WikiSection's marked form."""
+    titles = ("ABSTRACT", "HISTORY", "GEOGRAPHY", "DEMOGRAPHICS")
+    parts = []
+    for number, section in enumerate(page.sections):
+        text = " ".join(section.text.split())
+        parts.append(f"[ {titles[min(number, len(titles) - 1)]} ] {text}")
+    return " ".join(parts)
+
+
+def claims(pages: list[Document]) -> list[dict[str, str]]:
+    """Two claims for each of two sentences, of which each supports one and refutes the other."""
+    rows = []
+    for number, page in enumerate(pages):
+        first, second = f"{page.id} is old .", f"{page.id} is new ."
+        for claim in (first, second):
+            for evidence in (first, second):
+                label = "SUPPORTS" if claim == evidence else "REFUTES"
+                about = {"claim": f"{number} {claim}", "evidence": f"{number} {evidence}"}
+                rows.append({**about, "gold_label": label})
+    return rows
