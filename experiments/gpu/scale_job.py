@@ -223,7 +223,14 @@ def run_stage(home: Path, data: Path, words: str, seconds: float | None) -> bool
 
         run(home, data, words.split())
         return True
-    command = [sys.executable, "-m", "experiments.gpu.stage", str(home), str(data), *words.split()]
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.gpu.stage",
+        str(home.resolve()),
+        str(data),
+        *words.split(),
+    ]
     process = subprocess.Popen(command, cwd=ROOT)
     try:
         status = process.wait(timeout=max(0.0, seconds))

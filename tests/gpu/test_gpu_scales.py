@@ -8,6 +8,7 @@ import pytest
 
 from experiments.gpu import __main__, data, decoders, finish, inputs, pack, scale_job
 from experiments.gpu.frame import NOMINAL, Call, Report
+from longform.documents import Predictions
 from longform.files.artefacts import read_corpus
 from longform.results import read_results
 from tests.refusals import refuses
@@ -86,12 +87,14 @@ def test_a_processor_adds_the_records_of_the_texts(written):
             assert records.one(corpus=run, system=decoder, metric=metric, variant="").units == 2
     # distinct 4-grams are counted here once more, of the tokens that came back
     texts = read_corpus(state / "home" / "data" / "generations" / "facts" / "sweep")
-    tokens, ends = texts.truth["token"], texts.truth["token_offset"]
     counts = []
-    for place, setting in enumerate(texts.truth["setting"].tolist()):
+    for _, _, setting, tokens in Predictions.of(texts.documents, texts.truth).rows(
+        "setting", "token"
+    ):
         if setting == "greedy":
-            own = tokens[ends[place] : ends[place + 1]].tolist()
+            own = tokens.tolist()
             counts.append(len({tuple(own[i : i + 4]) for i in range(len(own) - 3)}))
+    assert len(counts) == 2
     greedy = records.one(corpus="sweep", system="greedy", metric="distinct_4grams", variant="")
     assert greedy.value == pytest.approx(sum(counts) / len(counts))
 

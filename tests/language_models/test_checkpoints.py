@@ -8,6 +8,7 @@ from tiny import bpe_folder, classifier_folder, documents, lm_folder
 from transformers import AutoModelForCausalLM
 
 from experiments import keep_bases
+from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 from longform.critics.mauve import read as text_features
 from longform.critics.perplexity import read as token_predictions
 from longform.critics.section_order import read as section_titles
@@ -23,7 +24,6 @@ from longform.language_models.checkpoints import (
 )
 from longform.language_models.sentence_features import open_encoder
 from tests.refusals import refuses
-from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 
 NAMED = {"package": "tiny_weights", "file": "tiny.gguf"}
 SMALL = {"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16}

@@ -7,6 +7,7 @@ import pytest
 import torch
 from tiny import bpe_folder, lm_folder
 
+from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 from longform.cli import main
 from longform.language_models import named_models
 from longform.language_models.checkpoints import load_tokenizer, source
@@ -14,7 +15,6 @@ from longform.language_models.named_models import SMOLLM2, named_model
 from longform.language_models.trial import open_language_model
 from longform.terminal import stay_offline_unless_named
 from tests.refusals import refuses
-from experiments.gpu.tiny_gguf import tiny_llama, write_gguf
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
