@@ -41,7 +41,7 @@ mutants: $(VENV)/ready-dev ## small changes of the program that the tests should
 	python -m tests.mutants --count $(N)
 
 gpu: ## a job for one GPU, nine minutes at most: make gpu JOB=table_1_transformer; TINY=1 on two cores; without JOB the list and the plans
-	python3 -m experiments.gpu $(JOB) $(if $(TINY),--tiny)
+	python3 -m experiments.gpu $(JOB) $(if $(TINY),--tiny) $(if $(ONLY),--only $(ONLY))
 
 gpu-inputs: $(VENV)/ready ## what a machine with a GPU needs of this repository, and wheels, as one tar (docs/one_gpu.md)
 	python -m experiments.gpu.inputs

@@ -238,6 +238,20 @@ def test_peers_stand_on_the_speed_page(ours, peer, digits):
     assert any(line.endswith(f" | {ratio:.{digits}f} |") for line in table[begin : begin + 2])
 
 
+def test_sentences_of_the_speed_page_and_of_the_costs_at_paper_size():
+    surprisal = row("surprisal: ours")
+    assert surprisal["equal_decisions"] == surprisal["pairs"] == 2000
+    assert f"took {speed.TOOK['training_18m']:.0f} of 60" in SPEED
+    assert f"sampling {speed.TOOK['sampling_18m']:.0f} of 90" in SPEED
+    recorded = row(f"train {THIRTY_TWO}, seed 1: update 30000")["share_of_peak"]
+    launched = row("training 135 M: ours")["share_of_peak"]
+    page = (ROOT / "docs/paper_size.md").read_text(encoding="utf-8")
+    text = f"reached {100 * recorded:.0f} % of the peak with 32 texts, launched ones of 135 million"
+    assert f"{text} weights {100 * launched:.0f} %" in page
+    gaps = [one["report"]["recording gap"] for call in CALLS for one in call["processes"]]
+    assert set(gaps) == {0}  # "the two were equal"
+
+
 def test_plans_have_the_measured_costs():
     (process,) = [one for call in CALLS for one in call["processes"] if one["job"] == "speed"]
     assert process["seconds_of_parts"] == speed.TOOK and speed.TOOK.keys() == speed.PARTS.keys()
