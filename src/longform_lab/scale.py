@@ -48,8 +48,9 @@ def make(name: str, root: Path, folder: Path) -> None:
     (folder / TARGETS).write_text(" ".join(targets), encoding="utf-8")
     write_json(folder / MADE_FROM, {"scale": name, "commit": _commit(root)})
     if not (folder / ".git").is_dir():
-        run_command(folder, ["git", "init", "--quiet"])
+        start_repository(folder)
         share_cache(root, folder)
+    commit_all(name, folder)
     # Downloaded data is not copied but linked.
     for raw in (root / "data" / "raw").glob("*"):
         link = folder / "data" / "raw" / raw.name
@@ -98,6 +99,31 @@ def refuse_if_in_use(folder: Path) -> None:
             raise BadInput(
                 f"{folder}: a run is at work there; wait for its end, or stop it and try again"
             ) from error
+
+
+def start_repository(folder: Path) -> None:
+    """Make a git repository whose first branch is ``main``, with an author of its own."""
+    run_command(folder, ["git", "init", "--quiet"])
+    run_command(folder, ["git", "symbolic-ref", "HEAD", "refs/heads/main"])
+    settings = {
+        "user.name": "longform",
+        "user.email": "longform@localhost",
+        "commit.gpgsign": "false",
+    }
+    for key, value in settings.items():
+        run_command(folder, ["git", "config", key, value])
+    # Where the cache lies is no part of a commit, whatever the working tree ignores.
+    exclude = folder / ".git" / "info" / "exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("/.dvc/config.local\n", encoding="utf-8")
+
+
+def commit_all(name: str, folder: Path) -> None:
+    """Commit what differs in a scale's folder: ``dvc exp run`` starts from a commit."""
+    run_command(folder, ["git", "add", "--all"])
+    if run_command(folder, ["git", "status", "--porcelain"]):
+        commit = ["git", "commit", "--quiet", "--no-verify", "--message", f"Scale {name}"]
+        run_command(folder, commit)
 
 
 def _commit(root: Path) -> str:

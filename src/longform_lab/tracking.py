@@ -58,7 +58,7 @@ def wandb_run(name: str, scratch: Path, tags: list[str]) -> list[Any]:
         "project": "longform",
         "resume": "allow",
     }
-    # A scale's folder is a repository without commits, of which W&B would know nothing.
+    # A scale's folder is a repository of its own, whose commits say nothing of the code.
     if SCALE_FILE.is_file():
         made_from = json.loads(SCALE_FILE.read_text(encoding="utf-8"))
         scale = made_from["scale"]

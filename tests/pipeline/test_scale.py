@@ -3,6 +3,7 @@ rehearsal may cut of them."""
 
 import csv
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -100,6 +101,26 @@ def test_a_scale_in_which_a_run_is_at_work_is_left_alone(root, tmp_path):
     assert (folder / "params.yaml").read_text() == "as the run reads it"
     make("first", root, folder)
     assert (folder / "params.yaml").read_text() != "as the run reads it"
+
+
+def commits(folder):
+    log = ["git", "log", "--format=%s", "main"]
+    return subprocess.run(log, cwd=folder, capture_output=True, text=True).stdout.split("\n")[:-1]
+
+
+def test_experiments_can_start_from_a_commit_of_the_scale(root, tmp_path, monkeypatch):
+    """DVC refuses experiments in a repository without commits; a machine may have no author."""
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    folder = tmp_path / "scales" / "first"
+    make("first", root, folder)
+    assert commits(folder) == ["Scale first"]
+    make("first", root, folder)
+    assert commits(folder) == ["Scale first"]  # nothing has changed
+    (root / "new.py").write_text("")
+    make("first", root, folder)
+    assert commits(folder) == ["Scale first", "Scale first"]
 
 
 def test_a_scale_keeps_a_text_that_looks_like_a_number(root, tmp_path):
