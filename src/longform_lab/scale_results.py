@@ -90,8 +90,19 @@ def copy_exhibits(root: Path, source: Path, home: Path) -> None:
             continue
         for file in _shown_files(page.parent):
             shutil.copyfile(file, target / file.name)
+        drop_pictures_of_html(target)
         if (target / "ledger.csv").is_file():
             drop_unmeasured(target / "ledger.csv")
+
+
+def drop_pictures_of_html(folder: Path) -> None:
+    """Remove each picture beside which the same drawing stands as HTML, and where it is shown."""
+    for drawing in folder.glob("*.html"):
+        drawing.with_suffix(".png").unlink(missing_ok=True)
+        for page in folder.glob("*.md"):
+            text = page.read_text(encoding="utf-8")
+            shown = f"![{drawing.stem}]({drawing.stem}.png)\n\n"
+            page.write_text(text.replace(shown, ""), encoding="utf-8")
 
 
 def _pages_by_content(root: Path, home: Path) -> dict[Content, Path]:

@@ -14,7 +14,7 @@ from longform_lab.scale_records import (
     scale_results,
     write_scale_records,
 )
-from longform_lab.scale_results import copy_exhibits, drop_unmeasured
+from longform_lab.scale_results import copy_exhibits, drop_pictures_of_html, drop_unmeasured
 from tests.refusals import refuses
 
 SCORE = {"critic": "c", "metric": "latent_ppl", "titles": True, "seed": 0, "value": 0.1, "reference": 0.25,
@@ -99,6 +99,16 @@ def commit(root):
         text=True,
     )
     return said.stdout.strip()
+
+
+def test_a_drawing_that_stands_as_html_is_not_kept_as_a_picture_too(tmp_path):
+    for name in ("page.html", "page.png", "other.png"):
+        (tmp_path / name).write_text("")
+    start, end = "- page: [HTML](page.html)\n\n", "![other](other.png)\n"
+    (tmp_path / "figure.md").write_text(f"{start}![page](page.png)\n\n{end}")
+    drop_pictures_of_html(tmp_path)
+    assert names(tmp_path) == {"page.html", "other.png", "figure.md"}
+    assert (tmp_path / "figure.md").read_text() == start + end
 
 
 def test_a_scale_keeps_what_pages_show_and_no_second_copy(repository):
