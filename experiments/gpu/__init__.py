@@ -12,4 +12,5 @@ JOBS = {  # name of a job -> its module
     "table_1_transformer": "experiments.gpu.table_1_transformer",
     "speed": "experiments.gpu.speed",
     "decoders": "experiments.gpu.decoders",
+    "cities_and_peps": "experiments.gpu.cities_and_peps",
 }

@@ -102,24 +102,29 @@ class ScaleJob:
         """Run the stages that are not finished, as far as the call's time goes."""
         home, data = self.prepare(call.state, call.tiny)
         progress = Progress(call.state / "stages.json")
-        finished = True
-        for stage in self.stages:
-            if progress.is_finished(stage.words):
-                continue
-            if not call.tiny and call.left() < LEAST:
-                finished = False
-                break
-            started = time.monotonic()
-            finished = run_stage(home, data, stage.words, None if call.tiny else call.left())
-            progress.add(stage.words, time.monotonic() - started, finished)
-            if not finished:
-                break
-        self.report(call, progress)
-        self.bring_back(home, call.out)
+        try:
+            finished = self.go_on(call, home, data, progress)
+        finally:  # what was finished before a stage that failed comes back too
+            self.report(call, progress)
+            self.bring_back(home, call.out)
         if finished:
             print("everything is measured", flush=True)
         else:
             print("the time of this call is used up; call again on the same machine", flush=True)
+
+    def go_on(self, call: Call, home: Path, data: Path, progress: "Progress") -> bool:
+        """Run stages until all are finished or the time is over. Returns: whether all are finished."""
+        for stage in self.stages:
+            if progress.is_finished(stage.words):
+                continue
+            if not call.tiny and call.left() < LEAST:
+                return False
+            started = time.monotonic()
+            finished = run_stage(home, data, stage.words, None if call.tiny else call.left())
+            progress.add(stage.words, time.monotonic() - started, finished)
+            if not finished:
+                return False
+        return True
 
     def prepare(self, state: Path, tiny: bool) -> tuple[Path, Path]:
         """The folder that the stages run in, with the scale's parameters and its data; and the data's own folder."""
@@ -157,14 +162,14 @@ class ScaleJob:
             call.report.add(stage.words, seconds, finished=finished, **cost)
 
     def bring_back(self, home: Path, out: Path) -> None:
-        """Records, curves of trainings, and texts, of the stages that are finished."""
+        """Records, curves of trainings, and texts, as far as they are finished; of a stage of several systems those that are."""
         out.mkdir(parents=True, exist_ok=True)
         scores = home / "data" / "scores"
         write_results(out / RECORDS, read_results(scores) if scores.is_dir() else [])
         write_curves(home / "data" / "models", out / CURVES)
         for archive, folder in self.texts.items():
             source = home / "data" / folder
-            if source.is_dir() and not (out / archive).is_file():
+            if source.is_dir():
                 compress(source, out / archive)
 
     def finish(self, out: Path, state: Path, tiny: bool = False) -> None:

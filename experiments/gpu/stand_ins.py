@@ -1,4 +1,4 @@
-"""Stand-ins for what tiny jobs read, in the published formats: cities, claims and SmolLM2's file, all of the synthetic world."""
+"""Stand-ins for what tiny jobs read, in the published formats: cities, PEPs, claims and SmolLM2's file, all of the synthetic world."""
 
 import json
 from pathlib import Path
@@ -27,6 +27,11 @@ def write(folder: Path) -> None:
         (folder / place).write_text(cities, encoding="utf-8")
     rows = "".join(json.dumps(row) + "\n" for row in claims(pages))
     (folder / "facts" / "symmetric.jsonl").write_text(rows, encoding="utf-8")
+    (folder / "peps").mkdir()
+    for number, page in enumerate(pages):
+        (folder / "peps" / f"pep-{number:04}.rst").write_text(
+            proposal(number, page), encoding="utf-8"
+        )
     own = tokenizers.fit(documents=pages, kind="byte_pair", vocab_size=SYMBOLS).tokenizer
     (folder / WEIGHTS).parent.mkdir(parents=True)
     write_gguf(folder / WEIGHTS, tiny_llama(own, POSITIONS), own)
@@ -40,6 +45,15 @@ def marked(page: Document) -> str:
         text = " ".join(section.text.split())
         parts.append(f"[ {titles[min(number, len(titles) - 1)]} ] {text}")
     return " ".join(parts)
+
+
+def proposal(number: int, page: Document) -> str:
+    """A page as a PEP; every fourth is of the year from which SmolLM2 has read none."""
+    year = 2025 if number % 4 == 0 else 2010
+    lines = [f"PEP: {number}", f"Title: {page.id}", f"Created: 01-Apr-{year}", ""]
+    for title, section in zip(("Abstract", "Motivation", "Rationale"), page.sections, strict=False):
+        lines += [title, "=" * len(title), "", " ".join(section.text.split()), ""]
+    return "\n".join(lines)
 
 
 def claims(pages: list[Document]) -> list[dict[str, str]]:

@@ -6,7 +6,16 @@ import sys
 
 import pytest
 
-from experiments.gpu import __main__, data, decoders, finish, inputs, pack, scale_job
+from experiments.gpu import (
+    __main__,
+    cities_and_peps,
+    data,
+    decoders,
+    finish,
+    inputs,
+    pack,
+    scale_job,
+)
 from experiments.gpu.frame import NOMINAL, Call, Report
 from longform.documents import Predictions
 from longform.files.artefacts import read_corpus
@@ -99,6 +108,33 @@ def test_a_processor_adds_the_records_of_the_texts(written):
     assert greedy.value == pytest.approx(sum(counts) / len(counts))
 
 
+def test_cities_and_peps_are_trained_on_read_and_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("LONGFORM_DEVICE", "cpu")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.MonkeyPatch.context() as there:
+        without_chosen(there)
+        assert call("cities_and_peps", tmp_path) == 0
+    out, state = tmp_path / "out", tmp_path / "finish"
+    records = read_results(out / "records.json")
+    data.extract(out / "texts_peps.tar.xz", tmp_path / "peps")
+    written = read_corpus(tmp_path / "peps" / "smollm2" / "without_titles" / "seed_1")
+    assert len(written.documents) == 2
+    # a network of random weights is about as good as a draw among its 400 symbols
+    for corpus in ("wiki", "peps"):
+        perplexity = records.one(corpus=corpus, system="smollm2", metric="word_ppl", variant="")
+        assert 300 < perplexity.value < 500
+    given = ["cities_and_peps", "--tiny", "--out", str(out), "--state", str(state)]
+    assert finish.main(given) == 0
+    finished = read_results(out / "records.json")
+    assert set(records) <= set(finished)  # what the card scored stays
+    for corpus in ("wiki", "peps"):
+        chance = finished.one(corpus=corpus, metric="latent_ppl", variant="chance", system="data")
+        assert (
+            chance.value
+            > finished.one(corpus=corpus, metric="latent_ppl", variant="gold", system="data").value
+        )
+
+
 def test_texts_must_be_there_before_they_are_read(tmp_path, capsys):
     given = ["decoders", "--tiny", "--out", str(tmp_path), "--state", str(tmp_path / "state")]
     assert finish.main(given) == 2
@@ -157,6 +193,11 @@ def test_floors_are_arithmetic_and_below_what_is_predicted():
     # 6 operations a weight and token: 134.5 million weights, 982,454 tokens, twenty passes
     assert training.operations == pytest.approx(6 * 134_515_008 * 982_454 * 20)
     assert training.floor(NOMINAL) == pytest.approx(19.8, abs=0.1)
+
+
+@pytest.mark.parametrize("job", [decoders, cities_and_peps])
+def test_a_job_fits_into_half_an_hour_by_its_own_prediction(job):
+    plan = job.plan(False)
     for part in plan:
         assert part.floor(NOMINAL) < 60 * part.minutes, part.name
-    assert 15 < sum(part.minutes for part in plan) < 27  # of the half hour that a card may be there
+    assert 15 < sum(part.minutes for part in plan) < 27  # the card's start and transfers take three
