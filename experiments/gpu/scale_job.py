@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Stage:
         operations, moved: floating-point operations and bytes, padding left out.
         minutes: predicted.
         because: how the minutes follow.
+        beside: it runs beside the one before it: a card has time for several processes that launch small kernels.
     """
 
     words: str
@@ -52,6 +53,7 @@ class Stage:
     moved: float = 0.0
     minutes: float = 0.2
     because: str = "a process that starts, and work of a processor"
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class ScaleJob:
         stages: those of the card, in order.
         afterwards: those that a processor runs after all calls, by :meth:`finish`.
         texts: archives that come back, and the folder below ``data/`` that each holds.
+        not_tiny: the tiny form leaves out the stages that have one of these words' parts.
     """
 
     name: str
@@ -73,6 +76,7 @@ class ScaleJob:
     stages: tuple[Stage, ...]
     afterwards: tuple[str, ...]
     texts: Mapping[str, str]
+    not_tiny: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -114,17 +118,34 @@ class ScaleJob:
 
     def go_on(self, call: Call, home: Path, data: Path, progress: "Progress") -> bool:
         """Run stages until all are finished or the time is over. Returns: whether all are finished."""
-        for stage in self.stages:
-            if progress.is_finished(stage.words):
+        for group in self.groups():
+            left = [stage.words for stage in group if not progress.is_finished(stage.words)]
+            if call.tiny:
+                left = [words for words in left if not any(map(words.count, self.not_tiny))]
+            if not left:
                 continue
             if not call.tiny and call.left() < LEAST:
                 return False
             started = time.monotonic()
-            finished = run_stage(home, data, stage.words, None if call.tiny else call.left())
-            progress.add(stage.words, time.monotonic() - started, finished)
-            if not finished:
+            if call.tiny:
+                ended = [run_stage(home, data, words, None) for words in left]
+            else:
+                ended = run_together(home, data, left, call.left())
+            for words, finished in zip(left, ended, strict=True):
+                progress.add(words, time.monotonic() - started, finished)
+            if not all(ended):
                 return False
         return True
+
+    def groups(self) -> list[list[Stage]]:
+        """Stages that run at once, in order."""
+        groups: list[list[Stage]] = []
+        for stage in self.stages:
+            if stage.beside:
+                groups[-1].append(stage)
+            else:
+                groups.append([stage])
+        return groups
 
     def prepare(self, state: Path, tiny: bool) -> tuple[Path, Path]:
         """The folder that the stages run in, with the scale's parameters and its data; and the data's own folder."""
@@ -219,33 +240,45 @@ def run_stage(home: Path, data: Path, words: str, seconds: float | None) -> bool
 
     Returns:
         whether it ran to its end.
-
-    Raises:
-        BadInput: it failed; the reason stands above.
     """
     if seconds is None:
         from experiments.gpu.stage import run
 
         run(home, data, words.split())
         return True
-    command = [
-        sys.executable,
-        "-m",
-        "experiments.gpu.stage",
-        str(home.resolve()),
-        str(data),
-        *words.split(),
-    ]
-    process = subprocess.Popen(command, cwd=ROOT)
-    try:
-        status = process.wait(timeout=max(0.0, seconds))
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        return False
-    if status:
-        raise BadInput(f"stage {words!r} ended with status {status}; what it said stands above")
-    return True
+    return run_together(home, data, [words], seconds)[0]
+
+
+def run_together(home: Path, data: Path, stages: Sequence[str], seconds: float) -> list[bool]:
+    """Run stages at once, each in a process that is killed when the seconds are over.
+
+    Returns:
+        for each, whether it ran to its end.
+
+    Raises:
+        BadInput: one failed; the reason stands above.
+    """
+    deadline = time.monotonic() + seconds
+    processes = []
+    for words in stages:
+        folders = [str(home.resolve()), str(data)]
+        command = [sys.executable, "-m", "experiments.gpu.stage", *folders, *words.split()]
+        processes.append(subprocess.Popen(command, cwd=ROOT))
+    ended = []
+    for process in processes:
+        try:
+            process.wait(timeout=max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            ended.append(False)
+        else:
+            ended.append(True)
+    for words, process, finished in zip(stages, processes, ended, strict=True):
+        if finished and process.returncode:
+            status = process.returncode
+            raise BadInput(f"stage {words!r} ended with status {status}; it says why above")
+    return ended
 
 
 def write_curves(models: Path, target: Path) -> None:
