@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from experiments.gpu import stand_ins
 from experiments.gpu.data import DATA, RAW, compress, extract, open_data
 from experiments.gpu.frame import REPORT, Call, Part
@@ -105,6 +107,8 @@ class ScaleJob:
     def run(self, call: Call) -> None:
         """Run the stages that are not finished, as far as the call's time goes."""
         home, data = self.prepare(call.state, call.tiny)
+        if call.device.type == "cuda":
+            torch.cuda.empty_cache()  # what measured the card's ceilings is the stages' memory now
         progress = Progress(call.state / "stages.json")
         try:
             finished = self.go_on(call, home, data, progress)

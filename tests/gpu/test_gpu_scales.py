@@ -5,6 +5,7 @@ import json
 import sys
 
 import pytest
+import torch
 
 from experiments.gpu import (
     __main__,
@@ -160,7 +161,7 @@ def test_no_stage_begins_in_the_last_seconds(tmp_path, monkeypatch):
     monkeypatch.setattr(decoders.JOB.__class__, "prepare", lambda *_: (tmp_path, tmp_path))
     monkeypatch.setattr(Call, "left", lambda _: 5.0)
     report = Report(tmp_path / "report.json", NOMINAL)
-    made = Call("cpu", False, False, tmp_path, tmp_path, 0.0, report)
+    made = Call(torch.device("cpu"), False, False, tmp_path, tmp_path, 0.0, report)
     decoders.JOB.run(made)
     assert begun == []
 
