@@ -200,7 +200,7 @@ def test_refilled_rows_write_the_texts_of_one_batch(kind, overlap):
     for place in range(1, len(ids)):
         context = torch.tensor([ids[context_start(place, 12, overlap) : place]])
         with torch.no_grad():
-            scores = exact_sampling.kept(exact(context).logits[0, -1:] / 1.5, 15, 0.0)
+            scores = exact_sampling.truncated(exact(context).logits[0, -1:] / 1.5, 15, 0.0)
         noise = gumbel(keys([50 + longest], place), 20, torch.float64)
         assert int((scores + noise).argmax()) == ids[place]
 

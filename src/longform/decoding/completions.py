@@ -1,7 +1,8 @@
-"""Machine counterparts of human articles: a model completes each section from its first sentences (sheng2024 section 5.2).
+"""Machine counterparts of human articles (sheng2024 section 5.2).
 
-The corpus holds every side of an article, ``<id>-human`` and ``<id>-<source>``, in the original's split. It can be completed again by
-another model: its human sides are the articles then, its other sides are kept.
+A model completes each section from its first sentences. The corpus holds every side of an article,
+``<id>-human`` and ``<id>-<source>``, in the original's split. It can be completed again by another
+model: its human sides are the articles then, its other sides are kept.
 """
 
 import re
@@ -42,84 +43,133 @@ def generate(
     name: str,
     seed: int,
     prefixes: Sequence[Document],
-    sources: Mapping[str, str],  # what a source is called, and which of ``DECODERS`` makes it
-    prompt_sentences: int = 2,  # human sentences at the start of each section; a section without more is kept as it is
+    sources: Mapping[str, str],
+    prompt_sentences: int = 2,
     splitter: str = "full_stops",
-    documents: Mapping[str, int] | None = None,  # how many articles of each split; all by default
+    documents: Mapping[str, int] | None = None,
     batch: int = 128,
     scratch: Path | None = None,
 ) -> Corpus:
-    """Complete every section of the first so many articles of each split; a continuation is as long as what it replaces.
+    """Complete every section of the first so many articles of each split.
+
+    A continuation is as long as what it replaces.
 
     Args:
-        batch: sections that are written at once; finished ones are kept in ``scratch``, so that a killed run goes on.
+        model: folder of the language model.
+        name: of the corpus.
+        seed: of every draw, with the name, the source, and the section.
+        prefixes: the articles.
+        sources: what a source is called, and which of ``DECODERS`` makes it.
+        prompt_sentences: human sentences at the start of each section; a section without more is
+            kept as it is.
+        splitter: how a text is cut into sentences.
+        documents: how many articles of each split; all by default.
+        batch: sections that are written at once; finished ones are kept in ``scratch``, so that a
+            killed run goes on.
+        scratch: folder of these.
 
-    Returns: all sides, article by article; facts count sections completed and kept.
-    Raises BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
+    Returns:
+        All sides, article by article; facts count sections completed and kept.
+
+    Raises:
+        BadInput: an unknown decoder or splitter, or a source's name that cannot end an id.
     """
-    bad = [
-        s
-        for s, d in sources.items()
-        if d not in DECODERS or not SOURCE.fullmatch(s) or f"-{s}" == HUMAN
-    ]
-    if not sources or bad or splitter not in SPLITTERS:
-        allowed = f"names of [a-z0-9_]+ but 'human', decoders {sorted(DECODERS)}, splitters {sorted(SPLITTERS)}"
-        got = f"sources {dict(sources)}, splitter {splitter!r}"
-        raise BadInput(f"generate {name}: {got}; allowed are {allowed}; fix the entry")
-    humans = [d for d in prefixes if d.id.endswith(HUMAN)]
-    others = grouped(
-        (d for d in prefixes if humans and not d.id.endswith(HUMAN)),
-        lambda d: d.id.rpartition("-")[0],
-    )
-    articles = plain = [replace(d, id=d.id.removesuffix(HUMAN)) for d in humans or prefixes]
-    if documents is not None:
-        articles = [
-            d
-            for split, count in documents.items()
-            for d in [p for p in plain if p.split == split][:count]
-        ]
-    sides = {
-        article.id: [replace(article, id=article.id + HUMAN), *others.get(article.id, ())]
-        for article in articles
-    }
+    _check_settings(name, sources, splitter)
+    articles, others = _articles(prefixes, documents)
+    sides: dict[str, list[Document]] = {}
+    for article in articles:
+        human = replace(article, id=article.id + HUMAN)
+        sides[article.id] = [human, *others.get(article.id, ())]
+    num_sections = sum(len(article.sections) for article in articles)
     tokenizer, network = open_language_model(model)
-    start, end_token = start_ids(tokenizer), end_of_writing(tokenizer, f"generate {name}")
+    start = start_ids(tokenizer)
+    end_token = end_of_writing(tokenizer, f"generate {name}")
     counts = {"sections_completed": 0, "sections_kept": 0}
     for source, decoder in sources.items():
+        # 1. The sections that have something to complete.
         jobs = []
-        for key, text in [
-            ((a.id, k), section.text) for a in articles for k, section in enumerate(a.sections)
-        ]:
-            prompt = opening(text, splitter, prompt_sentences)
-            if prompt is not None:
+        for article in articles:
+            for k, section in enumerate(article.sections):
+                prompt = opening(section.text, splitter, prompt_sentences)
+                if prompt is None:
+                    continue
+                length = len(encode(to_lines(section.text), tokenizer)) + 1
                 ids = [*start, *encode(prompt, tokenizer)]
-                rng = generator("completion", seed, name, source, *key)
-                jobs.append(_Job(key, ids, len(encode(to_lines(text), tokenizer)) + 1, prompt, rng))
-        kept = None if scratch is None else scratch / f"sections-{source}.jsonl"
-        _complete(jobs, network, DECODERS[decoder], end_token, batch, kept)
+                rng = generator("completion", seed, name, source, article.id, k)
+                jobs.append(_Job((article.id, k), ids, length, prompt, rng))
+        # 2. Their completions.
+        path = None if scratch is None else scratch / f"sections-{source}.jsonl"
+        _complete(jobs, network, DECODERS[decoder], end_token, batch, path)
         texts = {}
         for job in jobs:
-            written = str(tokenizer.decode(job.ids[len(start) :], skip_special_tokens=True))
-            texts[job.key] = whole_sentences(written, job.prompt)
+            completion = tokenizer.decode(job.ids[len(start) :], skip_special_tokens=True)
+            texts[job.key] = whole_sentences(str(completion), job.prompt)
+        # 3. The articles with these.
         for article in articles:
-            sections = [
-                replace(s, text=texts.get((article.id, k), s.text))
-                for k, s in enumerate(article.sections)
-            ]
-            sides[article.id].append(
-                replace(article, id=f"{article.id}-{source}", sections=tuple(sections))
-            )
+            sections = []
+            for k, section in enumerate(article.sections):
+                text = texts.get((article.id, k), section.text)
+                sections.append(replace(section, text=text))
+            side = replace(article, id=f"{article.id}-{source}", sections=tuple(sections))
+            sides[article.id].append(side)
         counts["sections_completed"] += len(jobs)
-        counts["sections_kept"] += sum(len(article.sections) for article in articles) - len(jobs)
+        counts["sections_kept"] += num_sections - len(jobs)
         print(f"generate {name}: {len(articles)} articles by {source}", flush=True)
+    all_sides = []
+    for article_sides in sides.values():
+        all_sides.extend(article_sides)
     facts = {"corpus": name, "sources": dict(sources), **counts}
-    return Corpus([side for rows in sides.values() for side in rows], facts=facts)
+    return Corpus(all_sides, facts=facts)
+
+
+def _check_settings(name: str, sources: Mapping[str, str], splitter: str) -> None:
+    """Raises BadInput: an unknown decoder or splitter, or a source's name that cannot end an id."""
+    is_sound = bool(sources) and splitter in SPLITTERS
+    for source, decoder in sources.items():
+        is_name = SOURCE.fullmatch(source) and f"-{source}" != HUMAN
+        is_sound = is_sound and bool(is_name) and decoder in DECODERS
+    if not is_sound:
+        raise BadInput(
+            f"generate {name}: sources {dict(sources)}, splitter {splitter!r}; allowed are names "
+            f"of [a-z0-9_]+ but 'human', decoders {sorted(DECODERS)}, "
+            f"splitters {sorted(SPLITTERS)}; fix the entry"
+        )
+
+
+def _articles(
+    prefixes: Sequence[Document], num_of_split: Mapping[str, int] | None
+) -> tuple[list[Document], dict[str, list[Document]]]:
+    """The human articles to complete, and the other sides of each by its id.
+
+    Args:
+        prefixes: articles, or the sides of completed ones.
+        num_of_split: how many articles of each split; None takes all.
+    """
+    humans = [document for document in prefixes if document.id.endswith(HUMAN)]
+    others: dict[str, list[Document]] = {}
+    if humans:
+        machines = [document for document in prefixes if not document.id.endswith(HUMAN)]
+        others = grouped(machines, lambda document: document.id.rpartition("-")[0])
+    articles = []
+    for document in humans or prefixes:
+        articles.append(replace(document, id=document.id.removesuffix(HUMAN)))
+    if num_of_split is None:
+        return articles, others
+    selected = []
+    for split, count in num_of_split.items():
+        of_split = [article for article in articles if article.split == split]
+        selected.extend(of_split[:count])
+    return selected, others
 
 
 def opening(text: str, splitter: str, sentences: int) -> str | None:
-    """The first so many sentences of a section, one paragraph a line as models read them; None where there are no more."""
+    """The first so many sentences of a section, one paragraph a line as models read them.
+
+    None where there are no more sentences.
+    """
     lines: list[str] = []
-    left, more = sentences, False
+    left = sentences
+    more = False
     for paragraph in paragraphs(text):
         pieces = SPLITTERS[splitter](paragraph)
         if left and pieces:
@@ -131,7 +181,8 @@ def opening(text: str, splitter: str, sentences: int) -> str | None:
 
 def whole_sentences(written: str, prompt: str) -> str:
     """A written section, whose lines are paragraphs, up to its last full stop behind the prompt."""
-    text, shown = (single_spaced(from_lines(part)) for part in (written, prompt))
+    text = single_spaced(from_lines(written))
+    shown = single_spaced(from_lines(prompt))
     if text.endswith("."):
         return text
     stops = [stop.end() for stop in _FULL_STOP.finditer(text, len(shown))]
@@ -140,53 +191,66 @@ def whole_sentences(written: str, prompt: str) -> str:
 
 @dataclass
 class _Job:
-    """A section on its way: of which article and place, its tokens so far, how many it shall have, and its own draws."""
+    """A section on its way.
+
+    Attributes:
+        key: id of its article, and its number there.
+        ids: tokens so far.
+        length: tokens that it shall have.
+        prompt: what it begins with.
+        rng: of its own draws.
+    """
 
     key: tuple[str, int]
     ids: list[int]
-    wanted: int
+    length: int
     prompt: str
     rng: np.random.Generator
 
 
 def _complete(
-    jobs: list[_Job], network: Any, settings: Sampled, end: int, batch: int, kept: Path | None
+    jobs: list[_Job], network: Any, settings: Sampled, end: int, batch: int, path: Path | None
 ) -> None:
     """Write every section to its end, or read it from the file of finished ones."""
-    jobs = sorted(jobs, key=lambda job: job.wanted - len(job.ids))
-    done = {
-        (row["article"], row["section"]): row["ids"] for row in (read_lines(kept) if kept else ())
-    }
+    jobs = sorted(jobs, key=lambda job: job.length - len(job.ids))
+    done = {}
+    for row in read_lines(path) if path else ():
+        done[row["article"], row["section"]] = row["ids"]
     reported = time.monotonic()
     for first in range(0, len(jobs), batch):
-        part = unfinished = jobs[first : first + batch]
-        if all(
-            job.key in done for job in part
-        ):  # whole batches: a section keeps the company in which it is read
-            for job in part:
+        members = jobs[first : first + batch]
+        # Whole batches: a section keeps the company in which it is read.
+        if all(job.key in done for job in members):
+            for job in members:
                 job.ids = done[job.key]
             continue
-        while unfinished := [job for job in unfinished if len(job.ids) < job.wanted]:
+        unfinished = [job for job in members if len(job.ids) < job.length]
+        while unfinished:
             _round(unfinished, network, settings, end)
-        if kept:
-            append_lines(
-                kept, ({"article": j.key[0], "section": j.key[1], "ids": j.ids} for j in part)
-            )
+            unfinished = [job for job in unfinished if len(job.ids) < job.length]
+        if path:
+            lines = []
+            for job in members:
+                article, section = job.key
+                lines.append({"article": article, "section": section, "ids": job.ids})
+            append_lines(path, lines)
         if time.monotonic() - reported > REPORT_EVERY:
             reported = time.monotonic()
             print(f"complete: {min(first + batch, len(jobs))}/{len(jobs)} sections", flush=True)
 
 
 def _round(jobs: Sequence[_Job], network: Any, settings: Sampled, end: int) -> None:
-    """As many tokens as the window has room for; in a full window its later half is the new context."""
+    """As many tokens as the window has room for.
+
+    In a full window its later half is the new context.
+    """
     window = capacity.window_size(network)
-    contexts = [
-        job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :] for job in jobs
-    ]
-    limits = [
-        min(job.wanted - len(job.ids), window - len(c))
-        for job, c in zip(jobs, contexts, strict=True)
-    ]
-    fresh = sample(network, contexts, settings, limits, [job.rng for job in jobs], [end])
+    contexts, limits, rngs = [], [], []
+    for job in jobs:
+        context = job.ids if len(job.ids) < window // 2 else job.ids[-(window // 2) :]
+        contexts.append(context)
+        limits.append(min(job.length - len(job.ids), window - len(context)))
+        rngs.append(job.rng)
+    fresh = sample(network, contexts, settings, limits, rngs, [end])
     for job, (ids, _) in zip(jobs, fresh, strict=True):
         job.ids += ids

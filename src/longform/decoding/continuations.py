@@ -1,6 +1,7 @@
-"""Continuations of ``title. first sentence`` by many decoding strategies (massarelli2020, sections 3 and 5), of a fixed length.
+"""Continuations of ``title. first sentence`` by many decoding strategies, of a fixed length.
 
-A killed run goes on and ends with the same bytes: batches are formed before anything is decoded and written when they are done.
+massarelli2020, sections 3 and 5. A killed run goes on and ends with the same bytes: batches are
+formed before anything is decoded and written when they are done.
 """
 
 import re
@@ -32,39 +33,56 @@ from longform.text.rendering import render
 from longform.text.sentences import SPLITTERS
 
 CONTINUATION, REFERENCE = "continuation", "reference"
-PROMPTS = FIRST_SENTENCE, WHOLE_TEXT = (
-    "first_sentence",
-    "text",
-)  # what a model is given of an article
+# what a model is given of an article
+FIRST_SENTENCE, WHOLE_TEXT = "first_sentence", "text"
+PROMPTS = (FIRST_SENTENCE, WHOLE_TEXT)
 NEW_TOKENS = 256  # massarelli2020, section 5
-SEEDS = 3  # massarelli2020, section 5: three generations with different seeds for every stochastic strategy
+# massarelli2020, section 5: generations with different seeds for every stochastic strategy
+SEEDS = 3
 DIGITS = 6  # of a log-probability in nats; float32 has no more
 REPORT_SECONDS = 10
 ROWS = 8  # read at a time when log-probabilities are taken
 _DEFINED = re.compile(r"^(.+?),? (?:\([^)]*\) )?(?:is|was|are|were) ")
-TITLES: Mapping[str, Callable[[Document, str], str]] = {  # where a page's title stands
-    "definition": lambda document, first: (_DEFINED.findall(first) or [""])[
-        0
-    ],  # the words before its first "is"
+
+
+def _defined_words(first: str) -> str:
+    """The words before the first "is" of a sentence that defines them."""
+    definitions = _DEFINED.findall(first)
+    return definitions[0] if definitions else ""
+
+
+# Where a page's title stands.
+TITLES: Mapping[str, Callable[[Document, str], str]] = {
+    "definition": lambda document, first: _defined_words(first),
     "first_section": lambda document, first: document.sections[0].title or "",
     "id": lambda document, first: document.id,
 }
 
 
 def prefix_of(document: Document, splitter: str, title_from: str) -> tuple[str, str, str]:
-    """Page title (see ``TITLES``; empty where there is none), first sentence, and the rest of the text as models read it.
+    """Page title, first sentence, and the rest of the text as models read it.
 
-    The rest begins with the blank or the line end that parts it from the first sentence.
+    Args:
+        document: the article.
+        splitter: how a text is cut into sentences.
+        title_from: a key of ``TITLES``.
+
+    Returns:
+        The title is empty where there is none. The rest begins with the blank or the line end that
+        parts it from the first sentence.
     """
-    lines = (" ".join(line.split()) for line in render(document, titles=False).split("\n"))
+    lines = []
+    for line in render(document, titles=False).split("\n"):
+        lines.append(" ".join(line.split()))
     text = "\n".join(lines)
-    first = " ".join(next(iter(SPLITTERS[splitter](document.text)), "").split())
-    place = re.search(
-        r"\s+".join(map(re.escape, first.split())), text
-    )  # a sentence of some splitters crosses lines
-    rest = text[place.end() :].rstrip() if place else ""
+    sentences = iter(SPLITTERS[splitter](document.text))
+    words = next(sentences, "").split()
+    # A sentence of some splitters crosses lines.
+    match = re.search(r"\s+".join(map(re.escape, words)), text)
+    rest = text[match.end() :].rstrip() if match else ""
     if rest and not rest[0].isspace():
         rest = f" {rest}"
+    first = " ".join(words)
     return TITLES[title_from](document, first), first, rest
 
 
@@ -111,7 +129,7 @@ def generate(
     title_from: str = "definition",
     prompt: str = FIRST_SENTENCE,
 ) -> Corpus:
-    """Continue every article of ``split``: by its title, a point, and the first sentence of its text.
+    """Continue every article of a split by its title, a point, and its text's first sentence.
 
     Args:
         model: folder of the language model.
@@ -132,21 +150,23 @@ def generate(
 
     Returns:
         One document per continuation, split ``generated``: section 0 holds the page's title and the
-        prefix's sentence, section 1 the continuation, section 2 what the article has there, cut to as
-        many tokens. Truth, one row a document: ``setting``, ``page``, ``repeat``, ``prefix_nats`` and
-        ``prefix_tokens``, and ragged ``token``, ``token_nats`` (log-probability under the model),
-        ``token_marks`` (characters without blanks) and ``reference``. Facts count prefixes without
-        title or sentence, those too long for the window, and continuations that are empty or cut
-        short.
+        prefix's sentence, section 1 the continuation, section 2 what the article has there, cut to
+        as many tokens. Truth, one row a document: ``setting``, ``page``, ``repeat``,
+        ``prefix_nats`` and ``prefix_tokens``, and ragged ``token``, ``token_nats`` (log-probability
+        under the model), ``token_marks`` (characters without blanks) and ``reference``. Facts count
+        prefixes without title or sentence, those too long for the window, and continuations that
+        are empty or cut short.
 
-    Raises BadInput: an unknown decoder, splitter, ``title_from`` or ``prompt``, or no prefix that can
-        be used.
+    Raises:
+        BadInput: an unknown decoder, splitter, ``title_from`` or ``prompt``, or no prefix that can
+            be used.
     """
     settings = {key: settings_of(decoder) for key, decoder in decoders.items()}
     if splitter not in SPLITTERS or title_from not in TITLES or prompt not in PROMPTS:
         raise BadInput(
-            f"generate {name}: splitter {splitter!r}, title_from {title_from!r}, prompt {prompt!r}; "
-            f"allowed are {sorted(SPLITTERS)}, {sorted(TITLES)} and {sorted(PROMPTS)}"
+            f"generate {name}: splitter {splitter!r}, title_from {title_from!r}, "
+            f"prompt {prompt!r}; allowed are {sorted(SPLITTERS)}, {sorted(TITLES)} "
+            f"and {sorted(PROMPTS)}"
         )
     tokenizer, network = open_language_model(model)
     end = end_of_writing(tokenizer, f"generate {name}")
@@ -157,40 +177,41 @@ def generate(
     prompts: list[_Prompt] = []
     counts = {"prefixes": 0, "prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
     for document in chosen:
-        made = _prompt_of(document, tokenizer, splitter, title_from, prompt, new_tokens)
-        fault = _fault(made, prompt, new_tokens, window)
+        candidate = _prompt_of(document, tokenizer, splitter, title_from, prompt, new_tokens)
+        fault = _fault(candidate, prompt, new_tokens, window)
         counts[f"prefixes_{fault}" if fault else "prefixes"] += 1
         if not fault:
-            prompts.append(made)
+            prompts.append(candidate)
     if not prompts:
         raise BadInput(
-            f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); fix split or new_tokens"
+            f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); "
+            "fix split or new_tokens"
         )
     # 2. A row for each continuation.
     times = {key: repeats_of(strategy, repeats) for key, strategy in settings.items()}
     rows = []
     for key in settings:
-        for made in prompts:
+        for continued in prompts:
             for repeat in range(times[key]):
-                rows.append(_Row(key, made, repeat))
+                rows.append(_Row(key, continued, repeat))
     # 3. The continuations, batch by batch.
     delays = any(isinstance(strategy, Delayed) for strategy in settings.values())
     ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size) if delays else None
 
     def make(part: Sequence[_Row]) -> Drafts:
         strategy = settings[part[0].setting]
-        given = [row.prompt.ids for row in part]
+        read_ids = [row.prompt.ids for row in part]
         if isinstance(strategy, Human):
-            written = [row.prompt.reference for row in part]
+            continuations = [row.prompt.reference for row in part]
         else:
             rngs = []
             for row in part:
                 key = (seed, name, row.setting, row.prompt.document.id, row.repeat)
                 rngs.append(generator("decoding", *key))
-            written = decode(network, given, strategy, new_tokens, rngs, end, ends)
+            continuations = decode(network, read_ids, strategy, new_tokens, rngs, end, ends)
         drafts = []
-        log_probs = token_log_probs(network, given, written)
-        for ids, (nats, before) in zip(written, log_probs, strict=True):
+        log_probs = token_log_probs(network, read_ids, continuations)
+        for ids, (nats, before) in zip(continuations, log_probs, strict=True):
             drafts.append({"ids": list(ids), "nats": nats, "prefix_nats": before})
         return drafts
 
@@ -206,7 +227,9 @@ def generate(
     counts["empty"] = sum(not text.strip() for text in texts)
     counts["cut_short"] = sum(len(ids) < new_tokens for ids in by_models)
     counts["tokens"] = sum(map(len, by_models))
-    counts["guarded_points"] = sum(ends.guarded(ids) for ids in delayed) if ends is not None else 0
+    counts["guarded_points"] = 0
+    if ends is not None:
+        counts["guarded_points"] = sum(map(ends.guarded, delayed))
     # 5. Documents.
     written_documents = []
     for row, text in zip(rows, texts, strict=True):
@@ -226,20 +249,21 @@ def _prompt_of(
 ) -> _Prompt:
     """What is given of an article, and what it has behind that, cut to ``new_tokens``."""
     if prompt == WHOLE_TEXT:
-        given = document.text.strip()
-        return _Prompt(document, "", given, [*start_ids(tokenizer), *encode(given, tokenizer)], [])
+        text = document.text.strip()
+        ids = [*start_ids(tokenizer), *encode(text, tokenizer)]
+        return _Prompt(document, "", text, ids, [])
     title, first, rest = prefix_of(document, splitter, title_from)
     ids = [*start_ids(tokenizer), *encode(f"{title}. {first}", tokenizer)]
     return _Prompt(document, title, first, ids, encode(rest, tokenizer)[:new_tokens])
 
 
-def _fault(made: _Prompt, prompt: str, new_tokens: int, window: int | None) -> str:
+def _fault(candidate: _Prompt, prompt: str, new_tokens: int, window: int | None) -> str:
     """Why a prompt cannot be used; empty where it can."""
-    if not made.text:
+    if not candidate.text:
         return "empty"
-    if not made.title and prompt != WHOLE_TEXT:
+    if not candidate.title and prompt != WHOLE_TEXT:
         return "untitled"
-    if window is not None and len(made.ids) + new_tokens > window:
+    if window is not None and len(candidate.ids) + new_tokens > window:
         return "too_long"
     return ""
 
@@ -274,65 +298,92 @@ def _in_batches(
     scratch: Path | None,
     name: str,
 ) -> Drafts:
-    """Continuations in the order of ``rows``; batches, each of one decoder and like lengths, are read from ``scratch`` if done."""
+    """Continuations in the order of ``rows``.
+
+    Batches, each of one decoder and like lengths, are read from ``scratch`` if they are done.
+    """
     path = None if scratch is None else scratch / "batches.jsonl"
-    done = {line["batch"]: line["drafts"] for line in (read_lines(path) if path else ())}
-    made: dict[int, dict[str, Any]] = {}
+    done: dict[int, Drafts] = {}
+    for line in read_lines(path) if path else ():
+        done[line["batch"]] = line["drafts"]
+    draft_of: dict[int, dict[str, Any]] = {}
     number, reported = 0, time.monotonic()
-    for setting, own in grouped(range(len(rows)), lambda i: rows[i].setting).items():
-        own.sort(key=lambda i: len(rows[i].prompt.ids))
-        for first in range(0, len(own), batch):
-            part = own[first : first + batch]
+    by_setting = grouped(range(len(rows)), lambda i: rows[i].setting)
+    for setting, numbers in by_setting.items():
+        # Neighbours in a batch have prompts of like lengths.
+        numbers.sort(key=lambda i: len(rows[i].prompt.ids))
+        for first in range(0, len(numbers), batch):
+            members = numbers[first : first + batch]
             if number not in done:
-                done[number] = make([rows[i] for i in part])
+                done[number] = make([rows[i] for i in members])
                 if path:
                     append_lines(path, [{"batch": number, "drafts": done[number]}])
-            made |= zip(part, done[number], strict=True)
+            draft_of.update(zip(members, done[number], strict=True))
             number += 1
             if time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
-                print(f"generate {name}: {len(made)}/{len(rows)} continuations", flush=True)
-        print(f"generate {name}: {setting}, {len(made)}/{len(rows)} continuations", flush=True)
-    return [made[row] for row in range(len(rows))]
+                print(f"generate {name}: {len(draft_of)}/{len(rows)} continuations", flush=True)
+        print(f"generate {name}: {setting}, {len(draft_of)}/{len(rows)} continuations", flush=True)
+    return [draft_of[i] for i in range(len(rows))]
 
 
 @torch.no_grad()
 def token_log_probs(
     network: Any, prompts: Sequence[Sequence[int]], written: Sequence[Sequence[int]]
 ) -> list[tuple[list[float], float]]:
-    """Log-probabilities of the written tokens in nats, and the sum over the prompt's tokens after its first one."""
-    made: list[tuple[list[float], float]] = []
+    """Log-probabilities in nats of the written tokens, and their sum over the prompt.
+
+    Args:
+        network: causal language model.
+        prompts: tokens of each; the first one has no log-probability.
+        written: tokens behind each.
+    """
+    nats_of: list[tuple[list[float], float]] = []
     for start in range(0, len(prompts), ROWS):
-        part = range(start, min(start + ROWS, len(prompts)))
-        rows = [[*prompts[i], *written[i]] for i in part]
+        members = range(start, min(start + ROWS, len(prompts)))
+        rows = [[*prompts[i], *written[i]] for i in members]
+        # Padding is on the right: nobody looks there.
         ids = padded(rows).to(network.device)
-        log_probs = (
-            network(input_ids=ids).logits.float().log_softmax(-1)
-        )  # padding is on the right: nobody looks there
-        found = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0].double().cpu().numpy()
-        for place, i in enumerate(part):
-            begin, end = len(prompts[i]) - 1, len(rows[place]) - 1
-            nats = [round(float(value), DIGITS) for value in found[place, begin:end]]
-            made.append((nats, round(float(found[place, :begin].sum()), DIGITS)))
-    return made
+        log_probs = network(input_ids=ids).logits.float().log_softmax(-1)
+        of_tokens = log_probs[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
+        values = of_tokens.double().cpu().numpy()
+        for row, i in enumerate(members):
+            begin, end = len(prompts[i]) - 1, len(rows[row]) - 1
+            nats = [round(value, DIGITS) for value in values[row, begin:end].tolist()]
+            nats_of.append((nats, round(float(values[row, :begin].sum()), DIGITS)))
+    return nats_of
 
 
 def _truth(rows: Sequence[_Row], drafts: Drafts, tokenizer: Any) -> dict[str, np.ndarray]:
     """The arrays beside the documents; see :func:`generate`."""
+    # 1. Characters of each token, blanks left out.
     marks: dict[int, int] = {}
     for draft in drafts:
         for token in draft["ids"]:
             if token not in marks:
                 marks[token] = len("".join(str(tokenizer.decode([token])).split()))
-    token_marks = [[marks[token] for token in draft["ids"]] for draft in drafts]
+    # 2. One entry a continuation.
+    tokens, nats, token_marks, prefix_nats = [], [], [], []
+    for draft in drafts:
+        tokens.append(draft["ids"])
+        nats.append(draft["nats"])
+        token_marks.append([marks[token] for token in draft["ids"]])
+        prefix_nats.append(draft["prefix_nats"])
+    references, settings, pages, repeats, prefix_tokens = [], [], [], [], []
+    for row in rows:
+        references.append(row.prompt.reference)
+        settings.append(row.setting)
+        pages.append(row.prompt.document.id)
+        repeats.append(row.repeat)
+        prefix_tokens.append(len(row.prompt.ids) - 1)
     return {
-        **ragged("token", [draft["ids"] for draft in drafts], np.int32),
-        **ragged("token_nats", [draft["nats"] for draft in drafts], np.float64),
+        **ragged("token", tokens, np.int32),
+        **ragged("token_nats", nats, np.float64),
         **ragged("token_marks", token_marks, np.int32),
-        **ragged("reference", [row.prompt.reference for row in rows], np.int32),
-        "setting": np.array([row.setting for row in rows], dtype=np.str_),
-        "page": np.array([row.prompt.document.id for row in rows], dtype=np.str_),
-        "repeat": np.array([row.repeat for row in rows], dtype=np.int64),
-        "prefix_nats": np.array([draft["prefix_nats"] for draft in drafts], dtype=np.float64),
-        "prefix_tokens": np.array([len(row.prompt.ids) - 1 for row in rows], dtype=np.int64),
+        **ragged("reference", references, np.int32),
+        "setting": np.array(settings, dtype=np.str_),
+        "page": np.array(pages, dtype=np.str_),
+        "repeat": np.array(repeats, dtype=np.int64),
+        "prefix_nats": np.array(prefix_nats, dtype=np.float64),
+        "prefix_tokens": np.array(prefix_tokens, dtype=np.int64),
     }

@@ -1,4 +1,6 @@
-"""The decoders that continuations can name (massarelli2020 section 3), and later ones; defaults are Table 3's.
+"""The decoders that continuations can name (massarelli2020 section 3), and later ones.
+
+Defaults are Table 3's.
 
 A new decoder is a class here and a line of ``DECODERS``.
 """
@@ -124,8 +126,8 @@ class DelayedBeam(Decoder):
         from longform.decoding.beam_search import Beam, Delayed
         from longform.decoding.sampling import Sampled
 
-        drawn = Sampled(self.top_k, blocking=self.blocking)
-        return Delayed(drawn, Beam(self.beams, blocking=self.blocking), self.delay)
+        sampled = Sampled(self.top_k, blocking=self.blocking)
+        return Delayed(sampled, Beam(self.beams, blocking=self.blocking), self.delay)
 
 
 class MinP(Decoder):

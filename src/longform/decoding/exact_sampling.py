@@ -1,8 +1,10 @@
-r"""Draws that are certain: a text is defined by float64 passes over each draw's context alone, and float32 only finds it sooner.
+r"""Exact sampling: a text is defined by float64 passes over each draw's context alone.
 
-A float32 batch decides a draw if its winner leads by more than a measured margin, else float64 does (one in 1 / margin). The Gumbel-max
-rule, $\arg\max_v (\log p_v - \log(-\log(1 - u_v)))$ with $u_v$ a hash of (draft, position, v), samples the softmax exactly (Gumbel 1954); an
-error of $\epsilon$ in the scores changes a draw with probability below $2 \epsilon$, at any size of vocabulary.
+float32 only finds it sooner. A float32 batch decides a draw if its winner leads by more than a
+measured margin, else float64 does (one in 1 / margin). The Gumbel-max rule,
+$\arg\max_v (\log p_v - \log(-\log(1 - u_v)))$ with $u_v$ a hash of (draft, position, v), samples
+the softmax exactly (Gumbel 1954); an error of $\epsilon$ in the scores changes a draw with
+probability below $2 \epsilon$, at any size of vocabulary.
 """
 
 import math
@@ -24,16 +26,22 @@ ARITHMETIC = 2e-5  # float32 rounding of scores below 64 (4e-6 a step, five step
 POSITIONS = 64  # last positions of a context whose logits are compared in calibration
 ROWS = 8  # rows of the batch in calibration
 DECODED = 8  # of these positions, how many are read token by token through the cache
-# Integer mixer "lowbias32" found by Wellons' hash-prospector search; the step between tokens is 2^32 / golden ratio.
-FIRST, SECOND, STEP = 0x7FEB352D, 0x846CA68B - 2**32, 0x9E3779B9 - 2**32
-ROWS_ON_CPU = (
-    1  # rows hashed at once: one row of 50,000 stays in the cache (0.3 ms; 0.4 in fours, measured)
-)
+# Integer mixer "lowbias32" of Wellons' hash-prospector search.
+FIRST, SECOND = 0x7FEB352D, 0x846CA68B - 2**32
+# Step between tokens: 2^32 / golden ratio.
+STEP = 0x9E3779B9 - 2**32
+# rows hashed at once: one row of 50,000 stays in the cache (0.3 ms; 0.4 in fours, measured)
+ROWS_ON_CPU = 1
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """What is done to the logits before a draw: only the ``top_k`` highest stay (0: all), divided by ``temperature``."""
+    """What is done to the logits before a draw.
+
+    Attributes:
+        top_k: only so many of the highest stay; 0 keeps all.
+        temperature: by which they are divided.
+    """
 
     top_k: int = 0
     temperature: float = 1.0
@@ -41,74 +49,109 @@ class Truncation:
 
 @dataclass
 class Referee:
-    """Decides draws in float64, one context at a time."""
+    """Decides draws in float64, one context at a time.
 
-    network: Any  # a causal LM with float32 weights
-    margin: float = 0.0  # lead below which a float32 draw is not certain, in nats of the logits
-    called: int = 0  # how often it decided
-    largest: float = 0.0  # difference between the passes that it saw
+    Attributes:
+        network: a causal LM with float32 weights.
+        margin: lead below which a float32 draw is not certain, in nats of the logits.
+        called: how often it decided.
+        largest: difference between the passes that it saw.
+    """
+
+    network: Any
+    margin: float = 0.0
+    called: int = 0
+    largest: float = 0.0
 
     @torch.no_grad()
     def logits(self, context: Tensor, positions: int = 1) -> Tensor:
-        """Float64 logits after the last ``positions`` tokens of one context (token,); (positions, vocabulary)."""
+        """Float64 logits after the last ``positions`` tokens of one context (token,).
+
+        (positions, vocabulary).
+        """
         with in_double(self.network):
-            return self.network(
+            output = self.network(
                 input_ids=context[None], use_cache=False, logits_to_keep=positions
-            ).logits[0]
+            )
+        return output.logits[0]
 
     def decide(self, context: Tensor, seen: Tensor, words: Tensor, rule: Truncation) -> int:
-        """The draw that defines the text; what float32 had ``seen`` (vocabulary,) is checked against the margin."""
+        """The draw that defines the text.
+
+        What float32 had ``seen`` (vocabulary,) is checked against the margin.
+        """
         exact = self.logits(context)
-        self.called, self.largest = self.called + 1, max(self.largest, spread(seen - exact))
-        self.margin = max(
-            self.margin, self.largest * SAFETY / 2
-        )  # seldom: text rougher than the calibration's
-        scores = kept(exact / rule.temperature, rule.top_k, 0.0)
-        return int((scores + gumbel(words[None], scores.shape[1], torch.float64)).argmax())
+        self.called += 1
+        self.largest = max(self.largest, spread(seen - exact))
+        # Seldom: text rougher than the calibration's.
+        self.margin = max(self.margin, self.largest * SAFETY / 2)
+        scores = truncated(exact / rule.temperature, rule.top_k, 0.0)
+        noise = gumbel(words[None], scores.shape[1], torch.float64)
+        return int((scores + noise).argmax())
 
 
 def exact_sampling(
     logits: Tensor, words: Tensor, rule: Truncation, margin: float, on_device: bool | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Gumbel-max draws (draft,) of float32 logits (draft, vocabulary), and which of them no error below the margin changes.
+    """Gumbel-max draws of float32 logits, and which of them no error below the margin changes.
 
-    ``on_device`` draws by torch's operations, as anywhere but on the processor, where a compiled loop is faster; what is certain is
-    the same.
+    Args:
+        logits: (draft, vocabulary).
+        words: of each draft's position, int32 (draft, 2), see :func:`keys`.
+        rule: what is done to the logits.
+        margin: in nats of the logits.
+        on_device: whether torch's operations draw, as by default anywhere but on the processor,
+            where a compiled loop is faster; what is certain is the same.
+
+    Returns:
+        Tokens, int64 (draft,), and whether each is certain, bool (draft,).
     """
     slack = margin / rule.temperature + ARITHMETIC
     scaled = (logits - logits.amax(1, keepdim=True)) / rule.temperature
-    scores = kept(scaled, rule.top_k, slack)
+    scores = truncated(scaled, rule.top_k, slack)
+    # 1. The winner of each draft and its lead.
     if on_device is None:
         on_device = scores.device.type != "cpu"
     if on_device:
-        best, places = (scores + gumbel(words, scores.shape[1])).topk(2, dim=1)
-        tokens, lead = places[:, 0], best[:, 0] - best[:, 1]
+        best, best_tokens = (scores + gumbel(words, scores.shape[1])).topk(2, dim=1)
+        tokens = best_tokens[:, 0]
+        leads = best[:, 0] - best[:, 1]
     else:
-        found = _leaders(scores.numpy(), scores.exp().numpy(), words.numpy().view(np.uint32))
-        tokens, lead = (torch.from_numpy(values) for values in found)
-    certain = lead > slack
+        unsigned = words.numpy().view(np.uint32)
+        leading_tokens, lead_values = _leaders(scores.numpy(), scores.exp().numpy(), unsigned)
+        tokens = torch.from_numpy(leading_tokens)
+        leads = torch.from_numpy(lead_values)
+    certain = leads > slack
+    # 2. With a truncation the k best must be certain too, or the winner far inside them.
     if 0 < rule.top_k < scores.shape[1]:
         border = scaled.topk(rule.top_k + 1, dim=1).values[:, -2:]
         chosen = scaled.gather(1, tokens[:, None])[:, 0]
-        certain &= (border[:, 0] - border[:, 1] > slack) | (chosen > border[:, 0] + slack)
+        has_gap = border[:, 0] - border[:, 1] > slack
+        certain &= has_gap | (chosen > border[:, 0] + slack)
     return tokens, certain
 
 
 @njit(cache=True)
 def _leaders(scores, weights, words):  # pragma: no cover - compiled
-    """Winner of each row of scores (draft, vocabulary) plus the numbers of :func:`gumbel`, and its lead over the next.
+    """Winner of each row of scores (draft, vocabulary) plus the numbers of :func:`gumbel`.
 
-    A token whose number -log E would not lift it above the second best is passed over before any logarithm is taken:
-    E = -log(1 - u) is at least u, so E exp(second) >= weight = exp(score) shows it.
+    Also its lead over the next. A token whose number -log E would not lift it above the second best
+    is passed over before any logarithm is taken: E = -log(1 - u) is at least u, so
+    E exp(second) >= weight = exp(score) shows it.
     """
     rows, vocabulary = scores.shape
-    tokens, leads = np.zeros(rows, np.int64), np.empty(rows, np.float64)
+    tokens = np.zeros(rows, np.int64)
+    leads = np.empty(rows, np.float64)
     bits = np.empty(vocabulary, np.uint32)
     for row in range(rows):
-        for v in range(vocabulary):  # one loop without branches, which the compiler vectorises
+        # 1. One loop without branches, which the compiler vectorises.
+        for v in range(vocabulary):
             first = _mixed_word(np.uint32(np.uint32(v * STEP) + words[row, 0]))
             bits[v] = _mixed_word(first ^ words[row, 1])
-        best, second, bar = -np.inf, -np.inf, 0.0
+        # 2. The best and the second, which sets the bar.
+        best = -np.inf
+        second = -np.inf
+        bar = 0.0
         for v in range(vocabulary):
             upper = bits[v] >= np.uint32(0x80000000)
             tail = ((4294967296.0 - bits[v] if upper else bits[v]) + 0.5) * 2.0**-32
@@ -116,7 +159,9 @@ def _leaders(scores, weights, words):  # pragma: no cover - compiled
                 continue
             score = scores[row, v] - np.log(-np.log(tail) if upper else -np.log1p(-tail))
             if score > best:
-                best, second, tokens[row] = score, best, v
+                second = best
+                best = score
+                tokens[row] = v
             elif score > second:
                 second = score
             else:
@@ -133,8 +178,11 @@ def _mixed_word(bits):  # pragma: no cover - compiled
     return np.uint32(bits ^ (bits >> 16))
 
 
-def kept(scaled: Tensor, top_k: int, slack: float) -> Tensor:
-    """Minus infinity outside the k most probable tokens of each row; tokens within ``slack`` of the k-th stay."""
+def truncated(scaled: Tensor, top_k: int, slack: float) -> Tensor:
+    """Minus infinity outside the k most probable tokens of each row (draft, vocabulary).
+
+    Tokens within ``slack`` of the k-th stay.
+    """
     if not 0 < top_k < scaled.shape[1]:
         return scaled
     threshold = scaled.topk(top_k, dim=1).values[:, -1:] - slack
@@ -142,55 +190,67 @@ def kept(scaled: Tensor, top_k: int, slack: float) -> Tensor:
 
 
 def spread(difference: Tensor) -> float:
-    """Largest error that a difference of two logits of one row can have, given the errors of the logits."""
+    """Largest error of a difference of two logits of one row, given the errors of the logits."""
     return float((difference.amax(-1) - difference.amin(-1)).max())
 
 
 @torch.no_grad()
 def calibrated(network: Any, text: Sequence[int], window: int) -> Referee:
-    """A referee whose margin is ``SAFETY`` times the largest difference that float32 made on a text, which is read alone in float64, and in
-    float32 alone, in a batch of ``ROWS``, and through the cache. Raises BadInput: logits that are not numbers."""
+    """A referee with a measured margin.
+
+    It is ``SAFETY`` times the largest difference that float32 made on a text, which is read alone
+    in float64; and in float32 alone, in a batch of ``ROWS``, and through the cache.
+
+    Args:
+        network: a causal LM with float32 weights.
+        text: tokens, of which the first ``window`` are read.
+        window: most tokens that a draw sees.
+
+    Raises:
+        BadInput: logits that are not numbers.
+    """
     referee = Referee(network)
     ids = torch.tensor(list(text)[:window], device=network.device)
-    compared = min(POSITIONS, len(ids))
-    exact = referee.logits(ids, compared)
+    num_compared = min(POSITIONS, len(ids))
+    exact = referee.logits(ids, num_compared)
+    # 1. In float32 alone and in a batch.
     rows = torch.stack([ids.roll(7 * row) for row in range(ROWS)])
-    seen = [
-        network(input_ids=one, use_cache=False, logits_to_keep=compared).logits[0]
-        for one in (ids[None], rows)
-    ]
+    in_float32 = []
+    for batch in (ids[None], rows):
+        output = network(input_ids=batch, use_cache=False, logits_to_keep=num_compared)
+        in_float32.append(output.logits[0])
+    # 2. The last tokens one by one through the cache.
     if len(ids) > DECODED:
         output = network(input_ids=rows[:, :-DECODED], use_cache=True, logits_to_keep=1)
         decoded = []
-        for place in range(len(ids) - DECODED, len(ids)):
-            output = network(
-                input_ids=rows[:, place : place + 1], past_key_values=output.past_key_values
-            )
+        for position in range(len(ids) - DECODED, len(ids)):
+            next_tokens = rows[:, position : position + 1]
+            output = network(input_ids=next_tokens, past_key_values=output.past_key_values)
             decoded.append(output.logits[0, -1])
-        seen.append(torch.stack(decoded))
-    referee.margin = SAFETY * max(
-        spread(logits.double() - exact[-len(logits) :]) for logits in seen
-    )
+        in_float32.append(torch.stack(decoded))
+    # 3. The largest difference.
+    spreads = [spread(logits.double() - exact[-len(logits) :]) for logits in in_float32]
+    referee.margin = SAFETY * max(spreads)
     if not math.isfinite(referee.margin):
         raise BadInput(
-            "the model's logits are not all numbers, because its weights hold nan or infinity or are too large for "
-            "float32; name another checkpoint, or train it again with a lower learning rate if it is your own"
+            "the model's logits are not all numbers, because its weights hold nan or infinity or "
+            "are too large for float32; name another checkpoint, or train it again with a lower "
+            "learning rate if it is your own"
         )
     return referee
 
 
 @contextmanager
 def in_double(network: torch.nn.Module) -> Iterator[None]:
-    """Run a float32 network in float64, one module's weights at a time, so that no second copy of it is needed; the way back is exact."""
+    """Run a float32 network in float64, one module's weights at a time.
+
+    No second copy of it is needed; the way back is exact.
+    """
     owners = [module for module in network.modules() if module._parameters or module._buffers]
-    hooks = [
-        owner.register_forward_pre_hook(lambda module, _: _cast(module, torch.float64))
-        for owner in owners
-    ]
-    hooks += [
-        owner.register_forward_hook(lambda module, *_: _cast(module, torch.float32))
-        for owner in owners
-    ]
+    hooks = []
+    for owner in owners:
+        hooks.append(owner.register_forward_pre_hook(_to_double))
+        hooks.append(owner.register_forward_hook(_to_float))
     try:
         yield
     finally:
@@ -198,6 +258,14 @@ def in_double(network: torch.nn.Module) -> Iterator[None]:
             hook.remove()
         for owner in owners:
             _cast(owner, torch.float32)
+
+
+def _to_double(module: torch.nn.Module, _: Any) -> None:
+    _cast(module, torch.float64)
+
+
+def _to_float(module: torch.nn.Module, *_: Any) -> None:
+    _cast(module, torch.float32)
 
 
 def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
@@ -209,11 +277,14 @@ def _cast(module: torch.nn.Module, dtype: torch.dtype) -> None:
 def keys(
     draft_keys: Sequence[int], position: int | Sequence[int], device: torch.device | str = "cpu"
 ) -> Tensor:
-    """Two 32-bit words for each draft at a position, one for all or one for each; int32 (draft, 2)."""
+    """Two 32-bit words for each draft at a position, one for all or one for each.
+
+    Int32 (draft, 2).
+    """
     positions = [position] * len(draft_keys) if isinstance(position, int) else position
     words = []
-    for key, place in zip(draft_keys, positions, strict=True):
-        seed = derived_seed(key, place)
+    for key, draft_position in zip(draft_keys, positions, strict=True):
+        seed = derived_seed(key, draft_position)
         words.append([seed & 0xFFFFFFFF, seed >> 32])
     return torch.tensor(words, dtype=torch.int64).to(torch.int32).to(device)
 
@@ -222,18 +293,15 @@ def gumbel(position_keys: Tensor, vocabulary: int, dtype: torch.dtype = torch.fl
     """Standard Gumbel numbers (draft, vocabulary); float32 and float64 differ by rounding alone."""
     rows = ROWS_ON_CPU if position_keys.device.type == "cpu" else max(1, len(position_keys))
     tokens = torch.arange(vocabulary, dtype=torch.int32, device=position_keys.device) * STEP
-    made = []
+    numbers = []
     for words in position_keys.split(rows):
         bits = _mixed(tokens[None] + words[:, :1])
         bits = _mixed(bits ^ words[:, 1:])
-        tail = (
-            bits.to(dtype).abs_().add_(0.5).mul_(2.0**-32)
-        )  # of u from 0 or, where bits are negative, from 1
-        waiting = torch.where(
-            bits >= 0, tail.neg().log1p_(), tail.log_()
-        ).neg_()  # -log(1 - u), exact at both ends
-        made.append(waiting.log_().neg_())
-    return torch.cat(made)
+        # Of u from 0 or, where bits are negative, from 1: -log(1 - u) is exact at both ends.
+        tail = bits.to(dtype).abs_().add_(0.5).mul_(2.0**-32)
+        waiting = torch.where(bits >= 0, tail.neg().log1p_(), tail.log_()).neg_()
+        numbers.append(waiting.log_().neg_())
+    return torch.cat(numbers)
 
 
 def _mixed(bits: Tensor) -> Tensor:

@@ -1,14 +1,16 @@
-"""Ancestral sampling of whole documents, past the context window, in parallel, with the same bytes however it is run.
+"""Ancestral sampling of whole documents, past the context window, in parallel.
 
-A text depends on (model, seed, stage name, index, truncation, protocol) alone: see :mod:`longform.decoding.exact_sampling`. Each process
-appends finished drafts to its own file, so the number of processes may change between a kill and its continuation.
+The bytes are the same however it is run: a text depends on (model, seed, stage name, index,
+truncation, protocol) alone, see :mod:`longform.decoding.exact_sampling`. Each process appends
+finished drafts to its own file, so the number of processes may change between a kill and its
+continuation.
 """
 
 import itertools
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,13 +40,18 @@ REPORT_EVERY = 10.0  # seconds between lines of progress
 
 @dataclass(frozen=True)
 class Sampling:
-    """Settings of the sampler."""
+    """Settings of the sampler.
 
-    max_tokens: int  # a document is cut there (counted as ``cut``)
-    context_overlap: (
-        int | None
-    )  # tokens re-encoded when the window is full; None slides by one token
-    window: int  # most tokens that a draw sees
+    Attributes:
+        max_tokens: a document is cut there (counted as ``cut``).
+        context_overlap: tokens re-encoded when the window is full; None slides by one token.
+        window: most tokens that a draw sees.
+        truncation: what is done to the logits.
+    """
+
+    max_tokens: int
+    context_overlap: int | None
+    window: int
     truncation: Truncation = field(default_factory=Truncation)
 
 
@@ -57,24 +64,42 @@ def generate(
     prefixes: Sequence[Document],
     documents: int,
     titles: bool,
-    packing: str,  # how the model met documents in training, which says what stands before one: "stream" or "documents"
-    batch: int,  # documents at a time and process
+    packing: str,
+    batch: int,
     max_tokens: int,
     context_overlap: int | None,
     window: int | None = None,
-    top_k: int = 0,  # 0 is no truncation (deng2022 section 4); the authors' code inherits 50
+    top_k: int = 0,
     temperature: float = 1.0,
     redraws: int = 20,
 ) -> Corpus:
-    """Sample ``documents`` articles; a malformed one is drawn again (counted), at most ``redraws`` times.
+    """Sample articles; a malformed one is drawn again (counted).
 
     Args:
-        prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves begin from nothing.
-        context_overlap, window: see :func:`context_start`; by default the paper's protocol, all positions of the network.
+        model: folder of the language model.
+        name: of the corpus.
+        seed: of every draw, with the name, the document's index and the attempt.
+        scratch: folder in which finished drafts are kept, so that a killed run goes on.
+        prefixes: a corpus whose text shows how far float32 is from float64; the texts themselves
+            begin from nothing.
+        documents: how many articles.
+        titles: whether sections have titles.
+        packing: how the model met documents in training, which says what stands before one:
+            "stream" or "documents".
+        batch: documents at a time and process.
+        max_tokens: of a document.
+        context_overlap, window: see :func:`context_start`; by default the paper's protocol, all
+            positions of the network.
+        top_k: 0 is no truncation (deng2022 section 4); the authors' code inherits 50.
+        temperature: by which logits are divided.
+        redraws: how often a malformed article is drawn again at most.
 
-    Returns: the corpus, in the order of indices; truth ``cut``: which documents reached ``max_tokens`` without an end; facts
-    count documents, redraws, cut and failed ones, and tokens.
-    Raises BadInput: a setting that cannot sample, by name, value and what is allowed.
+    Returns:
+        The corpus, in the order of indices; truth ``cut``: which documents reached ``max_tokens``
+        without an end; facts count documents, redraws, cut and failed ones, and tokens.
+
+    Raises:
+        BadInput: a setting that cannot sample, by name, value and what is allowed.
     """
     if packing not in STARTS:
         raise BadInput(
@@ -84,71 +109,106 @@ def generate(
     network = load_model(model, AutoModelForCausalLM).float().eval()
     end_of_writing(tokenizer, f"generate {name}")
     try_language_model(network, tokenizer, f"generate {name}")
+    # 1. Settings within what the network can read.
     positions = capacity.window_size(network)
     window = positions if window is None else window
-    seen = window if isinstance(window, int) else positions
+    visible = window if isinstance(window, int) else positions
+    overlap = visible - 1 if context_overlap is None else context_overlap
     ranges = {
         "documents": (documents, 1, 10**9),
         "batch": (batch, 1, 10**9),
         "redraws": (redraws, 0, 10**9),
         "window": (window, 2, positions),
         "max_tokens": (max_tokens, 5, 10**9),
-        "context_overlap": (seen - 1 if context_overlap is None else context_overlap, 1, seen - 1),
+        "context_overlap": (overlap, 1, visible - 1),
         "top_k": (top_k, 0, 10**9),
     }
-    for setting, (value, least, most) in ranges.items():
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+    for setting, (value, lowest, highest) in ranges.items():
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        if not is_whole or not lowest <= value <= highest:
             raise BadInput(
-                f"generate {name}: {setting} is {value!r}, allowed is {least} to {most}; fix the entry"
+                f"generate {name}: {setting} is {value!r}, allowed is {lowest} to {highest}; "
+                "fix the entry"
             )
     if not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
         raise BadInput(
             f"generate {name}: temperature is {temperature!r}, allowed is above 0; fix the entry"
         )
-    rendered = (
-        render(d, titles and all(s.title is not None for s in d.sections)) for d in prefixes
-    )
-    ids = itertools.chain.from_iterable(
-        [*start_ids(tokenizer), *encode(text, tokenizer)] for text in rendered
-    )
-    text = list(itertools.islice(ids, window)) or [tokenizer.eos_token_id]
-    settings = Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature))
-    start, names = STARTS[packing](tokenizer), (seed, name)
+    # 2. Every round draws what is still missing or malformed.
     sampler = Sampler(
-        network, settings, tokenizer, text, start, titles, names, documents, scratch, batch
+        network,
+        Sampling(max_tokens, context_overlap, window, Truncation(top_k, temperature)),
+        tokenizer,
+        _calibration_text(prefixes, tokenizer, titles, window),
+        STARTS[packing](tokenizer),
+        titles,
+        (seed, name),
+        documents,
+        scratch,
+        batch,
     )
-    for _ in range(redraws + 1):  # every round draws what is still missing or malformed
-        done = finished(scratch)
-        tried = {i: done[i]["attempt"] + 1 if i in done else 0 for i in range(documents)}
-        left = [
-            (i, n)
-            for i, n in tried.items()
-            if n <= redraws and (i not in done or done[i]["sections"] is None)
-        ]
-        if left:
-            predict(sampler, left, len(left))
-    rows = list(map(finished(scratch).__getitem__, range(documents)))
-    kept = [row for row in rows if row["sections"]]
-    facts = {
-        "documents": len(kept),
-        "failed": len(rows) - len(kept),
-        "redraws": sum(row["attempt"] for row in rows),
-        "cut": sum(row["cut"] for row in kept),
-        "tokens": sum(row["tokens"] for row in kept),
-    }
-    parts = [tuple(itertools.starmap(Section, row["sections"])) for row in kept]
-    made = [
-        Document(f"{name}-{row['index']}", "generated", one)
-        for row, one in zip(kept, parts, strict=True)
-    ]
-    return Corpus(
-        made, truth={"cut": np.array([row["cut"] for row in kept], dtype=bool)}, facts=facts
-    )
+    for _ in range(redraws + 1):
+        attempts = _next_attempts(finished(scratch), documents, redraws)
+        if attempts:
+            predict(sampler, attempts, len(attempts))
+    # 3. The corpus of what is well-formed.
+    records = finished(scratch)
+    articles, cut = [], []
+    facts = {"documents": 0, "failed": 0, "redraws": 0, "cut": 0, "tokens": 0}
+    for index in range(documents):
+        record = records[index]
+        facts["redraws"] += record["attempt"]
+        if not record["sections"]:
+            facts["failed"] += 1
+            continue
+        facts["documents"] += 1
+        facts["cut"] += record["cut"]
+        facts["tokens"] += record["tokens"]
+        sections = tuple(itertools.starmap(Section, record["sections"]))
+        articles.append(Document(f"{name}-{record['index']}", "generated", sections))
+        cut.append(record["cut"])
+    return Corpus(articles, truth={"cut": np.array(cut, dtype=bool)}, facts=facts)
+
+
+def _calibration_text(
+    prefixes: Sequence[Document], tokenizer: Any, titles: bool, window: int
+) -> list[int]:
+    """The first tokens of a corpus as the model reads it, at most a window of them."""
+    ids: list[int] = []
+    for document in prefixes:
+        has_titles = all(section.title is not None for section in document.sections)
+        text = render(document, titles and has_titles)
+        ids += [*start_ids(tokenizer), *encode(text, tokenizer)]
+        if len(ids) >= window:
+            break
+    return ids[:window] or [tokenizer.eos_token_id]
+
+
+def _next_attempts(
+    records: Mapping[int, Mapping[str, Any]], documents: int, redraws: int
+) -> list[tuple[int, int]]:
+    """(index, attempt) of each document that is missing or malformed and may be drawn again."""
+    attempts = []
+    for index in range(documents):
+        if index not in records:
+            attempts.append((index, 0))
+            continue
+        attempt = records[index]["attempt"] + 1
+        if records[index]["sections"] is None and attempt <= redraws:
+            attempts.append((index, attempt))
+    return attempts
 
 
 @dataclass
 class Draft:
-    """A text in the making: which document, how often it was malformed before, what names its noise, its tokens so far."""
+    """A text in the making.
+
+    Attributes:
+        index: of its document.
+        attempt: how often that was malformed before.
+        key: names its noise.
+        ids: tokens so far.
+    """
 
     index: int
     attempt: int
@@ -159,8 +219,15 @@ class Draft:
 class Sampler(pl.LightningModule):
     """One process's share: takes all its (index, attempt), writes drafts as they finish.
 
-    ``text``: tokens on which float32 is compared with float64. ``start``: tokens before each document. ``names``: seed and
-    stage, which name the drafts' noise. ``rows``: documents at a time.
+    Args:
+        network, settings, tokenizer: of the model.
+        text: tokens on which float32 is compared with float64.
+        start: tokens before each document.
+        titles: whether sections have titles.
+        names: seed and stage, which name the drafts' noise.
+        documents: how many in all.
+        scratch: folder of finished drafts.
+        rows: documents at a time.
     """
 
     def __init__(
@@ -177,22 +244,20 @@ class Sampler(pl.LightningModule):
         rows: int,
     ) -> None:
         super().__init__()
-        self.network, self.settings, self.tokenizer, self.text, self.start = (
-            network,
-            settings,
-            tokenizer,
-            text,
-            start,
-        )
-        self.titles, self.names, self.documents, self.scratch, self.rows = (
-            titles,
-            names,
-            documents,
-            scratch,
-            rows,
-        )
+        self.network = network
+        self.settings = settings
+        self.tokenizer = tokenizer
+        self.text = text
+        self.start = start
+        self.titles = titles
+        self.names = names
+        self.documents = documents
+        self.scratch = scratch
+        self.rows = rows
         self.referee: Referee | None = None
-        self.drawn, self.started, self.reported = 0, time.monotonic(), time.monotonic()
+        self.drawn = 0  # tokens
+        self.started = time.monotonic()
+        self.reported = time.monotonic()
 
     def predict_step(self, batch: list[tuple[int, int]], index: int) -> None:
         """Sample this process's drafts, ``rows`` at a time."""
@@ -202,25 +267,26 @@ class Sampler(pl.LightningModule):
             self.started = time.monotonic()
             self.referee = calibrated(self.network, self.text, self.settings.window)
         end = self.tokenizer.eos_token_id
-        drafts = [Draft(i, n, derived_seed(*self.names, i, n), list(self.start)) for i, n in batch]
+        drafts = []
+        for document, attempt in batch:
+            key = derived_seed(*self.names, document, attempt)
+            drafts.append(Draft(document, attempt, key, list(self.start)))
         sample(self.referee, drafts, self.settings, end, self._tick, self.rows, self._write)
 
     def _write(self, drafts: Sequence[Draft]) -> None:
         """Append finished drafts to this process's file."""
-        end, lines = self.tokenizer.eos_token_id, []
+        lines = []
         for draft in drafts:
             body = draft.ids[len(self.start) :]
-            sections = parse(
-                self.tokenizer.decode(body, skip_special_tokens=True), self.titles
-            )  # None: malformed
-            parts = sections and [[section.title, section.text] for section in sections]
-            cut = len(draft.ids) >= self.settings.max_tokens and draft.ids[-1] != end
+            text = self.tokenizer.decode(body, skip_special_tokens=True)
+            sections = parse(text, self.titles)  # None: malformed
+            is_full = len(draft.ids) >= self.settings.max_tokens
             line = {
                 "index": draft.index,
                 "attempt": draft.attempt,
-                "cut": cut,
+                "cut": is_full and draft.ids[-1] != self.tokenizer.eos_token_id,
                 "tokens": len(body),
-                "sections": parts,
+                "sections": sections and [[section.title, section.text] for section in sections],
             }
             lines.append(line)
         append_lines(self.scratch / f"drafts-{self.global_rank}.jsonl", lines)
@@ -230,15 +296,15 @@ class Sampler(pl.LightningModule):
         if self.referee is None or time.monotonic() - self.reported < REPORT_EVERY:
             return
         self.reported = time.monotonic()
-        done = sum(row["sections"] is not None for row in finished(self.scratch).values())
-        speed, where = (
-            self.drawn / (self.reported - self.started),
-            f"{self.global_rank + 1}/{self.trainer.world_size}",
-        )
-        share = f"process {where}: {self.drawn:,} tokens, {speed:,.0f} tokens/s"
-        exact = f"margin {self.referee.margin:.1e}, {self.referee.called} draws in float64"
+        done = 0
+        for record in finished(self.scratch).values():
+            done += record["sections"] is not None
+        speed = self.drawn / (self.reported - self.started)
         print(
-            f"generate {self.names[1]}: {done}/{self.documents} documents; {share}, {exact}",
+            f"generate {self.names[1]}: {done}/{self.documents} documents; "
+            f"process {self.global_rank + 1}/{self.trainer.world_size}: "
+            f"{self.drawn:,} tokens, {speed:,.0f} tokens/s, "
+            f"margin {self.referee.margin:.1e}, {self.referee.called} draws in float64",
             flush=True,
         )
 
@@ -248,8 +314,9 @@ def finished(scratch: Path) -> dict[int, dict[str, Any]]:
     latest: dict[int, dict[str, Any]] = {}
     for path in sorted(scratch.glob("drafts-*.jsonl")):
         for record in read_lines(path):
-            if record["attempt"] >= latest.get(record["index"], {"attempt": -1})["attempt"]:
-                latest[record["index"]] = record
+            index = record["index"]
+            if index not in latest or record["attempt"] >= latest[index]["attempt"]:
+                latest[index] = record
     return latest
 
 
@@ -263,38 +330,49 @@ def sample(
     rows: int | None = None,
     done: Callable[[list[Draft]], None] = lambda _: None,
 ) -> None:
-    """Extend the drafts in place until each has drawn the end token or is full; a draw is float32's where it is certain, else the referee's.
+    """Extend the drafts in place until each has drawn the end token or is full.
+
+    A draw is float32's where it is certain, else the referee's.
 
     Args:
+        referee: decides draws.
         drafts: equally long.
-        tick: told after each step how many tokens it drew.
-        rows: drafts at a time, by default all. Where an eighth of the rows is free the next drafts begin there.
-        done: told after each step which drafts are finished.
+        settings: of the sampler.
+        end: token that ends a text.
+        tick: called after each step with how many tokens it drew.
+        rows: drafts at a time, by default all. Where an eighth of the rows is free the next drafts
+            begin there.
+        done: called after each step with the drafts that are finished.
     """
     rows = rows or len(drafts)
     contexts = Contexts(referee.network)
     waiting = deque(drafts)
-    cached: list[Draft] = []  # their contexts but for the last token are in the cache, in its order
-    uncached: list[
-        Draft
-    ] = []  # the others at work: they have just begun, or their window has moved
+    # Drafts whose contexts but for the last token are in the cache, in its order.
+    cached: list[Draft] = []
+    # The others at work: they have just begun, or their window has moved.
+    uncached: list[Draft] = []
     while waiting or cached or uncached:
+        # 1. New drafts begin in free rows.
         free = rows - len(cached) - len(uncached)
         if free == rows or (contexts.can_join and free >= max(1, rows // REFILL)):
-            uncached.extend(waiting.popleft() for _ in range(min(free, len(waiting))))
+            for _ in range(min(free, len(waiting))):
+                uncached.append(waiting.popleft())
+        # 2. Each draws a token.
         active, num_cached, logits = _next_logits(contexts, cached, uncached, settings)
         _draw(referee, active, logits, settings)
         tick(len(active))
-        stays, moved, ended = [], [], []  # stays: places in the cache
-        for place, draft in enumerate(active):
+        # 3. Some have ended; of the others some can stay in the cache.
+        stays, moved, ended = [], [], []
+        for row, draft in enumerate(active):
             if draft.ids[-1] == end or len(draft.ids) >= settings.max_tokens:
                 ended.append(draft)
-            elif place < num_cached and _keeps(len(draft.ids) - 1, settings):
-                stays.append(place)
+            elif row < num_cached and _keeps(len(draft.ids) - 1, settings):
+                stays.append(row)
             else:
                 moved.append(draft)
         contexts.take(stays)
-        cached, uncached = [active[place] for place in stays], moved
+        cached = [active[row] for row in stays]
+        uncached = moved
         if ended:
             done(ended)
 
@@ -302,41 +380,48 @@ def sample(
 def _next_logits(
     contexts: Contexts, cached: list[Draft], uncached: list[Draft], settings: Sampling
 ) -> tuple[list[Draft], int, Tensor]:
-    """The drafts at work, those in the cache first and in its order; how many these are; and the logits after each one's context."""
+    """The logits after each context.
+
+    Returns:
+        The drafts at work, those in the cache first and in its order; how many these are; and the
+        logits, (drafts, vocabulary).
+    """
     device = contexts.held.device
-    parts = []
+    active = list(cached)
+    num_cached = len(cached)
+    logits = []
     if cached:
-        parts.append(
-            contexts.append(torch.tensor([draft.ids[-1] for draft in cached], device=device))
-        )
-    active, num_cached = list(cached), len(cached)
-    # texts of one length are read together, first those that the cache keeps
+        last_tokens = [draft.ids[-1] for draft in cached]
+        logits.append(contexts.append(torch.tensor(last_tokens, device=device)))
+    # Texts of one length are read together, first those that the cache keeps.
     by_length = grouped(uncached, lambda draft: len(draft.ids))
     for length in sorted(by_length, key=lambda length: not _keeps(length, settings)):
-        begin, keep = (
-            context_start(length, settings.window, settings.context_overlap),
-            _keeps(length, settings),
-        )
-        tokens = torch.tensor([draft.ids[begin:] for draft in by_length[length]], device=device)
-        parts.append(contexts.read(tokens, keep))
-        active.extend(by_length[length])
-        num_cached += len(by_length[length]) if keep else 0
-    return active, num_cached, torch.cat(parts) if len(parts) > 1 else parts[0]
+        group = by_length[length]
+        keep = _keeps(length, settings)
+        begin = context_start(length, settings.window, settings.context_overlap)
+        tokens = torch.tensor([draft.ids[begin:] for draft in group], device=device)
+        logits.append(contexts.read(tokens, keep))
+        active.extend(group)
+        num_cached += len(group) if keep else 0
+    return active, num_cached, torch.cat(logits) if len(logits) > 1 else logits[0]
 
 
 def _keeps(length: int, settings: Sampling) -> bool:
-    """Whether the draw after one more token sees all that the draw after ``length`` tokens sees, so that a cache serves both."""
+    """Whether the next draw sees all that the draw after ``length`` tokens sees.
+
+    Then a cache serves both.
+    """
     window, overlap = settings.window, settings.context_overlap
     return context_start(length + 1, window, overlap) == context_start(length, window, overlap)
 
 
 def _draw(referee: Referee, active: list[Draft], logits: Tensor, settings: Sampling) -> None:
     """Add a token to each draft."""
-    places = [len(draft.ids) for draft in active]
-    words = keys([draft.key for draft in active], places, logits.device)
+    lengths = [len(draft.ids) for draft in active]
+    words = keys([draft.key for draft in active], lengths, logits.device)
     tokens, certain = exact_sampling(logits, words, settings.truncation, referee.margin)
     for row in (~certain).nonzero()[:, 0].tolist():
-        begin = context_start(places[row], settings.window, settings.context_overlap)
+        begin = context_start(lengths[row], settings.window, settings.context_overlap)
         context = torch.tensor(active[row].ids[begin:], device=logits.device)
         tokens[row] = referee.decide(context, logits[row], words[row], settings.truncation)
     for draft, token in zip(active, tokens.tolist(), strict=True):
@@ -344,12 +429,18 @@ def _draw(referee: Referee, active: list[Draft], logits: Tensor, settings: Sampl
 
 
 def context_start(length: int, window: int, context_overlap: int | None) -> int:
-    """First token that the draw after ``length`` tokens sees: the two protocols of a full window.
+    """First token that the draw after ``length`` tokens sees.
 
-    None slides by one token, as deng2022's sampler does: every token sees the last window - 1 tokens, positions start at
-    zero again, and the whole window is recomputed for each token. n re-encodes the last n tokens once the window is full
-    and goes on with the cache: the context varies between n and the window, at about window / (window - n) forward
-    positions a token instead of window.
+    There are two protocols of a full window. None slides by one token, as deng2022's sampler does:
+    every token sees the last window - 1 tokens, positions start at zero again, and the whole window
+    is recomputed for each token. n re-encodes the last n tokens once the window is full and goes on
+    with the cache: the context varies between n and the window, at about window / (window - n)
+    forward positions a token instead of window.
+
+    Args:
+        length: tokens so far.
+        window: most tokens that a draw sees.
+        context_overlap: n, or None.
     """
     if context_overlap is None:
         return max(0, length - (window - 1))

@@ -1,4 +1,7 @@
-"""Texts from a hidden semi-Markov model: exactly M segments each, begun in state 0 (deng2022 appendix D)."""
+"""Texts from a hidden semi-Markov model (deng2022 appendix D).
+
+Each has exactly M segments and begins in state 0.
+"""
 
 from pathlib import Path
 
@@ -20,7 +23,8 @@ def generate(*, model: Path, name: str, seed: int, documents: int, segments: int
     """
     if documents < 1 or segments < 1:
         raise ConfigError(
-            f"generate {name}: documents={documents}, segments={segments}; both must be at least one"
+            f"generate {name}: documents={documents}, segments={segments}; "
+            "both must be at least one"
         )
     samples = HSMM.load(model).sample(documents, segments, seed=seed, stream=name)
     texts = []

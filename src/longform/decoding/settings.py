@@ -213,7 +213,7 @@ class Completions(Settings):
 
 
 class Continuations(Settings):
-    """Continuations of the first sentence of encyclopedia pages by a list of decoders (massarelli2020 section 5)."""
+    """Continuations of first sentences of encyclopedia pages (massarelli2020 section 5)."""
 
     model: str = parameter("The folder of the language model below ``data/models/decoding``.")
     prefixes: str = parameter("The folder of the corpus below ``data/``.")
@@ -252,7 +252,8 @@ class Continuations(Settings):
         Args:
             model: the folder of the language model.
             prefixes: the pages.
-            decoders: of the named list, each a mapping with a ``kind`` of :data:`longform.decoding.decoders.DECODERS`.
+            decoders: of the named list, each a mapping with a ``kind`` of
+                :data:`longform.decoding.decoders.DECODERS`.
             name: of the run.
             seed: of the whole run.
             scratch: a folder for unfinished work.

@@ -1,7 +1,8 @@
-"""Decoding strategies by name: a mapping with a ``kind`` and its settings (massarelli2020, section 3 and Table 3), and later ones.
+"""Decoding strategies by name: a mapping with a ``kind`` and its settings.
 
-Any takes ``blocking``; ``human`` is what people wrote. ``generate`` of transformers writes greedy, sampled and beam texts; ours are
-what it does not have: group beams, delayed beams and contrastive search.
+massarelli2020 section 3 and Table 3, and later ones. Any takes ``blocking``; ``human`` is what
+people wrote. ``generate`` of transformers writes greedy, sampled and beam texts; ours are what it
+does not have: group beams, delayed beams and contrastive search.
 """
 
 from collections.abc import Mapping
@@ -38,8 +39,8 @@ def settings_of(decoder: Mapping[str, Any], file: str = "the list of decoders") 
     Raises:
         ConfigError: an unknown kind, or a setting that the kind does not have.
     """
-    place = f"decoder {decoder.get(KIND, '')}".rstrip()
-    _, settings = parse_kind(DECODERS, Nothing, decoder, place, file)
+    entry = f"decoder {decoder.get(KIND, '')}".rstrip()
+    _, settings = parse_kind(DECODERS, Nothing, decoder, entry, file)
     return settings.strategy()
 
 
@@ -57,28 +58,41 @@ def decode(
     end: int,
     ends: Any = None,
 ) -> list[list[int]]:
-    """``new_tokens`` tokens after each prompt, fewer where blocking leaves none; the model's own generation settings are not asked.
+    """``new_tokens`` tokens after each prompt, fewer where blocking leaves none.
 
-    ``end``, the token that ends a text, is banned; ``ends`` tells delayed search where sentences end.
-    Raises BadInput: as :func:`check_room`, delayed search has no ``ends``, or people are to write.
+    The model's own generation settings are ignored.
+
+    Args:
+        network: causal language model.
+        prompts: tokens of each row, one or more.
+        settings: of the strategy.
+        new_tokens: how many to write.
+        rngs: of each row.
+        end: the token that ends a text; it is banned.
+        ends: where sentences end, for delayed search.
+
+    Raises:
+        BadInput: as :func:`check_room`, delayed search has no ``ends``, or people are to write.
     """
     banned, limits = [end], [new_tokens] * len(prompts)
     if isinstance(settings, Human):
         raise BadInput(
             "decoder human: no model writes what people wrote; take it from the prefixes' own texts"
         )
+    # 1. Our own searches.
     if isinstance(settings, Delayed):
         if ends is None:
             raise BadInput(
-                "delayed beam search needs to know where sentences end; give SentenceEnds.of_tokenizer(...)"
+                "delayed beam search needs to know where sentences end; "
+                "give SentenceEnds.of_tokenizer(...)"
             )
         return delayed(network, prompts, settings, new_tokens, rngs, ends, banned)
     if isinstance(settings, Contrastive):
         return contrastive_search(network, prompts, settings, new_tokens, banned)
     if isinstance(settings, Beam) and settings.groups > 1:
-        return [
-            list(best.tokens) for best in beam_search(network, prompts, settings, limits, banned)
-        ]
+        hypotheses = beam_search(network, prompts, settings, limits, banned)
+        return [list(hypothesis.tokens) for hypothesis in hypotheses]
+    # 2. Rules for ``generate``; a sampler draws by its last rule.
     check_room(network, prompts, limits)
     width = max(map(len, prompts))
     sampled = settings if isinstance(settings, Sampled) else Sampled(blocking=settings.blocking)
@@ -88,19 +102,25 @@ def decode(
         rules.append(partial(_draw, rngs))
     elif settings.sibling_penalty:
         rules.append(partial(sibling_ranks, settings.sibling_penalty, 2 * settings.beams, width))
-    given: dict[str, Any] = {
-        "max_new_tokens": new_tokens,
-        "num_beams": settings.beams if isinstance(settings, Beam) else 1,
-    }
-    given |= {
-        "do_sample": False,
-        "early_stopping": True,
-        "length_penalty": 1.0,
-    }  # a sampler draws by its last rule
-    network.generation_config = GenerationConfig(**given, eos_token_id=end, pad_token_id=end)
-    inputs = {key: value.to(network.device) for key, value in masked(prompts, end, "left").items()}
-    made = network.generate(**inputs, logits_processor=rules)[:, width:].tolist()
-    return [row[: row.index(end)] if end in row else row for row in made]
+    # 3. ``generate`` writes.
+    network.generation_config = GenerationConfig(
+        max_new_tokens=new_tokens,
+        num_beams=settings.beams if isinstance(settings, Beam) else 1,
+        do_sample=False,
+        early_stopping=True,
+        length_penalty=1.0,
+        eos_token_id=end,
+        pad_token_id=end,
+    )
+    inputs = {}
+    for name, tensor in masked(prompts, end, "left").items():
+        inputs[name] = tensor.to(network.device)
+    output = network.generate(**inputs, logits_processor=rules)
+    # 4. Cut each row at its end.
+    texts = []
+    for row in output[:, width:].tolist():
+        texts.append(row[: row.index(end)] if end in row else row)
+    return texts
 
 
 def _end_where_blocked(end: int, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

@@ -36,6 +36,7 @@ def seconds_to_write(
     ends = SentenceEnds.of_tokenizer(tokenizer, network.config.vocab_size)
     prompt = trial_row(tokenizer, capacity.vocabulary_size(network))
     prompt = prompt[: capacity.window_size(network) - TRIED_TOKENS]
+    # Each decoder writes a few tokens in a batch, whose time is taken for all of its batches.
     seconds = 0.0
     for name, settings in decoders.items():
         strategy = settings_of(settings)

@@ -1,4 +1,7 @@
-"""Translations of source sentences by a trained translator: sampled, each sentence with its own random numbers."""
+"""Translations of source sentences by a trained translator.
+
+They are sampled, each sentence with its own random numbers.
+"""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +27,8 @@ from longform.language_models.translation import (
 )
 from longform.statistics.random_streams import generator
 
-LONGER = 2  # a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
+# a translation may be this many times as long as its source, plus ROOM tokens; then it is cut
+LONGER = 2
 ROOM = 10
 Uniforms = list[np.ndarray]
 
@@ -40,91 +44,128 @@ def generate(
     temperature: float = 1.0,
     batch: int = 64,
 ) -> Corpus:
-    """One translation per pair of ``split``, as documents of split ``generated`` with both sections; facts count those cut at the length
-    limit and those left empty. Lengths are the most probable ones, as are words at ``temperature`` 0, by which logits are divided.
+    """One translation per pair of a split.
 
-    Raises BadInput: no pair of the split, or a negative temperature.
+    Lengths are the most probable ones.
+
+    Args:
+        model: a translator, or the folder of one.
+        name: of the corpus.
+        seed: of every draw, with the name and the pair's id.
+        prefixes: pairs.
+        split: whose pairs are translated.
+        temperature: by which logits are divided; at 0 words are the most probable ones.
+        batch: sentences at a time.
+
+    Returns:
+        Documents of split ``generated`` with both sections. Facts count those cut at the length
+        limit and those left empty.
+
+    Raises:
+        BadInput: no pair of the split, or a negative temperature.
     """
-    chosen = [document for document in prefixes if document.split == split]
-    if not chosen:
+    pairs = [document for document in prefixes if document.split == split]
+    if not pairs:
         raise BadInput(f"generate {name}: no pair of split {split!r}; fix split or the corpus")
     if not 0 <= temperature < math.inf:
         raise BadInput(f"generate {name}: temperature is {temperature}, allowed is 0 or more")
     translator = model if isinstance(model, TrainedTranslator) else TrainedTranslator.load(model)
     network = placed(translator.network.eval())
-    write: Any = (
-        _one_by_one if isinstance(network, translation.AutoregressiveTranslator) else _all_at_once
-    )
-    sources = [[*translator.subwords.encode(sides_of(document)[0]).ids, END] for document in chosen]
-    order = sorted(range(len(chosen)), key=lambda i: len(sources[i]))
-    written: dict[int, list[int]] = {}
+    write: Any = _all_at_once
+    if isinstance(network, translation.AutoregressiveTranslator):
+        write = _one_by_one
+    # 1. Sources, shortest first, so that a batch has like lengths.
+    sources = []
+    for pair in pairs:
+        sources.append([*translator.subwords.encode(sides_of(pair)[0]).ids, END])
+    order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))
+    # 2. Translate batch by batch, with random numbers up to each sentence's limit.
+    tokens: dict[int, list[int]] = {}
     for first in range(0, len(order), batch):
-        part = order[first : first + batch]
-        limits = [min(LONGER * len(sources[i]) + ROOM, network.shape.positions) for i in part]
-        rngs = [generator("translation", name, seed, chosen[i].id) for i in part]
-        uniforms = [rng.random(limit) for rng, limit in zip(rngs, limits, strict=True)]
-        source = padded([sources[i] for i in part], PAD).to(network.embedding.weight.device)
-        written |= zip(part, write(network, source, uniforms, temperature), strict=True)
+        members = order[first : first + batch]
+        uniforms = []
+        for i in members:
+            limit = min(LONGER * len(sources[i]) + ROOM, network.shape.positions)
+            rng = generator("translation", name, seed, pairs[i].id)
+            uniforms.append(rng.random(limit))
+        source = padded([sources[i] for i in members], PAD)
+        source = source.to(network.embedding.weight.device)
+        tokens |= zip(members, write(network, source, uniforms, temperature), strict=True)
+    # 3. Documents in the order of the pairs.
     documents = []
-    for i, pair in enumerate(chosen):
-        ids = written[i]
+    cut = empty = 0
+    for i, pair in enumerate(pairs):
+        ids = tokens[i]
+        cut += END not in ids
         text = translator.subwords.decode(ids[: ids.index(END)] if END in ids else ids)
-        sections = (
-            Section(translation.SOURCE, sides_of(pair)[0]),
-            Section(translation.TARGET, text),
-        )
-        documents.append(Document(f"{name}-{pair.id}", "generated", sections))
-    cut = sum(END not in ids for ids in written.values())
-    empty = sum(not document.sections[1].text for document in documents)
-    return Corpus(
-        documents, facts={"name": name, "documents": len(documents), "cut": cut, "empty": empty}
-    )
+        empty += not text
+        source_side = Section(translation.SOURCE, sides_of(pair)[0])
+        target_side = Section(translation.TARGET, text)
+        documents.append(Document(f"{name}-{pair.id}", "generated", (source_side, target_side)))
+    facts = {"name": name, "documents": len(documents), "cut": cut, "empty": empty}
+    return Corpus(documents, facts=facts)
 
 
 def _one_by_one(
     network: Any, source: Tensor, uniforms: Uniforms, temperature: float
 ) -> list[list[int]]:
-    """Tokens of each sentence up to its end or its limit; a step reads one new token of those that are not finished."""
+    """Tokens of each sentence up to its end or its limit.
+
+    A step reads one new token of those that are not finished.
+    """
     stream = translation.TranslationStream(network, source)
     rows: list[list[int]] = [[] for _ in uniforms]
-    busy = list(range(len(rows)))
+    unfinished = list(range(len(rows)))
     tokens = torch.full((len(rows),), BEGIN, device=source.device)
     for step in range(max(map(len, uniforms))):
+        # 1. A token for each unfinished row.
         logits = stream.append(tokens)
-        tokens = pick(logits, np.array([uniforms[row][step] for row in busy]), temperature)
-        for row, token in zip(busy, tokens.tolist(), strict=True):
+        step_uniforms = np.array([uniforms[row][step] for row in unfinished])
+        tokens = pick(logits, step_uniforms, temperature)
+        for row, token in zip(unfinished, tokens.tolist(), strict=True):
             rows[row].append(token)
-        going = [
-            place
-            for place, row in enumerate(busy)
-            if rows[row][-1] != END and step + 1 < len(uniforms[row])
-        ]
-        if not going:
+        # 2. Which of them go on.
+        going_on = []
+        for i, row in enumerate(unfinished):
+            if rows[row][-1] != END and step + 1 < len(uniforms[row]):
+                going_on.append(i)
+        if not going_on:
             break
-        if len(going) < len(busy):
-            busy, places = (
-                [busy[place] for place in going],
-                torch.tensor(going, device=source.device),
-            )
-            stream.take(places)
-            tokens = tokens[places]
+        if len(going_on) < len(unfinished):
+            unfinished = [unfinished[i] for i in going_on]
+            stays = torch.tensor(going_on, device=source.device)
+            stream.take(stays)
+            tokens = tokens[stays]
     return rows
 
 
 def _all_at_once(
     network: Any, source: Tensor, uniforms: Uniforms, temperature: float
 ) -> list[list[int]]:
-    """Tokens of each sentence, drawn at all places of its most probable length."""
+    """Tokens of each sentence, drawn at all positions of its most probable length."""
     memory = network.encode(source)
     offset = network.length_scores(memory, source).argmax(1) - translation.LENGTHS // 2
     limits = torch.tensor([len(row) for row in uniforms], device=source.device)
-    sizes = torch.minimum(((source != PAD).sum(1) + offset).clamp_min(1), limits)
-    places = zip(network.place_scores(memory, source, sizes), sizes.tolist(), uniforms, strict=True)
-    return [pick(scores[:size], row[:size], temperature).tolist() for scores, size, row in places]
+    source_lengths = (source != PAD).sum(1)
+    lengths = torch.minimum((source_lengths + offset).clamp_min(1), limits)
+    scores = network.place_scores(memory, source, lengths)
+    rows = []
+    for row_scores, length, row_uniforms in zip(scores, lengths.tolist(), uniforms, strict=True):
+        tokens = pick(row_scores[:length], row_uniforms[:length], temperature)
+        rows.append(tokens.tolist())
+    return rows
 
 
 def pick(logits: Tensor, uniforms: np.ndarray, temperature: float) -> Tensor:
-    """One token per row of logits, by inversion at the row's uniform number; never a control token other than the end."""
+    """One token per row of logits, by inversion at the row's uniform number.
+
+    Never a control token other than the end.
+
+    Args:
+        logits: (rows, vocabulary).
+        uniforms: from 0 to 1, (rows,).
+        temperature: by which logits are divided; 0 takes the most probable token.
+    """
     logits = logits.clone()
     logits[:, [PAD, BEGIN, UNKNOWN]] = -torch.inf
     if temperature == 0:
