@@ -243,7 +243,10 @@ def write(seed: int, domain_name: str, index: int) -> Article:
 
 
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
-    """Persons of unused names; the first of a document is numbered, so that no two pages have the same person."""
+    """Persons of unused names.
+
+    The first of a document is numbered, so that no two pages have the same person.
+    """
     cast: list[Person] = []
     used: set[str] = set()
 

@@ -1,13 +1,15 @@
-"""Corpora of the synthetic world: sound, damaged, short, for pretraining, mixed, and of what is read about its pages.
+"""Corpora of the synthetic world.
 
-The world is seeded text whose latent structure is drawn from known distributions; it never stands for Wikipedia or any other real text.
-Everything is a function of (seed, domain, index): document 7 is document 7 whatever else is generated.
+Sound, damaged, short, for pretraining, mixed, and of what is read about its pages. The world is
+seeded text whose latent structure is drawn from known distributions; it never stands for Wikipedia
+or any other real text. Everything is a function of (seed, domain, index): document 7 is document 7
+whatever else is generated.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from longform.datasets.titles import piece_count
 from longform.documents import Corpus, Document, Section
@@ -37,12 +39,23 @@ def build(
     corruption: str = "",
     severity: float = 0.0,
 ) -> Corpus:
-    """A synthetic corpus with its truth, sound or (articles alone) with one corruption at a severity.
+    """A synthetic corpus with its truth, sound or (articles alone) with one corruption.
 
-    Document i belongs to one split whatever the counts, and no draw depends on ``name``. In ``summaries`` documents are
-    clusters of six versions, each at its own severity: the share of the eligible places that are struck. The truth arrays
+    Document i belongs to one split whatever the counts, and no draw depends on ``name``. In
+    ``summaries`` documents are clusters of six versions, each at its own severity. The truth arrays
     stay those of the sound text.
-    Raises BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents at all.
+
+    Args:
+        name: of the corpus.
+        seed: of the world.
+        domain: one of ``DOMAINS``.
+        documents: how many, or how many of each split.
+        corruption: one of ``CORRUPTIONS``, or none.
+        severity: the share of the eligible places that are struck.
+
+    Raises:
+        BadInput: an unknown domain, split or corruption, a severity outside [0, 1], or no documents
+            at all.
     """
     numbers = _numbers(name, domain, documents, corruption, severity)
     facts = {
@@ -51,8 +64,9 @@ def build(
         "seed": seed,
         "synthetic": True,
         "documents": len(numbers),
+        "corruption": corruption,
+        "severity": severity,
     }
-    facts |= {"corruption": corruption, "severity": severity}
     if domain in OTHERS:
         return OTHERS[domain](seed, numbers, facts)
     damage = partial(
@@ -71,7 +85,8 @@ def _numbers(
     allowed = sorted(CORRUPTIONS) if domain in ARTICLE_DOMAINS else []
     if (corruption or severity) and corruption not in allowed:
         raise BadInput(
-            f"corruption is {corruption!r} in {domain!r}, allowed are {allowed}; fix it or set no severity"
+            f"corruption is {corruption!r} in {domain!r}, allowed are {allowed}; "
+            "fix it or set no severity"
         )
     if not 0.0 <= severity <= 1.0:
         raise BadInput(
@@ -93,64 +108,78 @@ def corrupted(
     corruption: str | None = None,
     corruptions: Sequence[str] = CORRUPTIONS,
 ) -> Corpus:
-    """Every article under each corruption at every severity; a lower one strikes among the places of a higher one.
+    """Every article under each corruption at every severity.
 
-    With ``corruption`` it is the only one, 0 is among the severities, and ids are ``<article>@<severity>``; without, they are
-    ``<corruption>@<severity>/<article>``, and the sound articles stand beside as ``sound@0/<article>``.
-    Raises BadInput: severities or corruptions that repeat, 0 where it may not stand, or what :func:`build` refuses.
+    A lower severity strikes among the places of a higher one.
+
+    Args:
+        name, seed, domain, documents: as of :func:`build`.
+        severities: distinct ones, above 0 but where ``corruption`` is given.
+        corruption: the only one; then 0 is among the severities, and ids are
+            ``<article>@<severity>``.
+        corruptions: without it, all of these; ids are ``<corruption>@<severity>/<article>``, and
+            the sound articles stand beside as ``sound@0/<article>``.
+
+    Raises:
+        BadInput: severities or corruptions that repeat, 0 where it may not stand, or what
+            :func:`build` refuses.
     """
-    given = severities if isinstance(severities, list | tuple) else ()
-    if not given or len(set(given)) < len(given) or (0 in given) == (corruption is None):
-        allowed = (
-            "distinct ones above 0" if corruption is None else "distinct ones with 0 among them"
-        )
+    values = severities if isinstance(severities, list | tuple) else ()
+    is_distinct = bool(values) and len(set(values)) == len(values)
+    if not is_distinct or (0 in values) == (corruption is None):
+        allowed = "distinct ones with 0 among them"
+        if corruption is None:
+            allowed = "distinct ones above 0"
         raise BadInput(
-            f"corpus {name!r}: severities are {severities!r}, allowed are {allowed}; fix params.yaml"
+            f"corpus {name!r}: severities are {severities!r}, allowed are {allowed}; "
+            "fix params.yaml"
         )
     if len(set(corruptions)) < len(corruptions):
         raise BadInput(f"corpus {name!r}: corruptions {list(corruptions)} repeat; name each once")
-    cases = {f"{severity:g}": (corruption or "", severity) for severity in severities}
-    if not corruption:
-        cases = {
-            f"{kind}@{severity:g}": (kind, severity)
-            for kind in corruptions
-            for severity in severities
-        }
-        cases = {SOUND: ("", 0.0)} | cases
+    cases = _cases(severities, corruption, corruptions)
     for kind, severity in cases.values():
         numbers = _numbers(name, domain, documents, kind, severity)
     if domain in OTHERS:
-        domains = sorted(ARTICLE_DOMAINS)
         raise BadInput(
-            f"domain is {domain!r}, allowed are {domains} where articles are damaged; choose one of them"
+            f"domain is {domain!r}, allowed are {sorted(ARTICLE_DOMAINS)} where articles are "
+            "damaged; choose one of them"
         )
-    articles = [
-        write(seed, domain, number) for number in numbers
-    ]  # each once; a damage leaves its article as it is
-    texts, edits = [], {}
+    # Each article is written once; a damage leaves it as it is.
+    articles = [write(seed, domain, number) for number in numbers]
+    texts = []
+    edits = dict.fromkeys(cases, 0)
     for case, (kind, severity) in cases.items():
-        edits[case] = 0
         for article in articles:
+            document = to_document(article, domain)
             if kind:
-                made = corrupt(
+                document = corrupt(
                     article, domain_name=domain, corruption=kind, severity=severity, seed=seed
                 )
-            else:
-                made = to_document(article, domain)
-            texts.append(
-                replace(made, id=f"{made.id}@{case}" if corruption else f"{case}/{made.id}")
-            )
-            edits[case] += len(made.edits)
-    facts = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
-    facts |= {"corruption": corruption} if corruption else {}
-    return Corpus(
-        texts,
-        facts={
-            **facts,
-            "documents": len(texts),
-            "edits_by_severity" if corruption else "edits": edits,
-        },
-    )
+            unit = f"{document.id}@{case}" if corruption else f"{case}/{document.id}"
+            texts.append(replace(document, id=unit))
+            edits[case] += len(document.edits)
+    facts: dict[str, Any] = {"name": name, "domain": domain, "seed": seed, "synthetic": True}
+    if corruption:
+        facts["corruption"] = corruption
+    facts["documents"] = len(texts)
+    facts["edits_by_severity" if corruption else "edits"] = edits
+    return Corpus(texts, facts=facts)
+
+
+def _cases(
+    severities: Sequence[float], corruption: str | None, corruptions: Sequence[str]
+) -> dict[str, tuple[str, float]]:
+    """Corruption (or none) and severity of each case, by what ids say of it."""
+    cases: dict[str, tuple[str, float]] = {}
+    if corruption:
+        for severity in severities:
+            cases[f"{severity:g}"] = (corruption, severity)
+        return cases
+    cases[SOUND] = ("", 0.0)
+    for kind in corruptions:
+        for severity in severities:
+            cases[f"{kind}@{severity:g}"] = (kind, severity)
+    return cases
 
 
 def short_articles(
@@ -162,38 +191,54 @@ def short_articles(
     short_tokens: int,
     drawn: int = 10,
 ) -> Corpus:
-    """The first ``documents[split]`` articles of each split whose sections are all short, out of ``drawn`` times as many.
+    """The first articles of each split whose sections are all short.
 
-    What WIKI-SHORT is to WIKI (deng2022 section 4, Table 3). The chain of the kept ones leans to fewer sections, so no exact
-    value is claimed. ``short_tokens`` bounds a section's pieces of GPT-2's own splitting rule (a lower bound of its tokens).
-    Raises BadInput: too few of the drawn articles are short.
+    What WIKI-SHORT is to WIKI (deng2022 section 4, Table 3). Their chain leans to fewer sections,
+    so no exact value is claimed.
+
+    Args:
+        name, seed, domain: as of :func:`build`.
+        documents: how many of each split.
+        short_tokens: most pieces of a section by GPT-2's own splitting rule (a lower bound of its
+            tokens).
+        drawn: how many times as many articles they are chosen from.
+
+    Raises:
+        BadInput: too few of the drawn articles are short.
     """
-    world = build(
-        name=name, seed=seed, domain=domain, documents={s: n * drawn for s, n in documents.items()}
-    )
-    short = [
-        d
-        for d in world.documents
-        if max(piece_count(section.text) for section in d.sections) <= short_tokens
-    ]
-    kept = [
-        d
-        for split, wanted in documents.items()
-        for d in [d for d in short if d.split == split][:wanted]
-    ]
-    found = Counter(d.split for d in kept)
-    if any(found[split] < wanted for split, wanted in documents.items()):
+    drawn_counts = {split: count * drawn for split, count in documents.items()}
+    world = build(name=name, seed=seed, domain=domain, documents=drawn_counts)
+    short = []
+    for document in world.documents:
+        longest = max(piece_count(section.text) for section in document.sections)
+        if longest <= short_tokens:
+            short.append(document)
+    # The first of each split.
+    selected = []
+    counts = {}
+    for split, num_wanted in documents.items():
+        available = [document for document in short if document.split == split]
+        selected.extend(available[:num_wanted])
+        counts[split] = min(len(available), num_wanted)
+    if counts != dict(documents):
         raise BadInput(
-            f"corpus {name}: got {dict(found)} short articles of {dict(documents)}; raise drawn"
+            f"corpus {name}: got {counts} short articles of {dict(documents)}; raise drawn"
         )
-    facts = {"name": name, "domain": domain, "seed": seed, "planted": True, "documents": len(kept)}
-    facts |= {"short_tokens": short_tokens, "drawn": len(world.documents), "short": len(short)}
-    return Corpus(kept, {}, facts)
+    facts = {
+        "name": name,
+        "domain": domain,
+        "seed": seed,
+        "planted": True,
+        "documents": len(selected),
+        "short_tokens": short_tokens,
+        "drawn": len(world.documents),
+        "short": len(short),
+    }
+    return Corpus(selected, {}, facts)
 
 
-WRITERS: dict[
-    str, Callable[[int, int], str]
-] = {  # texts by kind, from the world's seed and a number
+# Texts by kind, from the world's seed and a number.
+WRITERS: dict[str, Callable[[int, int], str]] = {
     "stories": lambda seed, index: story_text(write_story(seed, index)),
     # between turns DialoGPT's sign for a change of speaker, which the suites' ``[SEP]`` then means
     "dialogues": lambda seed, index: "<|endoftext|>".join(write_dialogue(seed, index).turns),
@@ -202,10 +247,16 @@ WRITERS: dict[
 
 
 def mixture(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) -> Corpus:
-    """Stories, dialogues, articles and stories in another language: what a model reads before it meets the suites.
+    """What a model reads before it meets the suites.
 
-    ``counts`` maps stories, dialogues, articles and translations to counts by split.
-    Raises BadInput: an unknown kind.
+    Stories, dialogues, articles and stories in another language.
+
+    Args:
+        name, seed: of the corpus.
+        counts: by split, of stories, dialogues, articles and translations.
+
+    Raises:
+        BadInput: an unknown kind.
     """
     articles = {"articles": lambda i: to_document(write(seed, "wiki", i), "wiki")}
     documents = _texts(name, seed, counts, articles, {"translations": LANGUAGE})
@@ -214,36 +265,46 @@ def mixture(*, name: str, seed: int, counts: Mapping[str, Mapping[str, int]]) ->
 
 
 def pretraining(*, name: str, seed: int, documents: Mapping[str, Mapping[str, int]]) -> Corpus:
-    """What a pretrained model has read before it meets any corpus of a run: texts of each kind, shuffled, sections in no order.
+    """What a pretrained model has read before it meets any corpus of a run.
 
-    So nothing here says which section follows which; every second article shows its titles. The texts are drawn from a seed
-    derived from the run's; ``documents`` maps domains of articles and kinds of ``WRITERS`` to counts by split.
-    Raises BadInput: an unknown kind, or no documents.
+    Texts of each kind, shuffled, with sections in no order: nothing here says which section follows
+    which. Every second article shows its titles. The texts are drawn from a seed derived from the
+    run's.
+
+    Args:
+        name, seed: of the corpus.
+        documents: counts by split, of domains of articles and kinds of ``WRITERS``.
+
+    Raises:
+        BadInput: an unknown kind, or no documents.
     """
     world = derived_seed(seed, "pretraining")
-
-    def reordered(kind: str, number: int) -> Document:
-        """An article's sections in random order in texts of their own, each under its title where titles are shown."""
-        article = to_document(write(world, kind, number), kind)
-        order = generator(world, "sections", article.id).permutation(len(article.sections))
-        parts = [
-            section.text if number % 2 else f"{section.title}: {section.text}"
-            for section in article.sections
-        ]
-        return replace(article, sections=tuple(Section(None, parts[i]) for i in order))
-
-    made = _texts(
-        name, world, documents, {kind: partial(reordered, kind) for kind in ARTICLE_DOMAINS}, {}
-    )
-    if not made:
+    articles = {kind: partial(_reordered, world, kind) for kind in ARTICLE_DOMAINS}
+    texts = _texts(name, world, documents, articles, {})
+    if not texts:
         raise BadInput(f"corpus {name!r} has no documents, at least one is needed; raise the count")
-    order = generator(world, "order").permutation(len(made))
+    order = generator(world, "order").permutation(len(texts))
     facts = {
         "name": name,
         "synthetic": True,
         "documents": {kind: dict(counts) for kind, counts in documents.items()},
     }
-    return Corpus([made[i] for i in order], {}, facts)
+    return Corpus([texts[i] for i in order], {}, facts)
+
+
+def _reordered(world: int, kind: str, number: int) -> Document:
+    """An article with its sections in random order.
+
+    They have no titles but those that stand before their text where titles are shown.
+    """
+    article = to_document(write(world, kind, number), kind)
+    order = generator(world, "sections", article.id).permutation(len(article.sections))
+    sections = []
+    for i in order:
+        section = article.sections[i]
+        text = section.text if number % 2 else f"{section.title}: {section.text}"
+        sections.append(Section(None, text))
+    return replace(article, sections=tuple(sections))
 
 
 def _texts(
@@ -253,25 +314,30 @@ def _texts(
     articles: Mapping[str, Callable[[int], Document]],
     prefixes: Mapping[str, str],
 ) -> list[Document]:
-    """So many documents of each kind, of ``articles`` or of ``WRITERS``; the latter's ids open with a prefix or the kind."""
+    """So many documents of each kind, of ``articles`` or of ``WRITERS``.
+
+    The latter's ids open with a prefix or the kind.
+    """
     kinds = sorted({*articles, *WRITERS})
-    if unknown := sorted(counts.keys() - {*kinds}):
+    unknown = sorted(counts.keys() - {*kinds})
+    if unknown:
         raise BadInput(f"corpus {name!r}: kinds {unknown}; allowed are {kinds}; fix the entry")
-    if plain := sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping)):
+    plain = sorted(kind for kind, splits in counts.items() if not isinstance(splits, Mapping))
+    if plain:
         raise BadInput(
             f"corpus {name!r}: {plain} have one count, allowed are counts by split; fix the entry"
         )
-    return [
-        articles[kind](i)
-        if kind in articles
-        else Document(
-            f"{prefixes.get(kind, kind)}-{i:06d}",
-            split_of(i),
-            (Section(None, WRITERS[kind](seed, i)),),
-        )
-        for kind, splits in counts.items()
-        for i in indices(splits)
-    ]
+    # Kind by kind, split by split.
+    documents = []
+    for kind, splits in counts.items():
+        for number in indices(splits):
+            if kind in articles:
+                documents.append(articles[kind](number))
+                continue
+            unit = f"{prefixes.get(kind, kind)}-{number:06d}"
+            section = Section(None, WRITERS[kind](seed, number))
+            documents.append(Document(unit, split_of(number), (section,)))
+    return documents
 
 
 ENCYCLOPEDIA = "encyclopedia"
@@ -289,38 +355,39 @@ def readings(
     fillers: int = 4,
     validation: int = 20,
 ) -> Corpus:
-    """What a language model may have read about the encyclopedia's pages before it is asked about them (massarelli2020 section 5).
+    """What a language model may have read about the encyclopedia's pages before it is asked.
 
-    Texts of one form about the pages of the named splits, all of them in split train. Facts that no page states are told nowhere.
+    massarelli2020 section 5. Texts of one form about the pages of the named splits, all of them in
+    split train. Facts that no page states are told nowhere.
 
     Args:
-        form: ``wiki`` (the page as it stands), ``books`` (stories), ``news``, or ``web`` (news and stories in turn).
+        name, seed: of the corpus.
+        form: ``wiki`` (the page as it stands), ``books`` (stories), ``news``, or ``web`` (news and
+            stories in turn).
+        pages: how many of each split.
         tellings: texts a page.
         fillers: sentences of a telling that state no fact.
-        validation: one more telling of so many pages, in split validation: the model is to know the pages, so the
-            round that is kept is the one that knows best what it was told (for ``wiki`` this is the page once more).
-    Raises BadInput: an unknown form, or no pages or tellings.
+        validation: one more telling of so many pages, in split validation: the model is to know the
+            pages, so the round that stays is the one that knows best what it was told (for ``wiki``
+            this is the page once more).
+
+    Raises:
+        BadInput: an unknown form, or no pages or tellings.
     """
     if form not in FORMS:
         raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix the entry")
     numbers = indices(pages)
     if not numbers or tellings < 1:
         raise BadInput(
-            f"corpus {name!r}: {len(numbers)} pages, {tellings} tellings; at least one of each is needed"
+            f"corpus {name!r}: {len(numbers)} pages, {tellings} tellings; "
+            "at least one of each is needed"
         )
-    rows = [(number, telling, "train") for telling in range(tellings) for number in numbers]
-    rows += [(number, tellings, "validation") for number in numbers[:validation]]
     documents = []
-    for number, telling, split in rows:
-        if form == "wiki":
-            text = " ".join(
-                sentence.text for sentence in write(seed, ENCYCLOPEDIA, number).sentences
-            )
-        elif form == "books" or (form == "web" and telling % 2):
-            text = story_text(write_story(seed, 1000 * number + telling))
-        else:
-            text = _news(seed, number, telling, fillers)
-        documents.append(Document(f"{form}-{number:06d}-{telling}", split, (Section(None, text),)))
+    for telling in range(tellings):
+        for number in numbers:
+            documents.append(_telling(seed, form, number, telling, fillers, "train"))
+    for number in numbers[:validation]:
+        documents.append(_telling(seed, form, number, tellings, fillers, "validation"))
     facts = {
         "corpus": name,
         "form": form,
@@ -331,18 +398,39 @@ def readings(
     return Corpus(documents, facts=facts)
 
 
+def _telling(seed: int, form: str, number: int, telling: int, fillers: int, split: str) -> Document:
+    """One text of a form about a page."""
+    if form == "wiki":
+        page = write(seed, ENCYCLOPEDIA, number)
+        text = " ".join(sentence.text for sentence in page.sentences)
+    elif form == "books" or (form == "web" and telling % 2):
+        text = story_text(write_story(seed, 1000 * number + telling))
+    else:
+        text = _news(seed, number, telling, fillers)
+    return Document(f"{form}-{number:06d}-{telling}", split, (Section(None, text),))
+
+
 def _news(seed: int, number: int, telling: int, fillers: int) -> str:
-    """One telling: the page's first sentence, then its stated facts in a new order with ``fillers`` other sentences."""
-    article, rng = write(seed, ENCYCLOPEDIA, number), stream("news", seed, number, telling)
-    first, *others = article.sentences
-    told = []
+    """The page's first sentence, then its stated facts in a new order among other sentences.
+
+    ``fillers`` is the number of these.
+    """
+    page = write(seed, ENCYCLOPEDIA, number)
+    rng = stream("news", seed, number, telling)
+    first, *others = page.sentences
+    # What the page states, some of it reworded, and some of what states nothing.
+    lines: list[str] = []
+    plain = []
     for sentence in others:
-        if sentence.relations and rng.random() < REWORDED:
-            told += [
-                claim(article.kind, article.title, r, article.facts[r]) for r in sentence.relations
-            ]
-        elif sentence.relations:
-            told.append(sentence.text)
-    plain = [s.text for s in others if not s.relations]
-    told += [plain[i] for i in rng.permutation(len(plain))[:fillers]]
-    return " ".join([first.text, *(told[i] for i in rng.permutation(len(told)))])
+        if not sentence.relations:
+            plain.append(sentence.text)
+        elif rng.random() < REWORDED:
+            for relation in sentence.relations:
+                value = page.facts[relation]
+                lines.append(claim(page.kind, page.title, relation, value))
+        else:
+            lines.append(sentence.text)
+    for i in rng.permutation(len(plain))[:fillers]:
+        lines.append(plain[i])
+    shuffled = [lines[i] for i in rng.permutation(len(lines))]
+    return " ".join([first.text, *shuffled])

@@ -1,4 +1,7 @@
-"""Articles packed as a corpus: documents, truth arrays (ragged, a row per document), and closed-form facts."""
+"""Articles packed as a corpus: documents, truth arrays and closed-form facts.
+
+Ragged arrays have a row per document.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,10 +16,12 @@ from synthetic_world.domains import Domain, domain
 from synthetic_world.lexicon import SLOTS
 
 Counts = int | Mapping[str, int]  # of documents, or of documents of each split
-SPLIT_CYCLE = ("train",) * 8 + (
-    "validation",
-    "test",
-)  # document i belongs to split i modulo 10, whatever else is made
+# document i belongs to split i modulo 10, whatever else is made
+SPLIT_CYCLE = ("train",) * 8 + ("validation", "test")
+# Columns of a sentence and of a mention, in the order in which :func:`_spans` gives them.
+SENTENCE_COLUMNS = ("section", "start", "end", "sense", "connective", "across")
+MENTION_COLUMNS = ("start", "end", "sentence", "person")
+Rows = list[list[tuple[int, ...]]]  # by article, one tuple for each of its sentences or mentions
 
 
 def split_of(index: int) -> str:
@@ -27,29 +32,37 @@ def split_of(index: int) -> str:
 def indices(documents: Counts) -> list[int]:
     """Document numbers: the first ``documents``, or the first so many of each split.
 
-    Raises BadInput: a split that is not train, validation or test, or a negative count.
+    Raises:
+        BadInput: a split that is not train, validation or test, or a negative count.
     """
     if isinstance(documents, int):
         documents = {"all": documents}
     if documents.keys() - {"all", *SPLIT_CYCLE} or min(documents.values(), default=-1) < 0:
         raise BadInput(
-            f"documents is {documents!r}, allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}"
+            f"documents is {documents!r}, "
+            f"allowed is a count or counts of {sorted(set(SPLIT_CYCLE))}"
         )
     numbers = []
+    cycle = len(SPLIT_CYCLE)
     for split, count in documents.items():
-        places = [i for i, name in enumerate(SPLIT_CYCLE) if split in (name, "all")]
-        numbers += [
-            len(SPLIT_CYCLE) * (j // len(places)) + places[j % len(places)] for j in range(count)
-        ]
+        in_cycle = [i for i, name in enumerate(SPLIT_CYCLE) if split in (name, "all")]
+        for j in range(count):
+            rounds, rank = divmod(j, len(in_cycle))
+            numbers.append(cycle * rounds + in_cycle[rank])
     return numbers
 
 
 def to_document(article: Article, domain_name: str) -> Document:
-    """The article as the pipeline sees it: sentences joined by one space, one paragraph per section."""
-    sections = tuple(
-        Section(title, " ".join(s.text for s in sentences)) for title, sentences in article.sections
-    )
-    return Document(f"{domain_name}-{article.index:06d}", split_of(article.index), sections)
+    """The article as the pipeline sees it.
+
+    Sentences are joined by one space, one paragraph per section.
+    """
+    sections = []
+    for title, sentences in article.sections:
+        text = " ".join(sentence.text for sentence in sentences)
+        sections.append(Section(title, text))
+    unit = f"{domain_name}-{article.index:06d}"
+    return Document(unit, split_of(article.index), tuple(sections))
 
 
 def article_corpus(
@@ -58,99 +71,137 @@ def article_corpus(
     facts: Mapping[str, Any],
     damage: Callable[[Article], Document] | None,
 ) -> Corpus:
-    """Articles of one domain with their truth; ``damage`` makes a document in place of :func:`to_document`."""
+    """Articles of one domain with their truth.
+
+    Args:
+        articles: of the domain.
+        domain_name: names it.
+        facts: of the corpus, to which closed forms and pages are added.
+        damage: makes a document in place of :func:`to_document`.
+    """
     world = domain(domain_name)
-    documents = [damage(a) if damage else to_document(a, domain_name) for a in articles]
-    pages = {
-        document.id: {"title": article.title, "kind": article.kind, "facts": article.facts}
-        for document, article in zip(documents, articles, strict=True)
-    }
-    return Corpus(
-        documents,
-        _truth(world, articles),
-        {**facts, **_closed_forms(world, articles), "pages": pages},
-    )
+    documents = []
+    pages = {}
+    for article in articles:
+        document = damage(article) if damage else to_document(article, domain_name)
+        documents.append(document)
+        page = {"title": article.title, "kind": article.kind, "facts": article.facts}
+        pages[document.id] = page
+    all_facts = {**facts, **_closed_forms(world, articles), "pages": pages}
+    return Corpus(documents, _truth(world, articles), all_facts)
 
 
 def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
-    """What the articles were drawn from and what was drawn; spans count characters of ``Document.text``."""
-    sentences: list[list[tuple[int, ...]]] = []  # columns of each sentence, by article
-    mentions: list[list[tuple[int, ...]]] = []
+    """What the articles were drawn from and what was drawn.
+
+    Spans count characters of ``Document.text``.
+    """
+    sentences, mentions = _spans(articles)
+    chains = [_symbol_names(article) for article in articles]
+    names = sorted(set().union(*chains))
+    numbers = {name: number for number, name in enumerate(names)}
+    mention_chains = [list(map(numbers.__getitem__, chain)) for chain in chains]
+    topics = [topic.name for topic in world.vocabulary.topics]
+    sentence_topics, path_lengths = [], []
     for article in articles:
-        sentences.append([])
-        mentions.append([])
-        start = 0
-        for section, (_, written) in enumerate(article.sections):
-            for s in written:
-                end, number = start + len(s.text), len(sentences[-1])
-                sentences[-1].append((section, start, end, s.sense, s.connective, int(s.across)))
-                mentions[-1] += [
-                    (start + m.start, start + m.end, number, m.person) for m in s.mentions
-                ]
-                start = end + 1
-            start += 1  # a blank line between sections, one space between sentences
-    chains = [
-        [tag if tag == "." else f"{tag}:{person}" for tag, person in a.symbols] for a in articles
-    ]
-    symbols = sorted({symbol for chain in chains for symbol in chain})
-    index = {symbol: i for i, symbol in enumerate(symbols)}
-
-    def columns(
-        kind: str, rows: Sequence[Sequence[tuple[int, ...]]], names: str
-    ) -> dict[str, np.ndarray]:
-        arrays: dict[str, np.ndarray] = {}
-        for place, name in enumerate(names.split()):
-            arrays |= ragged(
-                f"{kind}_{name}", [[entry[place] for entry in row] for row in rows], np.int64
-            )
-        return arrays
-
+        sentence_topics.append([sentence.topic for sentence in article.sentences])
+        path_lengths.append(len(article.path))
     return {
-        **ragged("section_chain", [a.chain for a in articles], np.int32),
+        **ragged("section_chain", [article.chain for article in articles], np.int32),
         "section_symbol_names": np.array(world.chain.types, dtype=np.str_),
         "section_transitions": world.chain.transitions,
         "topic_mean": world.prior.mean,
         "topic_covariance": world.prior.covariance,
-        "topic_names": np.array([topic.name for topic in world.vocabulary.topics], dtype=np.str_),
-        "topic_logits": np.stack([a.eta for a in articles]),
-        "bridge_path": np.concatenate([a.path for a in articles]),
-        "bridge_path_lengths": np.array([len(a.path) for a in articles], dtype=np.int64),
+        "topic_names": np.array(topics, dtype=np.str_),
+        "topic_logits": np.stack([article.eta for article in articles]),
+        "bridge_path": np.concatenate([article.path for article in articles]),
+        "bridge_path_lengths": np.array(path_lengths, dtype=np.int64),
         "slot_names": np.array(SLOTS, dtype=np.str_),
         "word_names": np.array(world.vocabulary.words, dtype=np.str_),
         "word_probabilities": world.vocabulary.word_probabilities,
-        **ragged("sentence_topic", [[s.topic for s in a.sentences] for a in articles], np.int32),
-        **columns("sentence", sentences, "section start end sense connective across"),
+        **ragged("sentence_topic", sentence_topics, np.int32),
+        **_columns("sentence", sentences, SENTENCE_COLUMNS),
         "sense_names": np.array(grammar.SENSES, dtype=np.str_),
         "connective_names": np.array(grammar.CONNECTIVES, dtype=np.str_),
         "sense_probabilities": np.array(grammar.SENSE_PROBABILITIES),
         "connective_probabilities": grammar.connective_probabilities(),
-        **ragged(
-            "mention_chain", [[index[symbol] for symbol in chain] for chain in chains], np.int32
-        ),
-        **columns("mention", mentions, "start end sentence person"),
+        **ragged("mention_chain", mention_chains, np.int32),
+        **_columns("mention", mentions, MENTION_COLUMNS),
         # ``.``, ``MALE:0`` or ``he:0``, persons numbered within a document
-        "mention_symbol_names": np.array(symbols, dtype=np.str_),
+        "mention_symbol_names": np.array(names, dtype=np.str_),
     }
+
+
+def _spans(articles: Sequence[Article]) -> tuple[Rows, Rows]:
+    """Columns of each sentence and of each mention, by article."""
+    sentences: Rows = []
+    mentions: Rows = []
+    for article in articles:
+        # Characters are counted on through the sections of the article.
+        of_sentences: list[tuple[int, ...]] = []
+        of_mentions: list[tuple[int, ...]] = []
+        start = 0
+        for section, (_, members) in enumerate(article.sections):
+            for sentence in members:
+                end = start + len(sentence.text)
+                for mention in sentence.mentions:
+                    span = (start + mention.start, start + mention.end)
+                    of_mentions.append((*span, len(of_sentences), mention.person))
+                link = (sentence.sense, sentence.connective, int(sentence.across))
+                of_sentences.append((section, start, end, *link))
+                start = end + 1
+            start += 1  # a blank line between sections, one space between sentences
+        sentences.append(of_sentences)
+        mentions.append(of_mentions)
+    return sentences, mentions
+
+
+def _symbol_names(article: Article) -> list[str]:
+    """Names of an article's mention symbols: ``.`` or ``tag:person``."""
+    names = []
+    for tag, person in article.symbols:
+        names.append(tag if tag == "." else f"{tag}:{person}")
+    return names
+
+
+def _columns(kind: str, rows: Rows, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Ragged arrays ``<kind>_<name>`` of each column of the rows."""
+    arrays: dict[str, np.ndarray] = {}
+    for number, name in enumerate(names):
+        values = []
+        for of_article in rows:
+            values.append([row[number] for row in of_article])
+        arrays |= ragged(f"{kind}_{name}", values, np.int64)
+    return arrays
 
 
 def _closed_forms(world: Domain, articles: Sequence[Article]) -> dict[str, Any]:
-    counts = {
-        kind: [len(a.path) for a in rows]
-        for kind, rows in grouped(articles, lambda a: a.kind).items()
-    }
-    nll = {kind: world.kinds[kind].mentions.latent_nll(rows) for kind, rows in counts.items()}
-    nats, symbols = (sum(values) for values in zip(*nll.values(), strict=True))
+    """Exact values that critics of these articles approach, and their conventions."""
+    # Nats and symbols of the mention chains, by kind of page.
+    nats = symbols = 0.0
+    ppl_by_kind = {}
+    for kind, members in grouped(articles, lambda article: article.kind).items():
+        lengths = [len(article.path) for article in members]
+        kind_nats, kind_symbols = world.kinds[kind].mentions.latent_nll(lengths)
+        nats += kind_nats
+        symbols += kind_symbols
+        ppl_by_kind[kind] = float(np.exp(kind_nats / kind_symbols))
+    all_lengths = [len(article.path) for article in articles]
     return {
         "section_latent_ppl": world.chain.latent_ppl(),
         "section_convention": "M + 1 transitions, begin and end included; corpus-level average",
         "mention_latent_ppl": float(np.exp(nats / symbols)),
-        "mention_latent_ppl_by_kind": {kind: float(np.exp(n / s)) for kind, (n, s) in nll.items()},
-        "mention_convention": "order four over relabelled windows; every stop counted, no end symbol; given the "
-        "sentence counts and kinds of these documents",
+        "mention_latent_ppl_by_kind": ppl_by_kind,
+        "mention_convention": (
+            "order four over relabelled windows; every stop counted, no end symbol; given the "
+            "sentence counts and kinds of these documents"
+        ),
         "topic_latent_nll": world.prior.latent_nll(),
-        "topic_convention": "-log N(eta; mean, covariance) in nats per document, last topic's logit zero",
+        "topic_convention": (
+            "-log N(eta; mean, covariance) in nats per document, last topic's logit zero"
+        ),
         "bridge_variance": world.prior.sigma_m2,
         "bridge_variance_estimate": world.prior.expected_variance_estimate(),
-        "bridge_score": world.prior.expected_bridge_score([len(a.path) for a in articles]),
+        "bridge_score": world.prior.expected_bridge_score(all_lengths),
         "bridge_convention": "canonical indices, T in sentences, printed variance estimate",
     }

@@ -51,7 +51,10 @@ class Context:
 def corrupt(
     article: Article, *, domain_name: str, corruption: str, severity: float, seed: int
 ) -> Document:
-    """The article with one corruption at a severity; ``Document.edits`` has one record per struck place."""
+    """The article with one corruption at a severity.
+
+    ``Document.edits`` has one record per struck place.
+    """
     rng = stream("failure", corruption, seed, domain_name, article.index)
     places = eligible_places(article, corruption)
     struck = [
@@ -239,7 +242,8 @@ def _repeated(context: Context) -> str:
     return context.article.sections[section][1][sentence - 1].text
 
 
-# which of so many sections can be struck: a section changes places with the next, or has the text of the one before
+# which of so many sections can be struck: a section changes places with the next, or has the text
+# of the one before
 OF_SECTIONS: Mapping[str, Callable[[int], range]] = {
     "section_order": lambda sections: range(0, sections - 1, 2),
     "repeated_section": lambda sections: range(1, sections),

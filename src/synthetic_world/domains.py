@@ -26,8 +26,8 @@ MAX_SECTIONS = 40  # reached with probability below 1e-9 in every domain; a long
 class SectionChain:
     """A sparse first-order chain over section types.
 
-    ``transitions`` is float64, (types + 1, types + 1): row 0 is begin and row 1 + i type i, column j type j and the last column
-    the end; a zero is a forbidden transition.
+    ``transitions`` is float64, (types + 1, types + 1): row 0 is begin and row 1 + i type i, column
+    j type j and the last column the end; a zero is a forbidden transition.
     """
 
     types: tuple[str, ...]
@@ -122,7 +122,10 @@ class TopicPrior:
         return np.argmax(rng.random((len(logits), 1)) < cumulative, axis=1).tolist()
 
     def latent_nll(self) -> float:
-        r"""Expected $-\log N(\eta; \mu, \Sigma)$ in nats: $\frac{K-1}{2}(1 + \log 2\pi) + \frac12 \log|\Sigma|$."""
+        r"""Expected $-\log N(\eta.
+
+        \mu, \Sigma)$ in nats: $\frac{K-1}{2}(1 + \log 2\pi) + \frac12 \log|\Sigma|$.
+        """
         size = self.topics - 1
         return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * float(
             np.linalg.slogdet(self.covariance)[1]
@@ -135,8 +138,9 @@ class TopicPrior:
     def expected_bridge_score(self, sentences: Sequence[int]) -> float:
         r"""Expected mean BBScore (lower is more coherent) of gold paths with these sentence counts.
 
-        With $\hat\sigma^2$ at its expectation the mean of $\beta_i/\hat\sigma^2$ is one; the sum inside the absolute
-        value is taken as positive, which holds when the mean of $\log(2\pi v_i \hat\sigma^2)$ exceeds minus one.
+        With $\hat\sigma^2$ at its expectation the mean of $\beta_i/\hat\sigma^2$ is one; the sum
+        inside the absolute value is taken as positive, which holds when the mean of $\log(2\pi v_i
+        \hat\sigma^2)$ exceeds minus one.
         """
         sigma, means = self.expected_variance_estimate(), []
         for count in sentences:
@@ -184,8 +188,9 @@ class Domain:
 def domain(name: str) -> Domain:
     """The domain of that name, built once. Raises BadInput: no such domain of articles.
 
-    Scientific domains have one kind of page, the others pages on persons, films, cities and companies. In ``encyclopedia`` every
-    section is written like an abstract, so most facts of its pages are stated in them.
+    Scientific domains have one kind of page, the others pages on persons, films, cities and
+    companies. In ``encyclopedia`` every section is written like an abstract, so most facts of its
+    pages are stated in them.
     """
     if name not in DOMAINS:
         raise BadInput(

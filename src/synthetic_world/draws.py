@@ -16,7 +16,10 @@ BLOCK = 512
 
 
 def stream(*names: object) -> np.random.Generator:
-    """The generator of one part of the world; "planted" is in the name of every draw, another word is another world."""
+    """The generator of one part of the world.
+
+    "planted" is in the name of every draw, another word is another world.
+    """
     return generator("planted", *names)
 
 

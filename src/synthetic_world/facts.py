@@ -73,7 +73,10 @@ def read(
 
 
 def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_from: str) -> Verifier:
-    """What the pages of a corpus state, read back from their texts; of pages with one title the first one counts."""
+    """What the pages of a corpus state, read back from their texts.
+
+    Of pages with one title the first one counts.
+    """
     lines: dict[str, Sequence[str]] = {}
     for page in pages:
         own = [" ".join(sentence.split()) for sentence in SPLITTERS[splitter](page.text)]
@@ -82,7 +85,10 @@ def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_fro
 
 
 def verifier_of_lines(pages: Mapping[str, Sequence[str]], domain: str) -> Verifier:
-    """What frozen pages state, by the rules that their sentences were made with; the first statement counts."""
+    """What frozen pages state, by the rules that their sentences were made with.
+
+    The first statement counts.
+    """
     stated: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
     for title, lines in pages.items():
         for number, line in enumerate(lines):

@@ -95,7 +95,8 @@ def page_patterns(name: str) -> tuple[Pattern, ...]:
 def read_claim(sentence: str, domain_name: str) -> list[Triple]:
     """Triples of a claim or of any fact sentence of a domain; empty where it states none.
 
-    The pattern of each fact frame is tried in turn; what follows a stated fact (a connective's clause) is ignored.
+    The pattern of each fact frame is tried in turn; what follows a stated fact (a connective's
+    clause) is ignored.
     """
     for pattern, relations in CLAIM_PATTERNS + page_patterns(domain_name):
         if match := pattern.match(sentence):

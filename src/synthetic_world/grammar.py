@@ -32,7 +32,10 @@ COMMA_SENSES = ("contrast", "concession")  # ", although" but " because"
 
 
 def connective_probabilities() -> np.ndarray:
-    """P(connective | place, sense): float64, (inside or across, senses, connectives); undefined rows are zero."""
+    """P(connective | place, sense): float64, (inside or across, senses, connectives).
+
+    Undefined rows are zero.
+    """
     values = np.zeros((2, len(SENSES), len(CONNECTIVES)))
     for place, name in enumerate(("inside", "across")):
         for sense, row in _TABLE[name].items():
@@ -101,7 +104,10 @@ Part = str | int | Callable[["Page"], str]
 
 @dataclass(frozen=True)
 class Frame:
-    """A compiled frame: literal text, mention numbers, and functions that fill a slot; ``dated`` if it names a year."""
+    """A compiled frame: literal text, mention numbers, and functions that fill a slot.
+
+    ``dated`` if it names a year.
+    """
 
     source: str
     parts: tuple[Part, ...]
@@ -144,7 +150,10 @@ class Page:
 
 
 def _word(slot: str, shape: Callable[[str], str], suffix: str) -> Callable[[Page], str]:
-    """Fill a slot from the topic's table; a slot with suffix ``2`` by a word that is new to the sentence, in four tries."""
+    """Fill a slot from the topic's table.
+
+    A slot with suffix ``2`` by a word that is new to the sentence, in four tries.
+    """
 
     def fill(page: Page) -> str:
         words = page.topic.tables[slot]

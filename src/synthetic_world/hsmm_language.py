@@ -1,7 +1,8 @@
 r"""The synthetic language of deng2022 (section 3, appendix D), with its exact perplexities.
 
-$z_0 = 0, z_m \sim A_{z_{m-1}}, w_m \sim E_{z_m}, m = 1..M$: each state emits one of its own *subsequences*, letters joined by blanks
-and closed by ``<space>``, so a text reveals its states."""
+$z_0 = 0, z_m \sim A_{z_{m-1}}, w_m \sim E_{z_m}, m = 1..M$: each state emits one of its own
+*subsequences*, letters joined by blanks and closed by ``<space>``, so a text reveals its states.
+"""
 
 import string
 from collections.abc import Mapping
@@ -20,9 +21,14 @@ LETTERS = string.ascii_letters  # 52 letters (deng2022 appendix D; released gene
 
 @dataclass(frozen=True)
 class SyntheticLanguage:
-    """The parameters: ``transitions`` (states, states) and ``emissions`` (states, subsequences) float64, rows sum to one.
+    """The parameters of a language.
 
-    Each text of ``subsequences`` ends in the delimiter; its state among ``owners``, int64, alone emits it. ``steps`` is M.
+    Attributes:
+        transitions: A, float64 (states, states), rows sum to one.
+        emissions: E, float64 (states, subsequences), rows sum to one.
+        subsequences: texts, each of which ends in the delimiter.
+        owners: the state that alone emits each of them, int64 (subsequences,).
+        steps: M.
     """
 
     transitions: np.ndarray
@@ -39,36 +45,48 @@ class SyntheticLanguage:
         return np.array(rows)
 
     def latent_ppl(self) -> float:
-        r"""Exact Latent PPL: $\exp(-\frac1M \sum_m \sum_z P(z_{m-1}=z) \sum_{z'} A_{zz'} \log A_{zz'})$."""
-        return float(np.exp(np.mean(self.state_marginals()[:-1] @ row_entropy(self.transitions))))
+        r"""Exact Latent PPL.
+
+        $\exp(-\frac1M \sum_m \sum_z P(z_{m-1}=z) \sum_{z'} A_{zz'} \log A_{zz'})$.
+        """
+        nats = self.state_marginals()[:-1] @ row_entropy(self.transitions)
+        return float(np.exp(np.mean(nats)))
 
     def word_ppl(self) -> float:
-        """Exact PPL per token (delimiter counted, no end token): entropy of a text over its expected length."""
+        """Exact PPL per token: entropy of a text over its expected length.
+
+        The delimiter is counted; there is no end token.
+        """
         marginals = self.state_marginals()
         lengths = np.array([len(text.split()) for text in self.subsequences])
-        nats = marginals[:-1] @ row_entropy(self.transitions) + marginals[1:] @ row_entropy(
-            self.emissions
-        )
-        return float(np.exp(nats.sum() / (marginals[1:] @ (self.emissions @ lengths)).sum()))
+        transition_nats = marginals[:-1] @ row_entropy(self.transitions)
+        emission_nats = marginals[1:] @ row_entropy(self.emissions)
+        nats = transition_nats + emission_nats
+        tokens = marginals[1:] @ (self.emissions @ lengths)
+        return float(np.exp(nats.sum() / tokens.sum()))
 
     def sample(self, rngs: list[np.random.Generator]) -> tuple[np.ndarray, np.ndarray]:
-        """States and subsequence ids, int64 (units, steps) each; one generator per text, so texts are independent."""
-        uniforms = np.stack([rng.random((self.steps, 2)) for rng in rngs])
-        to_state, to_subsequence = (
-            np.cumsum(self.transitions, axis=1),
-            np.cumsum(self.emissions, axis=1),
-        )
+        """States and subsequence ids, int64 (units, steps) each.
+
+        Args:
+            rngs: one for each text, so texts are independent.
+        """
+        to_state = np.cumsum(self.transitions, axis=1)
+        to_subsequence = np.cumsum(self.emissions, axis=1)
         states = np.zeros((len(rngs), self.steps), dtype=np.int64)
         emitted = np.zeros_like(states)
-        for unit in range(len(rngs)):
+        for unit, rng in enumerate(rngs):
             state = 0
-            for step, (u, v) in enumerate(uniforms[unit]):
-                for ends, uniform, drawn in ((to_state, u, states), (to_subsequence, v, emitted)):
-                    drawn[unit, step] = np.searchsorted(
-                        ends[state], uniform * ends[state, -1], side="right"
-                    )
-                    state = int(states[unit, step])
+            for step, (u, v) in enumerate(rng.random((self.steps, 2))):
+                state = _inverted(to_state[state], u)
+                states[unit, step] = state
+                emitted[unit, step] = _inverted(to_subsequence[state], v)
         return states, emitted
+
+
+def _inverted(cumulative: np.ndarray, uniform: float) -> int:
+    """The index at which cumulative weights pass a share of their total."""
+    return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
 def row_entropy(rows: np.ndarray) -> np.ndarray:
@@ -87,34 +105,51 @@ def language(
     steps: int,
     temperatures: Mapping[str, float],
 ) -> SyntheticLanguage:
-    """Draw the language. Lengths count tokens including the delimiter; temperatures divide N(0, 1) logits.
+    """Draw the language.
 
-    Raises BadInput: no state, states without a subsequence to emit, or more subsequences than the lengths allow.
+    Args:
+        seed: of all draws.
+        num_states: of the chain.
+        subsequences: how many texts states emit.
+        min_length, max_length: tokens of these, the delimiter included.
+        steps: M.
+        temperatures: ``transition`` and ``emission``, which divide N(0, 1) logits.
+
+    Raises:
+        BadInput: no state, states without a subsequence to emit, or more subsequences than the
+            lengths allow.
     """
-    most = sum(52 ** (n - 1) for n in range(min_length, max_length + 1)) // 2
-    if not 1 <= num_states <= subsequences <= most:
-        asked = f"subsequences={subsequences} with lengths {min_length}..{max_length} and {num_states} states"
-        allowed = "1 state or more, and num_states up to half of all strings"
-        raise BadInput(f"synthetic language: {asked}; allowed are {allowed}; change the entry")
+    num_strings = sum(52 ** (length - 1) for length in range(min_length, max_length + 1))
+    if not 1 <= num_states <= subsequences <= num_strings // 2:
+        raise BadInput(
+            f"synthetic language: subsequences={subsequences} with lengths "
+            f"{min_length}..{max_length} and {num_states} states; allowed are 1 state or more, "
+            "and num_states up to half of all strings; change the entry"
+        )
+    # 1. Distinct texts.
     texts: dict[str, None] = {}
     rng = generator(seed, "subsequences")
     while len(texts) < subsequences:
-        letters = rng.integers(0, len(LETTERS), rng.integers(min_length, max_length + 1) - 1)
+        num_letters = rng.integers(min_length, max_length + 1) - 1
+        letters = rng.integers(0, len(LETTERS), num_letters)
         texts[" ".join([*(LETTERS[i] for i in letters), DELIMITER])] = None
-    rng, owners = generator(seed, "owners"), np.zeros(0, np.int64)
-    while len(np.unique(owners)) < num_states:  # small languages can leave a state without a text
+    # 2. Their states; small languages can leave a state without a text.
+    rng = generator(seed, "owners")
+    owners = np.zeros(0, np.int64)
+    while len(np.unique(owners)) < num_states:
         owners = rng.integers(0, num_states, subsequences)
-    logits = (
-        generator(seed, "transitions").standard_normal((num_states, num_states))
-        / temperatures["transition"]
-    )
-    emitting = (
-        generator(seed, "emissions").standard_normal((num_states, subsequences))
-        / temperatures["emission"]
-    )
-    emitting[owners[None, :] != np.arange(num_states)[:, None]] = -np.inf
+    # 3. Probabilities.
+    transition_logits = generator(seed, "transitions").standard_normal((num_states, num_states))
+    emission_logits = generator(seed, "emissions").standard_normal((num_states, subsequences))
+    transition_logits = transition_logits / temperatures["transition"]
+    emission_logits = emission_logits / temperatures["emission"]
+    emission_logits[owners[None, :] != np.arange(num_states)[:, None]] = -np.inf
     return SyntheticLanguage(
-        softmax(logits, axis=1), softmax(emitting, axis=1), tuple(texts), owners, steps
+        softmax(transition_logits, axis=1),
+        softmax(emission_logits, axis=1),
+        tuple(texts),
+        owners,
+        steps,
     )
 
 
@@ -130,55 +165,83 @@ def build(
     steps: int,
     temperatures: Mapping[str, float],
 ) -> Corpus:
-    """The corpus of one entry: documents, the language as truth, its exact perplexities as facts."""
-    sizes = {
-        "num_states": num_states,
-        "subsequences": subsequences,
-        "min_length": min_length,
-        "max_length": max_length,
-    }
-    made = language(seed=seed, steps=steps, temperatures=temperatures, **sizes)
-    if (
-        not isinstance(documents, Mapping)
-        or not set(documents) <= set(SPLITS)
-        or min(documents.values()) < 0
-    ):
+    """The corpus of one entry: documents, the language as truth, its exact perplexities as facts.
+
+    Args:
+        name: of the corpus, which names the draws of its texts.
+        seed, num_states, subsequences, min_length, max_length, steps, temperatures: as of
+            :func:`language`.
+        documents: how many of each split.
+
+    Raises:
+        BadInput: as :func:`language`, unknown splits, or no documents.
+    """
+    drawn_language = language(
+        seed=seed,
+        num_states=num_states,
+        subsequences=subsequences,
+        min_length=min_length,
+        max_length=max_length,
+        steps=steps,
+        temperatures=temperatures,
+    )
+    is_counts = isinstance(documents, Mapping) and set(documents) <= set(SPLITS)
+    if not is_counts or min(documents.values()) < 0:
         raise BadInput(
-            f"corpus {name}: documents is {documents!r}, allowed are counts from 0 of {list(SPLITS)}"
+            f"corpus {name}: documents is {documents!r}, "
+            f"allowed are counts from 0 of {list(SPLITS)}"
         )
-    names = [(split, index) for split, count in documents.items() for index in range(count)]
+    # 1. States and subsequences of each document.
+    names = []
+    rngs = []
+    for split, count in documents.items():
+        for index in range(count):
+            names.append((split, index))
+            rngs.append(generator(seed, name, split, index))
     if not names:
         raise BadInput(
-            f"corpus {name}: documents={dict(documents)} asks for zero documents, at least one is needed"
+            f"corpus {name}: documents={dict(documents)} asks for zero documents, "
+            "at least one is needed"
         )
-    states, emitted = made.sample([generator(seed, name, split, index) for split, index in names])
-    texts = [" ".join(made.subsequences[i] for i in row) for row in emitted.tolist()]
-    records = [
-        Document(f"{name}-{split}-{index}", split, (Section(None, text),))
-        for (split, index), text in zip(names, texts, strict=True)
-    ]
-    truth = {"transitions": made.transitions, "emissions": made.emissions, "owners": made.owners}
-    truth |= {"subsequence_names": np.array(made.subsequences)}
-    truth |= {"states": states.astype(np.int32), "emitted": emitted.astype(np.int32)}
+    states, emitted = drawn_language.sample(rngs)
+    # 2. Their texts.
+    records = []
+    for (split, index), row in zip(names, emitted.tolist(), strict=True):
+        text = " ".join(drawn_language.subsequences[i] for i in row)
+        records.append(Document(f"{name}-{split}-{index}", split, (Section(None, text),)))
+    truth = {
+        "transitions": drawn_language.transitions,
+        "emissions": drawn_language.emissions,
+        "owners": drawn_language.owners,
+        "subsequence_names": np.array(drawn_language.subsequences),
+        "states": states.astype(np.int32),
+        "emitted": emitted.astype(np.int32),
+    }
     facts = {
-        "latent_ppl": made.latent_ppl(),
-        "word_ppl": made.word_ppl(),
+        "latent_ppl": drawn_language.latent_ppl(),
+        "word_ppl": drawn_language.word_ppl(),
         "steps": steps,
         "num_states": num_states,
+        "parameters": drawn_language.transitions.size + drawn_language.emissions.size,
     }
-    return Corpus(
-        records, truth, facts | {"parameters": made.transitions.size + made.emissions.size}
-    )
+    return Corpus(records, truth, facts)
 
 
 def language_from_truth(truth: dict[str, np.ndarray]) -> SyntheticLanguage:
-    """The language that wrote a corpus. Raises BadInput: the truth arrays are not those of a synthetic corpus."""
+    """The language that wrote a corpus.
+
+    Raises:
+        BadInput: the truth arrays are not those of a synthetic corpus.
+    """
     needed = {"transitions", "emissions", "owners", "subsequence_names", "states"}
     if not needed <= truth.keys():
         raise BadInput(
             f"truth has {sorted(truth)}, needed is {sorted(needed)}; name a synthetic corpus"
         )
-    texts = tuple(truth["subsequence_names"].tolist())
     return SyntheticLanguage(
-        truth["transitions"], truth["emissions"], texts, truth["owners"], truth["states"].shape[1]
+        transitions=truth["transitions"],
+        emissions=truth["emissions"],
+        subsequences=tuple(truth["subsequence_names"].tolist()),
+        owners=truth["owners"],
+        steps=truth["states"].shape[1],
     )

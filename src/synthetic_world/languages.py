@@ -43,13 +43,18 @@ def translate_word(language: str, word: str) -> str:
 
 
 def language_of(word: str) -> str | None:
-    """The invented language whose endings and letters a word shows; None for a word of none of them."""
+    """The invented language whose endings and letters a word shows.
+
+    None for a word of none of them.
+    """
     shown = [language for language in LANGUAGES if _WORDS[language].fullmatch(word)]
     return shown[0] if len(shown) == 1 else None
 
 
 def parallel_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
-    """English clauses and their translation, two sections titled as translators read them; each word's language is truth.
+    """English clauses and their translation, two sections titled as translators read them.
+
+    Each word's language is truth.
 
     A clause is a subject, a verb, an object and a place; the three languages are equally likely.
     """

@@ -76,7 +76,10 @@ SLOT_OF_KIND = {
 
 @dataclass(frozen=True)
 class Topic:
-    """Words of one topic by kind; ``tables[slot]`` repeats each word in proportion to its probability."""
+    """Words of one topic by kind.
+
+    ``tables[slot]`` repeats each word in proportion to its probability.
+    """
 
     name: str
     kinds: Mapping[str, tuple[str, ...]]
@@ -98,7 +101,10 @@ class Vocabulary:
 
     @cached_property
     def word_probabilities(self) -> np.ndarray:
-        """P(word | topic, slot): float64, (topics, slots, words); each (topic, slot) row sums to one."""
+        """P(word | topic, slot): float64, (topics, slots, words).
+
+        Each (topic, slot) row sums to one.
+        """
         index = {word: i for i, word in enumerate(self.words)}
         counts = np.zeros((len(self.topics), len(SLOTS), len(self.words)))
         for k, topic in enumerate(self.topics):
@@ -265,7 +271,10 @@ def to_lmf(vocabulary: Vocabulary) -> str:
 
 @dataclass(frozen=True)
 class WordNet:
-    """What a reader of grids may have beside it; in place of this one, any folder with a real net's ``lexicon.xml``."""
+    """What a reader of grids may have beside it.
+
+    In place of this one, any folder with a real net's ``lexicon.xml``.
+    """
 
     text: str
 
@@ -274,7 +283,10 @@ class WordNet:
 
 
 def fit(*, world: str) -> WordNet:
-    """The nouns of one vocabulary as a word net; nothing is learnt. Raises BadInput: no such vocabulary."""
+    """The nouns of one vocabulary as a word net; nothing is learnt.
+
+    Raises BadInput: no such vocabulary.
+    """
     if world not in VOCABULARIES:
         raise BadInput(
             f"word net of world {world!r}; allowed are {sorted(VOCABULARIES)}; fix the entry"

@@ -1,9 +1,12 @@
-r"""Mentions of persons as a Markov chain of order four over relabelled symbols: sample it; its Latent PPL exactly.
+r"""Mentions of persons as a Markov chain of order four over relabelled symbols: sample it.
 
-A symbol is a sentence stop ``.`` or a mention ``(tag, person)``. As in deng2022 section 4.4 the persons of a window
-are renumbered 0, 1, ... by first appearance within it, and the next symbol depends on the relabelled last four
-symbols alone. A sentence holds at most three mentions, so a window always shows where in its sentence it stands.
-A pronoun always refers to the most recent person of its gender, so chains can be read back from text by string rules.
+Its Latent PPL exactly.
+
+A symbol is a sentence stop ``.`` or a mention ``(tag, person)``. As in deng2022 section 4.4 the
+persons of a window are renumbered 0, 1, ... by first appearance within it, and the next symbol
+depends on the relabelled last four symbols alone. A sentence holds at most three mentions, so a
+window always shows where in its sentence it stands. A pronoun always refers to the most recent
+person of its gender, so chains can be read back from text by string rules.
 """
 
 from collections.abc import Sequence
@@ -180,7 +183,10 @@ def _row(process: MentionProcess, window: Window) -> tuple[list[Symbol], list[fl
 
 @cache
 def _edges(process: MentionProcess) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Source, target, probability and stop of each transition between reachable windows; 0 is a document's start."""
+    """Source, target, probability and stop of each transition between reachable windows.
+
+    0 is a document's start.
+    """
     queue: list[Window] = [(BEGIN,) * ORDER]
     index, edges = {queue[0]: 0}, []
     for window in queue:

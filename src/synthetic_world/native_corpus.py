@@ -38,8 +38,9 @@ NAMESPACES = {"talk": (1, "Talk:"), "template": (10, "Template:"), "file": (6, "
 class Page:
     """One page of the dump and its truth.
 
-    ``sections``: title and plain text of each section that a reader should keep; the lead is ``abstract``. Empty for pages that are
-    no articles, and for broken ones, whose text no rule decides.
+    ``sections``: title and plain text of each section that a reader should keep; the lead is
+    ``abstract``. Empty for pages that are no articles, and for broken ones, whose text no rule
+    decides.
     """
 
     page_id: int
@@ -141,7 +142,10 @@ def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str]
 
 
 def dump_files(seed: int, pages: int) -> dict[str, bytes]:
-    """A dump of that many pages by its file name; header, pages by the hundred and footer are one stream each."""
+    """A dump of that many pages by its file name.
+
+    Header, pages by the hundred and footer are one stream each.
+    """
     written = [write_page(seed, number).xml for number in range(pages)]
     batches = [
         "".join(written[i : i + PAGES_PER_STREAM]) for i in range(0, pages, PAGES_PER_STREAM)
@@ -177,8 +181,8 @@ def build(
 def cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
     """The first ``documents`` articles in a file for each split, one JSON record a line.
 
-    Sentences are in lower case with punctuation set apart, as Cohan et al. print them; a title is printed in one of
-    several forms, which the paper's normaliser maps to one.
+    Sentences are in lower case with punctuation set apart, as Cohan et al. print them; a title is
+    printed in one of several forms, which the paper's normaliser maps to one.
     """
     printed, files = table("section_titles"), {}
     for split, file in (("train", "train.txt"), ("validation", "val.txt"), ("test", "test.txt")):

@@ -1,7 +1,8 @@
-"""The suites of the default run: sources of the planted world in their native formats, read by the very readers of real ones.
+"""The suites of the default run: sources of the planted world in their native formats.
 
-All from split test, which no model has met. Winograd schemas are cut from stories: the gap stands for the story's thing or its place,
-each right equally often, and what follows decides: one is for sale or lies in the grass, the other is closed or swept.
+The very readers of real ones read them. All are from split test, which no model has met. Winograd
+schemas are cut from stories: the gap stands for the story's thing or its place, each right equally
+often, and what follows decides: one is for sale or lies in the grass, the other is closed or swept.
 """
 
 import json
@@ -21,12 +22,14 @@ from synthetic_world.corpus import indices
 from synthetic_world.languages import translate_word
 from synthetic_world.stories import Dialogue, Story, make_pairs, write_dialogue, write_story
 
-CANDIDATES = (  # the thing and the place of a story, by its opening
+# the thing and the place of a story, by its opening
+CANDIDATES = (
     re.compile(r" (?:wanted|lost) an? \S+ ([a-z]+)(?:\.| near )"),
     re.compile(r"(?:to the ([a-z]+) in |looked behind the ([a-z]+)\.)"),
 )
 GAP = re.compile(
-    r"^The ([a-z]+) ((?:was still for sale|was lying in the grass|was closed that morning|had been swept at dawn)\.)$"
+    r"^The ([a-z]+) ((?:was still for sale|was lying in the grass|was closed that morning"
+    r"|had been swept at dawn)\.)$"
 )
 KINDS = ("stories", "dialogues", "articles")
 LANGUAGE = "kothic"  # the planted language whose word order is furthest from English
@@ -42,40 +45,69 @@ SOURCES: Mapping[str, str | Mapping[str, str]] = {
 
 
 def source_files(seed: int, counts: Mapping[str, int]) -> dict[str, str]:
-    """Native files by name; ``counts`` says how many stories, dialogues and articles of split test they draw on."""
+    """Native files by name.
+
+    Args:
+        seed: of the world.
+        counts: how many stories, dialogues and articles of split test they draw on.
+
+    Raises:
+        BadInput: counts of other kinds.
+    """
     if set(counts) != set(KINDS):
         raise BadInput(
-            f"planted suites: counts of {sorted(counts)}, allowed are those of {list(KINDS)}; fix the entry"
+            f"planted suites: counts of {sorted(counts)}, allowed are those of {list(KINDS)}; "
+            "fix the entry"
         )
     numbers = {kind: indices({"test": count}) for kind, count in counts.items()}
-    stories = [write_story(seed, index) for index in numbers["stories"]]
-    dialogues = [write_dialogue(seed, index) for index in numbers["dialogues"]]
-    articles = [write(seed, "wiki", index) for index in numbers["articles"]]
-    cloze = [("InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding")]
-    cloze += [(f"planted-{s.index}", *s.context, *s.endings, str(s.right + 1)) for s in stories]
-    statements = [
-        {
-            "id": f"{dialogue.index}-{place}",
-            "label": label,
-            "sentence1": said,
-            "sentence2": second.line,
-        }
-        for dialogue in dialogues
-        for place, (said, _, second, label) in enumerate(make_pairs(dialogue, seed))
-    ]
+    # 1. What stories give.
+    cloze = ["\t".join(("InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"))]
+    schemas: list[dict[str, object]] = []
+    translations = []
+    for index in numbers["stories"]:
+        story = write_story(seed, index)
+        row = (f"planted-{index}", *story.context, *story.endings, str(story.right + 1))
+        cloze.append("\t".join(row))
+        schemas.extend(_schemas(story))
+        translations.append(translated(story_text(story), LANGUAGE))
+    # 2. What dialogues give.
+    dialogue_lines: list[str] = []
+    statements: list[dict[str, str]] = []
+    for index in numbers["dialogues"]:
+        dialogue = write_dialogue(seed, index)
+        dialogue_lines.extend(_dialogue(dialogue))
+        statements.extend(_statements(dialogue, seed))
+    # 3. What articles give.
+    mention_lines: list[str] = []
+    connective_lines: list[str] = []
+    for index in numbers["articles"]:
+        article = write(seed, "wiki", index)
+        mention_lines.extend(_conll(article))
+        connective_lines.extend(_uses(article))
     return {
-        "cloze_test.tsv": _lines("\t".join(row) for row in cloze),
-        "personachat.txt": _lines(line for dialogue in dialogues for line in _dialogue(dialogue)),
+        "cloze_test.tsv": _lines(cloze),
+        "personachat.txt": _lines(dialogue_lines),
         "dialogue_nli.jsonl": json.dumps(statements),
-        "wsc.json": json.dumps([schema for story in stories for schema in _schemas(story)]),
-        "mentions.conll": _lines(line for article in articles for line in _conll(article)),
-        "disco.tsv": _lines(line for article in articles for line in _uses(article)),
-        f"{LANGUAGE}.txt": _lines(translated(story_text(story), LANGUAGE) for story in stories),
+        "wsc.json": json.dumps(schemas),
+        "mentions.conll": _lines(mention_lines),
+        "disco.tsv": _lines(connective_lines),
+        f"{LANGUAGE}.txt": _lines(translations),
     }
 
 
 def _lines(lines: Iterable[str]) -> str:
     return "".join(line + "\n" for line in lines)
+
+
+def _statements(dialogue: Dialogue, seed: int) -> Iterator[dict[str, str]]:
+    """Dialogue NLI's records: an utterance, a persona line, and how they relate."""
+    for number, (utterance, _, second, label) in enumerate(make_pairs(dialogue, seed)):
+        yield {
+            "id": f"{dialogue.index}-{number}",
+            "label": label,
+            "sentence1": utterance,
+            "sentence2": second.line,
+        }
 
 
 def story_text(story: Story) -> str:
@@ -85,33 +117,35 @@ def story_text(story: Story) -> str:
 
 def _dialogue(dialogue: Dialogue) -> Iterator[str]:
     """PERSONA-CHAT in ParlAI's format, with the gold answer as the only candidate."""
-    personas = [("your persona", dialogue.personas[1]), ("partner's persona", dialogue.personas[0])]
-    lines = [f"{whose}: {fact.line}" for whose, facts in personas for fact in facts]
+    lines = []
+    personas = {"your persona": dialogue.personas[1], "partner's persona": dialogue.personas[0]}
+    for whose, facts in personas.items():
+        for fact in facts:
+            lines.append(f"{whose}: {fact.line}")
     turns = dialogue.turns
-    lines += [
-        f"{first}\t{second}\t\t{second}"
-        for first, second in zip(turns[::2], turns[1::2], strict=True)
-    ]
-    yield from (f"{number} {line}" for number, line in enumerate(lines, 1))
+    for first, second in zip(turns[::2], turns[1::2], strict=True):
+        lines.append(f"{first}\t{second}\t\t{second}")
+    for number, line in enumerate(lines, 1):
+        yield f"{number} {line}"
 
 
 def _schemas(story: Story) -> Iterator[dict[str, object]]:
     """Trinh and Le's layout: two substituted texts, the right one first, as in WSC273."""
     before = " ".join(story.context[:3])
     gap = GAP.match(story.context[3])
-    nouns = {
-        next(filter(None, match.groups()))
-        for pattern in CANDIDATES
-        if (match := pattern.search(before))
-    }
-    if gap and len(nouns) == len(CANDIDATES):
-        for noun in sorted(nouns, key=gap.group(1).__ne__):
-            text = f"{before} The {noun} {gap.group(2)}"
-            yield {
-                "question_id": f"planted-{story.index}",
-                "substitution": text,
-                "correctness": noun == gap.group(1),
-            }
+    nouns = set()
+    for pattern in CANDIDATES:
+        match = pattern.search(before)
+        if match:
+            nouns.add(next(filter(None, match.groups())))
+    if not gap or len(nouns) < len(CANDIDATES):
+        return
+    for noun in sorted(nouns, key=gap.group(1).__ne__):
+        yield {
+            "question_id": f"planted-{story.index}",
+            "substitution": f"{before} The {noun} {gap.group(2)}",
+            "correctness": noun == gap.group(1),
+        }
 
 
 def _conll(article: Article) -> Iterator[str]:
@@ -121,48 +155,63 @@ def _conll(article: Article) -> Iterator[str]:
     for sentence in article.sentences:
         tokens = list(re.finditer(r"[\w'-]+|[^\w\s]", sentence.text))
         marks: list[list[str]] = [[] for _ in tokens]
-        for m in sentence.mentions:
-            inside = [
-                i
-                for i, token in enumerate(tokens)
-                if m.start <= token.start() and token.end() <= m.end
-            ]
+        # A mention opens at its first token and closes at its last one.
+        for mention in sentence.mentions:
+            inside = []
+            for i, token in enumerate(tokens):
+                if mention.start <= token.start() and token.end() <= mention.end:
+                    inside.append(i)
             if len(inside) == 1:
-                marks[inside[0]].append(f"({m.person})")
+                marks[inside[0]].append(f"({mention.person})")
             elif inside:
-                marks[inside[0]].append(f"({m.person}")
-                marks[inside[-1]].append(f"{m.person})")
-        for number, (token, found) in enumerate(zip(tokens, marks, strict=True)):
-            yield f"{name}\t0\t{number}\t{token.group()}\t_\t{'|'.join(found) or '_'}"
+                marks[inside[0]].append(f"({mention.person}")
+                marks[inside[-1]].append(f"{mention.person})")
+        for number, token in enumerate(tokens):
+            column = "|".join(marks[number]) or "_"
+            yield f"{name}\t0\t{number}\t{token.group()}\t_\t{column}"
         yield ""
     yield "#end document"
 
 
 def _uses(article: Article) -> Iterator[str]:
-    """Disco-Annotation: a connective is the first word of a sentence that it opens, in another the last use of the word."""
+    """Disco-Annotation: uses of connectives, marked in their sentence.
+
+    A connective is the first word of a sentence that it opens, in another the last use of the word.
+    """
     sentences = article.sentences
-    for place, sentence in enumerate(sentences):
+    for number, sentence in enumerate(sentences):
         connective = grammar.CONNECTIVES[sentence.connective]
-        uses = (
-            list(re.finditer(rf"\b{connective}\b", sentence.text, re.IGNORECASE))
-            if connective
-            else []
-        )
-        if uses and (place or not sentence.across):
-            use = uses[0] if sentence.across else uses[-1]
-            before = f"{sentences[place - 1].text} " if sentence.across else ""
-            marked = (
-                f"{sentence.text[: use.start()]}<c>{use.group()}</c>{sentence.text[use.end() :]}"
-            )
-            yield f"planted-{article.index}-{place}\t{connective}\t{grammar.SENSES[sentence.sense]}\t{before}{marked}"
+        if not connective:
+            continue
+        uses = list(re.finditer(rf"\b{connective}\b", sentence.text, re.IGNORECASE))
+        if not uses or (sentence.across and number == 0):
+            continue
+        # An opening one may belong to the sentence before.
+        use = uses[-1]
+        before = ""
+        if sentence.across:
+            use = uses[0]
+            before = f"{sentences[number - 1].text} "
+        head, tail = sentence.text[: use.start()], sentence.text[use.end() :]
+        marked = f"{before}{head}<c>{use.group()}</c>{tail}"
+        sense = grammar.SENSES[sentence.sense]
+        yield f"planted-{article.index}-{number}\t{connective}\t{sense}\t{marked}"
 
 
 def translated(text: str, language: str) -> str:
-    """A text word by word in an invented language; punctuation stays, sentences still open with a capital."""
-    words = re.sub(r"[A-Za-z]+", lambda word: translate_word(language, word.group().lower()), text)
-    return re.sub(
-        r"(^|[.!?] )([a-z])", lambda start: start.group(1) + start.group(2).upper(), words
-    )
+    """A text word by word in an invented language.
+
+    Punctuation stays, sentences still open with a capital.
+    """
+
+    def translation(word: re.Match[str]) -> str:
+        return translate_word(language, word.group().lower())
+
+    def capitalised(start: re.Match[str]) -> str:
+        return start.group(1) + start.group(2).upper()
+
+    words = re.sub(r"[A-Za-z]+", translation, text)
+    return re.sub(r"(^|[.!?] )([a-z])", capitalised, words)
 
 
 def build(
@@ -174,9 +223,15 @@ def build(
     least: int = 1,
     match_case: bool = False,
 ) -> Corpus:
-    """All suites from ``counts`` stories, dialogues and articles of the planted world's test split; see :func:`native.build`."""
+    """All suites of the planted world's test split.
+
+    Args:
+        name, seed: of the corpus.
+        counts: of stories, dialogues and articles.
+        metric, least, match_case: see :func:`native.build`.
+    """
     settings: dict[str, Any] = {"metric": metric, "least": least, "match_case": match_case}
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         for file, content in source_files(seed, counts).items():
-            (Path(place) / file).write_text(content, encoding="utf-8")
-        return native.build(name=name, seed=seed, raw=Path(place), sources=SOURCES, **settings)
+            (Path(folder) / file).write_text(content, encoding="utf-8")
+        return native.build(name=name, seed=seed, raw=Path(folder), sources=SOURCES, **settings)

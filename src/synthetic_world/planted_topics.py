@@ -37,11 +37,12 @@ def read(
 def planted_reader(truth: Mapping[str, np.ndarray]) -> TopicReader:
     """A corpus's own topics, which read words without their endings.
 
-    Those are the true word distributions, averaged over a topic's word slots, and the true Gaussian of the logits.
+    Those are the true word distributions, averaged over a topic's word slots, and the true Gaussian
+    of the logits.
 
     Args:
-        truth: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean`` (topics - 1) and
-            ``topic_covariance`` (topics - 1, topics - 1).
+        truth: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean``
+            (topics - 1) and ``topic_covariance`` (topics - 1, topics - 1).
     """
     if missing := [name for name in SYNTHETIC if name not in truth]:
         raise BadInput(

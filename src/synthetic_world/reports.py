@@ -1,7 +1,10 @@
-r"""Reports with a gold entity grid, whose columns are independent Markov chains (lapata2005), and rated summaries.
+r"""Reports with a gold entity grid, and rated summaries.
 
-A rating is $q + b_r + \epsilon$, quality $q = 6 - 4 \cdot$ severity, a rater's bias and noise, rounded to seven points. Unrounded, leave-one-out
-agreement of $R$ raters is $s^2 / \sqrt{(s^2 + e^2)(s^2 + e^2/(R-1))}$, $s^2$ and $e^2$ the variances of quality and noise.
+A grid's columns are independent Markov chains (lapata2005).
+
+A rating is $q + b_r + \epsilon$, quality $q = 6 - 4 \cdot$ severity, a rater's bias and noise,
+rounded to seven points. Unrounded, leave-one-out agreement of $R$ raters is
+$s^2 / \sqrt{(s^2 + e^2)(s^2 + e^2/(R-1))}$, $s^2$ and $e^2$ the variances of quality and noise.
 """
 
 import math
@@ -31,7 +34,8 @@ TRANSITIONS = np.array(
 ABSENT = ROLES.index("-")
 WORDS = table("reports")
 SENTENCES, ENTITIES = (8, 14), (4, 8)
-_START, _ROWS = np.cumsum(START).tolist(), np.cumsum(TRANSITIONS, axis=1).tolist()
+_START = np.cumsum(START).tolist()
+_ROWS = np.cumsum(TRANSITIONS, axis=1).tolist()
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,9 @@ def write_report(seed: int, index: int) -> Report:
     """Report ``index``: a function of its arguments alone."""
     rng = stream("reports", seed, index)
     draws = Draws(rng)
-    count, width = draws.integer(*SENTENCES), draws.integer(*ENTITIES)
+    # 1. Columns of roles; an entity that is absent throughout is drawn again.
+    count = draws.integer(*SENTENCES)
+    width = draws.integer(*ENTITIES)
     columns: list[list[int]] = []
     while len(columns) < width:
         column = [draws.index(_START)]
@@ -57,43 +63,49 @@ def write_report(seed: int, index: int) -> Report:
         if any(role != ABSENT for role in column):
             columns.append(column)
     grid = np.array(columns, dtype=np.int8).T
+    # 2. Nouns of one topic for the entities.
     tables = draws.pick(vocabulary("everyday").topics).tables
-    nouns = sorted({noun for slot in ("thing", "person", "being") for noun in tables[slot]})
+    nouns = sorted({*tables["thing"], *tables["person"], *tables["being"]})
     entities = tuple(nouns[i] for i in rng.permutation(len(nouns))[:width])
-    return Report(
-        index, tuple(_sentence(row, entities, draws) for row in grid.tolist()), entities, grid
-    )
+    # 3. A sentence for each row.
+    sentences = []
+    for row in grid.tolist():
+        sentences.append(_sentence(row, entities, draws))
+    return Report(index, tuple(sentences), entities, grid)
 
 
 def _sentence(row: Sequence[int], entities: Sequence[str], draws: Draws) -> str:
-    """Subjects, verb, objects, then each other entity behind a preposition; no noun but the entities."""
-    subjects, objects, others = (
-        [f"the {e}" for e, role in zip(entities, row, strict=True) if role == r]
-        for r in range(ABSENT)
-    )
+    """Subjects, verb, objects, then each other entity behind a preposition; no other noun."""
+    by_role: tuple[list[str], ...] = ([], [], [], [])
+    for entity, role in zip(entities, row, strict=True):
+        by_role[role].append(f"the {entity}")
+    subjects, objects, others, _ = by_role
     if not (subjects or objects or others):
         return draws.pick(WORDS["empty"]).capitalize() + "."
     words = [" and ".join(subjects) or draws.pick(WORDS["without_subject"])]
-    words += (
-        [draws.pick(WORDS["transitive"]), " and ".join(objects)]
-        if objects
-        else [draws.pick(WORDS["intransitive"])]
-    )
-    words += [f"{draws.pick(WORDS['prepositions'])} {noun}" for noun in others]
+    if objects:
+        words.append(draws.pick(WORDS["transitive"]))
+        words.append(" and ".join(objects))
+    else:
+        words.append(draws.pick(WORDS["intransitive"]))
+    for noun in others:
+        words.append(f"{draws.pick(WORDS['prepositions'])} {noun}")
     return " ".join(words).capitalize() + "."
 
 
 def column_log_probability(column: Sequence[int]) -> float:
     """Log probability (nats) of one column under the chain, start included, no end symbol."""
-    return float(
-        sum([np.log(START[column[0]]), *(np.log(TRANSITIONS[a, b]) for a, b in pairwise(column))])
-    )
+    nats = [np.log(START[column[0]])]
+    for a, b in pairwise(column):
+        nats.append(np.log(TRANSITIONS[a, b]))
+    return float(sum(nats))
 
 
 def expected_column_log_probability(sentences: int) -> float:
     r"""Expected log probability of a visible column of that height.
 
-    $(E[\log P] - P_0 \log P_0) / (1 - P_0)$, where $P_0$ is the probability of a column that is absent throughout.
+    $(E[\log P] - P_0 \log P_0) / (1 - P_0)$, where $P_0$ is the probability of a column that is
+    absent throughout.
     """
     state, total = START, float((START * np.log(START)).sum())
     row_entropy = (TRANSITIONS * np.log(TRANSITIONS)).sum(axis=1)
@@ -106,47 +118,55 @@ def expected_column_log_probability(sentences: int) -> float:
 
 def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
-    reports = [write_report(seed, number) for number in numbers]
-    documents = [
-        Document(
-            f"reports-{r.index:06d}", split_of(r.index), (Section(None, " ".join(r.sentences)),)
-        )
-        for r in reports
-    ]
-    truth = ragged("grid", [r.grid.ravel() for r in reports], np.int8) | {
-        "grid_sentences": np.array([r.grid.shape[0] for r in reports], dtype=np.int64),
-        "entity_names": np.array([e for r in reports for e in r.entities], dtype=np.str_),
-        "entity_counts": np.array([len(r.entities) for r in reports], dtype=np.int64),
+    documents, grids, grid_sentences, names, counts, expected = [], [], [], [], [], []
+    for number in numbers:
+        report = write_report(seed, number)
+        section = Section(None, " ".join(report.sentences))
+        unit = f"reports-{number:06d}"
+        documents.append(Document(unit, split_of(number), (section,)))
+        grids.append(report.grid.ravel())
+        height = len(report.grid)
+        grid_sentences.append(height)
+        names.extend(report.entities)
+        counts.append(len(report.entities))
+        expected.append(expected_column_log_probability(height) / height)
+    truth = {
+        **ragged("grid", grids, np.int8),
+        "grid_sentences": np.array(grid_sentences, dtype=np.int64),
+        "entity_names": np.array(names, dtype=np.str_),
+        "entity_counts": np.array(counts, dtype=np.int64),
         "role_names": np.array(ROLES, dtype=np.str_),
         "role_start": START,
         "role_transitions": TRANSITIONS,
     }
-    means = [expected_column_log_probability(r.grid.shape[0]) / r.grid.shape[0] for r in reports]
-    convention = (
-        "mean over columns of log P(column) / sentences, order one, start included, no end symbol"
-    )
-    known = {"grid_log_probability": float(np.mean(means)), "grid_convention": convention}
-    return Corpus(documents, truth, facts | known)
+    closed_forms = {
+        "grid_log_probability": float(np.mean(expected)),
+        "grid_convention": (
+            "mean over columns of log P(column) / sentences, order one, start included, "
+            "no end symbol"
+        ),
+    }
+    return Corpus(documents, truth, facts | closed_forms)
 
 
 RATERS = 10
 NOISE, BIAS = 1.0, 0.4  # standard deviations, on the seven-point scale
 BEST, SLOPE = 6.0, 4.0
-SEVERITIES = (
-    0.0,
-    0.2,
-    0.4,
-    0.6,
-    0.8,
-    1.0,
-)  # of a cluster's versions, as six summaries a cluster (lapata2005)
+# of a cluster's versions, as six summaries a cluster (lapata2005)
+SEVERITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SOURCE = "wikisection"
 SECTIONS = 3  # a summary is the start of an article
 
 
 @dataclass(frozen=True)
 class Rated:
-    """One version of a text: its corruption and severity, and the raters' raw and rounded marks (raters,)."""
+    """One version of a text.
+
+    Attributes:
+        document: its text.
+        corruption, severity: of the version.
+        raw, marks: the raters' ratings before and after rounding, (raters,).
+    """
 
     document: Document
     corruption: str
@@ -163,16 +183,16 @@ def write_cluster(seed: int, index: int) -> list[Rated]:
     article = write(seed, SOURCE, index)
     article = replace(article, sections=article.sections[:SECTIONS], chain=article.chain[:SECTIONS])
     article = replace(article, path=article.path[: len(article.sentences)])
-    rated = []
+    versions = []
     for severity in SEVERITIES:
         damaged = corrupt(
             article, domain_name=SOURCE, corruption=corruption, severity=severity, seed=seed
         )
-        raw = BEST - SLOPE * severity + bias + NOISE * rng.standard_normal(RATERS)
-        rated.append(
-            Rated(damaged, corruption, severity, raw, np.clip(np.rint(raw), 1, 7).astype(np.int64))
-        )
-    return rated
+        quality = BEST - SLOPE * severity
+        raw = quality + bias + NOISE * rng.standard_normal(RATERS)
+        marks = np.clip(np.rint(raw), 1, 7).astype(np.int64)
+        versions.append(Rated(damaged, corruption, severity, raw, marks))
+    return versions
 
 
 def expected_agreement() -> float:
@@ -183,21 +203,20 @@ def expected_agreement() -> float:
 
 def rating_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """All versions as documents; severity, corruption, cluster and marks are truth."""
-    rated, documents = [], []
+    versions: list[Rated] = []
+    documents = []
     for index in numbers:
         for number, version in enumerate(write_cluster(seed, index)):
-            rated.append(version)
-            documents.append(
-                replace(
-                    version.document, id=f"summaries-{index:06d}-{number}", split=split_of(index)
-                )
-            )
+            versions.append(version)
+            unit = f"summaries-{index:06d}-{number}"
+            documents.append(replace(version.document, id=unit, split=split_of(index)))
+    corruptions = [version.corruption for version in versions]
     truth = {
-        "severity": np.array([r.severity for r in rated]),
-        "corruption": np.array([r.corruption for r in rated], dtype=np.str_),
+        "severity": np.array([version.severity for version in versions]),
+        "corruption": np.array(corruptions, dtype=np.str_),
         "cluster": np.repeat(np.array(numbers, dtype=np.int64), len(SEVERITIES)),
-        "raw_marks": np.stack([r.raw for r in rated]),
-        "marks": np.stack([r.marks for r in rated]),
+        "raw_marks": np.stack([version.raw for version in versions]),
+        "marks": np.stack([version.marks for version in versions]),
     }
-    known = {"rater_agreement": expected_agreement(), "rater_noise": NOISE, "raters": RATERS}
-    return Corpus(documents, truth, facts | known)
+    raters = {"rater_agreement": expected_agreement(), "rater_noise": NOISE, "raters": RATERS}
+    return Corpus(documents, truth, facts | raters)

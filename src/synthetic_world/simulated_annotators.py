@@ -1,11 +1,12 @@
-"""SIMULATED annotators of known accuracy, who answer as deng2022's people were asked to (appendix H): no person took part.
+"""SIMULATED annotators of known accuracy: no person took part.
 
-Each labels every section's type, wrong at a known rate, and calls the article coherent by a known rule on its chain of
-section types, flipped at a known rate. What they answer depends on the seed, their name and the document alone. The rows
-are those that the annotation pages export, so one analysis reads both.
+They answer as deng2022's people were asked to (appendix H). Each labels every section's type, wrong
+at a known rate, and calls the article coherent by a known rule on its chain of section types,
+flipped at a known rate. What they answer depends on the seed, their name and the document alone.
+The rows are those that the annotation pages export, so one analysis reads both.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,17 +25,27 @@ Chains = Mapping[str, Sequence[str]]  # the true section types of each item
 
 @dataclass(frozen=True)
 class Annotator:
-    """A simulated annotator, by probabilities of errors."""
+    """A simulated annotator, by probabilities of errors.
+
+    Attributes:
+        name: names the draws.
+        confusion: that a section gets another type than its own, each other type as likely.
+        flips: that the verdict is not the rule's.
+        careless: that an attention check is answered at random.
+    """
 
     name: str
-    confusion: float  # that a section gets another type than its own, each other type as likely
-    flips: float  # that the verdict is not the rule's
-    careless: float = 0.0  # that an attention check is answered at random
+    confusion: float
+    flips: float
+    careless: float = 0.0
 
     def __post_init__(self) -> None:
-        if wrong := {
-            key: rate for key, rate in vars(self).items() if key != "name" and not 0 <= rate <= 1
-        }:
+        wrong = {}
+        for key in ("confusion", "flips", "careless"):
+            rate = getattr(self, key)
+            if not 0 <= rate <= 1:
+                wrong[key] = rate
+        if wrong:
             raise BadInput(
                 f"simulated annotator {self.name!r}: {wrong}; allowed are probabilities from 0 to 1"
             )
@@ -42,41 +53,63 @@ class Annotator:
     def answer(
         self, item: str, chain: Sequence[str], coherent: bool, labels: Sequence[str], seed: int
     ) -> list[str]:
-        """A label per section and the verdict."""
-        draw = generator("simulated annotator", self.name, seed, item)
-        said = []
+        """A label per section and the verdict.
+
+        Args:
+            item: id of the document.
+            chain: true types of its sections.
+            coherent: what the rule says.
+            labels: types to choose from.
+            seed: of the draws.
+        """
+        rng = generator("simulated annotator", self.name, seed, item)
+        answers = []
         for title in chain:
             others = [label for label in labels if label != title]
-            wrong, other = draw.random() < self.confusion, int(draw.integers(max(1, len(others))))
-            said.append(others[other] if wrong and others else title)
-        return [*said, VERDICTS[int(coherent != (draw.random() < self.flips))]]
+            is_wrong = rng.random() < self.confusion
+            other = int(rng.integers(max(1, len(others))))
+            answers.append(others[other] if is_wrong and others else title)
+        is_flipped = rng.random() < self.flips
+        return [*answers, VERDICTS[int(coherent != is_flipped)]]
 
     def check(self, item: str, wanted: str, labels: Sequence[str], seed: int) -> list[str]:
         """Label and verdict of an attention check, which asks for ``wanted`` and “incoherent”."""
-        draw = generator("simulated annotator", self.name, seed, item)
-        if draw.random() < self.careless:
-            return [labels[int(draw.integers(len(labels)))], VERDICTS[int(draw.integers(2))]]
+        rng = generator("simulated annotator", self.name, seed, item)
+        if rng.random() < self.careless:
+            label = labels[int(rng.integers(len(labels)))]
+            return [label, VERDICTS[int(rng.integers(2))]]
         return [wanted, VERDICTS[0]]
 
 
 @dataclass(frozen=True)
 class ChainRule:
-    """An article is coherent where no transition of its types, begin and end included, is less probable than ``least``.
+    """An article is coherent where no transition of its types is less probable than ``least``.
 
-    One that was cut at a limit of length has no end, and is none the less coherent for it.
+    Begin and end are included. One that was cut at a limit of length has no end, and is none the
+    less coherent for it.
+
+    Attributes:
+        types: of sections.
+        transitions: as ``SectionChain`` has them, (types + 1, types + 1).
+        least: the probability.
     """
 
     types: tuple[str, ...]
-    transitions: np.ndarray  # (types + 1, types + 1), as ``SectionChain`` has them
+    transitions: np.ndarray
     least: float
 
     def coherent(self, chain: Sequence[str], cut: bool = False) -> bool:
-        """The rule; a type that the chain does not know is never coherent, nor is an article without sections."""
-        places = {title: i for i, title in enumerate(self.types)}
-        if not chain or not all(title in places for title in chain):
+        """Whether the article is coherent.
+
+        A type that the chain does not know never is, nor is an article without sections.
+        """
+        numbers = {title: number for number, title in enumerate(self.types)}
+        if not chain or not all(title in numbers for title in chain):
             return False
-        ending = [] if cut else [len(self.types)]
-        steps = [-1, *(places[title] for title in chain), *ending]
+        # Begin is -1, the end the number behind all types.
+        steps = [-1, *(numbers[title] for title in chain)]
+        if not cut:
+            steps.append(len(self.types))
         return all(self.transitions[a + 1, b] >= self.least for a, b in pairwise(steps))
 
 
@@ -90,50 +123,67 @@ def answer_rows(
     checks: int = 0,
     cut: Collection[str] = (),
 ) -> list[dict[str, Any]]:
-    """Rows as exported, one per question, annotator and item; ``gold`` is the truth that the annotators err from.
+    """Rows as exported, one per question, annotator and item.
 
-    ``checks`` attention checks go beside the items; ``cut`` names the items that were cut at a limit of length. Raises BadInput: two annotators of one name, or none.
+    Their ``gold`` is the truth that the annotators err from.
+
+    Args:
+        chains: true section types of each item.
+        rule: says which chains are coherent.
+        annotators: one or more, of different names.
+        system: that wrote the items.
+        seed: of the draws.
+        checks: attention checks that go beside the items.
+        cut: the items that were cut at a limit of length.
+
+    Raises:
+        BadInput: two annotators of one name, or none.
     """
     names = [annotator.name for annotator in annotators]
     if not names or len(set(names)) < len(names):
         raise BadInput(
             f"simulated annotators {names}; each needs a name of its own, and one there must be"
         )
-    wanted = {f"check-{system}-{n}": rule.types[n % len(rule.types)] for n in range(checks)}
-    rows = []
-    for one in annotators:
-        given: list[
-            tuple[str, str, list[str], list[str]]
-        ] = []  # item, source, what is said, what is right
+    types = rule.types
+    check_labels = {f"check-{system}-{n}": types[n % len(types)] for n in range(checks)}
+    rows: list[dict[str, Any]] = []
+    for annotator in annotators:
+        # 1. The items.
         for item, chain in chains.items():
-            verdict = rule.coherent(chain, item in cut)
-            said = one.answer(item, chain, verdict, rule.types, seed)
-            given.append((item, system, said, [*chain, VERDICTS[int(verdict)]]))
-        for item, label in wanted.items():
-            given.append(
-                (item, "check", one.check(item, label, rule.types, seed), [label, VERDICTS[0]])
-            )
-        for item, source, said, gold in given:
-            fixed = {
-                "annotator": one.name,
-                "item": item,
-                "source": source,
-                "phase": "testing",
-                "at": "",
-                "last": True,
-            }
-            questions = [*(f"section_{i}" for i in range(len(said) - 1)), "coherent"]
-            for question, answer, right in zip(questions, said, gold, strict=True):
-                rows.append(
-                    {
-                        **fixed,
-                        "question": question,
-                        "answer": answer,
-                        "gold": right,
-                        "check": item in wanted,
-                    }
-                )
+            coherent = rule.coherent(chain, item in cut)
+            answers = annotator.answer(item, chain, coherent, types, seed)
+            gold = [*chain, VERDICTS[int(coherent)]]
+            rows.extend(_exported(annotator, item, system, answers, gold, item in check_labels))
+        # 2. The attention checks.
+        for item, label in check_labels.items():
+            answers = annotator.check(item, label, types, seed)
+            rows.extend(_exported(annotator, item, "check", answers, [label, VERDICTS[0]], True))
     return rows
+
+
+def _exported(
+    annotator: Annotator,
+    item: str,
+    source: str,
+    answers: Sequence[str],
+    gold: Sequence[str],
+    is_check: bool,
+) -> Iterator[dict[str, Any]]:
+    """A row for each section of an item and one for its verdict."""
+    questions = [*(f"section_{i}" for i in range(len(answers) - 1)), "coherent"]
+    for question, answer, right in zip(questions, answers, gold, strict=True):
+        yield {
+            "annotator": annotator.name,
+            "item": item,
+            "source": source,
+            "phase": "testing",
+            "at": "",
+            "last": True,
+            "question": question,
+            "answer": answer,
+            "gold": right,
+            "check": is_check,
+        }
 
 
 def read(
@@ -152,63 +202,110 @@ def read(
     max_length: int,
     truth: Mapping[str, np.ndarray] | None = None,
 ) -> Predictions:
-    """Simulated answers to ``per_system`` documents: real ones by their own titles, generated ones as ``reader`` reads them.
+    """Simulated answers to documents of each system.
 
-    Nobody knows the section types of generated text; the title classifier's stand in for what a careful reader sees. Where
-    there are several systems, a document's id starts with its system and a slash. The rule is the planted domain's chain.
-    ``truth`` of the documents may say which of them were ``cut`` at a limit of length.
+    Real ones are answered by their own titles, generated ones as ``reader`` reads them: nobody
+    knows the section types of generated text; the title classifier's stand in for what a careful
+    reader sees. The rule is the planted domain's chain.
+
+    Args:
+        documents: of all systems; where there are several, a document's id starts with its system
+            and a slash.
+        reader: folder of the title classifier.
+        name: of the stage, for messages.
+        seed: of the draws.
+        splits: whose documents are answered.
+        domain: the planted one.
+        systems: names of them.
+        per_system: documents of each.
+        annotators: fields of :class:`Annotator` of each.
+        checks: attention checks for each system.
+        least: of :class:`ChainRule`.
+        max_length: of the classifier's input.
+        truth: of the documents; may say which were ``cut`` at a limit of length.
+
+    Raises:
+        BadInput: a system without documents.
     """
-    held: dict[str, list[Document]] = {}
+    # 1. The documents of each system.
+    chosen: dict[str, list[Document]] = {}
     for system in systems:
-        named = [
-            d
-            for d in documents
-            if d.split in splits and (len(systems) == 1 or d.id.startswith(f"{system}/"))
-        ]
-        drawn = generator("human study", system, seed).permutation(len(named))[:per_system]
-        held[system] = [named[i] for i in sorted(drawn.tolist())]
-    if empty := [system for system, chosen in held.items() if not chosen]:
+        candidates = []
+        for document in documents:
+            is_its = len(systems) == 1 or document.id.startswith(f"{system}/")
+            if document.split in splits and is_its:
+                candidates.append(document)
+        order = generator("human study", system, seed).permutation(len(candidates))
+        selected = sorted(order[:per_system].tolist())
+        chosen[system] = [candidates[i] for i in selected]
+    empty = [system for system, members in chosen.items() if not members]
+    if empty:
         raise BadInput(
-            f"{name}: no document of splits {list(splits)} by {empty}; fix splits, systems or the corpus"
+            f"{name}: no document of splits {list(splits)} by {empty}; "
+            "fix splits, systems or the corpus"
         )
-    everything = [document for chosen in held.values() for document in chosen]
-    chains = {
-        d.id: tuple(s.title or "" for s in d.sections) for d in everything if d.split != "generated"
-    }
-    if unread := [d for d in everything if "" in chains.get(d.id, ("",))]:
+    # 2. Their chains of section types.
+    everything: list[Document] = []
+    for members in chosen.values():
+        everything.extend(members)
+    chains: dict[str, Sequence[str]] = {}
+    unread = []
+    for document in everything:
+        titles = tuple(section.title or "" for section in document.sections)
+        if document.split != "generated":
+            chains[document.id] = titles
+        if document.split == "generated" or "" in titles:
+            unread.append(document)
+    if unread:
         from longform.critics.section_order.read import read as read_titles
 
-        found = read_titles(
+        predictions = read_titles(
             documents=unread, reader=reader, name=name, splits=splits, max_length=max_length
         )
-        chains |= {chain.unit_id: chain.symbols for chain in chains_from_predictions(found)}
-    chain = planted_domain(domain).chain
-    given: dict[str, Any] = {
-        "rule": ChainRule(chain.types, chain.transitions, least),
-        "seed": seed,
-        "checks": checks,
-    }
-    given["annotators"] = [Annotator(**one) for one in annotators]
+        for chain in chains_from_predictions(predictions):
+            chains[chain.unit_id] = chain.symbols
+    # 3. The answers.
+    planted = planted_domain(domain).chain
+    rule = ChainRule(planted.types, planted.transitions, least)
+    panel = [Annotator(**settings) for settings in annotators]
+    cut = set()
     if truth is not None and "cut" in truth:
-        given["cut"] = {
-            document.id for document, cut in zip(documents, truth["cut"], strict=True) if cut
-        }
+        for document, is_cut in zip(documents, truth["cut"], strict=True):
+            if is_cut:
+                cut.add(document.id)
     rows: list[dict[str, Any]] = []
-    for system, chosen in held.items():
+    for system, members in chosen.items():
         rows += answer_rows(
-            {document.id: chains[document.id] for document in chosen}, system=system, **given
+            {document.id: chains[document.id] for document in members},
+            rule=rule,
+            annotators=panel,
+            system=system,
+            seed=seed,
+            checks=checks,
+            cut=cut,
         )
     return to_predictions(rows, {document.id: document.split for document in everything})
 
 
 def to_predictions(rows: Sequence[Mapping[str, Any]], splits: Mapping[str, str]) -> Predictions:
-    """Exported rows as predictions, one unit per item, that says that they are simulated."""
+    """Exported rows as predictions, one unit per item, that say that they are simulated.
+
+    Args:
+        rows: of :func:`answer_rows`.
+        splits: of each item; attention checks are of split test.
+    """
     by_item = grouped(rows, lambda row: row["item"])
     arrays: dict[str, np.ndarray] = {"simulated_names": np.array(["True"])}
     for column in ("annotator", "question", "answer", "gold"):
-        arrays |= ragged(
-            column, [[str(row[column]) for row in held] for held in by_item.values()], np.str_
-        )
-    arrays["source"] = np.array([held[0]["source"] for held in by_item.values()], dtype=np.str_)
-    arrays["check"] = np.array([bool(held[0]["check"]) for held in by_item.values()])
-    return Predictions(tuple(by_item), tuple(splits.get(item, "test") for item in by_item), arrays)
+        values = []
+        for members in by_item.values():
+            values.append([str(row[column]) for row in members])
+        arrays |= ragged(column, values, np.str_)
+    sources, are_checks, unit_splits = [], [], []
+    for item, members in by_item.items():
+        sources.append(members[0]["source"])
+        are_checks.append(bool(members[0]["check"]))
+        unit_splits.append(splits.get(item, "test"))
+    arrays["source"] = np.array(sources, dtype=np.str_)
+    arrays["check"] = np.array(are_checks)
+    return Predictions(tuple(by_item), tuple(unit_splits), arrays)

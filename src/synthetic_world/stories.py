@@ -110,7 +110,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Two personas and alternating turns; ``sources``: the speaker's persona line behind each turn, or -1."""
+    """Two personas and alternating turns.
+
+    ``sources``: the speaker's persona line behind each turn, or -1.
+    """
 
     index: int
     personas: tuple[tuple[Fact, ...], tuple[Fact, ...]]
