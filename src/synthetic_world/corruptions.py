@@ -1,7 +1,8 @@
-"""Eleven named corruptions, each at any severity, seeded, one recorded edit per place: the input of the critics' matrix.
+"""Eleven named corruptions, each at any severity: the input of the critics' matrix.
 
-Place j of an article is struck where a uniform number named by (seed, corruption, article, j) is below the severity, so the places
-of a lower severity are among those of a higher one.
+They are seeded, with one recorded edit per place. Place j of an article is struck where a uniform
+number named by (seed, corruption, article, j) is below the severity, so the places of a lower
+severity are among those of a higher one.
 """
 
 import re
@@ -24,9 +25,8 @@ from synthetic_world.lexicon import TABLE_SIZE, article, plural
 from synthetic_world.mentions import FORMS, GENDER_OF, GENDERS, WRONG_GENDER
 
 SOUND = "sound@0"  # in ids, what others have as corruption@severity
-DONOR_OFFSET = (
-    1_000_003  # the article that lends off-topic sentences is another one of the same world
-)
+# the article that lends off-topic sentences is another one of the same world
+DONOR_OFFSET = 1_000_003
 ALIKE = ("contrast", "concession")  # told apart by no reader
 PROPER = frozenset(lexicon.PLACES + lexicon.COMPANIES)
 Place = tuple[int, int]  # (section, sentence); a corruption of whole sections has sentence -1
@@ -34,7 +34,15 @@ Place = tuple[int, int]  # (section, sentence); a corruption of whole sections h
 
 @dataclass(frozen=True)
 class Context:
-    """What a corruption of a sentence may look at: the sound article, the world, its own random numbers, and the place."""
+    """What a corruption of a sentence may look at.
+
+    Attributes:
+        article: the sound one.
+        domain: its name.
+        seed: of the world.
+        draws: the corruption's own random numbers.
+        place: where it strikes.
+    """
 
     article: Article
     domain: str
@@ -53,124 +61,160 @@ def corrupt(
 ) -> Document:
     """The article with one corruption at a severity.
 
-    ``Document.edits`` has one record per struck place.
+    Args:
+        article: the sound one.
+        domain_name: its domain.
+        corruption: one of ``CORRUPTIONS``.
+        severity: from 0 to 1, the share of eligible places that are struck.
+        seed: of the draws.
+
+    Returns:
+        The document, whose ``edits`` have one record per struck place.
     """
     rng = stream("failure", corruption, seed, domain_name, article.index)
-    places = eligible_places(article, corruption)
-    struck = [
-        place for place, u in zip(places, rng.random(len(places)), strict=True) if u < severity
-    ]
+    # 1. The places that are struck.
+    eligible = eligible_places(article, corruption)
+    struck = []
+    for candidate, uniform in zip(eligible, rng.random(len(eligible)), strict=True):
+        if uniform < severity:
+            struck.append(candidate)
+    # 2. Their new texts.
     document = to_document(article, domain_name)
-    sections = list(document.sections)
-    edits: list[dict[str, Any]] = []
     if corruption in OF_SECTIONS:
-        for i, _ in struck:
-            if corruption == "section_order":
-                sections[i : i + 2] = document.sections[i + 1], document.sections[i]
-            else:
-                sections[i] = document.sections[i - 1]
-        edits = [
-            {"section": i, "before": document.sections[i].text, "after": sections[i].text}
-            for i, _ in struck
-        ]
-    elif struck:
-        texts = [[s.text for s in sentences] for _, sentences in article.sections]
-        rewrite, draws = OF_SENTENCES[corruption][1], Draws(rng)
+        sections, edits = _with_struck_sections(document, corruption, struck)
+    else:
+        draws = Draws(rng)
+        texts = []
+        for _, sentences in article.sections:
+            texts.append([sentence.text for sentence in sentences])
+        rewrite = OF_SENTENCES[corruption][1]
+        edits = []
         for section, sentence in struck:
-            after = rewrite(Context(article, domain_name, seed, draws, (section, sentence)))
+            context = Context(article, domain_name, seed, draws, (section, sentence))
+            before = texts[section][sentence]
+            texts[section][sentence] = rewrite(context)
             edits.append(
                 {
+                    "corruption": corruption,
                     "section": section,
                     "sentence": sentence,
-                    "before": texts[section][sentence],
-                    "after": after,
+                    "before": before,
+                    "after": texts[section][sentence],
                 }
             )
-            texts[section][sentence] = after
-        sections = [
-            Section(s.title, " ".join(rows)) for s, rows in zip(sections, texts, strict=True)
-        ]
-    return replace(
-        document,
-        sections=tuple(sections),
-        edits=tuple({"corruption": corruption, **e} for e in edits),
-    )
+        sections = []
+        for original, rows in zip(document.sections, texts, strict=True):
+            sections.append(Section(original.title, " ".join(rows)))
+    return replace(document, sections=tuple(sections), edits=tuple(edits))
+
+
+def _with_struck_sections(
+    document: Document, corruption: str, struck: Sequence[Place]
+) -> tuple[list[Section], list[dict[str, Any]]]:
+    """Sections of which some swap with the next or repeat the one before; and the edits."""
+    original = document.sections
+    sections = list(original)
+    for i, _ in struck:
+        if corruption == "section_order":
+            sections[i : i + 2] = original[i + 1], original[i]
+        else:
+            sections[i] = original[i - 1]
+    edits = []
+    for i, _ in struck:
+        texts = {"before": original[i].text, "after": sections[i].text}
+        edits.append({"corruption": corruption, "section": i, **texts})
+    return sections, edits
 
 
 def eligible_places(article: Article, corruption: str) -> list[Place]:
     """Where a corruption can strike."""
     if corruption in OF_SECTIONS:
         return [(i, -1) for i in OF_SECTIONS[corruption](len(article.sections))]
-    keep = OF_SENTENCES[corruption][0]
-    sentences = (
-        (i, j, s) for i, (_, rows) in enumerate(article.sections) for j, s in enumerate(rows)
-    )
-    return [(i, j) for i, j, s in sentences if keep(article, i, j, s)]
+    is_eligible = OF_SENTENCES[corruption][0]
+    eligible = []
+    for i, (_, sentences) in enumerate(article.sections):
+        for j, sentence in enumerate(sentences):
+            if is_eligible(article, i, j, sentence):
+                eligible.append((i, j))
+    return eligible
 
 
 def _number(article: Article, section: int, sentence: int) -> int:
-    return sum(len(rows) for _, rows in article.sections[:section]) + sentence
+    """Number of a sentence in its article."""
+    before = 0
+    for _, sentences in article.sections[:section]:
+        before += len(sentences)
+    return before + sentence
 
 
 def _newcomers(article: Article, section: int, sentence: int) -> list[int]:
     """Which of a sentence's mentions are the first of their person."""
-    number, sentences = _number(article, section, sentence), article.sentences
-    met = [mention.person for earlier in sentences[:number] for mention in earlier.mentions]
-    persons = met + [mention.person for mention in sentences[number].mentions]
-    return [i - len(met) for i in range(len(met), len(persons)) if persons[i] not in persons[:i]]
+    number = _number(article, section, sentence)
+    met = set()
+    for earlier in article.sentences[:number]:
+        for mention in earlier.mentions:
+            met.add(mention.person)
+    newcomers = []
+    for i, mention in enumerate(article.sentences[number].mentions):
+        if mention.person not in met:
+            newcomers.append(i)
+            met.add(mention.person)
+    return newcomers
 
 
 def _replaced(text: str, replacements: Sequence[tuple[int, int, str]]) -> str:
     """The text with spans replaced; a replacement that opens the sentence is capitalised."""
     for start, end, new in sorted(replacements, reverse=True):
-        text = text[:start] + (new[0].upper() + new[1:] if start == 0 else new) + text[end:]
+        if start == 0:
+            new = new[0].upper() + new[1:]
+        text = text[:start] + new + text[end:]
     return text
 
 
 def _pronouns(sentence: Sentence, genders: Mapping[int, str]) -> str:
     """The sentence with pronouns of a gender in place of some of its mentions."""
-    chosen = ((sentence.mentions[place], gender) for place, gender in genders.items())
-    return _replaced(
-        sentence.text, [(m.start, m.end, FORMS[m.role][gender].lower()) for m, gender in chosen]
-    )
+    replacements = []
+    for number, gender in genders.items():
+        mention = sentence.mentions[number]
+        pronoun = FORMS[mention.role][gender].lower()
+        replacements.append((mention.start, mention.end, pronoun))
+    return _replaced(sentence.text, replacements)
 
 
 def _wrong_pronouns(context: Context) -> str:
-    mentions = enumerate(context.sentence.mentions)
-    return _pronouns(
-        context.sentence,
-        {i: WRONG_GENDER[GENDER_OF[m.tag]] for i, m in mentions if m.tag not in GENDERS},
-    )
+    """Every pronoun has another gender."""
+    genders = {}
+    for i, mention in enumerate(context.sentence.mentions):
+        if mention.tag not in GENDERS:
+            genders[i] = WRONG_GENDER[GENDER_OF[mention.tag]]
+    return _pronouns(context.sentence, genders)
 
 
 def _unnamed(context: Context) -> str:
     """Persons whom nobody has introduced become pronouns."""
     mentions = context.sentence.mentions
-    return _pronouns(
-        context.sentence, {i: mentions[i].tag for i in _newcomers(context.article, *context.place)}
-    )
+    newcomers = _newcomers(context.article, *context.place)
+    return _pronouns(context.sentence, {i: mentions[i].tag for i in newcomers})
 
 
 def _drifted(context: Context) -> str:
-    """Every content word becomes a word of the document's least topic, in the same slot and shape."""
+    """Content words become words of the document's least topic, in the same slot and shape."""
     sentence, world = context.sentence, domain(context.domain)
-    tables = world.vocabulary.topics[
-        int(world.prior.weights(context.article.eta[None])[0].argmin())
-    ].tables
+    proportions = world.prior.weights(context.article.eta[None])[0]
+    tables = world.vocabulary.topics[int(proportions.argmin())].tables
     replacements = []
     for slot, word, start, end in sentence.words:
         words = tables[slot.rstrip("2")]
-        while (new := words[int(context.draws.uniform() * TABLE_SIZE)]) == word:
-            pass
+        new = word
+        while new == word:
+            new = words[int(context.draws.uniform() * TABLE_SIZE)]
+        # The new word stands in the old one's shape.
         shown = sentence.text[start:end].lower()
-        shape = (
-            plural
-            if shown == plural(word) and shown != word
-            else article
-            if shown == article(word)
-            else str
-        )
-        replacements.append((start, end, shape(new)))
+        if shown == plural(word) and shown != word:
+            new = plural(new)
+        elif shown == article(word):
+            new = article(new)
+        replacements.append((start, end, new))
     return _replaced(sentence.text, replacements)
 
 
@@ -180,52 +224,49 @@ def _donors(seed: int, domain_name: str, index: int) -> tuple[str, ...]:
 
 
 def _off_topic(context: Context) -> str:
-    return context.draws.pick(
-        _donors(context.seed, context.domain, context.article.index + DONOR_OFFSET)
-    )
+    donor = context.article.index + DONOR_OFFSET
+    return context.draws.pick(_donors(context.seed, context.domain, donor))
 
 
 def _translated(context: Context) -> str:
     """Every lower-case word in one invented language; names and numbers stay."""
     language = context.draws.pick(LANGUAGES)
-    return re.sub(
-        r"\b[a-z]+\b", lambda word: translate_word(language, word[0]), context.sentence.text
-    )
+
+    def translation(word: re.Match[str]) -> str:
+        return translate_word(language, word[0])
+
+    return re.sub(r"\b[a-z]+\b", translation, context.sentence.text)
 
 
 def _falsified(context: Context) -> str:
     """Every stated fact with a different value of the same relation."""
     sentence, page = context.sentence, context.article
     text = sentence.text
+    vocabulary = domain(context.domain).vocabulary
     for name in sentence.relations:
         relation, true = grammar.RELATIONS[page.kind][name], page.facts[name]
-        value = grammar.other_value(
-            page.kind, name, true, context.draws, domain(context.domain).vocabulary
-        )
+        value = grammar.other_value(page.kind, name, true, context.draws, vocabulary)
         head, shown, tail = text.rpartition(relation.show(true))
-        text = head + relation.show(value) + tail if shown else text
+        if shown:
+            text = head + relation.show(value) + tail
     return text
 
 
 def _misconnected(context: Context) -> str:
     """A connective that never stands for the sentence's sense or one like it, in the same place."""
     sentence = context.sentence
-    probabilities, sense = (
-        grammar.connective_probabilities()[int(sentence.across)],
-        grammar.SENSES[sentence.sense],
-    )
+    probabilities = grammar.connective_probabilities()[int(sentence.across)]
+    sense = grammar.SENSES[sentence.sense]
+    # Connectives that stand for some sense, but not for this one or one like it.
     alike = [grammar.SENSES.index(name) for name in (ALIKE if sense in ALIKE else (sense,))]
-    wrong = np.flatnonzero(probabilities.any(axis=0) & ~probabilities[alike].any(axis=0)).tolist()
-    old, new = (
-        grammar.CONNECTIVES[sentence.connective],
-        grammar.CONNECTIVES[context.draws.pick(wrong)],
-    )
+    is_wrong = probabilities.any(axis=0) & ~probabilities[alike].any(axis=0)
+    wrong = np.flatnonzero(is_wrong).tolist()
+    old = grammar.CONNECTIVES[sentence.connective]
+    new = grammar.CONNECTIVES[context.draws.pick(wrong)]
     if sentence.across:
-        return re.sub(
-            rf"^{old.capitalize()},?",
-            new.capitalize() + ("" if new == "yet" else ","),
-            sentence.text,
-        )
+        comma = "" if new == "yet" else ","
+        opening = rf"^{old.capitalize()},?"
+        return re.sub(opening, new.capitalize() + comma, sentence.text)
     head, _, tail = sentence.text.rpartition(f" {old} ")
     return f"{head} {new} {tail}"
 
@@ -233,8 +274,9 @@ def _misconnected(context: Context) -> str:
 def _contradicted(context: Context) -> str:
     text = context.sentence.text
     first, second = text.split(" ", 2)[:2]
-    named = first in PROPER or (first in lexicon.PREFIXES and second in PROPER)
-    return f"{text} It is not true that {text if named else text[0].lower() + text[1:]}"
+    is_name = first in PROPER or (first in lexicon.PREFIXES and second in PROPER)
+    denied = text if is_name else text[0].lower() + text[1:]
+    return f"{text} It is not true that {denied}"
 
 
 def _repeated(context: Context) -> str:
@@ -242,33 +284,61 @@ def _repeated(context: Context) -> str:
     return context.article.sections[section][1][sentence - 1].text
 
 
-# which of so many sections can be struck: a section changes places with the next, or has the text
-# of the one before
+# Which of so many sections can be struck: a section changes places with the next, or has the text
+# of the one before.
 OF_SECTIONS: Mapping[str, Callable[[int], range]] = {
     "section_order": lambda sections: range(0, sections - 1, 2),
     "repeated_section": lambda sections: range(1, sections),
 }
-# whether sentence j of section i of an article can be struck, and its new text
-OF_SENTENCES: Mapping[
-    str, tuple[Callable[[Article, int, int, Sentence], bool], Callable[[Context], str]]
-] = {
-    "wrong_pronoun": (
-        lambda a, i, j, s: any(m.tag not in GENDERS for m in s.mentions),
-        _wrong_pronouns,
-    ),
-    "new_entity_as_pronoun": (lambda a, i, j, s: bool(_newcomers(a, i, j)), _unnamed),
-    "topic_drift": (
-        lambda a, i, j, s: bool(s.words) and 2 * _number(a, i, j) >= len(a.path),
-        _drifted,
-    ),
-    "off_topic_sentence": (
-        lambda a, i, j, s: j > 0 and not s.mentions and not s.relations,
-        _off_topic,
-    ),
-    "mixed_language": (lambda a, i, j, s: True, _translated),
-    "false_fact": (lambda a, i, j, s: bool(s.relations), _falsified),
-    "repeated_sentence": (lambda a, i, j, s: j > 0, _repeated),
-    "wrong_connective": (lambda a, i, j, s: s.connective > 0, _misconnected),
-    "contradiction": (lambda a, i, j, s: not s.mentions and not s.connective, _contradicted),
+
+
+def _has_pronoun(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return any(mention.tag not in GENDERS for mention in sentence.mentions)
+
+
+def _has_newcomer(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return bool(_newcomers(article, i, j))
+
+
+def _has_words_in_second_half(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return bool(sentence.words) and 2 * _number(article, i, j) >= len(article.path)
+
+
+def _is_plain_but_first(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return j > 0 and not sentence.mentions and not sentence.relations
+
+
+def _is_any(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return True
+
+
+def _has_fact(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return bool(sentence.relations)
+
+
+def _is_not_first(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return j > 0
+
+
+def _has_connective(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return sentence.connective > 0
+
+
+def _is_bare(article: Article, i: int, j: int, sentence: Sentence) -> bool:
+    return not sentence.mentions and not sentence.connective
+
+
+# Whether sentence j of section i of an article can be struck, and its new text.
+Eligible = Callable[[Article, int, int, Sentence], bool]
+OF_SENTENCES: Mapping[str, tuple[Eligible, Callable[[Context], str]]] = {
+    "wrong_pronoun": (_has_pronoun, _wrong_pronouns),
+    "new_entity_as_pronoun": (_has_newcomer, _unnamed),
+    "topic_drift": (_has_words_in_second_half, _drifted),
+    "off_topic_sentence": (_is_plain_but_first, _off_topic),
+    "mixed_language": (_is_any, _translated),
+    "false_fact": (_has_fact, _falsified),
+    "repeated_sentence": (_is_not_first, _repeated),
+    "wrong_connective": (_has_connective, _misconnected),
+    "contradiction": (_is_bare, _contradicted),
 }
 CORRUPTIONS = (*OF_SECTIONS, *OF_SENTENCES)

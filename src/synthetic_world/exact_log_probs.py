@@ -1,4 +1,7 @@
-"""What the synthetic language's own probabilities say of each token of its texts: the exact values that models approach."""
+"""What the synthetic language's own probabilities say of each token of its texts.
+
+The exact values that models approach.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,25 +19,40 @@ def read(
     reader_truth: Mapping[str, np.ndarray],
     splits: Sequence[str],
 ) -> Predictions:
-    r"""Token log-probabilities in the layout of a language model's predictions, without an end token.
+    r"""Token log-probabilities in the layout of a language model's predictions.
 
-    A subsequence is one draw: $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter, zero at its
-    letters, so sums over texts and token counts are exact.
+    There is no end token. A subsequence is one draw:
+    $\log A_{z_{m-1} z_m} + \log E_{z_m w_m}$ stands at its delimiter, zero at its letters, so sums
+    over texts and token counts are exact.
+
+    Args:
+        documents: of the corpus.
+        truth: what wrote them.
+        reader_truth: the language that reads them.
+        splits: whose documents are read.
+
+    Raises:
+        BadInput: the truth is of other documents.
     """
-    known = len(truth.get("emitted", ()))
-    if known != len(documents):
+    num_rows = len(truth.get("emitted", ()))
+    if num_rows != len(documents):
         raise BadInput(
-            f"true log-probs: {known} rows of truth for {len(documents)} documents; read the corpus itself"
+            f"true log-probs: {num_rows} rows of truth for {len(documents)} documents; "
+            "read the corpus itself"
         )
     language = language_from_truth(dict(reader_truth))
     lengths = np.array([len(text.split()) for text in language.subsequences])
     chosen, rows = [], []
     for document, states, emitted in zip(documents, truth["states"], truth["emitted"], strict=True):
-        if document.split in splits:
-            previous = np.concatenate([[0], states[:-1]])
-            values = np.zeros(lengths[emitted].sum())
-            draws = language.transitions[previous, states] * language.emissions[states, emitted]
-            values[np.cumsum(lengths[emitted]) - 1] = np.log(draws)
-            chosen.append(document)
-            rows.append(values)
+        if document.split not in splits:
+            continue
+        previous = np.concatenate([[0], states[:-1]])
+        transitions = language.transitions[previous, states]
+        emissions = language.emissions[states, emitted]
+        # The probability of a subsequence stands at its last token, the delimiter.
+        token_counts = lengths[emitted]
+        values = np.zeros(token_counts.sum())
+        values[np.cumsum(token_counts) - 1] = np.log(transitions * emissions)
+        chosen.append(document)
+        rows.append(values)
     return Predictions.of(chosen, ragged("token_logprob", rows, np.float32))

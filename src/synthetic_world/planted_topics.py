@@ -11,12 +11,8 @@ from longform.documents import SPLITS, Document, Predictions
 from longform.errors import BadInput
 from synthetic_world.lexicon import plural
 
-SYNTHETIC = (
-    "word_probabilities",
-    "word_names",
-    "topic_mean",
-    "topic_covariance",
-)  # of the truth of a corpus
+# of the truth of a corpus
+SYNTHETIC = ("word_probabilities", "word_names", "topic_mean", "topic_covariance")
 
 
 def read(
@@ -44,27 +40,35 @@ def planted_reader(truth: Mapping[str, np.ndarray]) -> TopicReader:
         truth: ``word_probabilities`` (topics, slots, words), ``word_names`` (words), ``topic_mean``
             (topics - 1) and ``topic_covariance`` (topics - 1, topics - 1).
     """
-    if missing := [name for name in SYNTHETIC if name not in truth]:
+    missing = [name for name in SYNTHETIC if name not in truth]
+    if missing:
         raise BadInput(
-            f"synthetic topics: the corpus's truth lacks {missing}; name a synthetic corpus that has topics"
+            f"synthetic topics: the corpus's truth lacks {missing}; "
+            "name a synthetic corpus that has topics"
         )
     words = truth["word_probabilities"].mean(axis=1)
-    spoken = words.sum(axis=0) > 0
-    beta = words[:, spoken] / words[:, spoken].sum(axis=1, keepdims=True)
-    vocabulary = tuple(str(word) for word in truth["word_names"][spoken])
-    mean, covariance = (np.asarray(truth[name], dtype=np.float64) for name in SYNTHETIC[2:])
-    return TopicReader(
-        TopicModel(vocabulary, beta, mean, covariance, inverse(covariance)),
-        synthetic_words(vocabulary),
-    )
+    # Words that some topic uses.
+    is_used = words.sum(axis=0) > 0
+    beta = words[:, is_used] / words[:, is_used].sum(axis=1, keepdims=True)
+    vocabulary = tuple(map(str, truth["word_names"][is_used]))
+    mean = np.asarray(truth["topic_mean"], dtype=np.float64)
+    covariance = np.asarray(truth["topic_covariance"], dtype=np.float64)
+    model = TopicModel(vocabulary, beta, mean, covariance, inverse(covariance))
+    return TopicReader(model, synthetic_words(vocabulary))
 
 
 def synthetic_words(vocabulary: Sequence[str]) -> Callable[[Document], list[str]]:
-    """How to take words from text for the synthetic world's model: punctuation and capitals off, plurals as their singular."""
+    """How to take words from text for the synthetic world's model.
+
+    Punctuation and capitals off, plurals as their singular.
+    """
     singular = {plural(word): word for word in vocabulary}
 
     def words(document: Document) -> list[str]:
-        bare = (word.strip(".,;:!?()\"'").lower() for word in words_of(document))
-        return [singular.get(word, word) for word in bare]
+        singulars = []
+        for word in words_of(document):
+            bare = word.strip(".,;:!?()\"'").lower()
+            singulars.append(singular.get(bare, bare))
+        return singulars
 
     return words

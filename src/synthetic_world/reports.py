@@ -118,7 +118,8 @@ def expected_column_log_probability(sentences: int) -> float:
 
 def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
-    documents, grids, grid_sentences, names, counts, expected = [], [], [], [], [], []
+    documents, grids, grid_sentences, counts, expected = [], [], [], [], []
+    names: list[str] = []
     for number in numbers:
         report = write_report(seed, number)
         section = Section(None, " ".join(report.sentences))
