@@ -1,4 +1,7 @@
-"""Exact verdicts on sentences about the synthetic world: what its pages state is read back from their texts."""
+"""Exact verdicts on sentences about the synthetic world.
+
+What its pages state is read back from their texts.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -27,9 +30,12 @@ def read_generations(
     domain: str,
     **settings: Any,
 ) -> Predictions:
-    """A trained checker's verdicts on generations with the exact ones beside them (:func:`longform.critics.verifiability.read.read`).
+    """A trained checker's verdicts on generations with the exact ones beside them.
+
+    See :func:`longform.critics.verifiability.read.read`.
 
     Args:
+        documents, truth, reader, name, settings: of that function.
         domain: the planted domain of the checker's pages.
     """
 
@@ -42,15 +48,16 @@ def read_generations(
 
 
 def judge(verifier: Verifier) -> Callable[[str], Label]:
-    """A verifier's labels in the terms of fact checkers: not enough information where it knows nothing."""
+    """A verifier's labels in the terms of fact checkers.
+
+    Not enough information where it knows nothing.
+    """
 
     def label(sentence: str) -> Label:
-        found = verifier.check(sentence)
-        return (
-            (NEI, frozenset())
-            if found is None or found.label == UNKNOWN
-            else (found.label, found.evidence)
-        )
+        verdict = verifier.check(sentence)
+        if verdict is None or verdict.label == UNKNOWN:
+            return NEI, frozenset()
+        return verdict.label, verdict.evidence
 
     return label
 
@@ -58,14 +65,16 @@ def judge(verifier: Verifier) -> Callable[[str], Label]:
 def read(
     *, documents: Sequence[Document], name: str, domain: str, title_from: str = "definition"
 ) -> Predictions:
-    """A verdict on every sentence of every document: supported, refuted, or not enough information."""
+    """A verdict on each sentence of each document: supported, refuted, or not enough known."""
     pages = [document for document in documents if document.id.startswith(f"{SOUND}/")]
     verifier = verifier_of(pages, domain, "rules", title_from)
     if not verifier.stated:
         raise BadInput(
-            f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; fix domain"
+            f"infer {name}: {len(pages)} sound articles state no fact of domain {domain!r}; "
+            "fix domain"
         )
-    label, units = judge(verifier), []
+    label = judge(verifier)
+    units = []
     for document in documents:
         rows = [label(sentence) for sentence in sentence_texts(document.text)]
         units.append(CheckedText.of(document.id, document.split, rows))
@@ -79,8 +88,11 @@ def verifier_of(pages: Iterable[Document], domain: str, splitter: str, title_fro
     """
     lines: dict[str, Sequence[str]] = {}
     for page in pages:
-        own = [" ".join(sentence.split()) for sentence in SPLITTERS[splitter](page.text)]
-        lines.setdefault(prefix_of(page, splitter, title_from)[0], own)
+        sentences = []
+        for sentence in SPLITTERS[splitter](page.text):
+            sentences.append(" ".join(sentence.split()))
+        title, _, _ = prefix_of(page, splitter, title_from)
+        lines.setdefault(title, sentences)
     return verifier_of_lines(lines, domain)
 
 

@@ -1,7 +1,8 @@
-"""The world's words: invented names, topics with exact word probabilities, and the nouns as a lexicon (WN-LMF).
+"""The world's words: invented names, topics with exact word probabilities, and the nouns.
 
-Names are composed of syllables, the same for every seed. A noun of one topic and kind is one sense, below a node of both, that
-below the kind, and kinds below a small upper tree.
+The latter are a lexicon (WN-LMF). Names are composed of syllables, the same for every seed. A noun
+of one topic and kind is one sense, below a node of both, that below the kind, and kinds below a
+small upper tree.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,20 +18,27 @@ from longform.errors import BadInput
 from synthetic_world.draws import lists, stream, table
 
 _SYLLABLES = lists(table("names"))
-_FIRST = tuple(
-    onset + core
-    for onset in _SYLLABLES["first_onsets"]
-    for core in (*_SYLLABLES["first_cores"], "")
-)
+_FIRST: tuple[str, ...] = ()
+for _onset in _SYLLABLES["first_onsets"]:
+    _FIRST += tuple(_onset + core for core in (*_SYLLABLES["first_cores"], ""))
 
 
 def _compose(kind: str, count: int, onsets: tuple[str, ...]) -> tuple[str, ...]:
-    """The first ``count`` compounds of an onset and the kind's endings, in an order that depends on the kind alone."""
-    names = sorted({onset + ending for onset in onsets for ending in _SYLLABLES[f"{kind}_endings"]})
-    return tuple(names[i] for i in stream("names", kind).permutation(len(names))[:count])
+    """The first ``count`` compounds of an onset and the kind's endings.
+
+    Their order depends on the kind alone.
+    """
+    compounds = set()
+    for onset in onsets:
+        for ending in _SYLLABLES[f"{kind}_endings"]:
+            compounds.add(onset + ending)
+    names = sorted(compounds)
+    order = stream("names", kind).permutation(len(names))
+    return tuple(names[i] for i in order[:count])
 
 
-MALE_NAMES, FEMALE_NAMES = _compose("male", 260, _FIRST), _compose("female", 260, _FIRST)
+MALE_NAMES = _compose("male", 260, _FIRST)
+FEMALE_NAMES = _compose("female", 260, _FIRST)
 _SURNAMES = _compose("surname", 600, _SYLLABLES["surname_onsets"])
 SURNAMES, FAMILIES = _SURNAMES[:480], _SURNAMES[480:]  # a family is never confused with a person
 PLACES = _compose("place", 420, _SYLLABLES["place_onsets"])
@@ -42,12 +50,12 @@ LANGUAGES, PREFIXES = _SYLLABLES["languages"], _SYLLABLES["place_prefixes"]
 
 def numbered_place(number: int) -> str:
     """The town of that number; different numbers name different towns."""
-    rank, place = divmod(number, len(PLACES))
+    rank, index = divmod(number, len(PLACES))
     if rank == 0:
-        return PLACES[place]
+        return PLACES[index]
     if rank <= len(PREFIXES):
-        return f"{PREFIXES[rank - 1]} {PLACES[place]}"
-    return f"{PLACES[place]} of {numbered_place(rank - len(PREFIXES) - 1)}"
+        return f"{PREFIXES[rank - 1]} {PLACES[index]}"
+    return f"{PLACES[index]} of {numbered_place(rank - len(PREFIXES) - 1)}"
 
 
 def numbered_company(number: int) -> str:
@@ -64,14 +72,13 @@ TABLE_SIZE = 1024  # probabilities are multiples of 1/1024, so a draw is one ind
 GENERIC_SHARE = 0.2  # of a topic's adjective mass lies on adjectives that every topic uses
 ZIPF_EXPONENT = 0.7  # ours: flat enough that a document shows many words of a topic
 _WORDS = table("words")
-GENERIC_ADJECTIVES, PERSON_ADJECTIVES = (
-    tuple(_WORDS["adjectives"].split()),
-    tuple(_WORDS["moods"].split()),
-)
+GENERIC_ADJECTIVES = tuple(_WORDS["adjectives"].split())
+PERSON_ADJECTIVES = tuple(_WORDS["moods"].split())
 SPARE = lists(_WORDS["spare"])  # words of a slot that a topic leaves out
-SLOT_OF_KIND = {
-    kind: slot for slot, kinds in lists(_WORDS["slots"]).items() for kind in kinds
-}  # others fill "thing"
+# The slot that words of a kind fill; kinds that are not here fill "thing".
+SLOT_OF_KIND: dict[str, str] = {}
+for _slot, _kinds in lists(_WORDS["slots"]).items():
+    SLOT_OF_KIND |= dict.fromkeys(_kinds, _slot)
 
 
 @dataclass(frozen=True)
@@ -95,9 +102,10 @@ class Vocabulary:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Every content word, sorted."""
-        return tuple(
-            sorted({w for topic in self.topics for words in topic.tables.values() for w in words})
-        )
+        words: set[str] = set()
+        for topic in self.topics:
+            words.update(*topic.tables.values())
+        return tuple(sorted(words))
 
     @cached_property
     def word_probabilities(self) -> np.ndarray:
@@ -109,7 +117,8 @@ class Vocabulary:
         counts = np.zeros((len(self.topics), len(SLOTS), len(self.words)))
         for k, topic in enumerate(self.topics):
             for s, slot in enumerate(SLOTS):
-                np.add.at(counts[k, s], [index[word] for word in topic.tables[slot]], 1)
+                columns = [index[word] for word in topic.tables[slot]]
+                np.add.at(counts[k, s], columns, 1)
         return counts / TABLE_SIZE
 
 
@@ -120,26 +129,38 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def _topic(name: str, kinds: Mapping[str, tuple[str, ...]]) -> Topic:
+    """A topic with its tables, which its name and its words fix."""
+    # 1. Words of each slot.
     slots: dict[str, tuple[str, ...]] = {}
     for kind, words in kinds.items():
         slot = SLOT_OF_KIND.get(kind, "thing")
         slots[slot] = slots.get(slot, ()) + words
-    slots |= {slot: words for slot, words in SPARE.items() if slot not in slots}
+    for slot, words in SPARE.items():
+        slots.setdefault(slot, words)
     slots["deed"] = slots.get("deed", ()) + tuple(_WORDS["deeds"].split())
+    # 2. Their probabilities, as counts in a table.
     tables = {}
     for slot, words in slots.items():
         weights = _zipf(len(words))
         if slot == "adjective":
+            words = words + GENERIC_ADJECTIVES
             shared = _zipf(len(GENERIC_ADJECTIVES)) * GENERIC_SHARE
-            words, weights = (
-                words + GENERIC_ADJECTIVES,
-                np.concatenate([weights * (1 - GENERIC_SHARE), shared]),
-            )
-        exact = weights[stream("zipf", f"{name}/{slot}").permutation(len(weights))] * TABLE_SIZE
-        counts = np.floor(exact).astype(int)
-        counts[np.argsort(counts - exact, kind="stable")[: TABLE_SIZE - counts.sum()]] += 1
+            weights = np.concatenate([weights * (1 - GENERIC_SHARE), shared])
+        order = stream("zipf", f"{name}/{slot}").permutation(len(weights))
+        counts = _whole_counts(weights[order] * TABLE_SIZE)
         tables[slot] = tuple(np.repeat(words, counts).tolist())
     return Topic(name, kinds, tables)
+
+
+def _whole_counts(exact: np.ndarray) -> np.ndarray:
+    """Whole numbers near ``exact`` ones (words,) whose sum is ``TABLE_SIZE``.
+
+    All are rounded down, but those that lose most by it.
+    """
+    counts = np.floor(exact).astype(int)
+    num_missing = TABLE_SIZE - counts.sum()
+    counts[np.argsort(counts - exact, kind="stable")[:num_missing]] += 1
+    return counts
 
 
 def _zipf(count: int) -> np.ndarray:
@@ -156,116 +177,124 @@ def plural(noun: str) -> str:
         return noun[:-2] + "en"
     if noun.endswith(("s", "x", "z", "ch", "sh")):
         return noun + "es"
-    return noun[:-1] + "ies" if noun.endswith("y") and noun[-2] not in "aeiou" else noun + "s"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + "s"
 
 
 @cache
 def article(word: str) -> str:
     """The word with its indefinite article: ``an honest``, ``a useful``, ``an oar``."""
-    silent, sounded = (
-        word.startswith(("honest", "hour", "heir")),
-        word.startswith(("uni", "use", "eu", "one")),
-    )
-    return f"an {word}" if silent or (word[0].lower() in "aeiou" and not sounded) else f"a {word}"
+    has_silent_h = word.startswith(("honest", "hour", "heir"))
+    sounds_like_consonant = word.startswith(("uni", "use", "eu", "one"))
+    opens_with_vowel = word[0].lower() in "aeiou" and not sounds_like_consonant
+    return f"an {word}" if has_silent_h or opens_with_vowel else f"a {word}"
 
 
-PARENT_OF_KIND = {
-    kind: parent for parent, kinds in lists(table("taxonomy")["kinds"]).items() for kind in kinds
-}
+PARENT_OF_KIND: dict[str, str] = {}
+for _parent, _kinds in lists(table("taxonomy")["kinds"]).items():
+    PARENT_OF_KIND |= dict.fromkeys(_kinds, _parent)
 PLACE_KINDS = ("building", "land", "water")  # where a gloss says that a noun is met
 NOT_NOUNS = ("adjective", "verb", "deed")
 LEXICON = "synthetic"
 
 
-def synsets(vocabulary: Vocabulary) -> dict[str, tuple[str, str | None, str]]:
-    """A tree of the vocabulary's nouns: word, key of the hypernym and gloss of each concept by its key, hypernyms first."""
-    tree = {
-        name: (name, parent, gloss) for name, (parent, gloss) in table("taxonomy")["nodes"].items()
-    }
+Concept = tuple[str, str | None, str]  # word, key of the hypernym, gloss
 
-    def add_group(name: str, kind: str, owner: str) -> str:
-        if f"kind/{kind}" not in tree:
-            parent = PARENT_OF_KIND.get(kind, "artefact")
-            tree[f"kind/{kind}"] = (
-                f"{kind} kind",
-                parent,
-                f"{article(parent)} of the sort called {kind}",
-            )
-        tree[f"{name}/{kind}"] = (
-            f"{name} {kind}",
-            f"kind/{kind}",
-            f"{article(kind)} that belongs to {owner}",
-        )
-        return f"{name}/{kind}"
 
+def synsets(vocabulary: Vocabulary) -> dict[str, Concept]:
+    """A tree of the vocabulary's nouns: each concept by its key, hypernyms first."""
+    tree: dict[str, Concept] = {}
+    for name, (parent, gloss) in table("taxonomy")["nodes"].items():
+        tree[name] = (name, parent, gloss)
+    # 1. Nouns of the topics.
     for topic in vocabulary.topics:
-        for kind in [kind for kind in topic.kinds if kind not in NOT_NOUNS]:
-            node = add_group(topic.name, kind, f"the {topic.name}")
-            for rank, noun in enumerate(topic.kinds[kind]):
+        for kind, nouns in topic.kinds.items():
+            if kind in NOT_NOUNS:
+                continue
+            node = _add_group(tree, topic.name, kind, f"the {topic.name}")
+            for rank, noun in enumerate(nouns):
                 tree[f"{node}/{noun}"] = (noun, node, _gloss(topic, kind, rank))
+    # 2. Nouns of the slots that some topic leaves out.
     for slot, kind in table("taxonomy")["spare"].items():
-        if any(
-            slot not in {SLOT_OF_KIND.get(k, "thing") for k in topic.kinds}
-            for topic in vocabulary.topics
-        ):
-            node = add_group("common", kind, "no topic")
-            for noun in SPARE[slot]:
-                tree[f"{node}/{noun}"] = (
-                    noun,
-                    node,
-                    f"{article(kind)} met anywhere, called {article(noun)}",
-                )
+        if all(_fills(topic, slot) for topic in vocabulary.topics):
+            continue
+        node = _add_group(tree, "common", kind, "no topic")
+        for noun in SPARE[slot]:
+            gloss = f"{article(kind)} met anywhere, called {article(noun)}"
+            tree[f"{node}/{noun}"] = (noun, node, gloss)
     return tree
 
 
+def _fills(topic: Topic, slot: str) -> bool:
+    """Whether a topic has words of its own for a slot."""
+    return any(SLOT_OF_KIND.get(kind, "thing") == slot for kind in topic.kinds)
+
+
+def _add_group(tree: dict[str, Concept], name: str, kind: str, owner: str) -> str:
+    """Add a node for nouns of a topic and kind, and the kind's if it is new; returns its key."""
+    if f"kind/{kind}" not in tree:
+        parent = PARENT_OF_KIND.get(kind, "artefact")
+        gloss = f"{article(parent)} of the sort called {kind}"
+        tree[f"kind/{kind}"] = (f"{kind} kind", parent, gloss)
+    gloss = f"{article(kind)} that belongs to {owner}"
+    tree[f"{name}/{kind}"] = (f"{name} {kind}", f"kind/{kind}", gloss)
+    return f"{name}/{kind}"
+
+
 def _gloss(topic: Topic, kind: str, rank: int) -> str:
-    """``a vehicle of the harbour that sailors repaired, often near the dock``: words are shared within a topic."""
+    """Such as ``a vehicle of the harbour that sailors repaired, often near the dock``.
+
+    Words are shared within a topic.
+    """
 
     def pick(words: Sequence[str]) -> str:
         return words[rank % len(words)]
 
+    # Where the noun is met, what was done with it, and by whom.
     kinds = topic.kinds
-    place = pick(next((kinds[name] for name in PLACE_KINDS if name in kinds), ("house",)))
+    locations: Sequence[str] = ("house",)
+    for name in reversed(PLACE_KINDS):
+        locations = kinds.get(name, locations)
+    verb = pick(kinds["verb"])
     if kind == "person":
-        thing = pick(
-            [
-                w
-                for name, words in kinds.items()
-                if SLOT_OF_KIND.get(name, "thing") == "thing"
-                for w in words
-            ]
-        )
-        what = f"a person of the {topic.name} who {pick(kinds['verb'])} {plural(thing)}"
+        things: list[str] = []
+        for name, words in kinds.items():
+            if SLOT_OF_KIND.get(name, "thing") == "thing":
+                things.extend(words)
+        what = f"a person of the {topic.name} who {verb} {plural(pick(things))}"
     else:
-        what = f"{article(kind)} of the {topic.name} that {plural(pick(kinds['person']))} {pick(kinds['verb'])}"
-    return f"{what}, often near the {place}"
+        person = pick(kinds["person"])
+        what = f"{article(kind)} of the {topic.name} that {plural(person)} {verb}"
+    return f"{what}, often near the {pick(locations)}"
 
 
 def to_lmf(vocabulary: Vocabulary) -> str:
     """The tree in the Global WordNet Association's WN-LMF 1.1."""
     tree = synsets(vocabulary)
-    numbers = {
-        key: f"{number:08d}" for number, key in enumerate(tree, 1)
-    }  # which WordNet's tools read as offsets
-    identifiers = {key: f"{LEXICON}-{number}-n" for key, number in numbers.items()}
+    # WordNet's tools read the numbers as offsets.
+    numbers, identifiers = {}, {}
+    for number, key in enumerate(tree, 1):
+        numbers[key] = f"{number:08d}"
+        identifiers[key] = f"{LEXICON}-{numbers[key]}-n"
     lines = [table("taxonomy")["lmf"].rstrip()]
+    # 1. Words with their senses.
     for word, senses in sorted(grouped(tree, lambda key: tree[key][0]).items()):
         entry = f"{LEXICON}-{word.replace(' ', '_')}-n"
-        rows = "".join(
-            f'<Sense id="{entry}-{numbers[key]}" synset="{identifiers[key]}"/>' for key in senses
-        )
-        lemma = f'<Lemma writtenForm={quoteattr(word)} partOfSpeech="n"/>'
-        lines.append(f'<LexicalEntry id="{entry}">{lemma}{rows}</LexicalEntry>')
+        content = f'<Lemma writtenForm={quoteattr(word)} partOfSpeech="n"/>'
+        for key in senses:
+            content += f'<Sense id="{entry}-{numbers[key]}" synset="{identifiers[key]}"/>'
+        lines.append(f'<LexicalEntry id="{entry}">{content}</LexicalEntry>')
+    # 2. Concepts with their relations.
     hyponyms = grouped(tree, lambda key: tree[key][1])
     for key, (_, hypernym, gloss) in tree.items():
         related = [("hypernym", hypernym)] if hypernym else []
         related += [("hyponym", below) for below in hyponyms.get(key, ())]
-        rows = "".join(
-            f'<SynsetRelation relType="{kind}" target="{identifiers[other]}"/>'
-            for kind, other in related
-        )
-        told = f"<Definition>{escape(gloss)}</Definition>{rows}"
-        lines.append(f'<Synset id="{identifiers[key]}" ili="" partOfSpeech="n">{told}</Synset>')
+        content = f"<Definition>{escape(gloss)}</Definition>"
+        for kind, other in related:
+            content += f'<SynsetRelation relType="{kind}" target="{identifiers[other]}"/>'
+        opening = f'<Synset id="{identifiers[key]}" ili="" partOfSpeech="n">'
+        lines.append(f"{opening}{content}</Synset>")
     return "\n".join([*lines, "</Lexicon>", "</LexicalResource>"]) + "\n"
 
 

@@ -1,6 +1,7 @@
-"""Stories whose fourth sentence decides which of two endings is right, and dialogues of two speakers with personas.
+"""Stories with two endings, and dialogues of two speakers with personas.
 
-What a speaker says follows from a persona line or from none.
+A story's fourth sentence decides which of the endings is right. What a speaker says
+follows from a persona line or from none.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +12,8 @@ from synthetic_world import lexicon
 from synthetic_world.draws import Draws, stream, table
 from synthetic_world.lexicon import TABLE_SIZE, article, plural, vocabulary
 
-SCHEMAS: Sequence[Mapping[str, Sequence[str]]] = table(
-    "stories"
-)  # opening, turns and endings by outcome
+# opening, turns and endings by outcome
+SCHEMAS: Sequence[Mapping[str, Sequence[str]]] = table("stories")
 SLOTS = {
     "thing": "thing",
     "being": "being",
@@ -41,32 +41,38 @@ def write_story(seed: int, index: int) -> Story:
     """Story ``index``: a function of its arguments alone."""
     draws = Draws(stream("stories", seed, index))
     number, outcome = draws.integer(0, len(SCHEMAS) - 1), draws.integer(0, 1)
-    topic = draws.pick(vocabulary("everyday").topics)
-    male = draws.pick((True, False))
-    words = {
-        name: topic.tables[slot][int(draws.uniform() * TABLE_SIZE)] for name, slot in SLOTS.items()
-    }
-    words |= {f"a_{slot}": article(word) for slot, word in words.items()}
-    words |= {f"{slot}s": plural(words[slot]) for slot in ("agent", "thing", "being")}
-    words["A_agent"] = words["a_agent"].capitalize()
-    words["name"] = draws.pick(lexicon.MALE_NAMES if male else lexicon.FEMALE_NAMES)
-    words |= {"Town": draws.pick(lexicon.PLACES), "small": str(draws.integer(3, 60))} | (
-        HE if male else SHE
-    )
+    words = _words_of_story(draws)
     right = draws.integer(0, 1)
-    schema = {
-        part: [text.format_map(words) for text in texts] for part, texts in SCHEMAS[number].items()
-    }
-    context = (*schema["opening"], schema["turns"][outcome])
+    schema = {}
+    for part, texts in SCHEMAS[number].items():
+        schema[part] = [text.format_map(words) for text in texts]
     first = outcome ^ right
     return Story(
-        index,
-        context,
-        (schema["endings"][first], schema["endings"][1 - first]),
-        right,
-        number,
-        outcome,
+        index=index,
+        context=(*schema["opening"], schema["turns"][outcome]),
+        endings=(schema["endings"][first], schema["endings"][1 - first]),
+        right=right,
+        schema=number,
+        outcome=outcome,
     )
+
+
+def _words_of_story(draws: Draws) -> dict[str, str]:
+    """What fills the slots of a story's sentences."""
+    topic = draws.pick(vocabulary("everyday").topics)
+    is_male = draws.pick((True, False))
+    words = {}
+    for name, slot in SLOTS.items():
+        words[name] = topic.tables[slot][int(draws.uniform() * TABLE_SIZE)]
+    for name in SLOTS:
+        words[f"a_{name}"] = article(words[name])
+    for name in ("agent", "thing", "being"):
+        words[f"{name}s"] = plural(words[name])
+    words["A_agent"] = words["a_agent"].capitalize()
+    words["name"] = draws.pick(lexicon.MALE_NAMES if is_male else lexicon.FEMALE_NAMES)
+    words["Town"] = draws.pick(lexicon.PLACES)
+    words["small"] = str(draws.integer(3, 60))
+    return words | (HE if is_male else SHE)
 
 
 ATTRIBUTES: Mapping[str, Mapping[str, Any]] = table("dialogues")["attributes"]
@@ -74,17 +80,16 @@ SMALL_TALK: Sequence[str] = table("dialogues")["small_talk"]
 POSITIVE, NEUTRAL, NEGATIVE = "positive", "neutral", "negative"
 
 
-VALUES: dict[str, tuple[str, ...]] = {}
-for _name, _attribute in ATTRIBUTES.items():
-    _places = [
-        word.partition("/") for word in _attribute["values"].split()
-    ]  # words, or kinds of word of a topic
-    _known = [
-        value
-        for topic, _, kind in _places
-        for value in (table("everyday")[topic][kind].split() if kind else [topic])
-    ]
-    VALUES[_name] = tuple(map(plural, _known)) if _name == "food" else tuple(_known)
+def _values(name: str, attribute: Mapping[str, Any]) -> tuple[str, ...]:
+    """Values of an attribute: words, or ``topic/kind`` for the words of a kind."""
+    values: list[str] = []
+    for entry in attribute["values"].split():
+        topic, _, kind = entry.partition("/")
+        values += table("everyday")[topic][kind].split() if kind else [topic]
+    return tuple(map(plural, values)) if name == "food" else tuple(values)
+
+
+VALUES = {name: _values(name, attribute) for name, attribute in ATTRIBUTES.items()}
 
 
 @dataclass(frozen=True)
@@ -102,10 +107,8 @@ class Fact:
     @property
     def answers(self) -> tuple[str, ...]:
         """Utterances that follow from the line."""
-        return tuple(
-            a.format(x=self.value, ax=article(self.value))
-            for a in ATTRIBUTES[self.attribute]["answers"]
-        )
+        frames = ATTRIBUTES[self.attribute]["answers"]
+        return tuple(frame.format(x=self.value, ax=article(self.value)) for frame in frames)
 
 
 @dataclass(frozen=True)
@@ -124,13 +127,14 @@ class Dialogue:
 def write_dialogue(seed: int, index: int) -> Dialogue:
     """Dialogue ``index``: a function of its arguments alone."""
     rng = stream("dialogues", seed, index)
-    draws, names = Draws(rng), list(ATTRIBUTES)
+    draws = Draws(rng)
+    names = list(ATTRIBUTES)
 
     def persona() -> tuple[Fact, ...]:
-        return tuple(
-            Fact(names[i], draws.pick(VALUES[names[i]]))
-            for i in rng.permutation(len(names))[:5].tolist()
-        )
+        facts = []
+        for i in rng.permutation(len(names))[:5].tolist():
+            facts.append(Fact(names[i], draws.pick(VALUES[names[i]])))
+        return tuple(facts)
 
     personas = (persona(), persona())
     turns, sources = [SMALL_TALK[0]], [-1]
@@ -139,9 +143,13 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
         turns.append(text)
         sources.append(source)
 
-    asked = [(speaker, line) for speaker in (0, 1) for line in range(5)]
-    for speaker, line in [asked[i] for i in rng.permutation(len(asked))[: draws.integer(4, 8)]]:
-        while len(turns) % 2 == speaker:  # the question stands at the other speaker's turn
+    # Some of the ten persona lines come up, in random order.
+    lines = [(0, line) for line in range(5)] + [(1, line) for line in range(5)]
+    order = rng.permutation(len(lines))
+    for i in order[: draws.integer(4, 8)]:
+        speaker, line = lines[i]
+        # The question stands at the other speaker's turn.
+        while len(turns) % 2 == speaker:
             add(draws.pick(SMALL_TALK[1:]))
         fact = personas[speaker][line]
         add(ATTRIBUTES[fact.attribute]["question"])
@@ -152,16 +160,20 @@ def write_dialogue(seed: int, index: int) -> Dialogue:
 
 
 def make_pairs(dialogue: Dialogue, seed: int) -> Iterator[tuple[str, Fact, Fact, str]]:
-    """Utterance, its fact, a second one and their label: for every turn with a source the same, another value, another attribute."""
+    """Utterance, its fact, a second one and their label.
+
+    For every turn with a source the same fact, another value, and another attribute.
+    """
     draws = Draws(stream("pairs", seed, dialogue.index))
     for turn, (text, source) in enumerate(zip(dialogue.turns, dialogue.sources, strict=True)):
         if source < 0:
             continue
         fact = dialogue.personas[turn % 2][source]
-        other = Fact(
-            fact.attribute, draws.pick([v for v in VALUES[fact.attribute] if v != fact.value])
-        )
-        apart = draws.pick([name for name in ATTRIBUTES if name != fact.attribute])
-        neutral = Fact(apart, draws.pick(VALUES[apart]))
-        for label, second in ((POSITIVE, fact), (NEGATIVE, other), (NEUTRAL, neutral)):
-            yield text, fact, second, label
+        other_values = [value for value in VALUES[fact.attribute] if value != fact.value]
+        contradicting = Fact(fact.attribute, draws.pick(other_values))
+        other_attributes = [name for name in ATTRIBUTES if name != fact.attribute]
+        attribute = draws.pick(other_attributes)
+        unrelated = Fact(attribute, draws.pick(VALUES[attribute]))
+        yield text, fact, fact, POSITIVE
+        yield text, fact, contradicting, NEGATIVE
+        yield text, fact, unrelated, NEUTRAL
