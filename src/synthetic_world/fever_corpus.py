@@ -1,7 +1,10 @@
-"""The synthetic encyclopedia in FEVER's format, written out and read back by the reader of the real files; a verifier of claims.
+"""The synthetic encyclopedia in FEVER's format, and a verifier of claims.
 
-FEVER's claims were written by people in their own words. Synthetic claims come in two kinds: plain ones, one for each
-relation of a page, and sentences of the pages themselves, kept, with another value, or stating nothing.
+It is written out and read back by the reader of the real files.
+
+FEVER's claims were written by people in their own words. Synthetic claims come in two kinds: plain
+ones, one for each relation of a page, and sentences of the pages themselves, kept, with another
+value, or stating nothing.
 """
 
 import json
@@ -57,34 +60,44 @@ Claim = tuple[str, Verdict]  # a text with its true label and evidence
 
 
 def _pattern(kind: str, frame: Frame, subject: str) -> Pattern:
-    """The regular expression of a fact frame, one group per relation and one for the title in ``subject``'s place."""
+    """The regular expression of a fact frame.
+
+    It has one group per relation, and one for the title in ``subject``'s place.
+    """
     slots = OTHER | {subject: TITLE}
-    for relation in frame.relations:  # the one group of a value's pattern has its name
-        value = PATTERNS.get(RELATIONS[kind][relation].value.split()[0], r"([A-Z]\w+)")
+    # The one group of a value's pattern has the relation's name.
+    for relation in frame.relations:
+        value_kind = RELATIONS[kind][relation].value.split()[0]
+        value = PATTERNS.get(value_kind, r"([A-Z]\w+)")
         slots[f"{{F_{relation}}}"] = value.replace("(", f"(?P<{relation}>", 1)
-    parts = re.split(r"(\{\w+\})", frame.source)
-    body = "".join(
-        slots.get(part, WORD) if part.startswith("{") else re.escape(part) for part in parts
-    )
+    body = ""
+    for part in re.split(r"(\{\w+\})", frame.source):
+        body += slots.get(part, WORD) if part.startswith("{") else re.escape(part)
     return re.compile(rf"^{body}(?=[ ,.])"), frame.relations
 
 
-CLAIM_PATTERNS = tuple(
-    _pattern(kind, compile_frame(relation.claim), "{T}")
-    for kind, rows in RELATIONS.items()
-    for relation in rows.values()
-)
+def _claim_patterns() -> tuple[Pattern, ...]:
+    """Of the plain claims of every kind of page."""
+    patterns = []
+    for kind, relations in RELATIONS.items():
+        for relation in relations.values():
+            patterns.append(_pattern(kind, compile_frame(relation.claim), "{T}"))
+    return tuple(patterns)
+
+
+CLAIM_PATTERNS = _claim_patterns()
 
 
 @cache
 def page_patterns(name: str) -> tuple[Pattern, ...]:
     """Of the fact sentences of a domain's pages."""
-    world, patterns = domain(name), []
+    world = domain(name)
+    patterns = []
     for kind, settings in world.kinds.items():
+        frames = [frame for frame in settings.openings if frame.relations]
         style = world.styles.get(f"abstract/{kind}")
-        frames = [f for f in settings.openings if f.relations] + list(
-            style.facts + style.own_facts if style else ()
-        )
+        if style:
+            frames += [*style.facts, *style.own_facts]
         for frame in frames:
             subject = "{T}" if "{T}" in frame.source else "{1}"
             if frame.source.startswith(subject):
@@ -99,14 +112,20 @@ def read_claim(sentence: str, domain_name: str) -> list[Triple]:
     clause) is ignored.
     """
     for pattern, relations in CLAIM_PATTERNS + page_patterns(domain_name):
-        if match := pattern.match(sentence):
+        match = pattern.match(sentence)
+        if match:
             return [Triple(match["title"], relation, match[relation]) for relation in relations]
     return []
 
 
 @dataclass(frozen=True)
 class Verifier:
-    """What the pages of a corpus state, value and evidence by (title, relation), for fact sentences of one domain."""
+    """What the pages of a corpus state, for fact sentences of one domain.
+
+    Attributes:
+        domain: its name.
+        stated: value and evidence by (title, relation).
+    """
 
     domain: str
     stated: Mapping[tuple[str, str], tuple[str, Evidence]]
@@ -117,70 +136,91 @@ class Verifier:
         Relations are functional, so another value for a stated relation refutes.
         """
         triples = read_claim(sentence, self.domain)
-        known = [self.stated.get((t.title, t.relation)) for t in triples]
-        if against := {
-            fact[1] for t, fact in zip(triples, known, strict=True) if fact and fact[0] != t.value
-        }:
-            return Verdict(REFUTED, frozenset(against))
-        if known and all(known):
-            return Verdict(SUPPORTED, frozenset(fact[1] for fact in known if fact))
+        refuting, supporting = set(), set()
+        for triple in triples:
+            fact = self.stated.get((triple.title, triple.relation))
+            if fact is None:
+                continue
+            value, evidence = fact
+            if value == triple.value:
+                supporting.add((triple, evidence))
+            else:
+                refuting.add(evidence)
+        if refuting:
+            return Verdict(REFUTED, frozenset(refuting))
+        if triples and len(supporting) == len(set(triples)):
+            return Verdict(SUPPORTED, frozenset(evidence for _, evidence in supporting))
         return Verdict(UNKNOWN, frozenset())
 
 
 def make_claims(articles: Iterable[Article], vocabulary: Vocabulary, seed: int) -> Iterator[Claim]:
-    """Claims about each page, one per relation: stated ones are kept or falsified, the others are unknown."""
+    """Claims about each page, one per relation.
+
+    Stated ones are left true or falsified, the others are unknown.
+    """
     for article in articles:
         draws = Draws(stream("claims", seed, article.title))
-        lines = {r: i for i, s in reversed(list(enumerate(article.sentences))) for r in s.relations}
+        # The first sentence that states each relation.
+        line_of: dict[str, int] = {}
+        for line, sentence in enumerate(article.sentences):
+            for relation in sentence.relations:
+                line_of.setdefault(relation, line)
         for relation in RELATIONS[article.kind]:
-            value, label = article.facts[relation], SUPPORTED if relation in lines else UNKNOWN
+            value = article.facts[relation]
+            label = SUPPORTED
             if draws.uniform() < 0.5:
                 value = other_value(article.kind, relation, value, draws, vocabulary)
-                label = REFUTED if relation in lines else UNKNOWN
-            evidence = frozenset({(article.title, lines[relation])} if relation in lines else ())
-            yield claim(article.kind, article.title, relation, value), Verdict(label, evidence)
+                label = REFUTED
+            text = claim(article.kind, article.title, relation, value)
+            if relation in line_of:
+                evidence = frozenset({(article.title, line_of[relation])})
+                yield text, Verdict(label, evidence)
+            else:
+                yield text, Verdict(UNKNOWN, frozenset())
 
 
 DOMAIN = "encyclopedia"
 LABELS = {SUPPORTED: "SUPPORTS", REFUTED: "REFUTES", UNKNOWN: "NOT ENOUGH INFO"}
-FALSE, ELSEWHERE = (
-    0.5,
-    0.5,
-)  # shares of fact sentences that are falsified, and of those that speak of another page
+# shares of fact sentences that are falsified, and of those that speak of another page
+FALSE, ELSEWHERE = 0.5, 0.5
 SILENT = 3  # sentences of a page that state nothing and are taken for claims
 
 
 def build(
     *, name: str, seed: int, pages: Mapping[str, int], shares: Mapping[str, float] = fever.SHARES
 ) -> Corpus:
-    """So many pages of each split of the encyclopedia with claims, whose split is drawn for their page; see :mod:`longform.datasets.fever`."""
-    articles = list(
-        {a.title: a for a in (write(seed, DOMAIN, number) for number in indices(pages))}.values()
-    )
-    claims = [
-        *make_claims(articles, domain(DOMAIN).vocabulary, seed),
-        *sentence_claims(articles, seed),
-    ]
+    """So many pages of each split of the encyclopedia with claims.
+
+    The claims' split is drawn for their page; see :mod:`longform.datasets.fever`.
+    """
+    by_title = {}
+    for number in indices(pages):
+        page = write(seed, DOMAIN, number)
+        by_title[page.title] = page
+    articles = list(by_title.values())
+    claims = [*make_claims(articles, domain(DOMAIN).vocabulary, seed)]
+    claims += sentence_claims(articles, seed)
     files = {
         "claims.jsonl": fever_claims(claims),
         "wiki-pages/wiki-001.jsonl": fever_pages(articles),
     }
-    with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "wiki-pages").mkdir()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "wiki-pages").mkdir()
         for file, rows in files.items():
-            (Path(place) / file).write_text(
-                "".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8"
-            )
-        return fever.build(name=name, seed=seed, raw=Path(place), shares=shares)
+            text = "".join(f"{json.dumps(row)}\n" for row in rows)
+            (Path(folder) / file).write_text(text, encoding="utf-8")
+        return fever.build(name=name, seed=seed, raw=Path(folder), shares=shares)
 
 
 def fever_claims(claims: Iterable[Claim]) -> Iterator[dict[str, object]]:
-    """FEVER's claim records: id, label, claim, and evidence as lists of [annotation, evidence, page, line]."""
+    """FEVER's claim records.
+
+    They hold id, label, claim, and evidence as lists of [annotation, evidence, page, line].
+    """
     for number, (text, verdict) in enumerate(claims):
-        evidence = [
-            [[number, number, title.replace(" ", "_"), line]]
-            for title, line in sorted(verdict.evidence)
-        ]
+        evidence = []
+        for title, line in sorted(verdict.evidence):
+            evidence.append([[number, number, title.replace(" ", "_"), line]])
         yield {
             "id": number,
             "verifiable": "VERIFIABLE" if evidence else "NOT VERIFIABLE",
@@ -199,31 +239,38 @@ def fever_pages(articles: Iterable[Article]) -> Iterator[dict[str, str]]:
 
 
 def sentence_claims(articles: Sequence[Article], seed: int) -> Iterator[Claim]:
-    """Sentences of the pages as claims: fact sentences kept or falsified, told of another page too, and silent ones.
+    """Sentences of the pages as claims.
 
-    Of a sentence that states several facts the first is falsified.
+    Fact sentences true or falsified, told of another page too, and silent ones. Of a sentence that
+    states several facts the first is falsified.
     """
     unknown = Verdict(UNKNOWN, frozenset())
+    vocabulary = domain(DOMAIN).vocabulary
     for article in articles:
         draws = Draws(stream("sentence claims", seed, article.title))
         other = draws.pick(articles)
-        stated = {relation for sentence in other.sentences for relation in sentence.relations}
-        silent = 0
+        stated_by_other: set[str] = set()
+        for sentence in other.sentences:
+            stated_by_other.update(sentence.relations)
+        num_silent = 0
         for line, sentence in enumerate(article.sentences):
             text = sentence.text
+            # 1. The sentence itself, true or falsified, or one that states nothing.
             if sentence.relations:
-                relation, evidence = sentence.relations[0], frozenset({(article.title, line)})
-                value, show = article.facts[relation], RELATIONS[article.kind][relation].show
+                relation = sentence.relations[0]
+                evidence = frozenset({(article.title, line)})
+                value = article.facts[relation]
+                show = RELATIONS[article.kind][relation].show
                 if show(value) in text and draws.uniform() < FALSE:
-                    wrong = other_value(
-                        article.kind, relation, value, draws, domain(DOMAIN).vocabulary
-                    )
+                    wrong = other_value(article.kind, relation, value, draws, vocabulary)
                     yield text.replace(show(value), show(wrong), 1), Verdict(REFUTED, evidence)
                 else:
                     yield text, Verdict(SUPPORTED, evidence)
-            elif silent < SILENT:
-                silent += 1
+            elif num_silent < SILENT:
+                num_silent += 1
                 yield text, unknown
-            movable = other.kind != article.kind and article.title in text
-            if movable and set(sentence.relations) - stated and draws.uniform() < ELSEWHERE:
+            # 2. A fact told of a page of another kind.
+            is_movable = other.kind != article.kind and article.title in text
+            is_new = bool(set(sentence.relations) - stated_by_other)
+            if is_movable and is_new and draws.uniform() < ELSEWHERE:
                 yield text.replace(article.title, other.title), unknown
