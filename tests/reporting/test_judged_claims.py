@@ -72,6 +72,12 @@ def test_an_order_is_judged_row_by_row_from_the_intervals_of_ratios(tmp_path):
     assert few.why == "19 units, fewer than 20" and few.contrast.low is None
 
 
+def test_titles_that_were_not_measured_are_called_by_both_values(tmp_path):
+    order = [{"system": "data", "titles": None}, {"system": "gpt2", "titles": [True, False]}]
+    found = judged(tmp_path, Results([ppl("data", 2.0)]), for_each=["corpus"], order=order)
+    assert [row.compared for row in found.rows] == ["data < gpt2, with titles/without titles"]
+
+
 def test_a_verdict_on_one_training_says_that_its_interval_covers_documents_alone(tmp_path):
     trained = [ppl("gpt2", 2.5, True, seed=1), ppl("gpt2", 3.0, False, seed=1)]
     once = judged(tmp_path, Results([ppl("data", 2.0), *trained]))

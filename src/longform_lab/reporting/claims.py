@@ -607,8 +607,8 @@ def _in_words(name: str, value: Any) -> str:
     """A field's value in words; empty where it has none."""
     if value is None:
         return ""
-    if name == "titles":
-        return "with titles" if value else "without titles"
     if isinstance(value, list | tuple):
         return "/".join(_in_words(name, single) for single in value)
+    if name == "titles":
+        return "with titles" if value else "without titles"
     return f"{name} {value:g}" if isinstance(value, float) else str(value)
