@@ -263,6 +263,16 @@ CONVERSIONS = {
     "½|mi|km": "1/2 mile (0.80 km)",
     "1e3|m|km": "1×10^3 metres (1.0 km)",
     "0|C|F": "0 °C (32 °F)",
+    # a temperature has its name where abbreviations are off, else its symbol
+    "5|C|F|abbr=off": "5 degrees Celsius (41 degrees Fahrenheit)",
+    "5|C|F|abbr=none": "5 degrees Celsius (41 degrees Fahrenheit)",
+    "5|C|F|abbr=in": "5 °C (41 degrees Fahrenheit)",
+    "5|C|F|abbr=out": "5 degrees Celsius (41 °F)",
+    "5|C|F|disp=or": "5 °C or 41 °F",
+    "1|to|5|C|F|abbr=off": "1 to 5 degrees Celsius (34 to 41 degrees Fahrenheit)",
+    "5|C|F|order=flip": "41 °F (5 °C)",
+    "5|C|F|order=flip|abbr=off": "41 degrees Fahrenheit (5 degrees Celsius)",
+    "5|mi|km|order=flip|abbr=off": "8.0 kilometres (5 miles)",
     "100|F|C": "100 °F (38 °C)",
     # ranges
     "5|and|10|km|mi": "5 and 10 kilometres (3.1 and 6.2 mi)",

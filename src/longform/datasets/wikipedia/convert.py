@@ -126,9 +126,13 @@ def convert(positional: list[str], named: Mapping[str, str]) -> str | None:
     if named.get("order") == "flip" or show == "flip":
         values, target = outputs[0][0], targets[0]
         first = _named(values, target, named, outputs[0][1])
-        symbols = (
-            f"{_values(source, 1)} {_symbol(source.unit)}" if source.shown is None else source.shown
-        )
+        if source.shown is not None:
+            symbols = source.shown
+        elif named.get("abbr") in ("off", "none") and "cvt" not in named:
+            name = _name(source.unit, source.values[-1], named, several=len(source.values) > 1)
+            symbols = _joined([value.shown for value in source.values], source.words, 1, name)
+        else:
+            symbols = f"{_values(source, 1)} {_symbol(source.unit)}"
         second = "; ".join([symbols, *(text for _, text in outputs[1:])])
     if show in ("output only", "out"):
         return second
@@ -232,9 +236,9 @@ def _output(
         numbers = [shown.replace(",", "") for shown in numbers]
     name = _symbol(target)
     names_wanted = named.get("abbr") in ("off", "none", "in") or (
-        named.get("disp") == "or" and "abbr" not in named
+        named.get("disp") == "or" and "abbr" not in named and not _is_temperature(target)
     )
-    if names_wanted and "cvt" not in named and not target.kind.startswith("temperature"):
+    if names_wanted and "cvt" not in named:
         last = number(numbers[-1].replace("−", "-"))
         name = _name(target, last, named, several=len(numbers) > 1) if last else name
     text = _joined(numbers, source.words, 1, name)
@@ -269,6 +273,11 @@ def _joined(numbers: list[str], words: tuple[str, ...], side: int, name: str) ->
 
 def _values(source: _Input, side: int) -> str:
     return _joined([value.shown for value in source.values], source.words, side, "")
+
+
+def _is_temperature(one: Unit) -> bool:
+    """Whether a unit is shown by its symbol as long as ``abbr`` asks for nothing else."""
+    return one.kind.startswith("temperature")
 
 
 def _symbol(one: Unit) -> str:
@@ -309,9 +318,8 @@ def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
     brief = named.get("abbr") in ("on", "in", "mos") or (
         "cvt" in named and named.get("abbr") not in ("off", "out")
     )
-    brief = brief or (
-        source.unit.kind.startswith("temperature") and named.get("abbr") != "off"
-    )  # never by name
+    named_temperature = named.get("abbr") in ("off", "none", "out")
+    brief = brief or (_is_temperature(source.unit) and not named_temperature)
     if named.get("abbr") == "values":
         return values
     adjective = named.get("adj", "")
@@ -337,9 +345,8 @@ def _first(source: _Input, named: Mapping[str, str], middle: str) -> str | None:
 
 def _named(numbers: list[str], target: Unit, named: Mapping[str, str], symbols: str) -> str:
     """An output that stands first: with the unit's name, unless abbreviations are on."""
-    brief = (
-        named.get("abbr") in ("on", "in") or "cvt" in named or target.kind.startswith("temperature")
-    )
+    brief = named.get("abbr") in ("on", "in") or "cvt" in named
+    brief = brief or (_is_temperature(target) and named.get("abbr") not in ("off", "none", "out"))
     if brief or target.code in _COMPOSITE_OUTPUT:
         return symbols
     last = number(numbers[-1].replace("−", "-"))
