@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from longform.documents import Predictions
+from longform.documents import Corpus, Predictions
 from longform.errors import BadInput
 from longform.files.arrays import save_arrays
 from longform.files.artefacts import (
@@ -21,6 +21,7 @@ from longform.files.artefacts import (
     read_json,
     read_yaml,
     write_arrays,
+    write_corpus,
     write_json,
 )
 from longform.processes import first_process
@@ -53,6 +54,14 @@ def test_nothing_half_written_is_left_behind(tmp_path):
         (partial / "new").write_text("lost")
         raise RuntimeError
     assert [p.name for p in tmp_path.rglob("*")] == ["out", "old"]
+
+
+def test_an_empty_corpus_is_refused_whatever_makes_it(tmp_path):
+    with pytest.raises(BadInput, match=r"no document to write.*what makes it") as error:
+        write_corpus(tmp_path / "generations", Corpus([]))
+    assert "filter" not in str(error.value) and not list(tmp_path.iterdir())
+    (tmp_path / "documents.jsonl").write_text("")
+    refuses("no document in it", read_documents, tmp_path / "documents.jsonl")
 
 
 def test_what_is_no_whole_file_is_refused(tmp_path):

@@ -187,7 +187,8 @@ def read_documents(path: Path) -> list[Document]:
         documents.append(document)
     if not documents:
         raise InputError(
-            f"{path}: got zero documents, one is needed; check the filters of its entry"
+            f"{path}: no document in it, a corpus has at least one; check the settings and the input "
+            "of what wrote it"
         )
     return documents
 
@@ -281,7 +282,8 @@ def write_corpus(folder: Path, corpus: Corpus) -> int:
         count = write_documents(partial / "documents.jsonl", corpus.documents)
         if not count:
             raise InputError(
-                f"{folder}: got zero documents, at least one is needed; loosen the entry's filters"
+                f"{folder}: no document to write, a corpus has at least one; check the settings and "
+                "the input of what makes it"
             )
         write_arrays(partial / "truth.npz", corpus.truth)
         write_json(partial / "facts.json", corpus.facts)
