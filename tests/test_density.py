@@ -13,6 +13,7 @@ FINISHED = (
     "longform/evaluation",
     "longform/hsmm",
     "longform/statistics",
+    "longform/tools",
     "longform_lab/reporting",
 )
 

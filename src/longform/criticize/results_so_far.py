@@ -1,24 +1,19 @@
 """Each critic's result, written as soon as it is there, so that a comparison that was stopped goes on where it was."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import longform
-from longform import __version__
 from longform.criticize.panels import Options, Panel
 from longform.criticize.report import MAKER, Judged
 from longform.documents import Document
+from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NamedModel
 from longform.statistics.comparisons import Comparison
 from longform.statistics.estimates import Estimate
 from longform.statistics.signatures import signature
-
-CODE = ("*.py", "*.yaml", "*.txt")  # of the package, beside the settings, that a result depends on
 
 
 class ResultsSoFar:
@@ -118,23 +113,10 @@ def _record(line: str) -> dict[str, Any]:
 
 
 def _fingerprint(documents: Sequence[Document], options: Options) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(
-        json.dumps([__version__, options.seed, options.packaged, options.packaged_encoder]).encode()
-    )
-    digest.update(_code().encode())
+    encoder = NamedModel("", options.encoder, {}) if options.encoder else None
+    parts: list[Any] = [[options.seed, options.packaged, options.packaged_encoder]]
     for document in documents:
-        digest.update(json.dumps([document.split, document.to_record()]).encode())
-    for model in (options.model, options.encoder and NamedModel("", options.encoder, {})):
-        digest.update(json.dumps(model.stamps() if model else []).encode())
-    return digest.hexdigest()
-
-
-@cache
-def _code() -> str:
-    """A hash of the package's own files."""
-    digest = hashlib.blake2b(digest_size=16)
-    package = Path(longform.__file__).parent
-    for path in sorted(path for kind in CODE for path in package.rglob(kind)):
-        digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
+        parts.append([document.split, document.to_record()])
+    for model in (options.model, encoder):
+        parts.append(model.stamps() if model else [])
+    return fingerprint(parts)

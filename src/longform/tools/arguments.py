@@ -1,4 +1,7 @@
-"""The arguments of the commands for any model. It is read for every ``--help``, so it imports nothing heavy."""
+"""The arguments of the commands for any model.
+
+It is read for every ``--help``, so it imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ if TYPE_CHECKING:
 
 MODEL = "causal language model: a folder, a .gguf file, OWNER/NAME@COMMIT of the hub, or smollm2"
 TEXTS = (
-    "a folder of .txt and .md files, a .jsonl file, a column (FILE.csv:COLUMN, also .tsv and .parquet), "
-    "- for JSON lines on standard input, or hub:OWNER/NAME@COMMIT:PATH"
+    "a folder of .txt and .md files, a .jsonl file, a column (FILE.csv:COLUMN, also .tsv and "
+    ".parquet), - for JSON lines on standard input, or hub:OWNER/NAME@COMMIT:PATH"
 )
 SUITES = (
-    "SyntaxGym's .json or a folder of them; a .csv of pairs (columns good, bad, perhaps context, suite); "
-    "texts (.jsonl, .txt, a folder), whose sentences are shuffled; or KIND=PATH, a source of beyer2021 "
-    "(stories, dialogues, narration, schemas, connectives, statements)"
+    "SyntaxGym's .json or a folder of them; a .csv of pairs (columns good, bad, perhaps context, "
+    "suite); texts (.jsonl, .txt, a folder), whose sentences are shuffled; or KIND=PATH, a source "
+    "of beyer2021 (stories, dialogues, narration, schemas, connectives, statements)"
 )
 METRICS = ("sum", "mean", "median", "range", "max", "min")
 ENDS = ("bos", "legacy_none", "bos_eos_2021")
@@ -60,7 +63,8 @@ def _generate(parser: argparse.ArgumentParser) -> None:
         "--decoder",
         action="append",
         metavar="[NAME=]KIND[:SETTING=NUMBER,...]",
-        help="delayed_beam (if none is named), top_k:k=40, beam:beams=15,blocking=3 ...; may be repeated",
+        help="delayed_beam (if none is named), top_k:k=40, beam:beams=15,blocking=3 ...; "
+        "may be repeated",
     )
     add(
         "--prompt",
@@ -84,7 +88,8 @@ def _verify(parser: argparse.ArgumentParser) -> None:
     add(
         "--pages",
         required=True,
-        help="FEVER's folder with wiki-pages, a file or folder of texts, or a trained checker's folder",
+        help="FEVER's folder with wiki-pages, a file or folder of texts, or a trained checker's "
+        "folder",
     )
     add(
         "--judge",

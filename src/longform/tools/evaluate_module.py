@@ -10,8 +10,8 @@ import evaluate
 import longform
 
 DESCRIPTION = (
-    "A critic of longform: does long generated text hang together? The configuration is the critic's "
-    "name, as `longform critics` lists them."
+    "A critic of longform: does long generated text hang together? The configuration is the "
+    "critic's name, as `longform critics` lists them."
 )
 INPUTS = """
 Args:
@@ -42,7 +42,7 @@ class LongformCritic(evaluate.Metric):
         if real is not None:
             critic = critic.fit(list(real))
         score = critic.score(predictions)
-        found = {
+        result = {
             "score": score.value,
             "low": score.low,
             "high": score.high,
@@ -53,9 +53,9 @@ class LongformCritic(evaluate.Metric):
         }
         if held_out is not None:
             compared = critic.compare(predictions, list(held_out))
-            found["real_score"] = compared.second.value
-            found["difference"] = compared.difference
-            found["difference_low"] = compared.low
-            found["difference_high"] = compared.high
-            found["p_value"] = compared.p_value
-        return found
+            result["real_score"] = compared.second.value
+            result["difference"] = compared.difference
+            result["difference_low"] = compared.low
+            result["difference_high"] = compared.high
+            result["p_value"] = compared.p_value
+        return result

@@ -1,4 +1,6 @@
-"""Folders for other tools: a module of Hugging Face's ``evaluate``, tasks of lm-evaluation-harness."""
+"""Folders for other tools: a module of Hugging Face's ``evaluate``, tasks of
+lm-evaluation-harness.
+"""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -30,9 +32,9 @@ critic = evaluate.load("{folder}", "entity_grid")
 critic.compute(predictions=machine_texts, real=real_texts, held_out=other_real_texts)
 ```
 
-`real` teaches a critic that learns; `held_out`, real texts that it has not seen, are what the predictions
-are tested against. The result has a 95 % interval over texts, the p-value of a permutation test, and a
-signature with every setting and the version. Written by longform {version}.
+`real` teaches a critic that learns; `held_out`, real texts that it has not seen, are what the
+predictions are tested against. The result has a 95 % interval over texts, the p-value of a
+permutation test, and a signature with every setting and the version. Written by longform {version}.
 """
 APP = """import evaluate
 from evaluate.utils import launch_gradio_widget
@@ -53,17 +55,18 @@ def export_evaluate(folder: str | Path) -> list[Path]:
 
     Raises ConfigError: the folder's name is no name of a Python module.
     """
-    place = Path(folder)
-    if not place.name.isidentifier():
+    target = Path(folder)
+    if not target.name.isidentifier():
         raise ConfigError(
-            f"{folder}: the folder's name becomes that of a Python module; take letters, digits and _"
+            f"{folder}: the folder's name becomes that of a Python module; take letters, digits "
+            "and _"
         )
     module = files(__package__).joinpath(MODULE).read_text(encoding="utf-8")
-    values = {"folder": place.name, "name": place.name, "version": __version__}
+    values = {"folder": target.name, "name": target.name, "version": __version__}
     return _written(
-        place,
+        target,
         {
-            f"{place.name}.py": module,
+            f"{target.name}.py": module,
             "README.md": CARD.format(**values),
             "requirements.txt": REQUIREMENTS.format(**values),
             "app.py": APP.format(**values),
@@ -87,9 +90,9 @@ def export_harness(
 
     Raises InputError: a suite that cannot be read, or whose prediction is no pair.
     """
-    place = Path(folder)
-    tasks = harness_tasks(named_suites(suites, seed=seed), str(place.absolute()))
-    return _written(place, tasks)
+    target = Path(folder)
+    tasks = harness_tasks(named_suites(suites, seed=seed), str(target.absolute()))
+    return _written(target, tasks)
 
 
 def _written(folder: Path, contents: dict[str, str]) -> list[Path]:

@@ -12,7 +12,7 @@ stand the shares of readers that understand nothing of the text, the floors:
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 from longform.critics.scores import frame
 from longform.critics.surprisal.score import ReadItem, SuiteAccuracy, units_from_predictions
-from longform.datasets.test_suites.items import Suite
+from longform.datasets.test_suites.items import Condition, Region, Suite
 from longform.datasets.test_suites.named_suites import SEED, named_suites
 from longform.datasets.test_suites.prediction_formulas import (
     METRICS,
@@ -57,7 +57,8 @@ class SuiteResult:
     Attributes:
         suite: its name.
         items: items that were read; ``excluded`` are those longer than the model's window or empty.
-        accuracy: share of items whose predictions hold, with Wilson's 95 % interval ``low``, ``high``.
+        accuracy: share of items whose predictions hold.
+        low, high: Wilson's 95 % interval of it.
         chance, token_count, without_context: floors; nan where a suite has none.
         p_value: of McNemar's exact test against the other model; nan without one, or where both
             answer alike.
@@ -120,6 +121,7 @@ class SuitesReport:
         if self.against:
             header.append(f"p against {self.against}")
         header.append("")
+        # A row for each suite: its accuracy beside the floors, and a remark where one is due.
         rows = []
         for result in self.results:
             row = [result.suite, str(result.items)]
@@ -131,8 +133,8 @@ class SuitesReport:
             row.append(_remark(result))
             rows.append(row)
         notes = [
-            "accuracy: share of items in which the version predicted to be incoherent costs more bits, "
-            "with its 95 % interval",
+            "accuracy: share of items in which the version predicted to be incoherent costs more "
+            "bits, with its 95 % interval",
             "chance, token count, without context: what passes without understanding the text",
             f"`{self.signature}`",
         ]
@@ -142,8 +144,9 @@ class SuitesReport:
 
 
 def _remark(result: SuiteResult) -> str:
-    floors = [result.chance, result.token_count, result.without_context]
-    highest = max((floor for floor in floors if not math.isnan(floor)), default=math.nan)
+    floors = np.array([result.chance, result.token_count, result.without_context])
+    measured = floors[~np.isnan(floors)]
+    highest = max(measured.tolist(), default=math.nan)
     remarks = []
     if result.low <= highest:
         remarks.append("not above its floors")
@@ -216,7 +219,10 @@ class OpenedReader:
         return cls(model, network, encoder, open_reader(network, label=f"suites {name}"))
 
     def readable(self, suites: Sequence[Suite]) -> tuple[list[Suite], dict[str, int]]:
-        """The suites without items that the model cannot read whole, and how many those are by suite.
+        """The suites without items that the model cannot read whole.
+
+        Returns:
+            The suites that have items left, and by name of every suite how many are left out.
 
         Raises InputError: nothing is left.
         """
@@ -225,12 +231,10 @@ class OpenedReader:
         window = capacity.positions(self.network)
         chosen, excluded = [], {}
         for suite in suites:
+            # An item stays where all its conditions have a token to predict and fit the window.
             items = []
             for item in suite.items:
-                contents = []
-                for condition in item.conditions:
-                    contents.append([region.content for region in condition.regions])
-                lengths = [len(ids) for ids, _ in self.encoder.rows(contents)]
+                lengths = self._lengths(item.conditions)
                 if min(lengths) > 1 and (window is None or max(lengths) <= window):
                     items.append(item)
             excluded[suite.name] = len(suite.items) - len(items)
@@ -238,19 +242,23 @@ class OpenedReader:
                 chosen.append(replace(suite, items=tuple(items)))
         if not chosen:
             raise InputError(
-                f"{self.model.name} reads {window} tokens, and no item of {len(suites)} suites fits; "
-                "shorten the texts or take another model"
+                f"{self.model.name} reads {window} tokens, and no item of {len(suites)} suites "
+                "fits; shorten the texts or take another model"
             )
         return chosen, excluded
+
+    def _lengths(self, conditions: Iterable[Condition]) -> list[int]:
+        """How many tokens each condition has."""
+        contents = []
+        for condition in conditions:
+            contents.append([region.content for region in condition.regions])
+        return [len(ids) for ids, _ in self.encoder.rows(contents)]
 
     def tokens(self, suites: Sequence[Suite]) -> int:
         """How many tokens the suites have."""
         from longform.critics.surprisal.read import conditions_of
 
-        contents = []
-        for _, _, condition in conditions_of(suites):
-            contents.append([region.content for region in condition.regions])
-        return sum(len(ids) for ids, _ in self.encoder.rows(contents))
+        return sum(self._lengths(condition for _, _, condition in conditions_of(suites)))
 
     def read(self, suites: Sequence[Suite]) -> list[ReadItem]:
         """The bits of every item."""
@@ -299,8 +307,8 @@ def judge_suites(
     Args:
         model: a name of :mod:`longform.language_models.named_models`.
         suites: names of :mod:`longform.datasets.test_suites.named_suites`, or suites.
-        against: a second model for McNemar's test, or ``untrained`` for the first one's network with
-            random weights.
+        against: a second model for McNemar's test, or ``untrained`` for the first one's network
+            with random weights.
         metric: how the bits of a region's tokens become its value; by default what a suite's file
             says, the mean for beyer2021's suites and the sum for a table's pairs.
         ends, separator: of :class:`longform.critics.surprisal.read.Encoder`.
@@ -312,8 +320,13 @@ def judge_suites(
     """
     plan, opened, chosen, excluded, bare = _prepared(model, suites, metric, ends, separator, seed)
     announce(plan)
+    # 1. The model reads every item, and again without context for that floor.
     items = opened.read(chosen)
-    alone = {item.unit_id: item for item in opened.read(bare)} if bare else {}
+    alone = {}
+    if bare:
+        for item in opened.read(bare):
+            alone[item.unit_id] = item
+    # 2. The second model reads what both can read.
     critic = SuiteAccuracy()
     other = ""
     if against is not None:
@@ -323,10 +336,14 @@ def judge_suites(
         shared, _ = other_reader.readable(chosen)
         critic = critic.against(other_reader.read(shared))
         other = UNTRAINED if untrained else second.name
+    # 3. A result for each suite that was read.
     results = _results(critic, items, alone, excluded, seed)
-    left_out = tuple(sorted(excluded.keys() - {suite.name for suite in chosen}))
+    left_out = set(excluded)
+    left_out.difference_update(suite.name for suite in chosen)
     signature = f"accuracy; ends={ends}; separator={separator}; seed={seed}; longform {__version__}"
-    return SuitesReport(opened.model.name, other, tuple(results), left_out, signature)
+    return SuitesReport(
+        opened.model.name, other, tuple(results), tuple(sorted(left_out)), signature
+    )
 
 
 def plan_suites(
@@ -353,20 +370,25 @@ def _prepared(
     separator: str,
     seed: int,
 ) -> Prepared:
-    """The plan, the opened model, readable suites, how many items are left out, suites without context."""
+    """The plan, the opened model, readable suites, how many items of each suite are left out, and
+    suites without context.
+    """
     # 1. Suites first: a misspelt file should not wait for a network.
-    listed = [suites] if isinstance(suites, str | Path) else list(suites)
-    given = [suite for suite in listed if isinstance(suite, Suite)]
-    names = [name for name in listed if not isinstance(name, Suite)]
-    if names or not given:
-        given += named_suites(names, seed=seed)
+    opened_suites, names = list[Suite](), list[str | Path]()
+    for suite_or_name in [suites] if isinstance(suites, str | Path) else suites:
+        if isinstance(suite_or_name, Suite):
+            opened_suites.append(suite_or_name)
+        else:
+            names.append(suite_or_name)
+    if names or not opened_suites:
+        opened_suites += named_suites(names, seed=seed)
     if metric is not None:
         if metric not in METRICS:
             raise InputError(f"metric {metric!r}; allowed are {list(METRICS)}")
-        given = [replace(suite, metric=metric) for suite in given]
+        opened_suites = [replace(suite, metric=metric) for suite in opened_suites]
     # 2. The model, and what it can read.
     opened = OpenedReader.of(named_model(model), ends, separator)
-    chosen, excluded = opened.readable(given)
+    chosen, excluded = opened.readable(opened_suites)
     bare = []
     for suite in chosen:
         shortened = without_context(suite)
@@ -393,26 +415,35 @@ def without_context(suite: Suite) -> Suite | None:
         None where a prediction is about whole texts, nothing stands before the judged region in any
         item, or a judged region has no text of its own.
     """
-    judged = []
+    # 1. The first region that a prediction is about; one about a whole text has no number.
+    numbers = []
     for formula in suite.formulas():
-        judged += [value.region for value in region_values(formula)]
-    numbers = [number for number in judged if number is not None]
-    if len(numbers) < len(judged) or not numbers:
+        for value in region_values(formula):
+            if value.region is None:
+                return None
+            numbers.append(value.region)
+    if not numbers:
         return None
     first = min(numbers)
+    # 2. What stands before it goes.
     items = []
     removed = False
     for item in suite.items:
         conditions = []
         for condition in item.conditions:
-            regions = tuple(region for region in condition.regions if region.number >= first)
-            before = [region for region in condition.regions if region.number < first]
-            removed = removed or any(region.content.strip() for region in before)
-            if not any(region.content.strip() for region in regions):
+            before, regions = list[Region](), list[Region]()
+            for region in condition.regions:
+                (before if region.number < first else regions).append(region)
+            removed = removed or _has_text(before)
+            if not _has_text(regions):
                 return None
-            conditions.append(replace(condition, regions=regions))
+            conditions.append(replace(condition, regions=tuple(regions)))
         items.append(replace(item, conditions=tuple(conditions)))
     return replace(suite, items=tuple(items)) if removed else None
+
+
+def _has_text(regions: Iterable[Region]) -> bool:
+    return any(region.content.strip() for region in regions)
 
 
 def _results(
@@ -425,8 +456,8 @@ def _results(
     """A result for each suite and for each pool of several suites."""
     floors: dict[str, list[tuple[float, float, float]]] = {}
     for item in items:
-        own = floors.setdefault(item.suite, [])
-        own.append(item_floors(item, alone.get(item.unit_id), seed))
+        floors_of_suite = floors.setdefault(item.suite, [])
+        floors_of_suite.append(item_floors(item, alone.get(item.unit_id), seed))
     results = []
     records = suite_accuracy_records(critic.describe(items))
     for record in records:
@@ -456,7 +487,7 @@ def _number(value: float | None) -> float:
 
 
 def item_floors(item: ReadItem, alone: ReadItem | None, seed: int) -> tuple[float, float, float]:
-    """Chance, token count and without context: the share of draws in which the item would be passed.
+    """Chance, token count and without context: the share of draws in which the item is passed.
 
     Args:
         item: as the model read it.
@@ -494,15 +525,14 @@ def _passed(
     for formula in formulas:
         for region in region_values(formula):
             values[region] = value(region)
+    # Each draw has its mirror image, so that exactly half pass a comparison of equals.
     noise = rng.normal(0.0, spread, (DRAWS // 2, len(values)))
-    noise = np.concatenate(
-        [noise, -noise]
-    )  # so that a comparison of equals is passed by exactly half
+    noise = np.concatenate([noise, -noise])
     numbers = {region: column for column, region in enumerate(values)}
     passed = 0
     for row in noise:
-        drawn = partial(_noisy, values, numbers, row)
-        passed += all(evaluate(formula, drawn) for formula in formulas)
+        noisy = partial(_noisy, values, numbers, row)
+        passed += all(evaluate(formula, noisy) for formula in formulas)
     return passed / DRAWS
 
 

@@ -1,8 +1,8 @@
 """Anybody's texts under the fact checker: which of their first sentences pages support or refute.
 
-The checker is the pipeline's (massarelli2020; :mod:`longform.critics.verifiability`): pages are found
-by titles and BM25, their sentences by BM25, and an entailment model judges each sentence with each of
-them. It is brought by the person, or the pipeline trained it.
+The checker is the pipeline's (massarelli2020; :mod:`longform.critics.verifiability`): pages are
+found by titles and BM25, their sentences by BM25, and an entailment model judges each sentence with
+each of them. It is brought by the person, or the pipeline trained it.
 """
 
 import hashlib
@@ -33,16 +33,17 @@ from longform.files.artefacts import (
     read_lines,
     write_json,
 )
+from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NETWORKS, NamedModel, named_model
 from longform.tables import interval, json_lines, markdown_table
 from longform.text.sentences import SPLITTERS
-from longform.tools.unfinished import fingerprint, forget_unfinished, unfinished_folder
+from longform.tools.unfinished import forget_unfinished, unfinished_folder
 from longform.version import __version__
 
 if TYPE_CHECKING:
     import pandas
 
-    from longform.critics.verifiability.checker import Checker
+    from longform.critics.verifiability.checker import Checker, Pair
 
 BATCH = 8  # texts that are judged side by side
 SUMMARY, VERDICTS = "verify.json", "verdicts.jsonl"
@@ -68,7 +69,8 @@ class SentenceVerdict:
         sentence: as it was written.
         claim: what was checked, the page's title in place of a pronoun.
         label: ``supported``, ``refuted`` or ``not_enough_info``.
-        evidence: the sentence of a page that the label rests on, behind its title; empty without one.
+        evidence: the sentence of a page that the label rests on, behind its title; empty without
+            one.
         support, refutation: highest probabilities over the sentences that were judged.
     """
 
@@ -100,12 +102,15 @@ class Verification:
 
     def to_frame(self) -> "pandas.DataFrame":
         """A row for each sentence. Raises ConfigError: pandas is not installed."""
-        return frame([asdict(verdict) for verdict in self.verdicts])
+        return frame(list(map(asdict, self.verdicts)))
 
     def counts(self, system: str) -> dict[str, int]:
         """Sentences of a system by label."""
-        labels = [verdict.label for verdict in self.verdicts if verdict.system == system]
-        return {label: labels.count(label) for label in LABELS}
+        counts = dict.fromkeys(LABELS, 0)
+        for verdict in self.verdicts:
+            if verdict.system == system:
+                counts[verdict.label] += 1
+        return counts
 
     def to_record(self) -> dict[str, Any]:
         """Plain data for JSON; what is no number is None."""
@@ -127,7 +132,7 @@ class Verification:
         rows = []
         for system, scores in self.scores.items():
             first = scores["SPG"]
-            counts = [str(count) for count in self.counts(system).values()]
+            counts = map(str, self.counts(system).values())
             cells = []
             for score in scores.values():
                 cells.append("" if math.isnan(score.value) else _cell(score))
@@ -184,7 +189,8 @@ def verify(
         judge: an entailment model: a folder in Hugging Face format or ``OWNER/NAME@COMMIT``. It has
             three labels that are called entailment, neutral and contradiction (or likewise), or is
             MiniCheck's. A trained checker has its own.
-        out: folder for ``verdicts.jsonl`` and ``verify.json``. A run that was stopped goes on there.
+        out: folder for ``verdicts.jsonl`` and ``verify.json``. A run that was stopped goes on
+            there.
         announce: is told the plan before the work.
 
     Raises BadInput: texts, pages or a judge that cannot be used.
@@ -193,17 +199,20 @@ def verify(
     folder = None if out is None else Path(out)
     with _opened(pages, judge) as (checker, name, stamps):
         announce(_plan(systems, checker, name))
+        # 1. What an earlier run of the same has checked.
         path = None if folder is None else _verdicts_so_far(folder, systems, stamps)
         done = {}
         for line in read_lines(path) if path is not None else ():
             done[line["system"], line["id"]] = line["sentences"]
+        # 2. The other texts, system by system.
         verdicts, scores = [], {}
         for system, documents in systems.items():
             checked = _checked(system, documents, checker, done, path)
             units = []
             for document, rows in zip(documents, checked, strict=True):
                 units.append(_unit(document, rows))
-                verdicts += [SentenceVerdict(system, document.id, **row["shown"]) for row in rows]
+                for row in rows:
+                    verdicts.append(SentenceVerdict(system, document.id, **row["shown"]))
             scores[system] = _scores(units)
         facts = {"pages": len(checker.pages), "judge": name, "longform": __version__}
     verification = Verification(scores, tuple(verdicts), facts, folder)
@@ -229,11 +238,11 @@ def _systems(texts: Any) -> Systems:
     """Documents of each system; one that has no name is called ``texts``."""
     named = texts if isinstance(texts, Mapping) else {"texts": texts}
     systems = {}
-    for name, given in named.items():
-        if isinstance(given, str | Path):
-            systems[name] = list(read_texts(given).documents)
+    for name, source in named.items():
+        if isinstance(source, str | Path):
+            systems[name] = list(read_texts(source).documents)
         else:
-            systems[name] = documents_from(given, "verify")
+            systems[name] = documents_from(source, "verify")
     return systems
 
 
@@ -246,22 +255,24 @@ def _opened(
     from longform.critics.verifiability.checker import SURE, Checker, frozen, selector
     from longform.critics.verifiability.read import open_checker
 
-    place = Path(pages)
-    if (place / "checker.json").is_file():
+    # 1. A checker that the pipeline trained has pages and judge.
+    source = Path(pages)
+    if (source / "checker.json").is_file():
         if judge is not None:
             raise ConfigError(f"{pages}: a trained checker has its own judge; leave --judge out")
-        yield open_checker(place), f"checker {pages}", NamedModel("", place, {}).stamps()
+        yield open_checker(source), f"checker {pages}", NamedModel("", source, {}).stamps()
         return
+    # 2. Else pages are brought into a file of their own, and judged by the model that is named.
     if judge is None:
         raise ConfigError(
-            f"{pages}: pages alone judge nothing; name an entailment model with --judge, or give the "
-            "folder of a checker that the pipeline trained in place of the pages"
+            f"{pages}: pages alone judge nothing; name an entailment model with --judge, or give "
+            "the folder of a checker that the pipeline trained in place of the pages"
         )
     named = named_model(judge)
     with ExitStack() as stack:
         entailment = _opened_judge(named, stack)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        page_file = frozen(folder, _pages_of(place))
+        page_file = frozen(folder, _pages_of(source))
         if not len(page_file):
             raise InputError(f"{pages}: no page in it; give FEVER's folder or a folder of texts")
         settings: dict[str, Any] = {"retrieval": {}, "selection": {}, "sure": SURE}
@@ -274,17 +285,15 @@ def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
     """An entailment model that was tried on two pairs. Raises BadInput: it is none."""
     import numpy as np
 
-    from longform.critics.verifiability.checker import Pair
     from longform.critics.verifiability.train import brought_entailment
 
     if "gguf" in model.pointer or "package" in model.pointer:
         raise ConfigError(
-            f"{model.name}: a language model that writes is no judge; name an entailment model in a "
-            "folder, or OWNER/NAME@COMMIT"
+            f"{model.name}: a language model that writes is no judge; name an entailment model in "
+            "a folder, or OWNER/NAME@COMMIT"
         )
     entailment = brought_entailment(stack.enter_context(model.opened_folder()))
-    pairs = [Pair(claim, title, sentence) for title, sentence, claim in TRIED]
-    probabilities = entailment.probabilities(pairs)
+    probabilities = entailment.probabilities(_tried_pairs())
     if not np.isfinite(probabilities).all():
         raise ConfigError(
             f"{model.name}: its probabilities of a short text are no numbers; take another model"
@@ -292,28 +301,35 @@ def _opened_judge(model: NamedModel, stack: ExitStack) -> Any:
     return entailment
 
 
-def _pages_of(place: Path) -> Iterator[tuple[str, Sequence[str]]]:
+def _tried_pairs() -> "list[Pair]":
+    """What a judge is tried on."""
+    from longform.critics.verifiability.checker import Pair
+
+    return [Pair(claim, title, sentence) for title, sentence, claim in TRIED]
+
+
+def _pages_of(source: Path) -> Iterator[tuple[str, Sequence[str]]]:
     """Title and sentences of each page."""
     from longform.datasets.fever import pages_in
 
-    if (place / "wiki-pages").is_dir():
-        yield from pages_in(place)
+    if (source / "wiki-pages").is_dir():
+        yield from pages_in(source)
         return
-    for document in read_texts(place).documents:
+    for document in read_texts(source).documents:
         title = document.sections[0].title or Path(document.id).stem
         sentences = map(str.strip, SPLITTERS[SPLITTER](document.text))
         yield title, [" ".join(sentence.split()) for sentence in sentences if sentence]
 
 
 def _plan(systems: Systems, checker: "Checker", judge: str) -> VerificationPlan:
-    from longform.critics.verifiability.checker import LINES, Pair
+    from longform.critics.verifiability.checker import LINES
     from longform.critics.verifiability.read import claims_of
 
     sentences = 0
     for documents in systems.values():
         for document in documents:
             sentences += len(claims_of(document.text, "", SPLITTERS[SPLITTER]))
-    pairs = [Pair(claim, title, sentence) for title, sentence, claim in TRIED] * BATCH
+    pairs = _tried_pairs() * BATCH
     start = time.monotonic()
     checker.entailment.probabilities(pairs)
     seconds = (time.monotonic() - start) / len(pairs) * sentences * LINES
@@ -337,6 +353,7 @@ def _checked(
         done: rows by system and id.
         path: a file for finished ones.
     """
+    # 1. Texts that are done, and those that wait.
     rows: dict[str, Rows] = {}
     waiting = []
     for document in documents:
@@ -344,13 +361,15 @@ def _checked(
             rows[document.id] = done[system, document.id]
         else:
             waiting.append(document)
+    # 2. Some texts at a time; each is written as soon as it is there.
     reported = time.monotonic()
     for start in range(0, len(waiting), BATCH):
         part = waiting[start : start + BATCH]
-        for document, own in zip(part, _rows_of(part, checker), strict=True):
-            rows[document.id] = own
+        for document, sentences in zip(part, _rows_of(part, checker), strict=True):
+            rows[document.id] = sentences
             if path is not None:
-                append_lines(path, [{"system": system, "id": document.id, "sentences": own}])
+                line = {"system": system, "id": document.id, "sentences": sentences}
+                append_lines(path, [line])
         if time.monotonic() - reported > REPORT_SECONDS:
             reported = time.monotonic()
             print(f"verify {system}: {len(rows)}/{len(documents)} texts", flush=True)
@@ -363,7 +382,7 @@ def _rows_of(documents: Sequence[Document], checker: "Checker") -> list[Rows]:
 
     rows = []
     for verdicts in text_verdicts(documents, checker, SPLITTER):
-        own = []
+        sentences = []
         for claim, verdict in verdicts:
             evidence = sorted(verdict.evidence)
             lines = [f"{page}: {checker.pages[page][line]}" for page, line in evidence]
@@ -375,8 +394,8 @@ def _rows_of(documents: Sequence[Document], checker: "Checker") -> list[Rows]:
                 "support": round(verdict.support, 6),
                 "refutation": round(verdict.refutation, 6),
             }
-            own.append({"shown": shown, "lines": [list(line) for line in evidence]})
-        rows.append(own)
+            sentences.append({"shown": shown, "lines": [list(line) for line in evidence]})
+        rows.append(sentences)
     return rows
 
 
@@ -413,7 +432,7 @@ def _verdicts_so_far(folder: Path, systems: Systems, stamps: Sequence[Any]) -> P
 def _save(verification: Verification, folder: Path) -> None:
     """Both files; the unfinished work goes."""
     with atomic_write(folder / VERDICTS) as partial:
-        records = [asdict(verdict) for verdict in verification.verdicts]
+        records = map(asdict, verification.verdicts)
         partial.write_text(json_lines(records), encoding="utf-8")
     write_json(folder / SUMMARY, verification.to_record())
     forget_unfinished(folder)

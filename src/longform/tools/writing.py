@@ -1,7 +1,7 @@
 """Any language model writes with any decoder: a file of texts for each decoder, resumable.
 
-The texts are those of the pipeline (:mod:`longform.decoding.continuations`): each draw has a seed of
-its own, so that a text depends neither on its batch nor on where a run was stopped.
+The texts are those of the pipeline (:mod:`longform.decoding.continuations`): each draw has a seed
+of its own, so that a text depends neither on its batch nor on where a run was stopped.
 """
 
 import math
@@ -16,9 +16,10 @@ from longform.datasets.own_texts import documents_from, read_texts
 from longform.documents import Corpus, Document, Predictions
 from longform.errors import ConfigError
 from longform.files.artefacts import atomic_write, write_json
+from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NamedModel, named_model
 from longform.tables import json_lines, markdown_table, short
-from longform.tools.unfinished import fingerprint, forget_unfinished, unfinished_folder
+from longform.tools.unfinished import forget_unfinished, unfinished_folder
 from longform.version import __version__
 
 if TYPE_CHECKING:
@@ -72,7 +73,10 @@ class Writing:
 
     def to_frame(self) -> "pandas.DataFrame":
         """A row for each text. Raises ConfigError: pandas is not installed."""
-        return frame([asdict(text) for texts in self.texts.values() for text in texts])
+        rows = list[dict[str, Any]]()
+        for texts in self.texts.values():
+            rows += map(asdict, texts)
+        return frame(rows)
 
     def to_record(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -139,8 +143,8 @@ def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
 
     Args:
         decoders: kinds of :data:`longform.decoding.decoders.DECODERS`, perhaps with settings and a
-            name of one's own: ``delayed_beam``, ``top_k:k=40``, ``wide=beam:beams=30,blocking=3``; or
-            a mapping of such settings.
+            name of one's own: ``delayed_beam``, ``top_k:k=40``, ``wide=beam:beams=30,blocking=3``;
+            or a mapping of such settings.
 
     Raises ConfigError: an unknown kind or setting, or two decoders with one name.
     """
@@ -151,11 +155,11 @@ def decoder_settings(decoders: Decoders) -> dict[str, dict[str, Any]]:
         settings = {name: dict(entry) for name, entry in decoders.items()}
     else:
         settings = {}
-        for written in [decoders] if isinstance(decoders, str) else decoders:
-            name, entry = _decoder(written)
+        for argument in [decoders] if isinstance(decoders, str) else decoders:
+            name, entry = _decoder(argument)
             if name in settings:
                 raise ConfigError(
-                    f"{written}: two decoders are called {name!r}; name one: NAME={written}"
+                    f"{argument}: two decoders are called {name!r}; name one: NAME={argument}"
                 )
             settings[name] = entry
     if not settings:
@@ -230,15 +234,18 @@ def generate(
         repeats: continuations of a prompt; by default three where the decoder draws, else one.
         batch: continuations that are written side by side; changes no text.
         seed: of every draw.
-        out: folder for a ``.jsonl`` file of each decoder. A run that was stopped goes on from there.
+        out: folder for a ``.jsonl`` file of each decoder. A run that was stopped goes on from
+            there.
         announce: is told the plan before the work.
 
     Raises BadInput: a model, a text or a setting that cannot be used.
     """
     from longform.decoding.continuations import generate as write_continuations
 
+    # 1. Everything is checked before a network is opened.
     named, documents, settings = _checked(model, prefixes, decoders, prompt)
     announce(_plan(named, documents, settings, new_tokens, repeats))
+    # 2. The place of unfinished work, which is this run's alone.
     folder = None if out is None else Path(out)
     scratch = None
     if folder is not None:
@@ -246,6 +253,7 @@ def generate(
         texts = [document.to_record() for document in documents]
         run = fingerprint([named.stamps(), settings, options, *texts])
         scratch = unfinished_folder(folder, run)
+    # 3. The texts.
     with named.opened_folder() as model_folder:
         corpus = write_continuations(
             model=model_folder,
@@ -335,18 +343,18 @@ def _texts(corpus: Corpus) -> dict[str, tuple[WrittenText, ...]]:
         decoder = str(setting)
         unit = f"{page}/{repeat + 1}" if corpus.facts["repeats"][decoder] > 1 else str(page)
         opening = document.sections[0]
-        given = f"{opening.title}. {opening.text}" if opening.title else opening.text
+        prompt = f"{opening.title}. {opening.text}" if opening.title else opening.text
         texts.setdefault(decoder, []).append(
             WrittenText(
                 id=unit,
                 decoder=decoder,
-                prompt=given,
+                prompt=prompt,
                 text=document.sections[1].text,
                 tokens=len(nats),
                 nats_per_token=-float(nats.mean()) if len(nats) else math.nan,
             )
         )
-    return {decoder: tuple(own) for decoder, own in texts.items()}
+    return {decoder: tuple(continuations) for decoder, continuations in texts.items()}
 
 
 def _save(writing: Writing, folder: Path) -> None:
