@@ -2,18 +2,27 @@
 
 import math
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from longform.critics.bbscore import bridge
+from longform.critics.bbscore.train import BridgeEncoder
+from longform.critics.coreference import ngrams
+from longform.critics.mauve.score import Mauve, TextFeature
 from longform.critics.topics import own_texts
 from longform.datasets.test_suites import sources
+from longform.datasets.wikipedia import wikitext
 from longform.documents import Document, Section
 from longform.hsmm.gradient import FactoredTables
 from longform.hsmm.model import build_ngrams
 from longform.language_models.translation import AutoregressiveTranslator, Shape
+from longform.results import Record
+from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.text.markdown import _front_matter
+from longform_lab import score_entries, stale
 from longform_lab.reporting.verdicts import counts_markdown
 from longform_lab.scratch import link_or_copy
 from synthetic_world.hsmm_language import language
@@ -88,17 +97,111 @@ def test_a_table_of_counts_has_a_column_for_each_verdict_and_two_more():
 
 def test_a_length_that_no_ngram_has_gets_no_mass():
     """Texts of two tokens: of three lengths the third is empty."""
-    ngrams = build_ngrams([["a", "b"], ["b", "a"]], max_duration=3)
-    assert np.diff(ngrams.starts)[2] == 0
-    tables = FactoredTables(ngrams, 2, 0)
+    of_texts = build_ngrams([["a", "b"], ["b", "a"]], max_duration=3)
+    assert np.diff(of_texts.starts)[2] == 0
+    tables = FactoredTables(of_texts, 2, 0)
     with torch.no_grad():
         tables.lengths.zero_()
         for table in tables.emissions:
             table.zero_()
         _, log_joint = tables.log_potentials()
-    of_length = ngrams.durations
+    of_length = of_texts.durations
     for length in (1, 2):
         count = int((of_length == length).sum())
         mass = log_joint[of_length == length].exp().sum(dim=0)
         # half of the mass each, of which two reserved rows take their share
         torch.testing.assert_close(mass, torch.full((2,), count / (count + 2) / 2))
+
+
+def test_numbers_of_units_are_kept_as_floats_of_64_bits():
+    units = [SimpleNamespace(unit_id="a"), SimpleNamespace(unit_id="b")]
+    statistics = SufficientStatistics.of(units, ("x",), [(1,), (2**60 + 1,)])
+    assert statistics.values.dtype == np.float64 and statistics.values.shape == (2, 1)
+
+
+def test_a_key_takes_the_next_free_row_and_begins_anew_behind_the_last():
+    table = np.full((3, 3), float(ngrams.EMPTY))
+    table[0, ngrams.KEY] = 5  # key 0 begins at row 0
+    assert ngrams._slot(table, 0) == 1
+    starts = {key: ((key * int(ngrams.GOLDEN) % 2**64 >> 32) * 3) >> 32 for key in range(1, 50)}
+    last = next(key for key, start in starts.items() if start == 2)
+    table[2, ngrams.KEY] = 99
+    assert ngrams._slot(table, last) == 1
+    table[0, ngrams.KEY] = ngrams.EMPTY
+    assert ngrams._slot(table, last) == 0
+
+
+def test_the_page_of_stale_modules_has_the_most_and_the_median_of_stages(tmp_path, capsys):
+    (tmp_path / "longform").mkdir()
+    for name in ("__init__", "a", "empty", "outside"):
+        (tmp_path / "longform" / f"{name}.py").write_text("")
+    modules = {"longform.a": 3, "longform": 1, "longform.empty": 0}
+
+    def module(name):
+        count = modules.get(name)
+        return None if count is None else SimpleNamespace(definitions=[object()] * count)
+
+    by_stage = {
+        "first": {"longform.a": {0}, "longform": {0}},
+        "second": {"longform.a": {0, 1}},
+        "third": {"longform": {0}},
+    }
+    stale._show_modules(SimpleNamespace(folder=tmp_path, module=module), by_stage)
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.startswith("Of 3 stages")
+    assert lines == ["    2     2  longform/__init__.py", "    2     1  longform/a.py"]
+
+
+def test_a_text_lies_in_the_cluster_whose_centre_has_its_direction():
+    critic = Mauve(seeds=(1,), centres=(np.eye(2),), shares=(np.array([0.5, 0.5]),))
+    features = {"a": (3.0, 0.1), "b": (0.1, 2.0), "c": (np.nan, np.nan)}
+    units = []
+    for name, values in features.items():
+        units.append(TextFeature(name, "test", np.array(values), valid=name != "c"))
+    np.testing.assert_array_equal(
+        critic.sufficient_statistics(units).values, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    )
+
+
+def test_a_text_shorter_than_a_window_has_no_score_for_it():
+    """A window of half-width w needs 2 w + 1 sentences (sheng2024 appendix D)."""
+    latents = np.random.default_rng(0).normal(size=(8, 2))
+    for length in range(1, 9):
+        orders = np.arange(length)[None]
+        for terms, half_width in zip(
+            bridge.order_terms(latents[:length], orders), bridge.WINDOWS, strict=True
+        ):
+            needed = 2 * max(half_width, 1) + 1
+            assert np.isfinite(terms.beta).all() == (length >= needed)
+
+
+def test_a_validation_loss_counts_by_the_sentences_of_its_batch():
+    logged = {}
+    encoder = SimpleNamespace(
+        loss=lambda labels, split, rng: labels.sum(),
+        log=lambda name, value, **more: logged.update({name: (value, more)}),
+    )
+    BridgeEncoder.validation_step(encoder, {"labels": torch.tensor([1, 2, 3])}, 0)
+    assert logged == {"validation_loss": (torch.tensor(6), {"batch_size": 3})}
+
+
+@pytest.mark.parametrize(
+    ("own", "seed", "expected"),
+    [
+        ("data", 5, ("data", None, 5)),
+        ("", None, ("gpt2", True, 3)),
+        ("data", None, ("data", None, None)),
+    ],
+)
+def test_a_record_keeps_its_own_system_and_takes_what_it_left_open(own, seed, expected):
+    system = SimpleNamespace(corpus="wiki", model="gpt2", titles=True, seed=3)
+    entry = SimpleNamespace(
+        placed=SimpleNamespace(variant="v"), settings=SimpleNamespace(head_names=()), critic="c"
+    )
+    record = score_entries._completed(Record("", "m", system=own, seed=seed), system, entry)
+    assert (record.system, record.titles, record.seed) == expected
+    assert (record.critic, record.corpus, record.variant) == ("c", "wiki", "v")
+
+
+def test_braces_that_close_nothing_stay_in_the_text():
+    assert wikitext.sections("A {{nowrap|x}}} b.")[0][1] == "A x} b."

@@ -76,7 +76,7 @@ def measurement(values):
 def test_a_number_and_a_difference_are_resampled_by_their_names(opened):
     high, low = measurement([1.0, 2.0, 4.0]), measurement([1.0, 1.0, 1.0])
     (record,) = high.records("task", "x")
-    assert opened == [("task", "x", "bootstrap")]
+    assert opened == [("task", "x", "bootstrap")] and high.better == "higher"
     assert (record.value, record.units, record.excluded) == (pytest.approx(7 / 3), 3, 0)
     opened.clear()
     measurements.paired_difference(high, low, "task", "y", critic="c", metric="m")

@@ -143,6 +143,7 @@ def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(t
     )
     corpus = encyclopedia.claims(name="c", seed=1, raw=tmp_path)
     known, found = pages_of(corpus.documents), list(claims_of(corpus.documents))
+    assert corpus.facts["corpus"] == "c" and corpus.facts["claims"] == len(found)
     assert known["Ada"] == ("The city of Ada ( ) is old.", "It lies low.", "Ada grew.") and {
         "Bel",
         "symmetric-0",

@@ -219,6 +219,8 @@ def test_every_suite_of_the_paper_is_built_and_what_is_left_out_is_counted(suite
     assert regions(suites["story_cloze"], 1, "original_ending")[1] == "It won."
     assert len(suites["connective_while_contrast_as_yet"].items) == 1
     assert suites["connective_while_contrast_as_yet"].meta["excluded"] == {"opens its segment": 1}
+    of_speakers = suites["speaker_commitment"].items
+    assert [item.number for item in of_speakers] == [*range(1, len(of_speakers) + 1)]
     assert suites["speaker_commitment"].meta["excluded"] == {
         "label positive": 1,
         "label neutral": 1,

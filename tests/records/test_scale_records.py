@@ -135,6 +135,7 @@ def test_a_ledger_in_git_has_the_numbers_that_its_run_measured(tmp_path):
     drop_unmeasured(ledger)
     with ledger.open(newline="") as file:
         assert [line["number"] for line in csv.DictReader(file)] == ["a"]
+    assert b"\r" not in ledger.read_bytes()
 
 
 def test_full_records_of_a_scale_come_back_from_history(repository, tmp_path, monkeypatch, capsys):
