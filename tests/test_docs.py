@@ -45,24 +45,25 @@ def stage_names() -> frozenset[str]:
     return frozenset(read_yaml(ROOT / "dvc.yaml")["stages"])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_files_that_a_page_names_or_links_to_exist(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
-        assert target.startswith(MADE) or (ROOT / page.parent / target).exists(), (
-            f"{page} links to {target}"
-        )
-    for place in re.findall(
-        r"(?<![\w/.-])((?:\w+/)+[\w.-]*\w/?)(?![\w*<{])", re.sub(r"https?://\S+", "", text)
-    ):
-        if place.startswith(MADE) or CRITIC in place or "mine" in place:
-            continue
-        top = place.split("/")[0]
-        if top in TOP:
-            assert (ROOT / place).exists(), f"{page} names {place}"
-        elif top in SOURCE and re.search(r"(/|\.(py|yaml|md|json))$", place):
-            folders = (ROOT / "src" / "longform", ROOT / "src", ROOT / page.parent)
-            assert any((folder / place).exists() for folder in folders), f"{page} names {place}"
+def test_files_that_a_page_names_or_links_to_exist():
+    assert len(PAGES) > 100
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+            assert target.startswith(MADE) or (ROOT / page.parent / target).exists(), (
+                f"{page} links to {target}"
+            )
+        for place in re.findall(
+            r"(?<![\w/.-])((?:\w+/)+[\w.-]*\w/?)(?![\w*<{])", re.sub(r"https?://\S+", "", text)
+        ):
+            if place.startswith(MADE) or CRITIC in place or "mine" in place:
+                continue
+            top = place.split("/")[0]
+            if top in TOP:
+                assert (ROOT / place).exists(), f"{page} names {place}"
+            elif top in SOURCE and re.search(r"(/|\.(py|yaml|md|json))$", place):
+                folders = (ROOT / "src" / "longform", ROOT / "src", ROOT / page.parent)
+                assert any((folder / place).exists() for folder in folders), f"{page} names {place}"
 
 
 @cache
@@ -84,41 +85,45 @@ def folders_of_the_default_run() -> frozenset[Path]:
     return frozenset(folders)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_folders_of_a_run_that_a_page_names_are_written_by_it(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for place in re.findall(r"\bdata/(?:corpora|generations|models)/[\w/]+\w", text):
-        named = Path(place)
-        known = folders_of_the_default_run()
-        if not any(name in place for name in EXAMPLES):
-            assert known & {named, *named.parents}, (
-                f"{page} names {place}, which the default run does not write"
-            )
+def test_folders_of_a_run_that_a_page_names_are_written_by_it():
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for place in re.findall(r"\bdata/(?:corpora|generations|models)/[\w/]+\w", text):
+            named = Path(place)
+            known = folders_of_the_default_run()
+            if not any(name in place for name in EXAMPLES):
+                assert known & {named, *named.parents}, (
+                    f"{page} names {place}, which the default run does not write"
+                )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
-def test_stages_modules_and_programs_that_a_page_runs_exist_and_find_what_they_import(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    families = "|".join(sorted({name.split("_")[0] for name in stage_names() if "_" in name}))
-    for name in re.findall(rf"\b((?:{families})_\w+)@", text) + re.findall(r"\b(report_\w+)", text):
-        assert name in stage_names(), f"{page} names the stage {name}"
-    for line in re.findall(r"dvc repro ((?:[\w@<>-]+ ?)+)", text):
-        for name in (word for word in line.split() if re.match(r"\w+_\w+", word)):
-            assert name.partition("@")[0] in stage_names(), f"{page} runs the stage {name}"
-    for stage in re.findall(r"python -m longform_lab ([a-z_]+)", text):
-        assert stage in STAGES, f"{page} runs {stage}"
-    for module in re.findall(rf"python -m ((?:{'|'.join(PACKAGES)})(?:\.\w+)*)", text):
-        place = ROOT / "src" / module.replace(".", "/")
-        assert place.is_dir() or place.with_suffix(".py").is_file(), f"{page} runs {module}"
-    for before, program in re.findall(
-        r"(\S*) ?python ((?:experiments|benchmarks)/[\w/]+\.py)", text
-    ):
-        if re.search(
-            r"^from (experiments|benchmarks)\.", (ROOT / program).read_text(encoding="utf-8"), re.M
+def test_stages_modules_and_programs_that_a_page_runs_exist_and_find_what_they_import():
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        families = "|".join(sorted({name.split("_")[0] for name in stage_names() if "_" in name}))
+        for name in re.findall(rf"\b((?:{families})_\w+)@", text) + re.findall(
+            r"\b(report_\w+)", text
         ):
-            assert before.endswith("PYTHONPATH=src:."), (
-                f"{page}: {program} imports from the repository's root"
-            )
+            assert name in stage_names(), f"{page} names the stage {name}"
+        for line in re.findall(r"dvc repro ((?:[\w@<>-]+ ?)+)", text):
+            for name in (word for word in line.split() if re.match(r"\w+_\w+", word)):
+                assert name.partition("@")[0] in stage_names(), f"{page} runs the stage {name}"
+        for stage in re.findall(r"python -m longform_lab ([a-z_]+)", text):
+            assert stage in STAGES, f"{page} runs {stage}"
+        for module in re.findall(rf"python -m ((?:{'|'.join(PACKAGES)})(?:\.\w+)*)", text):
+            place = ROOT / "src" / module.replace(".", "/")
+            assert place.is_dir() or place.with_suffix(".py").is_file(), f"{page} runs {module}"
+        for before, program in re.findall(
+            r"(\S*) ?python ((?:experiments|benchmarks)/[\w/]+\.py)", text
+        ):
+            if re.search(
+                r"^from (experiments|benchmarks)\.",
+                (ROOT / program).read_text(encoding="utf-8"),
+                re.M,
+            ):
+                assert before.endswith("PYTHONPATH=src:."), (
+                    f"{page}: {program} imports from the repository's root"
+                )
 
 
 def test_the_index_names_every_page():

@@ -86,6 +86,7 @@ def test_the_texts_that_come_back_are_those_of_every_decoder(written, tmp_path):
     assert float(curve[0]["validation_loss"]) > 0
 
 
+@pytest.mark.long  # a checker is trained; records of the card are checked above
 def test_a_processor_adds_the_records_of_the_texts(written):
     folder, _ = written
     out, state = folder / "out", folder / "finish"
@@ -109,6 +110,7 @@ def test_a_processor_adds_the_records_of_the_texts(written):
     assert greedy.value == pytest.approx(sum(counts) / len(counts))
 
 
+@pytest.mark.long  # the stages of a whole job, in small
 def test_cities_and_peps_are_trained_on_read_and_written(tmp_path, monkeypatch):
     monkeypatch.setenv("LONGFORM_DEVICE", "cpu")
     monkeypatch.setattr(sys, "path", [*sys.path])
