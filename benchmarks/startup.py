@@ -76,6 +76,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--calls", action="store_true", help="only list what is imported")
     chosen = parser.parse_args()
+    if not (ROOT / "data" / "code").is_dir():
+        parser.error("data/code is not there; run `python -m longform_lab.code` first")
     if chosen.calls:
         print(json.dumps(calls()))
         return
