@@ -58,6 +58,7 @@ def written(tmp_path_factory):
         yield folder, begun
 
 
+@pytest.mark.long  # the stages of a whole job, in small
 def test_a_second_call_runs_only_the_stages_that_are_left(written):
     folder, begun = written
     rows = json.loads((folder / "out" / "report.json").read_text())["measured"]
@@ -70,6 +71,7 @@ def test_a_second_call_runs_only_the_stages_that_are_left(written):
     assert {path.name for path in (folder / "out").iterdir()} == set(decoders.OUTPUTS)
 
 
+@pytest.mark.long  # the same run
 def test_the_texts_that_come_back_are_those_of_every_decoder(written, tmp_path):
     folder, _ = written
     data.extract(folder / "out" / "texts_test.tar.xz", tmp_path / "test")
@@ -86,7 +88,7 @@ def test_the_texts_that_come_back_are_those_of_every_decoder(written, tmp_path):
     assert float(curve[0]["validation_loss"]) > 0
 
 
-@pytest.mark.long  # a checker is trained; records of the card are checked above
+@pytest.mark.long  # a checker is trained
 def test_a_processor_adds_the_records_of_the_texts(written):
     folder, _ = written
     out, state = folder / "out", folder / "finish"
