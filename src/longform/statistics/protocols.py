@@ -32,7 +32,10 @@ class Critic(Protocol[Unit_contra]):
 
     better: ClassVar[Better]
 
-    def fit(self, real: Sequence[Unit_contra]) -> "Critic[Unit_contra]": ...
+    def fit(self, real: Sequence[Unit_contra]) -> "Critic[Unit_contra]":
+        """The critic fitted on real units."""
+        ...
+
     def sufficient_statistics(self, units: Sequence[Unit_contra]) -> SufficientStatistics: ...
     def score_of(self, statistics: SufficientStatistics) -> float: ...
 
@@ -150,11 +153,20 @@ class OrderScorer(Protocol):
 
 @runtime_checkable
 class PairLearner(Protocol):
-    """An order scorer that learns from pairs of a better and a worse text.
+    """An order scorer that learns from pairs of a better and a worse text."""
 
-    It sees float64 (orders, features), no rows where the text cannot be scored, and is fitted by
-    (better, worse) rows of features, one pair of arrays per document.
-    """
+    def order_features(self, unit: Any, orders: np.ndarray) -> np.ndarray:
+        """What it sees of each order, float64 (orders, features).
 
-    def order_features(self, unit: Any, orders: np.ndarray) -> np.ndarray: ...
-    def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any: ...
+        No rows where the text cannot be scored.
+        """
+        ...
+
+    def fit_pairs(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any:
+        """The scorer fitted to prefer the better of two.
+
+        Args:
+            pairs: of each document the features of its better and of its worse texts, float64
+                (texts, features) each; one better row may face several worse ones.
+        """
+        ...

@@ -86,7 +86,7 @@ def test_bm25_is_its_formula():
                 idf * tf / (tf + checking.K1 * (1 - checking.B + checking.B * len(text) / mean))
             )
         wanted.append(total)
-    assert checking._scores(checking._bm25(texts), query, len(texts)) == pytest.approx(
+    assert checking._bm25_scores(checking._bm25(texts), query, len(texts)) == pytest.approx(
         wanted, rel=1e-5
     )
 
@@ -126,7 +126,7 @@ def test_the_index_on_disk_has_bm25s_weights_and_finds_the_pages_that_scoring_al
         assert np.array_equal(index.weights[here], whole.scores["data"][there])  # bit by bit
     for query in map(checking.words, [*claims, "", "nowhere", " ".join(["w1"] * 9)]):
         for limit in (1, 7, 1000):
-            wanted = checking._best(checking._scores(whole, query, len(texts)), limit)
+            wanted = checking._best(checking._bm25_scores(whole, query, len(texts)), limit)
             assert index.best(query, limit) == wanted
 
 

@@ -68,8 +68,9 @@ def units_from_predictions(predictions: Predictions) -> list[LatentPath]:
     """One path a unit.
 
     Args:
-        predictions: ragged ``latents``, (sentences, heads, dims) where heads are named, and
-            ``text_ids``; ``rating`` where there is one.
+        predictions: ragged ``latents``, (sentences, dims), or (sentences, heads, dims) where
+            ``head_names`` names heads; ragged ``text_ids``, (sentences,), equal where two
+            sentences are the same text; ``rating``, a class a unit, where there is one.
     """
     unrated = np.full(len(predictions.unit_ids), -1)
     ratings = predictions.arrays.get("rating", unrated).tolist()
@@ -78,6 +79,7 @@ def units_from_predictions(predictions: Predictions) -> list[LatentPath]:
     paths = []
     for (unit, split, values, ids), rating in zip(rows, ratings, strict=True):
         latents = np.asarray(values, np.float64)
+        # Several heads: each has its own path, and the first one's is the unit's.
         by_head = {}
         for number, head in enumerate(heads):
             by_head[head] = np.ascontiguousarray(latents[:, number])

@@ -51,7 +51,7 @@ class LanguageModel:
         return rows
 
     def save(self, folder: Path | str) -> None:
-        """Write the model into a folder."""
+        """Write phi and alpha (arrays), vocabulary and facts (JSON) for :meth:`load`."""
         record = {"vocabulary": list(self.vocabulary), "facts": dict(self.facts)}
         save_fitted(folder, "languages", {"phi": self.phi, "alpha": self.alpha}, record)
 

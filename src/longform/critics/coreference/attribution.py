@@ -134,7 +134,7 @@ def rare_rows(
     rows: int = RARE_ROWS,
     threshold: float = RARE_LOG_PROBABILITY,
 ) -> list[Row]:
-    r"""A random subset of the improbable windows, in reading order (Table 15).
+    r"""A random subset of the improbable 5-grams of chains, in reading order (deng2022 Table 15).
 
     Args:
         critic: a fitted one.
@@ -142,8 +142,12 @@ def rare_rows(
         rng: of the subset.
         rows: at most so many.
         threshold: a window is improbable where $\log P_c(z_5 \mid z_{<5})$ is below it, nats.
+
+    Returns:
+        A row a window: it, its log-probability, the likeliest last symbol after the same history
+        with its own (nats), and the unit and the place, from 0, of its last symbol in the chain.
     """
-    # 1. The windows to show.
+    # 1. The windows to show; window i is the one that ends at token i of all chains.
     tokens = critic.read(generated)
     keys = window_keys(tokens, critic.packing)
     log_probs = critic.score_windows(keys)

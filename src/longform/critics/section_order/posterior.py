@@ -155,7 +155,11 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         return values
 
     def _terms(self, unit: TitledArticle) -> Terms | None:
-        """The terms of a document; None where it could not be read."""
+        """The terms of a document under the chain of titles; None where it could not be read.
+
+        The titles are those with a share in training; they have the columns of the posterior, the
+        rows of the transitions and the emissions (sections, titles) in this order.
+        """
         if not unit.valid or not len(unit.symbols):
             return None
         if not unit.log_posterior.size:
@@ -175,7 +179,8 @@ class ExpectedTitleCritic(SectionOrder, attributed=("prior",)):
         final = self.log_transitions[rows, end]
         if not unit.cut:
             return terms(initial, inner, final, emissions)
-        # 3. A cut text has no transition to the end.
+        # 3. A cut text may go on after any title: the end weighs nothing (log 1), and the last
+        #    entry of the prior, which is the transition to it, is no transition of this text.
         without_end = terms(initial, inner, np.zeros_like(final), emissions)
         return without_end._replace(prior=without_end.prior[:-1])
 

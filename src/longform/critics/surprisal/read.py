@@ -256,29 +256,33 @@ def conditions_of(suites: Sequence[Suite]) -> Iterator[Version]:
 def condition_bits(
     suites: Sequence[Suite], encoder: Encoder, reader: LogProbReader
 ) -> list[list[np.ndarray]]:
-    """Bits of the counted tokens of every condition of every item of every suite, in that order.
+    """Surprisal, in bits, of every condition of every item of every suite, in that order.
 
     Returns:
-        An array (tokens,) for each region of a condition.
+        For each condition an array (tokens,) a region; begin tokens, which are ``UNCOUNTED``, are
+        in none.
 
     Raises BadInput: an item without tokens or longer than the model's window, by name.
     """
     # 1. Token ids, and a name for each row.
-    versions = list(conditions_of(suites))
     contents, names = [], []
-    for suite, item, condition in versions:
+    for suite, item, condition in conditions_of(suites):
         contents.append([region.content for region in condition.regions])
         names.append(f"suite {suite.name}, item {item.number}, condition {condition.name}")
     rows = encoder.rows(contents)
     ids, regions_of = zip(*rows, strict=True) if rows else ((), ())
     reader.check(ids, names)
     # 2. Bits by region; nothing precedes the first token, which counts 0.
-    bits_by_region = []
-    for regions, log_probs, version in zip(regions_of, reader.read(ids), versions, strict=True):
+    bits_of_conditions = []
+    for region_of_token, log_probs, texts in zip(
+        regions_of, reader.read(ids), contents, strict=True
+    ):
         bits = np.concatenate([[0.0], -log_probs.astype(np.float64) / math.log(2)])
-        num_regions = len(version[2].regions)
-        bits_by_region.append([bits[regions == index] for index in range(num_regions)])
-    return bits_by_region
+        bits_by_region = []
+        for region in range(len(texts)):
+            bits_by_region.append(bits[region_of_token == region])
+        bits_of_conditions.append(bits_by_region)
+    return bits_of_conditions
 
 
 def suite_predictions(

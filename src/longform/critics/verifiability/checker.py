@@ -322,7 +322,7 @@ class Bm25Lines:
     def lines_for(self, claim: str, titles: Sequence[str]) -> list[Line]:
         """(page, line) pairs; none where no page is known or nothing overlaps."""
         rows, index = self._index_of(tuple(title for title in titles if title in self.pages))
-        scores = _scores(index, words(claim), len(rows))
+        scores = _bm25_scores(index, words(claim), len(rows))
         return [rows[i] for i in _best(scores, self.limit)]
 
     def _index_of(self, titles: tuple[str, ...]) -> tuple[list[Line], Any]:
@@ -370,14 +370,24 @@ def _bm25(texts: Sequence[Sequence[str]]) -> Any:
     return index
 
 
-def _scores(index: Any, tokens: Sequence[str], rows: int) -> np.ndarray:
-    """(rows,) scores; zero where a text shares no word with the query."""
+def _bm25_scores(index: Any, query: Sequence[str], num_texts: int) -> np.ndarray:
+    """BM25 of each indexed text for a query; 0 where they share no word.
+
+    Args:
+        index: what :func:`_bm25` made of the texts; None where none has a word.
+        query: its words.
+        num_texts: that were indexed.
+
+    Returns:
+        float64 (num_texts,).
+    """
     if index is None:
-        return np.zeros(rows)
-    shared = [token for token in tokens if token in index.vocab_dict]
-    if not shared:
-        return np.zeros(rows)
-    return np.asarray(index.get_scores(shared), dtype=np.float64)
+        return np.zeros(num_texts)
+    # The library fails on a query without words, and ignores those that it has not indexed.
+    indexed_words = [word for word in query if word in index.vocab_dict]
+    if not indexed_words:
+        return np.zeros(num_texts)
+    return np.asarray(index.get_scores(indexed_words), dtype=np.float64)
 
 
 def _best(scores: np.ndarray, limit: int) -> list[int]:

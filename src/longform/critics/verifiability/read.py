@@ -242,13 +242,19 @@ class PageSimilarity:
         return weights
 
     def score(self, text: str, title: str) -> float:
-        """Similarity of a text with the page ``title``; 0 where there is none."""
+        """Unnormalised tf-idf product of a text with the page ``title``.
+
+        It grows with the lengths of both, so it has no upper bound; 0 where there is no such page.
+        """
         if title not in self.pages:
             return 0.0
         if title not in self._weights:
             self._weights[title] = self._weigh(" ".join(self.pages[title]))
-        page = self._weights[title]
-        return sum(weight * page.get(gram, 0.0) for gram, weight in self._weigh(text).items())
+        page_weights = self._weights[title]
+        products = []
+        for gram, text_weight in self._weigh(text).items():
+            products.append(text_weight * page_weights.get(gram, 0.0))
+        return sum(products)
 
 
 @dataclass(frozen=True)
@@ -268,9 +274,14 @@ class Readers:
     links: Callable[[str], float]
 
     def read(self, text: Continuation) -> CheckedGeneration:
-        """Everything about one generation; of human texts the prefix is the first sentence."""
+        """The verdicts on one generation's first sentences, and everything else known of it.
+
+        The text of a model is its continuation alone; a human text begins with the prefix, which
+        is then its first sentence.
+        """
         unit, split = text.document.id, text.document.split
-        # 1. Verdicts and exact labels; what is not verifiable is not enough information.
+        # 1. The checker's verdicts and the planted labels; a sentence that is not verifiable keeps
+        #    the default of both, "not enough info" without evidence.
         verdicts, labels, checks, texts, lines = [], [], [], [], []
         for claim in text.claims:
             verdict, label = Verdict(), (NEI, frozenset[tuple[str, int]]())
@@ -284,10 +295,16 @@ class Readers:
             lines.append(self._lines_of(verdict))
         # 2. A row for each sentence.
         rows = self._sentence_rows(text, verdicts, labels)
-        # 3. What is known of the text.
-        tokens = text.truth["prefix_tokens"]
-        perplexity = math.exp(-text.truth["prefix_nats"] / tokens) if tokens else math.nan
-        similarity = self.similarity.score(text.text, text.title)
+        # 3. What is known of the text; the prefix's nats are its summed log-probability.
+        prefix_tokens, prefix_log_prob = text.truth["prefix_tokens"], text.truth["prefix_nats"]
+        perplexity = math.nan
+        if prefix_tokens:
+            perplexity = math.exp(-prefix_log_prob / prefix_tokens)
+        about = {
+            "prefix_perplexity": perplexity,
+            "tfidf": self.similarity.score(text.text, text.title),
+            "repeat": text.truth["repeat"],
+        }
         return CheckedGeneration(
             unit,
             split,
@@ -297,7 +314,7 @@ class Readers:
             truth=CheckedText.of(unit, split, labels) if self.exact else None,
             tokens=TokenText(unit, split, text.truth["token"], text.truth["reference"]),
             sentences=_table(rows),
-            about=np.array([perplexity, similarity, text.truth["repeat"]]),
+            about=np.array([about[column] for column in UNIT_COLUMNS]),
             texts=tuple(texts),
             lines=tuple(lines),
         )

@@ -23,6 +23,7 @@ from longform.critics.verifiability.checks import (
     REFUTED,
     SENTENCES,
     SUPPORTED,
+    UNIT_COLUMNS,
     CheckedGeneration,
 )
 from longform.documents import grouped
@@ -59,7 +60,8 @@ def sheet_record(
         The share of exact repeats; ``details`` hold the sheet's items.
     """
     # 1. First continuations of the drawn prefixes.
-    first = [unit for unit in units if unit.setting in decoders and unit.about[2] == 0]
+    repeat = UNIT_COLUMNS.index("repeat")
+    first = [unit for unit in units if unit.setting in decoders and unit.about[repeat] == 0]
     by_page = grouped(first, lambda unit: unit.page)
     order = generator("annotation sheet").permutation(len(by_page))
     pages = list(by_page)
