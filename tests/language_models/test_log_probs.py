@@ -131,6 +131,19 @@ def test_logits_that_are_capped_or_scaled_are_still_computed_in_blocks(name):
     assert open_reader(made).head(states).shape == (2, 3, VOCABULARY)
 
 
+def test_a_network_whose_cache_fails_is_opened_and_read_without_it():
+    made = network("granite, divided logits")
+
+    def without_cache(_, args, given):
+        # as xLSTM and RecurrentGemma do where a row is shorter than what they keep
+        if given.get("use_cache") is not False:
+            raise ValueError("this network keeps no states")
+
+    expected = plain(made, (3, 4, 5))
+    made.base_model.register_forward_pre_hook(without_cache, with_kwargs=True)
+    np.testing.assert_allclose(open_reader(made).read([(3, 4, 5)])[0], expected, atol=1e-6)
+
+
 class Fake(torch.nn.Module):
     """Uniform over its vocabulary; it counts the tokens of the batches that it is given."""
 

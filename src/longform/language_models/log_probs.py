@@ -161,7 +161,8 @@ def split_network(network: Any) -> tuple[Body, Head] | None:
     if layer is None or base is network:
         return None
     ids = torch.arange(3, device=network.device)[None] % capacity.vocabulary_size(network)
-    states, logits = base(input_ids=ids)[0], network(input_ids=ids).logits
+    states = base(input_ids=ids, use_cache=False)[0]
+    logits = network(input_ids=ids, use_cache=False).logits
     if states.shape[-1] != layer.weight.shape[-1]:
         return None
 
