@@ -71,6 +71,8 @@ def test_text_beside_sections_comes_first_unless_it_is_theirs(tmp_path):
     ({"sections": [{"text": "x", "parts": [{"text": "lost words"}]}]}, "['parts'], which are not read"),
     ({"text": "A lead.", "chapters": [{"text": "Deep lost words here."}]}, "chapters is not read although it holds texts"),
     ({"text": "A lead.", "body": {"parts": [{"x": {"text": "lost words"}}]}}, "body is not read"),
+    ({"text": "A lead.", "chapters": [{"title": "One", "paragraphs": ["Lost words."]}]}, "chapters is not read"),
+    ({"text": "A lead.", "meta": {"scenes": ["Lost words."]}}, "meta is not read"),
     ({"sections": [{"title": "x"}]}, "a section is"), ({"sections": {"text": "x"}}, "non-empty list"),
 ])  # fmt: skip
 def test_parts_in_unexpected_places_are_set_aside_with_their_reason(tmp_path, record, why):
@@ -80,6 +82,7 @@ def test_parts_in_unexpected_places_are_set_aside_with_their_reason(tmp_path, re
 
 def test_fields_that_say_something_of_a_text_set_nothing_aside(tmp_path):
     about = {"author": "Jane Doe", "tags": ["two words"], "meta": {"url": "a b", "text": "short"}}
+    about["sentences"] = ["Some  words."]  # the text once more
     assert len(read(tmp_path / "a.jsonl", {"text": "Some words.", **about}).documents) == 1
 
 
@@ -99,6 +102,14 @@ def test_padded_repeated_and_cut_lines_are_set_aside(tmp_path):
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines)[:-20])
     cut = read_texts(tmp_path / "b.jsonl.gz")
     assert len(cut.documents) > 500 and "cut off" in cut.set_aside[-1][1]
+
+
+def test_texts_are_as_their_reader_sees_them(tmp_path):
+    (tmp_path / "a.txt").write_text(
+        "Part One\u2029The \ufb01rst dis\u00adcovery\u2028was\u0085old\u200b.\ufeff"
+    )
+    (document,) = read_texts(tmp_path).documents
+    assert document.text == "Part One\n\nThe first discovery\nwas\nold."
 
 
 def test_a_text_file_padded_with_nul_is_no_text_and_utf_16_is(tmp_path):

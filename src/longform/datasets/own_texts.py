@@ -26,6 +26,26 @@ MARKDOWN = (".md", ".markdown")
 SUFFIXES = (".txt", *MARKDOWN)
 LONGEST = 1000  # ours: characters of a path; a longer string is a text
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Unicode's own ends of lines and paragraphs, marks that no reader sees, and letters that a typesetter joined
+_AS_SEEN = str.maketrans(
+    {"\u0085": "\n", "\u2028": "\n", "\u2029": "\n\n"}
+    | dict.fromkeys("\u00ad\u200b\u200e\u200f\u2060\ufeff", "")
+    | dict(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
+)
+# fields that are parts of a document by their name, whatever their items are called
+_PARTS = frozenset(
+    [
+        "acts",
+        "body",
+        "body_text",
+        "chapters",
+        "paragraphs",
+        "parts",
+        "scenes",
+        "sentences",
+        "subsections",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -238,26 +258,49 @@ def _record(record: Any, number: int) -> Document | str:
 
 
 def _fields_with_texts(record: Mapping[str, Any]) -> list[str]:
-    """Fields beside ``sections`` that hold parts of the document: lists or objects in which something has a text."""
+    """Fields beside ``sections`` that hold parts of the document: lists or objects in which something has a text.
+
+    A list that repeats what the text and the sections say, such as their sentences, is no part that would be lost.
+    """
     known = ("id", "text", "title", "sections")
+    read = " ".join(_words_in([record.get("text"), record.get("sections")]))
     return sorted(
-        name for name, value in record.items() if name not in known and _holds_texts(value)
+        name
+        for name, value in record.items()
+        if name not in known and _holds_texts({name: value}, read)
     )
 
 
-def _holds_texts(value: Any) -> bool:
-    """Whether objects in a list or an object have a ``text`` of two words or more, however deep."""
-    waiting = [value] if isinstance(value, list | dict) else []
+def _holds_texts(value: dict[str, Any], read: str) -> bool:
+    """Whether an object, however deep, has a ``text`` of two words or more, or a part of the document that was not ``read``."""
+    waiting: list[Any] = [value]
     while waiting:
         inner = waiting.pop()
         if isinstance(inner, dict):
             text = inner.get("text")
             if isinstance(text, str) and len(text.split()) > 1:
                 return True
+            for name, part in inner.items():
+                if name in _PARTS and isinstance(part, list | dict) and _is_lost(part, read):
+                    return True
             waiting.extend(inner.values())
         elif isinstance(inner, list):
             waiting.extend(inner)
     return False
+
+
+def _is_lost(part: Any, read: str) -> bool:
+    """Whether two words or more of a part of a document stand nowhere in what was read."""
+    return any(" " in words and words not in read for words in _words_in(part))
+
+
+def _words_in(value: Any) -> Iterator[str]:
+    """Every text below a value, in order, with one blank between words."""
+    if isinstance(value, str):
+        yield " ".join(value.split())
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _words_in(inner)
 
 
 def _text_beside(text: str, sections: Sequence[Section]) -> str | None:
@@ -282,11 +325,10 @@ def shortened(text: str, limit: int = 60) -> str:
 
 
 def _clean(text: str) -> str:
-    """Unix line ends, one form of each letter (NFC), no control characters, one blank line between paragraphs, no blanks around."""
-    text = _UNSHOWN.sub(
-        " ", text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
-    )
-    return one_blank_line(unicodedata.normalize("NFC", text))
+    """Unix line ends, one form of each letter (NFC), nothing that is not seen, one blank line between paragraphs, no blanks around."""
+    text = text.encode("utf-8", "replace").decode()  # half a surrogate pair becomes a question mark
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_AS_SEEN)
+    return one_blank_line(unicodedata.normalize("NFC", _UNSHOWN.sub(" ", text)))
 
 
 def halves(documents: tuple[Document, ...]) -> tuple[Document, ...]:

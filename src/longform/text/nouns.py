@@ -59,9 +59,7 @@ ADJECTIVE_ENDINGS, NOUN_ENDINGS = (
 )
 PARTICIPLES = frozenset(WORDS["participles"].split())
 OTHER_SCRIPT = "other script"  # the class of a word that is not written in Latin letters: these rules know no such noun
-LATIN = (
-    "A-Za-zªºÀ-ÖØ-öø-ʯḀ-ỿⱠ-ⱻＡ-Ｚａ-ｚ"  # letters of Latin script, as ranges of a character class
-)
+LATIN = "A-Za-zªºÀ-ÖØ-öø-ʯḀ-ỿⱠ-ⱻﬀ-ﬆＡ-Ｚａ-ｚ"  # letters of Latin script, as ranges of a character class
 _MARKS = "\u0300-\u036f"  # accents that follow their letter
 _TOKEN = re.compile(
     rf"""

@@ -110,6 +110,7 @@ def test_nouns_are_whole_words_in_any_latin_letters():
         "Malaga’s cafe closed.".replace("e c", "e\u0301 c").replace("la", "\u0301la")
     )
     assert decomposed == [("ma\u0301laga", "S"), ("cafe\u0301", "S")]
+    assert NounRules().mentions("The ﬁsh and the oﬃce.") == [("ﬁsh", "S"), ("oﬃce", "S")]
     assert NounRules().mentions("Žižkov’s Straße met Ørsted") == [
         (n, "S") for n in ("žižkov", "straße", "met", "ørsted")
     ]
