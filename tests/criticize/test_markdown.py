@@ -11,7 +11,7 @@ from longform.text.markdown import sections_in
 
 @pytest.mark.parametrize(("text", "sections"), [
     ("---\ntitle: Demo\ndate: 2026-09-18\n---\n# A\nx\n# B\ny", [("A", "x"), ("B", "y")]),
-    ("+++\ntitle = 'D'\n+++\nx", [(None, "x")]),
+    ("+++\ntitle = 'D'\n+++\nx", [(None, "x")]), ("+++\ndraft=true\n+++\nx", [(None, "x")]),
     ("---\ntitle: Demo\nNo end.", [(None, "---\ntitle: Demo\nNo end.")]),
     ("---\n\nNo settings here\n\n---\n\nx", [(None, "---\n\nNo settings here\n\n---\n\nx")]),
     ("One\n===\na\n\nTwo\nlines\n=====\nb", [("One", "a\n"), ("Two lines", "b")]),
@@ -72,6 +72,7 @@ def test_text_beside_sections_comes_first_unless_it_is_theirs(tmp_path):
     ({"text": "A lead.", "chapters": [{"text": "Deep lost words here."}]}, "chapters is not read although it holds texts"),
     ({"text": "A lead.", "body": {"parts": [{"x": {"text": "lost words"}}]}}, "body is not read"),
     ({"text": "A lead.", "chapters": [{"title": "One", "paragraphs": ["Lost words."]}]}, "chapters is not read"),
+    ({"text": "A lead.", "body": "Words of the body."}, "body is not read"),
     ({"text": "A lead.", "meta": {"scenes": ["Lost words."]}}, "meta is not read"),
     ({"sections": [{"title": "x"}]}, "a section is"), ({"sections": {"text": "x"}}, "non-empty list"),
 ])  # fmt: skip

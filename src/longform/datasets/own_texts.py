@@ -281,7 +281,7 @@ def _holds_texts(value: dict[str, Any], read: str) -> bool:
             if isinstance(text, str) and len(text.split()) > 1:
                 return True
             for name, part in inner.items():
-                if name in _PARTS and isinstance(part, list | dict) and _is_lost(part, read):
+                if name in _PARTS and _is_lost(part, read):
                     return True
             waiting.extend(inner.values())
         elif isinstance(inner, list):

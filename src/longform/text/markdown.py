@@ -18,7 +18,8 @@ _CODE = re.compile(r"(?: {4}| {0,3}\t)")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})")
 # what begins no paragraph, so that a line of dashes below it underlines nothing: lists, quotations, tables
 _BLOCK = re.compile(r" {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|>|\|)")
-_KEY = re.compile(r"[\w\"'][^:=]*[:=](?:\s|$)")
+# a setting of the front matter, by the line that stands around it
+_SETTING = {"---": re.compile(r"[\w\"'][^:=]*:(?:\s|$)"), "+++": re.compile(r"[\w\"'][^=]*=")}
 
 _BULLET = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?|$)")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
@@ -217,12 +218,14 @@ def _without_scripts(text: str) -> str:
 def _front_matter(lines: Sequence[str]) -> int:
     """Number of lines of the settings that stand before a text, between two lines of ``---`` (YAML) or ``+++`` (TOML)."""
     mark = lines[0].rstrip()
-    if mark not in ("---", "+++"):
+    if mark not in _SETTING:
         return 0
     closing = (mark, "...") if mark == "---" else (mark,)
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() in closing:
-            return number + 1 if number == 1 or any(map(_KEY.match, lines[1:number])) else 0
+            return (
+                number + 1 if number == 1 or any(map(_SETTING[mark].match, lines[1:number])) else 0
+            )
     return 0
 
 

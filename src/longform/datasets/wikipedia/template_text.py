@@ -83,6 +83,12 @@ def _list(arguments: Arguments) -> str | None:
     return BREAK + BREAK.join(items) + BREAK if items else None
 
 
+def _list_block(arguments: Arguments) -> str | None:
+    """A list that is written with a star for each item; it begins a line, whatever stands before the template."""
+    text = arguments.first("text", 1)
+    return BREAK + text + BREAK if text else None
+
+
 def _quotation(arguments: Arguments) -> str | None:
     """The words quoted in a block of their own, below them who said so."""
     start = 2 if arguments.name == "rquote" else 1
@@ -298,7 +304,7 @@ def renderers() -> Mapping[str, Renderer]:
         (_wrapped("{", "}"), "brace|braces|mset"),
         (
             lambda arguments: "×10^" + arguments[1].replace("-", "−") if arguments[1] else None,
-            "e|e-notation|10^",
+            "e|e-notation|10^|x10^",
         ),
         (_wrapped("No. "), "no.|number sign|numero"),
         (_wrapped("b. "), "b."),
@@ -344,6 +350,7 @@ def renderers() -> Mapping[str, Renderer]:
             "ill|interlanguage link|interlanguage link multi|link-interwiki|ill2|illm|red link",
         ),
         (_sic, "sic"),
+        (_list_block, "plainlist|plain list|flatlist"),
         (_keys, "key press|keypress|key|button"),
         (_name_of_person, "sortname|sort name"),
         (
