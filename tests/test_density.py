@@ -11,6 +11,7 @@ FINISHED = (
     *(folder.relative_to(SOURCES).as_posix() for folder in CRITICS),
     "longform/decoding",
     "longform/evaluation",
+    "longform/files",
     "longform/hsmm",
     "longform/statistics",
     "longform/tools",

@@ -1,4 +1,8 @@
-"""A named artefact on disk: atomic, byte-stable writing; strict, explaining reading; safe formats only."""
+"""A named artefact on disk.
+
+It is written at once or not at all, equal content as equal bytes, in formats that run no code; and
+read with a sentence that says what is wrong with a file.
+"""
 
 import errno
 import json
@@ -10,10 +14,10 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import yaml
@@ -26,30 +30,45 @@ from longform.files.yaml_dialect import YamlReader
 
 DEEPEST = 100  # levels of a YAML file; thousands would exhaust the C parser's stack
 _UNPAIRED = re.compile("[\ud800-\udfff]")
-UNREADABLE = (  # what zipfile raises on damaged archives; np.lib.format raises ValueError
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ValueError, EOFError, OSError, OverflowError, NotImplementedError,
-)  # fmt: skip
+# What zipfile raises on damaged archives; np.lib.format raises ValueError.
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    ValueError,
+    EOFError,
+    OSError,
+    OverflowError,
+    NotImplementedError,
+)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
 def full_disk(path: Path) -> Iterator[None]:
-    """Say in a sentence where a disk is full. Raises ArtefactError: the block ran out of room, or of a quota."""
+    """Say in a sentence where a disk is full.
+
+    Raises:
+        ArtefactError: the block ran out of room, or of a quota.
+    """
     try:
         yield
     except OSError as error:
         if error.errno not in FULL:
             raise
         raise ArtefactError(
-            f"{path}: cannot be written, the disk is full ({error.strerror}); free room and run it again"
+            f"{path}: cannot be written, the disk is full ({error.strerror}); "
+            "free room and run it again"
         ) from error
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a scratch path beside ``path`` and move it there only if the block succeeds: no half-written output.
+    """Yield a scratch path beside ``path`` and move it there only if the block succeeds.
 
-    Raises ArtefactError: the disk is full.
+    Raises:
+        ArtefactError: the disk is full.
     """
     partial = path.with_name(f".{path.name}.partial")
     with full_disk(path):
@@ -72,7 +91,10 @@ def _remove(path: Path) -> None:
 
 
 def write_json(path: Path, record: Any) -> None:
-    """Sorted keys, two spaces, one newline at the end; JSON has no nan and no infinity: null and "inf" stand for them."""
+    """JSON with sorted keys, two spaces and one newline at the end.
+
+    JSON has no nan and no infinity: null and "inf" stand for them.
+    """
     text = json.dumps(_plain(record), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     with atomic_write(path) as partial:
         partial.write_text(text + "\n", encoding="utf-8")
@@ -87,7 +109,11 @@ def json_line(record: Any) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Parse one JSON file of our own. Raises ArtefactError: absent, not JSON, or an object that has one key twice."""
+    """Parse one JSON file of our own.
+
+    Raises:
+        ArtefactError: absent, not JSON, or an object that has one key twice.
+    """
     try:
         return _numbers(json_file(_existing(path)))
     except InputError as error:
@@ -98,65 +124,87 @@ def read_yaml(path: Path) -> Any:
     """Parse one YAML file, by the rules of YAML 1.2 (:mod:`longform.files.yaml_dialect`).
 
     Raises:
-        InputError: absent, not YAML in UTF-8, nested deeper than ``DEEPEST``, or a mapping that has one key twice.
+        InputError: absent, not YAML in UTF-8, nested deeper than ``DEEPEST``, or a mapping that
+            has one key twice.
     """
     text = read_text(_existing(path))
     try:
-        depth = 0
-        for event in yaml.parse(text, Loader=YamlReader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-                event, yaml.CollectionEndEvent
-            )
-            if depth > DEEPEST:
-                raise ValueError(f"nested deeper than {DEEPEST} levels")
-        loader = YamlReader(text)
-        try:
-            node = loader.get_single_node()
-            if node is None:
-                return None
-            _refuse_repeated_keys(path, node)
-            return loader.construct_document(node)
-        finally:
-            loader.dispose()
+        _refuse_deep_nesting(text)
+        return _yaml_content(path, text)
     except InputError:
         raise
-    except (
-        yaml.YAMLError,
-        ValueError,
-        OverflowError,
-    ) as error:  # of the parser: dates and numbers among them
+    # Of the parser; dates and numbers out of range raise the latter two.
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
         reason = " ".join(str(error).split())[:160]
         raise InputError(f"{path}: not YAML in UTF-8 ({reason}); fix it") from error
 
 
+def _refuse_deep_nesting(text: str) -> None:
+    """Raises ValueError: deeper than ``DEEPEST``. Events are parsed without recursion."""
+    depth = 0
+    for event in yaml.parse(text, Loader=YamlReader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            raise ValueError(f"nested deeper than {DEEPEST} levels")
+
+
+def _yaml_content(path: Path, text: str) -> Any:
+    """The plain data of a YAML text; None of an empty one."""
+    loader = YamlReader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _refuse_repeated_keys(path, node)
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
 def _refuse_repeated_keys(path: Path, root: yaml.Node) -> None:
-    """Raises InputError: a mapping below the root has one key twice, of which YAML's loader would take the last."""
-    waiting, seen = [root], set[int]()
+    """Raises InputError: a mapping has a key twice, of which YAML's loader would take the last."""
+    waiting = [root]
+    seen = set[int]()
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:  # an anchor that is named again
-            continue
+        if id(node) in seen:
+            continue  # an anchor that is named again
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             waiting.extend(node.value)
-        if not isinstance(node, yaml.MappingNode):
+        elif isinstance(node, yaml.MappingNode):
+            _refuse_repeated_keys_of(path, node)
+            waiting.extend(value for _, value in node.value)
+
+
+def _refuse_repeated_keys_of(path: Path, mapping: yaml.MappingNode) -> None:
+    """The same for one mapping, without what lies below it."""
+    keys = set[tuple[str, str]]()
+    for node, _ in mapping.value:
+        if not isinstance(node, yaml.ScalarNode):
             continue
-        keys = set[tuple[str, str]]()
-        for key, value in node.value:
-            waiting.append(value)
-            if not isinstance(key, yaml.ScalarNode):
-                continue
-            if (key.tag, key.value) in keys:
-                line = key.start_mark.line + 1
-                raise InputError(
-                    f"{path}:{line}: the key {key.value!r} stands here a second time; keep one of them"
-                )
-            keys.add((key.tag, key.value))
+        key = (node.tag, node.value)
+        if key in keys:
+            line = node.start_mark.line + 1
+            raise InputError(
+                f"{path}:{line}: the key {node.value!r} stands here a second time; keep one of them"
+            )
+        keys.add(key)
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> int:
-    """One sorted-key JSON object a line; returns how many were written. Raises InputError: an id comes twice."""
-    count, ids = 0, set[str]()
+    """One JSON object a line, keys sorted.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        InputError: an id comes twice, or a text holds half a surrogate pair.
+    """
+    ids = set[str]()
     with atomic_write(path) as partial, partial.open("w", encoding="utf-8") as lines:
         for document in documents:
             line = json.dumps(_plain(document.to_record()), sort_keys=True, ensure_ascii=False)
@@ -170,79 +218,95 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
                 )
             ids.add(document.id)
             lines.write(line + "\n")
-            count += 1
-    return count
+    return len(ids)
 
 
 def read_documents(path: Path) -> list[Document]:
-    """Read documents; every line must parse. Raises InputError: naming file, line and what is wrong with it."""
-    documents, places = [], dict[str, str]()
+    """Read documents; every line must parse.
+
+    Raises:
+        InputError: naming file, line and what is wrong with it.
+    """
+    documents = []
+    lines_by_id: dict[str, str] = {}
     for where, record in records(_existing(path)):
         document = Document.from_record(record, where)
-        if document.id in places:
+        earlier = lines_by_id.setdefault(document.id, where)
+        if earlier != where:
             raise InputError(
-                f"{where}: the id {document.id!r} stands in {places[document.id]} too; rename one of them"
+                f"{where}: the id {document.id!r} stands in {earlier} too; rename one of them"
             )
-        places[document.id] = where
         documents.append(document)
     if not documents:
         raise InputError(
-            f"{path}: no document in it, a corpus has at least one; check the settings and the input "
-            "of what wrote it"
+            f"{path}: no document in it, a corpus has at least one; "
+            "check the settings and the input of what wrote it"
         )
     return documents
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Compressed npz without pickle; equal arrays give equal bytes."""
+    """Compressed npz without pickle; equal arrays give equal bytes.
+
+    Raises:
+        ArtefactError: an array holds objects.
+    """
     for name, array in arrays.items():
         if np.asarray(array).dtype == object:
             raise ArtefactError(
-                f"{path}: array {name!r} has dtype object, which needs pickle; use numbers or strings"
+                f"{path}: array {name!r} has dtype object, which needs pickle; "
+                "use numbers or strings"
             )
     with atomic_write(path) as partial:
         save_arrays(partial, arrays)
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read an npz without unpickling anything. Raises ArtefactError: absent, damaged, or holding pickled objects."""
-    present = _existing(path)
+    """Read an npz without unpickling anything.
+
+    Raises:
+        ArtefactError: absent, damaged, or holding pickled objects.
+    """
+    archive_path = _existing(path)
+    arrays = {}
     try:
-        with zipfile.ZipFile(present) as archive:
-            return {
-                entry.filename.removesuffix(".npy"): _array(archive, entry)
-                for entry in archive.infolist()
-            }
+        with zipfile.ZipFile(archive_path) as archive:
+            for entry in archive.infolist():
+                arrays[entry.filename.removesuffix(".npy")] = _array(archive, entry)
     except UNREADABLE as error:
-        told = (
+        raise ArtefactError(
             f"{path}: not a whole npz of plain arrays ({error}); remove it and run its stage again"
-        )
-        raise ArtefactError(told) from error
+        ) from error
+    return arrays
+
+
+# What reads the head of an array: shape, order and type.
+_ARRAY_HEADS: Mapping[tuple[int, int], Callable[[Any], tuple]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
-    """One array of an archive, after its head was checked, so that a damaged head cannot ask for terabytes.
+    """One array of an archive.
 
-    Raises ValueError: encrypted, no array, or one of another size than its head says.
+    Raises:
+        ValueError: encrypted, no array, or one of another size than its head says.
     """
     if entry.flag_bits & 1:
         raise ValueError(f"{entry.filename} is encrypted")
-    readers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
+    # 1. Check its head, so that a damaged one cannot ask for terabytes.
     with archive.open(entry) as file:
         version = np.lib.format.read_magic(file)
-        if version not in readers:
+        if version not in _ARRAY_HEADS:
             raise ValueError(f"{entry.filename} has format {version}")
-        shape, _, kind = readers[version](file)
-        size = math.prod(shape) * kind.itemsize
-        if kind.hasobject:
+        shape, _, dtype = _ARRAY_HEADS[version](file)
+        if dtype.hasobject:
             raise ValueError(f"{entry.filename} holds pickled objects")
-        if min(shape, default=0) < 0 or file.tell() + size != entry.file_size:
-            raise ValueError(
-                f"{entry.filename} has {entry.file_size} bytes, its head says {file.tell() + size}"
-            )
+        size = file.tell() + math.prod(shape) * dtype.itemsize
+        if min(shape, default=0) < 0 or size != entry.file_size:
+            raise ValueError(f"{entry.filename} has {entry.file_size} bytes, its head says {size}")
+    # 2. Read it from the start.
     with archive.open(entry) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -250,7 +314,14 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
 def save_fitted(
     folder: Path | str, stem: str, arrays: Mapping[str, np.ndarray], record: Mapping[str, Any]
 ) -> None:
-    """A fitted model as ``<stem>.npz`` and ``<stem>.json`` in a folder; the bytes depend on nothing else."""
+    """A fitted model as ``<stem>.npz`` and ``<stem>.json`` in a folder.
+
+    Args:
+        folder: made where it is absent.
+        stem: of both names.
+        arrays: by name; none is pickled.
+        record: as JSON has it. The bytes depend on arrays and record alone.
+    """
     folder = Path(folder)
     text = json.dumps(record, sort_keys=True, ensure_ascii=False, indent=1)
     with full_disk(folder):
@@ -262,28 +333,45 @@ def save_fitted(
 def load_fitted(
     folder: Path | str, stem: str, what: str
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Inverse of :func:`save_fitted`. Raises ArtefactError: a file that is absent or damaged; ``what`` names the model."""
-    for name in (f"{stem}.json", f"{stem}.npz"):
-        if not (Path(folder) / name).is_file():
+    """Inverse of :func:`save_fitted`.
+
+    Args:
+        folder: with both files.
+        stem: of both names.
+        what: names the model in errors.
+
+    Raises:
+        ArtefactError: a file that is absent or damaged.
+    """
+    record_path = Path(folder) / f"{stem}.json"
+    arrays_path = Path(folder) / f"{stem}.npz"
+    for path in (record_path, arrays_path):
+        if not path.is_file():
             raise ArtefactError(
-                f"{folder}: no {name}; {what} is a folder with {stem}.npz and {stem}.json"
+                f"{folder}: no {path.name}; {what} is a folder with {stem}.npz and {stem}.json"
             )
-    path = Path(folder) / f"{stem}.json"
-    record = json_file(path)
+    record = json_file(record_path)
     if not isinstance(record, dict):
-        raise ArtefactError(f"{path}: not an object; {what} is trained anew by its stage")
-    return read_arrays(Path(folder) / f"{stem}.npz"), record
+        raise ArtefactError(f"{record_path}: not an object; {what} is trained anew by its stage")
+    return read_arrays(arrays_path), record
 
 
 def write_corpus(folder: Path, corpus: Corpus) -> int:
-    """``documents.jsonl``, ``truth.npz`` and ``facts.json`` in one folder, all or nothing."""
+    """``documents.jsonl``, ``truth.npz`` and ``facts.json`` in one folder, all or nothing.
+
+    Returns:
+        How many documents were written.
+
+    Raises:
+        InputError: there is no document, or as :func:`write_documents`.
+    """
     with atomic_write(folder) as partial:
         partial.mkdir()
         count = write_documents(partial / "documents.jsonl", corpus.documents)
         if not count:
             raise InputError(
-                f"{folder}: no document to write, a corpus has at least one; check the settings and "
-                "the input of what makes it"
+                f"{folder}: no document to write, a corpus has at least one; "
+                "check the settings and the input of what makes it"
             )
         write_arrays(partial / "truth.npz", corpus.truth)
         write_json(partial / "facts.json", corpus.facts)
@@ -291,14 +379,13 @@ def write_corpus(folder: Path, corpus: Corpus) -> int:
 
 
 def read_corpus(folder: Path) -> Corpus:
-    """Inverse of :func:`write_corpus`; text brought from elsewhere needs only ``documents.jsonl``."""
+    """Inverse of :func:`write_corpus`; text from elsewhere needs only ``documents.jsonl``."""
     documents = read_documents(folder / "documents.jsonl")
-    truth, facts = folder / "truth.npz", folder / "facts.json"
-    return Corpus(
-        documents,
-        read_arrays(truth) if truth.exists() else {},
-        read_json(facts) if facts.exists() else {},
-    )
+    truth_path = folder / "truth.npz"
+    truth = read_arrays(truth_path) if truth_path.exists() else {}
+    facts_path = folder / "facts.json"
+    facts = read_json(facts_path) if facts_path.exists() else {}
+    return Corpus(documents, truth, facts)
 
 
 def write_predictions(path: Path, predictions: Predictions) -> None:
@@ -311,16 +398,23 @@ def write_predictions(path: Path, predictions: Predictions) -> None:
 
 
 def read_predictions(path: Path) -> Predictions:
-    """Inverse of :func:`write_predictions`."""
+    """Inverse of :func:`write_predictions`.
+
+    Raises:
+        ArtefactError: absent, damaged, or without unit ids and splits of one dimension.
+    """
     arrays = read_arrays(path)
     if not {"unit_ids", "splits"} <= arrays.keys():
         raise ArtefactError(
-            f"{path}: arrays are {sorted(arrays)}, a predictions have unit_ids and splits; read it again"
+            f"{path}: arrays are {sorted(arrays)}, predictions have unit_ids and splits; "
+            "read it again"
         )
-    ids, splits = arrays.pop("unit_ids"), arrays.pop("splits")
+    ids = arrays.pop("unit_ids")
+    splits = arrays.pop("splits")
     if ids.ndim != 1 or splits.ndim != 1:
         raise ArtefactError(
-            f"{path}: unit_ids {ids.shape}, splits {splits.shape}, give one of each a unit; read it again"
+            f"{path}: unit_ids {ids.shape}, splits {splits.shape}, give one of each a unit; "
+            "read it again"
         )
     return Predictions(tuple(ids.tolist()), tuple(splits.tolist()), arrays)
 
@@ -328,7 +422,8 @@ def read_predictions(path: Path) -> Predictions:
 def _existing(path: Path) -> Path:
     if path.is_dir():
         raise ArtefactError(
-            f"{path}: a folder stands where a file is needed; move it away and run the stage that writes it"
+            f"{path}: a folder stands where a file is needed; "
+            "move it away and run the stage that writes it"
         )
     if not path.is_file():
         raise ArtefactError(f"{path}: no such file; run what writes it, or fix the path")
@@ -336,14 +431,17 @@ def _existing(path: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON has it: null for nan, "inf" and "-inf" for infinities."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
     return value
 
 
@@ -356,22 +454,36 @@ def _numbers(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf") else value
 
 
-def _appendable(path: Path) -> Any:
+def append_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Add the records of finished work to a file.
+
+    A kill tears at most the last line, whose work is done again.
+    """
+    with full_disk(path), _appendable(path) as file:
+        lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+        if _ends_in_a_line(file):
+            lines.insert(0, "\n")
+        file.write("".join(lines).encode())
+
+
+def _appendable(path: Path) -> BinaryIO:
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("ab+")
 
 
-def append_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Add the records of finished work to a file. A kill tears at most the last line, whose work is done again."""
-    with full_disk(path), _appendable(path) as file:
-        torn = file.tell() and (file.seek(-1, 2), file.read(1))[1] != b"\n"
-        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        file.write((b"\n" if torn else b"") + lines.encode())
+def _ends_in_a_line(file: BinaryIO) -> bool:
+    """Whether the last line of a file has no line end, since what wrote it was killed."""
+    if file.tell() == 0:
+        return False
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) != b"\n"
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The whole records of a file in order; none where there is no file."""
-    for line in path.read_bytes().split(b"\n") if path.is_file() else ():
+    """The records of :func:`append_lines` in order, without torn ones; none of an absent file."""
+    if not path.is_file():
+        return
+    for line in path.read_bytes().split(b"\n"):
         try:
             yield json.loads(line)
         except ValueError:

@@ -1,13 +1,17 @@
-"""The one way into files of text that other people wrote: unpacked, decoded, cut into lines, parsed.
+"""The one way into files of text that other people wrote: unpack, decode, cut into lines, parse.
 
 Every reader opens its files here, so that all of them agree on what a text file is:
 
-- packed by gzip, bzip2 or xz, told by its first bytes, whatever its name says; Zstandard and zip are refused;
-- UTF-8, or what a byte-order mark says (UTF-8, UTF-16, UTF-32); anything else is refused with the byte at which it fails;
+- packed by gzip, bzip2 or xz, told by its first bytes, whatever its name says; Zstandard and zip
+  are refused;
+- UTF-8, or what a byte-order mark says (UTF-8, UTF-16, UTF-32); anything else is refused with the
+  byte at which it fails;
 - without NUL, which no text holds: a padded or binary file is refused;
-- in lines that end at ``\\n`` or ``\\r\\n`` alone. A lone ``\\r``, U+0085, U+2028 and their kin are characters of a line.
+- in lines that end at ``\\n`` or ``\\r\\n`` alone. A lone ``\\r``, U+0085, U+2028 and their kin are
+  characters of a line.
 
-Nothing here catches an error of ours: what is translated into a sentence is named by a parser, a format or the operating system.
+Nothing here catches an error of ours: what is translated into a sentence is named by a parser, a
+format or the operating system.
 """
 
 import bz2
@@ -22,6 +26,8 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree import ElementTree
@@ -44,12 +50,8 @@ MARKS = {  # the longer first: the mark of UTF-32 begins with that of UTF-16
 }
 PACKINGS = ("", ".gz", ".bz2", ".xz")  # what names of packed files end in
 JSON_LINES = tuple(f".jsonl{packing}" for packing in PACKINGS)
-UNPACKING = (
-    EOFError,
-    OSError,
-    zlib.error,
-    lzma.LZMAError,
-)  # what the unpackers raise on damaged files
+# What the unpackers raise on damaged files.
+UNPACKING = (EOFError, OSError, zlib.error, lzma.LZMAError)
 LARGEST = 1e300  # of numbers that are read
 KINDS = {
     dict: "an object",
@@ -66,7 +68,11 @@ class DamagedFile(InputError):
 
 
 def existing_file(path: Path) -> Path:
-    """The path itself. Raises InputError: nothing is there, or a folder, or what is no plain file."""
+    """The path itself.
+
+    Raises:
+        InputError: nothing is there, or a folder, or what is no plain file.
+    """
     if path.is_dir():
         raise InputError(f"{path}: a folder stands where a file is needed; name the file in it")
     if not path.exists():
@@ -78,7 +84,11 @@ def existing_file(path: Path) -> Path:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked while they are read. Raises InputError: absent, unreadable, or packed in another way."""
+    """The bytes of a file, unpacked while they are read.
+
+    Raises:
+        InputError: absent, unreadable, or packed in a way that is not read.
+    """
     try:
         file = existing_file(path).open("rb")
     except OSError as error:
@@ -93,12 +103,20 @@ def opened(path: Path) -> Iterator[BinaryIO]:
                 raise InputError(
                     f"{path}: packed with {format_name}, which is not read here; unpack it first"
                 )
-        unpacker = next((unpack for magic, unpack in PACKED.items() if magic.match(head)), None)
+        unpacker = _unpacker(head)
         if unpacker is None:
             yield file
         else:
             with unpacker(file) as unpacked:
                 yield unpacked
+
+
+def _unpacker(head: bytes) -> Callable[[BinaryIO], Any] | None:
+    """What unpacks a file that begins so; None where it is not packed."""
+    for magic, unpacker in PACKED.items():
+        if magic.match(head):
+            return unpacker
+    return None
 
 
 def _damaged(path: Path, error: Exception) -> DamagedFile:
@@ -117,39 +135,60 @@ def read_bytes(path: Path) -> bytes:
 def decode(content: bytes, where: str) -> str:
     """Text from the bytes of a file, by their byte-order mark, else from UTF-8.
 
-    Raises InputError: the bytes are no text in that encoding, or hold NUL; the sentence names line and byte.
+    Args:
+        content: all bytes of the file, unpacked.
+        where: its name, with which errors begin.
+
+    Raises:
+        InputError: the bytes are no text in that encoding, or hold NUL; it names line and byte.
     """
-    mark = _mark(content)
+    mark = _byte_order_mark(content)
     encoding = MARKS.get(mark, "utf-8")
-    text, wrong, at = _decoded(content[len(mark) :], encoding)
-    if wrong:
-        before = content[len(mark) : len(mark) + at].decode(encoding)
-        told = f"{wrong} at byte {len(mark) + at}"
-        raise InputError(f"{where}:{before.count(chr(10)) + 1}: {told}; save it as UTF-8")
+    body = content[len(mark) :]
+    text, problem, position = _decoded(body, encoding)
+    if problem:
+        line = body[:position].decode(encoding).count("\n") + 1
+        raise InputError(
+            f"{where}:{line}: {problem} at byte {len(mark) + position}; save it as UTF-8"
+        )
     return text
 
 
 def decode_line(line: bytes, where: str, offset: int = 0) -> str:
-    """Text from a line in UTF-8 whose first byte stands at ``offset`` of its file; see :func:`decode`."""
-    text, wrong, at = _decoded(line, "utf-8")
-    if wrong:
-        raise InputError(f"{where}: {wrong} at byte {offset + at}; save it as UTF-8")
+    """Text from one line in UTF-8.
+
+    Args:
+        line: its bytes.
+        where: file and line, with which errors begin.
+        offset: of its first byte in the file.
+
+    Raises:
+        InputError: as :func:`decode`.
+    """
+    text, problem, position = _decoded(line, "utf-8")
+    if problem:
+        raise InputError(f"{where}: {problem} at byte {offset + position}; save it as UTF-8")
     return text
 
 
-def _mark(head: bytes) -> bytes:
-    return next((mark for mark in MARKS if head.startswith(mark)), b"")
+def _byte_order_mark(head: bytes) -> bytes:
+    """The byte-order mark with which a file begins; empty where it has none."""
+    for mark in MARKS:
+        if head.startswith(mark):
+            return mark
+    return b""
 
 
 def _decoded(content: bytes, encoding: str) -> tuple[str, str, int]:
-    """The text; or what is wrong with it, and at which byte."""
+    """The text, what is wrong with the bytes (empty where nothing is), and at which byte."""
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
         return "", f"not {encoding.upper()} ({error.reason})", error.start
-    if "\0" in text:
-        at = len(text[: text.index("\0")].encode(encoding))
-        return "", f"NUL, which no text in {encoding.upper()} holds,", at
+    before, nul, _ = text.partition("\0")
+    if nul:
+        position = len(before.encode(encoding))
+        return "", f"NUL, which no text in {encoding.upper()} holds,", position
     return text, "", 0
 
 
@@ -159,23 +198,14 @@ def read_text(path: Path) -> str:
 
 
 def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Offset and bytes of every line of a file, in UTF-8, not checked; without byte-order mark and line ends.
+    """Offset and bytes of every line of a file, in UTF-8, not checked.
 
-    The offset counts bytes of the unpacked file; of UTF-16 and UTF-32 it counts bytes of the same text in UTF-8.
+    Byte-order mark and line ends are left out. The offset counts bytes of the unpacked file; of
+    UTF-16 and UTF-32 it counts bytes of the same text in UTF-8.
     """
     with opened(path) as file:
         try:
-            head = file.read(HEAD)
-            mark = _mark(head)
-            if mark and mark != codecs.BOM_UTF8:
-                content = decode(head + file.read(), str(path)).encode("utf-8")
-                lines: Iterable[bytes] = io.BytesIO(content)
-                offset = 0
-            else:
-                # the head may hold several lines, the last of them begun
-                begun = io.BytesIO(head[len(mark) :] + file.readline()) if head else io.BytesIO()
-                lines = _chained(begun, file)
-                offset = len(mark)
+            offset, lines = _lines_after_mark(file, path)
             for line in lines:
                 yield offset, line.removesuffix(b"\n").removesuffix(b"\r")
                 offset += len(line)
@@ -183,9 +213,18 @@ def byte_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise _damaged(path, error) from error
 
 
-def _chained(first: Iterable[bytes], second: Iterable[bytes]) -> Iterator[bytes]:
-    yield from first
-    yield from second
+def _lines_after_mark(file: BinaryIO, path: Path) -> tuple[int, Iterable[bytes]]:
+    """Where the first line begins, and the lines in UTF-8, each with its line end."""
+    head = file.read(HEAD)
+    mark = _byte_order_mark(head)
+    if mark and mark != codecs.BOM_UTF8:
+        text = decode(head + file.read(), str(path))
+        return 0, io.BytesIO(text.encode("utf-8"))
+    if not head:
+        return 0, ()
+    # The head may hold several lines, of which the last goes on in the file.
+    first_lines = io.BytesIO(head[len(mark) :] + file.readline())
+    return len(mark), chain(first_lines, file)
 
 
 def text_lines(path: Path) -> Iterator[str]:
@@ -195,27 +234,33 @@ def text_lines(path: Path) -> Iterator[str]:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """The value of a JSON text. Raises InputError: no JSON, or an object that has one key twice."""
+    """The value of a JSON text.
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(f"{where}: an object has the key {repeated!r} twice; keep one of them")
-        return found
+    Args:
+        text: JSON.
+        where: with which errors begin.
 
+    Raises:
+        InputError: no JSON, or an object that has one key twice.
+    """
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=partial(_object_of, where))
     except InputError:
         raise
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # JSONDecodeError; a number of too many digits; nested too deep
-        raise InputError(
-            f"{where}: not JSON ({' '.join(str(error).split())[:160]}); fix it"
-        ) from error
+    # JSONDecodeError, a number of too many digits, nested too deep.
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:160]
+        raise InputError(f"{where}: not JSON ({reason}); fix it") from error
+
+
+def _object_of(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of its keys and values; ``json`` would take the last of a repeated key."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"{where}: an object has the key {repeated!r} twice; keep one of them")
+    return content
 
 
 def json_file(path: Path) -> Any:
@@ -225,29 +270,34 @@ def json_file(path: Path) -> Any:
 
 def json_lines_in(folder: Path) -> list[Path]:
     """Files of JSON lines in a folder, packed or not, by name."""
-    return sorted(
-        path
-        for path in folder.glob("*.jsonl*")
-        if path.name.endswith(JSON_LINES) and path.is_file()
-    )
+    files = []
+    for path in folder.glob("*.jsonl*"):
+        if path.name.endswith(JSON_LINES) and path.is_file():
+            files.append(path)
+    return sorted(files)
 
 
 def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
     """``file:line`` and the object of every line of a file of JSON lines.
 
-    Raises InputError: a line that is no JSON object, or one without a needed field.
+    Args:
+        path: the file.
+        needed: fields that every object must have.
+
+    Raises:
+        InputError: a line that is no JSON object, or one without a needed field.
     """
-    wanted = set(needed)
+    needed = set(needed)
     for number, line in enumerate(text_lines(path), 1):
         where = f"{path}:{number}"
-        record = parse_json(
-            line.removeprefix("\ufeff"), where
-        )  # files that were joined keep their marks
+        # Files that were joined keep their byte-order marks.
+        record = parse_json(line.removeprefix("\ufeff"), where)
         if not isinstance(record, dict):
             raise InputError(
                 f"{where}: got {short_repr(record)}, allowed is a JSON object; fix or drop the line"
             )
-        if missing := sorted(wanted - record.keys()):
+        missing = sorted(needed - record.keys())
+        if missing:
             raise InputError(f"{where}: lacks {missing}, got {sorted(record)}; add what is missing")
         yield where, record
 
@@ -255,19 +305,24 @@ def records(path: Path, needed: Iterable[str] = ()) -> Iterator[tuple[str, dict[
 def numbered_rows(
     path: Path, needed: Iterable[str], delimiter: str = ",", quoted: bool = True
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """``file:line`` and fields by column of every row of a table with a header; blank lines are passed over.
+    """``file:line`` and fields by column of every row of a table with a header.
+
+    Blank lines are passed over.
 
     Args:
         path: the file.
         needed: columns that it must have.
         delimiter: between fields.
-        quoted: whether fields may stand in double quotes, with line ends inside; without, a quote is a character.
+        quoted: whether fields may stand in double quotes, with line ends inside; without, a quote
+            is a character.
 
     Raises:
-        InputError: a column is missing or comes twice, a row has another number of fields, or a quote is not closed.
+        InputError: a column is missing or comes twice, a row has another number of fields, or a
+            quote is not closed.
     """
     header: list[str] | None = None
-    for number, fields in _quoted_rows(path, delimiter) if quoted else _plain_rows(path, delimiter):
+    split_rows = _quoted_rows if quoted else _plain_rows
+    for number, fields in split_rows(path, delimiter):
         where = f"{path}:{number}"
         if header is None:
             header = [name.strip() for name in fields]
@@ -285,14 +340,16 @@ def numbered_rows(
 def rows(
     path: Path, needed: Iterable[str], delimiter: str = ",", quoted: bool = True
 ) -> list[dict[str, str]]:
-    """The rows of :func:`numbered_rows`, without their places."""
+    """The rows of :func:`numbered_rows`, without file and line."""
     return [row for _, row in numbered_rows(path, needed, delimiter, quoted)]
 
 
 def _check_header(path: Path, header: list[str], needed: list[str]) -> None:
-    if missing := [name for name in needed if name not in header]:
+    missing = [name for name in needed if name not in header]
+    if missing:
         raise InputError(f"{path}: header {header} lacks {missing}; needed are {needed}")
-    if repeated := sorted({name for name in header if name and header.count(name) > 1}):
+    repeated = sorted({name for name in header if name and header.count(name) > 1})
+    if repeated:
         raise InputError(f"{path}: the header has {repeated} twice; rename one of them")
 
 
@@ -309,36 +366,48 @@ def _quoted_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     if lines[-1] == "":
         lines.pop()
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
-    before = 0
+    number = 1
     try:
         for fields in reader:
-            if any(field.strip() for field in fields):
-                yield before + 1, fields
-            before = reader.line_num
+            if "".join(fields).strip():
+                yield number, fields
+            number = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(
-            f"{path}:{before + 1}: no row of a table ({error}); fix its quotes"
-        ) from error
+        raise InputError(f"{path}:{number}: no row of a table ({error}); fix its quotes") from error
 
 
 def xml_root(path: Path) -> ElementTree.Element:
-    """The root of an XML file, which names its encoding itself. Raises InputError: no XML."""
+    """The root of an XML file, which names its encoding itself.
+
+    Raises:
+        InputError: no XML.
+    """
     content = read_bytes(path)
     try:
         return ElementTree.fromstring(content)
-    except (
-        ElementTree.ParseError,
-        ValueError,
-        LookupError,
-    ) as error:  # the latter two of a declared encoding
+    # The latter two of an encoding that the file declares.
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise InputError(f"{path}: not XML ({error}); fetch it again") from error
 
 
 def typed(value: Any, kind: type, where: str) -> Any:
-    """The value, if it is of a kind of JSON. Raises InputError: ``where`` names the place."""
-    right = isinstance(value, (int, float) if kind is float else kind)
-    right = right and (kind is not float or -LARGEST < value < LARGEST)  # neither NaN nor infinite
-    if not right or (isinstance(value, bool) and kind is not bool):
+    """The value, if it is of a kind of JSON.
+
+    Args:
+        value: as ``json`` gives it.
+        kind: one of ``KINDS``; ``float`` takes whole numbers too.
+        where: with which errors begin.
+
+    Raises:
+        InputError: the value is of another kind, or a number that is not finite.
+    """
+    if isinstance(value, bool):
+        fits = kind is bool  # Python counts it among the whole numbers
+    elif kind is float:
+        fits = isinstance(value, int | float) and -LARGEST < value < LARGEST
+    else:
+        fits = isinstance(value, kind)
+    if not fits:
         raise InputError(
             f"{where}: got {short_repr(value)}, allowed is {KINDS[kind]}; fix the file"
         )
@@ -346,22 +415,34 @@ def typed(value: Any, kind: type, where: str) -> Any:
 
 
 def field_of(record: Any, name: str, kind: type, where: str) -> Any:
-    """A field of a JSON object. Raises InputError: no object, no such field, or one of another kind."""
+    """A field of a JSON object.
+
+    Raises:
+        InputError: no object, no such field, or one of another kind.
+    """
     if name not in typed(record, dict, where):
         raise InputError(f"{where}: got fields {sorted(record)}, {name!r} is missing; add it")
     return typed(record[name], kind, f"{where}, {name}")
 
 
 def texts(value: Any, where: str) -> list[str]:
-    """A list of texts. Raises InputError: no list, or something else in it."""
-    return [
-        typed(text, str, f"{where}, number {place}")
-        for place, text in enumerate(typed(value, list, where), 1)
-    ]
+    """A list of texts.
+
+    Raises:
+        InputError: no list, or something else in it.
+    """
+    items = typed(value, list, where)
+    for number, item in enumerate(items, 1):
+        typed(item, str, f"{where}, number {number}")
+    return list(items)
 
 
 def whole_number(text: str, where: str) -> int:
-    """A number of decimal digits. Raises InputError: anything else."""
+    """A number of at most 18 decimal digits.
+
+    Raises:
+        InputError: anything else.
+    """
     if not (text.isascii() and text.strip().isdecimal() and len(text) < 19):
         raise InputError(
             f"{where}: got {short_repr(text)}, allowed is a whole number; fix the file"
