@@ -1,0 +1,319 @@
+"""What the trainer is told, and what its callbacks count, with a stand-in for Lightning's."""
+
+import math
+import os
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from longform.language_models import lightning, schedule
+from longform.language_models.lightning import BestCheckpoint, Learner, Progress, Steps, adamw
+from longform.language_models.schedule import Schedule
+from longform.statistics.random_streams import derived_seed
+from tests.refusals import refuses
+
+
+def test_reading_ends_when_every_process_has_read(monkeypatch):
+    steps = []
+    trainer = SimpleNamespace(
+        predict=lambda module, loader, **more: steps.append((module, list(loader), more)),
+        strategy=SimpleNamespace(barrier=lambda: steps.append("barrier")),
+    )
+    monkeypatch.setattr(
+        schedule.Launch,
+        "trainer",
+        lambda self, module, **settings: steps.append(settings) or trainer,
+    )
+    schedule.predict("module", ["a", "b", "c"], 2)
+    assert steps == [
+        {"logger": False, "enable_checkpointing": False},
+        ("module", [["a", "b"], ["c"]], {"return_predictions": False}),
+        "barrier",
+    ]
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Settings of the last trainer."""
+    given = {}
+    monkeypatch.setattr(schedule.pl, "Trainer", lambda **settings: given.update(settings))
+    monkeypatch.setattr(schedule, "trainer_devices", lambda devices: {"devices": devices})
+    return given
+
+
+@pytest.mark.parametrize(
+    ("launch", "tasks", "elastic", "alone"),
+    [
+        ((1, 1), None, None, True),
+        ((1, 1), "1", None, True),
+        ((2, 1), "2", None, False),
+        ((2, 1), "8", None, True),
+        ((2, 2), "4", None, False),
+        ((2, 1), None, None, False),
+        ((1, 1), None, "job", False),
+    ],
+)
+def test_a_run_joins_the_slurm_job_of_its_own_size_alone(
+    launch, tasks, elastic, alone, told, monkeypatch
+):
+    for name, value in {"SLURM_NTASKS": tasks, "TORCHELASTIC_RUN_ID": elastic}.items():
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    schedule.Launch(*launch).trainer(torch.nn.Linear(1, 1), max_epochs=3)
+    assert bool(told["plugins"]) is alone
+    assert (told["devices"], told["num_nodes"], told["max_epochs"]) == (*launch, 3)
+    switches = ("use_distributed_sampler", "enable_progress_bar", "enable_model_summary")
+    assert [told[name] for name in switches] == [False, False, False]
+    assert told["strategy"] == "auto"
+
+
+def test_shards_are_for_gpus_and_strategies_that_lightning_has(told):
+    refuses(
+        "'fsdp', which Lightning has for GPUs alone", schedule.Launch(2, 1, "fsdp").trainer, None
+    )
+    refuses("LONGFORM_STRATEGY is 'ring', allowed are", schedule.Launch, 1, 1, "ring")
+    assert schedule.Launch(3, 4).world == 12
+
+
+def test_every_step_has_its_own_seed_whatever_the_process():
+    """Batch 2 of the second part of ten batches is number 12 of a process, 25 of two."""
+    trainer = SimpleNamespace(current_epoch=1, num_training_batches=10, world_size=2, global_rank=1)
+    module = SimpleNamespace(device=torch.device("cpu"))
+    Steps(7, 1.0).on_train_batch_start(trainer, module, None, 2)
+    drawn = torch.rand(3)
+    torch.manual_seed(derived_seed(7, "step", 25))
+    assert torch.equal(drawn, torch.rand(3))
+
+
+def test_gradients_are_cut_at_the_norm_over_all_weights_or_all_shards():
+    network = torch.nn.Linear(2, 1, bias=False)
+    network.weight.grad = torch.tensor([[3.0, 4.0]])
+    plain = SimpleNamespace(strategy=SimpleNamespace(model=network))
+    Steps(7, 2.5).on_before_optimizer_step(plain, network, None)
+    torch.testing.assert_close(network.weight.grad, torch.tensor([[1.5, 2.0]]))
+    norms = []
+    sharded = SimpleNamespace(
+        strategy=SimpleNamespace(model=SimpleNamespace(clip_grad_norm_=norms.append))
+    )
+    Steps(7, 0.5).on_before_optimizer_step(sharded, network, None)
+    assert norms == [0.5]
+    torch.testing.assert_close(network.weight.grad, torch.tensor([[1.5, 2.0]]))
+
+
+def test_progress_is_said_after_ten_seconds_with_tokens_of_all_processes(monkeypatch, capsys):
+    """Two processes, 6 tokens each in 11 seconds; 12 in 22. Losses are shares of an update."""
+    now = [100.0]
+    monkeypatch.setattr(lightning.time, "monotonic", lambda: now[0])
+    progress = Progress("tiny", 9)
+    trainer = SimpleNamespace(
+        accumulate_grad_batches=2, global_rank=0, world_size=2, global_step=4, callback_metrics={}
+    )
+    batch = {"labels": torch.zeros(2, 3)}
+
+    def end(loss, seconds):
+        now[0] = 100.0 + seconds
+        progress.on_train_batch_end(trainer, None, {"loss": torch.tensor(loss)}, batch, 0)
+        return capsys.readouterr().out
+
+    assert end(1.0, 10) == ""
+    assert end(0.75, 11) == "train tiny: 4/9, loss 1.500, 2 tokens/s\n"
+    assert end(0.5, 21) == "" and end(0.5, 21.5) == "train tiny: 4/9, loss 1.000, 2 tokens/s\n"
+    trainer.global_rank = 1
+    assert end(0.5, 100) == ""
+    trainer.callback_metrics["validation_loss"] = torch.tensor(3.0)
+    progress.on_validation_end(trainer, None)
+    assert progress.rows == [(4, pytest.approx((2 + 1.5 + 1 + 1 + 1) / 5), 3.0)]
+    progress.on_validation_end(trainer, None)
+    assert progress.losses == [] and math.isnan(progress.rows[1][1])
+    again = Progress("tiny", 9)
+    again.load_state_dict({"rows": [[4, 1.3, 3.0]]})
+    assert again.state_dict() == {"rows": [(4, 1.3, 3.0)]}
+    trainer.callback_metrics["validation_loss"] = torch.tensor(math.inf)
+    refuses(
+        "train tiny: validation loss inf after update 4", progress.on_validation_end, trainer, None
+    )
+    assert len(progress.rows) == 2
+
+
+def test_checkpoints_are_found_by_name_in_the_folder_that_is_there(tmp_path):
+    best = BestCheckpoint(tmp_path, "best-{epoch}", monitor="validation_loss")
+    best.load_state_dict(
+        {
+            "dirpath": "/old",
+            "monitor": "validation_loss",
+            "best_model_path": "/old/best-1.ckpt",
+            "best_model_score": torch.tensor(2.0),
+            "current_score": torch.tensor(3.0),
+            "best_k_models": {"/old/best-1.ckpt": torch.tensor(2.0)},
+            "kth_best_model_path": "/old/best-1.ckpt",
+            "kth_value": torch.tensor(2.0),
+            "last_model_path": "",
+        }
+    )
+    here = os.path.join(tmp_path, "best-1.ckpt")
+    assert best.best_model_path == best.kth_best_model_path == here
+    assert list(best.best_k_models) == [here] and best.last_model_path == ""
+    assert float(best.best_model_score) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("precision", "fused"), [("32-true", True), ("bf16-mixed", True), ("16-mixed", False)]
+)
+def test_adamw_has_the_schedules_numbers_and_a_rate_for_each_step(precision, fused):
+    plan = Schedule(0.5, 1, 1, warmup=0.5, weight_decay=0.25, precision=precision)
+    made = adamw(torch.nn.Linear(1, 1), plan, 4)
+    (group,) = made["optimizer"].param_groups
+    assert (group["initial_lr"], group["weight_decay"], group["fused"]) == (0.5, 0.25, fused)
+    assert group["lr"] == 0.25 and made["lr_scheduler"]["interval"] == "step"
+    rate = made["lr_scheduler"]["scheduler"].lr_lambdas[0]
+    assert [rate(step) for step in range(5)] == [0.5, 1.0, 1.0, 0.5, 0.0]
+
+
+class Network(torch.nn.Linear):
+    """Keeps how it was made ready."""
+
+    def __init__(self, checkpointing=True):
+        super().__init__(1, 1)
+        self.said = []
+        if checkpointing:
+            self.gradient_checkpointing_enable = lambda **given: self.said.append(given)
+
+    def compile(self):
+        self.said.append("compiled")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, []),
+        ({"compile": True}, ["compiled"]),
+        ({"checkpointing": True}, [{"gradient_checkpointing_kwargs": {"use_reentrant": False}}]),
+    ],
+)
+def test_a_network_is_compiled_or_recomputed_where_it_is_asked(settings, said):
+    network = Network()
+    learner = Learner(network, Schedule(0.1, 1, 1, **settings), 3)
+    assert network.said == said and learner.validation is None
+    assert (learner.updates, learner.network) == (3, network)
+    if "checkpointing" in settings:
+        refuses("Network does not know", Learner, Network(False), learner.schedule, 3)
+
+
+@pytest.mark.parametrize(("counts", "weight"), [(None, 6), (True, 6), (False, 0)])
+def test_a_validation_loss_weighs_by_labels_of_batches_that_count(counts, weight):
+    """Three labels on each of two processes: Lightning divides the weight by their number."""
+    logged = {}
+    learner = SimpleNamespace(
+        weight=lambda batch: Learner.weight(None, batch),
+        loss=lambda batch: "loss",
+        validation=None
+        if counts is None
+        else SimpleNamespace(counts=lambda index: counts and index == 5),
+        trainer=SimpleNamespace(world_size=2),
+        log=lambda name, value, **more: logged.update({name: (value, more)}),
+    )
+    Learner.validation_step(learner, {"labels": [1, 2, 3]}, 5)
+    more = {"batch_size": weight, "sync_dist": counts is not None}
+    assert logged == {"validation_loss": ("loss", more)}
+    assert Learner.training_step(learner, {"labels": [1]}, 0) == "loss" and logged["loss"] == (
+        "loss",
+        {},
+    )
+
+
+class Trainer:
+    """Stands for Lightning's: writes a checkpoint with a weight of 9."""
+
+    global_rank = 0
+
+    def __init__(self, tmp_path, settings):
+        self.settings, self.steps, self.folder = settings, [], tmp_path
+        self.strategy = SimpleNamespace(barrier=lambda: self.steps.append("barrier"))
+
+    def fit(self, module, train, validation, ckpt_path, weights_only):
+        self.steps.append(("fit", ckpt_path, weights_only))
+        self.batches = [list(train.batch_sampler), list(validation.batch_sampler)]
+        best = self.settings["callbacks"][0]
+        best.best_model_path = str(self.folder / "best.ckpt")
+        best.best_model_score = torch.tensor(1.5)
+        state = {"network.weight": torch.tensor([[9.0]])}
+        callbacks = {"BestCheckpoint{x}": {"best_model_score": torch.tensor(1.5)}}
+        torch.save({"state_dict": state, "callbacks": callbacks}, best.best_model_path)
+
+
+class Fitted(Learner):
+    """A learner of one weight."""
+
+    def __init__(self, plan):
+        super().__init__(torch.nn.Linear(1, 1, bias=False), plan, 4)
+
+
+@pytest.fixture
+def fitted(monkeypatch, tmp_path):
+    """Trains by a stand-in for the trainer; gives the trainer and the hyper-parameters."""
+
+    def fit(plan, train=5, validation=3, **more):
+        made = []
+
+        def trainer(self, module, **settings):
+            made.append(Trainer(tmp_path, settings))
+            return made[0]
+
+        monkeypatch.setattr(schedule.Launch, "trainer", trainer)
+        module = Fitted(plan)
+        kept = {}
+        module.save_hyperparameters = kept.update
+        items = {"train": list(range(train)), "validation": list(range(validation))}
+        scratch = {"seed": 7, "name": "tiny", "scratch": tmp_path}
+        progress = lightning.fit_module(module, items, lightning.numbers, plan, **scratch | more)
+        return made[0], kept, module, progress
+
+    return fit
+
+
+def test_the_trainer_is_told_the_plan_and_the_best_weights_are_loaded(
+    fitted, capsys, tmp_path, monkeypatch
+):
+    """Five items in batches of two, four passes an update: 2 updates a pass of eight items."""
+    monkeypatch.delenv("LONGFORM_STAGE", raising=False)
+    plan = Schedule(0.1, 2, 3, accumulate=4, validations=2, clip=0.5)
+    trainer, kept, module, progress = fitted(plan)
+    told = trainer.settings
+    assert (told["max_epochs"], told["accumulate_grad_batches"], told["precision"]) == (
+        2,
+        4,
+        "32-true",
+    )
+    assert (told["log_every_n_steps"], told["num_sanity_val_steps"]) == (1, 0)
+    best, steps, shown, rates = told["callbacks"]
+    assert shown is progress and (shown.name, shown.updates) == ("tiny", 2)
+    assert (steps.seed, steps.norm, rates.logging_interval) == (7, 0.5, "step")
+    assert (best.monitor, best.filename, best.save_last) == (
+        "validation_loss",
+        "best-{epoch}",
+        True,
+    )
+    assert best._enable_version_counter is False and best.dirpath == str(tmp_path)
+    assert trainer.steps == [("fit", None, True), "barrier"]
+    assert [len(batches) for batches in trainer.batches] == [4, 2]
+    assert trainer.batches[1] == [[0, 1], [2]] and module.validation is not None
+    assert module.network.weight.item() == 9.0
+    assert kept["name"] == "tiny" and (kept["seed"], kept["updates"], kept["clip"]) == (7, 2, 0.5)
+    assert kept["items"] == {"train": 5, "validation": 3}
+    assert (kept["processes"], kept["stage"]) == (1, None)
+    assert kept["network"] == {"class": "Linear", "parameters": 1}
+    assert capsys.readouterr().out == "train tiny: 2 updates, best validation loss 1.5000 nats\n"
+
+
+@pytest.mark.parametrize(("items", "every"), [(10, 1), (40, 2), (2000, 50)])
+def test_a_curve_has_twenty_points_and_a_point_each_fifty_updates(items, every, fitted):
+    trainer, *_ = fitted(Schedule(0.1, 1, 1, validations=1), train=items)
+    assert trainer.settings["log_every_n_steps"] == every
+
+
+def test_a_training_needs_items_of_both_splits(fitted):
+    plan = Schedule(0.1, 2, 3)
+    refuses("train tiny: got zero train items", fitted, plan, train=0)
+    refuses("got zero validation items; .* split 'validation'", fitted, plan, validation=0)
