@@ -204,6 +204,18 @@ def test_modules_set_apart_and_unknown_ones_are_left_out(package):
     )
 
 
+def test_importing_a_module_runs_the_packages_around_it(package):
+    module = SourceTree(package.parent).module("longform.kinds.wide")
+    assert module.at_import == {("longform", AT_IMPORT), ("longform.kinds", AT_IMPORT)}
+    (package / "kinds" / "__init__.py").write_text("print(1)\n")
+    tree = SourceTree(package.parent)
+    assert tree.closure([("longform.kinds.wide", AT_IMPORT)]) == {
+        "longform.kinds.wide": set(),
+        "longform.kinds": {0},
+        "longform": set(),
+    }
+
+
 def test_an_unknown_name_stands_for_its_whole_module(package):
     assert set(hashes(package, "made_at_run_time")) >= {"longform/shapes.py", "longform/rates.py"}
 
