@@ -70,7 +70,7 @@ def sides(monkeypatch):
     return of_sides, asked
 
 
-def test_a_difference_must_exceed_the_spread_of_real_texts_and_of_a_systems(sides):
+def test_a_difference_must_exceed_the_spread_of_both_sides(sides):
     """Variance 1 of two scored real texts: 2/4 for four texts of a system, 2 for its only text."""
     of_sides, asked = sides
     plan = systems._plan(panel(), of_sides, 1000, 7)
@@ -114,7 +114,7 @@ def test_a_critic_that_does_not_apply_takes_no_time_and_says_why(sides, monkeypa
     assert math.isnan(plan.real)
 
 
-def test_the_smallest_difference_is_of_both_variances_and_the_mean_of_halvings():
+def test_the_smallest_difference_is_the_mean_over_halvings():
     """Variances 1 + 4, 1 + 0 and 4 + 4."""
     two, four, none = np.array([1.0, 3.0]), np.array([0.0, 4.0]), np.array([2.0, 2.0])
     found = detectable_difference([two, two, four], [four, none, four])
@@ -136,7 +136,7 @@ def test_a_system_is_worse_the_further_it_is_on_the_wrong_side(better, badness):
     assert found.tolist() == badness
 
 
-def test_ranks_are_counted_in_every_resample_of_every_halving_and_ties_share():
+def test_ranks_are_counted_in_every_resample_and_ties_share():
     """Lower is better; what is not finite ranks last. Ranks of a: 1, 1.5, 1 and 2."""
     nan = np.nan
     draws = {

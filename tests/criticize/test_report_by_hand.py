@@ -221,7 +221,7 @@ class Axes:
         pass
 
 
-def test_the_figure_shows_differences_in_half_widths_the_first_critic_on_top():
+def test_the_figure_shows_differences_in_half_widths_from_the_top():
     """Value 4 [3.5, 5] against 2 [1, 3]: two half widths of 1, from 1.5 to 3."""
     axes = Axes()
     alone, none = judged("b", p=0.03), judged("c", p=0.05)

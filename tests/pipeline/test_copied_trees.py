@@ -37,7 +37,7 @@ def names(tree):
     return {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()}
 
 
-def test_a_new_folder_gets_what_git_knows_but_what_is_built_and_what_is_its_own(trees):
+def test_a_new_folder_gets_what_git_knows_and_nothing_built(trees):
     root, folder = trees
     put(root, a_py="1", src__b_py="2", params="3", scales__x="4", data__scores__y="5", data__z="6")
     put(folder, mine="own")

@@ -30,7 +30,7 @@ def sums(tokens=80, blocks=1):
     return Expectation(np.eye(3), np.ones((2, 3)), -5.5, tokens, 2, blocks)
 
 
-def test_an_iteration_may_cost_two_minutes_and_a_line_comes_after_ten_seconds():
+def test_an_iteration_may_cost_two_minutes_and_lines_ten_seconds():
     assert LIMITS == (120.0, 10.0)
 
 
