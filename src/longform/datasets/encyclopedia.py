@@ -1,15 +1,16 @@
-"""Published articles as the encyclopedia of a fact checker (massarelli2020 sections 3 and 5): pages, claims, and what a model has read.
+"""Published articles as a fact checker's encyclopedia (massarelli2020 sections 3 and 5).
 
-Articles are WikiSection's (:mod:`longform.datasets.wikisection`); a page is named by the words before its first "is". Claims come with the
-sentence that they rest on, each such sentence a page of its own (Symmetric FEVER, Schuster et al. 2019, which nobody can answer by the claim alone).
+Articles are WikiSection's (:mod:`longform.datasets.wikisection`); a page is named by the words
+before its first "is". Claims come with the sentence that they rest on, and each such sentence is a
+page of its own (Symmetric FEVER, Schuster et al. 2019, which nobody can answer by the claim alone).
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -25,11 +26,31 @@ from longform.statistics.splits import SHARES, split_by_seed
 from longform.text.paragraphs import single_spaced
 from longform.text.sentences import SPLITTERS
 
-Told = tuple[str, str, str, str, int]  # split, claim, label, page and line
 SUPPORTED, NEI = LABELS["SUPPORTS"], LABELS["NOT ENOUGH INFO"]
+PAIR_SHARES = {"train": 0.9, "validation": 0.1}  # of groups of tied pairs
 _NAMED = re.compile(
     r"^(?:The (?:city|town) of )?([^,(]+?) ?(?:[,(]| (?:is|was|are|were) )", re.IGNORECASE
 )
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A claim of Symmetric FEVER with the sentence that decides it."""
+
+    claim: str
+    sentence: str
+    label: str
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A claim and the line of a page that it is about."""
+
+    split: str
+    text: str
+    label: str
+    page: str
+    line: int = 0
 
 
 def pages(
@@ -40,118 +61,184 @@ def pages(
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
 ) -> Corpus:
-    """Every article as one section under its page's name; arguments and facts as :func:`wikisection.build`, and articles without a name."""
+    """Every article as one section under its page's name.
+
+    Args:
+        name: of the corpus.
+        seed: of the splits.
+        raw: a file of WikiSection.
+        shares: of articles by split.
+        splitter: a key of ``SPLITTERS``, which counts the sentences.
+
+    Returns: the articles that have a name; facts are :func:`wikisection.build`'s and how many
+        articles have none.
+    Raises InputError: see :func:`wikisection.build`.
+    """
     corpus = wikisection.build(name=name, seed=seed, raw=raw, shares=shares, splitter=splitter)
-    texts = [(document, single_spaced(document.text)) for document in corpus.documents]
-    named = [
-        (document, found[1], text) for document, text in texts if (found := _NAMED.match(text))
-    ]
-    documents = [
-        replace(document, sections=(Section(title, text),)) for document, title, text in named
-    ]
-    return Corpus(documents, facts={**corpus.facts, "unnamed": len(texts) - len(named)})
+    documents = []
+    for document in corpus.documents:
+        text = single_spaced(document.text)
+        match = _NAMED.match(text)
+        if match is not None:
+            documents.append(replace(document, sections=(Section(match[1], text),)))
+    unnamed = len(corpus.documents) - len(documents)
+    return Corpus(documents, facts={**corpus.facts, "unnamed": unnamed})
 
 
 def read_whole(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
-    """What a model has read that knows the pages: all articles, those of the prefixes too; validation is as without them."""
+    """What a model has read that knows the pages: all articles, those of the prefixes too.
+
+    Args: as of :func:`pages`.
+
+    Returns: every article in split train; those of split validation stand there once more, with
+        ``-held-out`` behind their ids.
+    Raises InputError: see :func:`wikisection.build`.
+    """
     corpus = wikisection.build(name=name, seed=seed, raw=raw, shares=shares)
-    held = [replace(d, id=f"{d.id}-held-out") for d in corpus.documents if d.split == "validation"]
-    return Corpus(
-        [*(replace(d, split="train") for d in corpus.documents), *held], facts=corpus.facts
-    )
+    training = []
+    validation = []
+    for document in corpus.documents:
+        training.append(replace(document, split="train"))
+        if document.split == "validation":
+            validation.append(replace(document, id=f"{document.id}-held-out"))
+    return Corpus([*training, *validation], facts=corpus.facts)
 
 
 def claims(
-    *, name: str, seed: int, raw: Path, articles: str = "cities.txt", pairs: str = "symmetric.jsonl",
-    shares: Mapping[str, float] = SHARES, splitter: str = "rules", statements: int = 0,
-) -> Corpus:  # fmt: skip
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    articles: str = "cities.txt",
+    pairs: str = "symmetric.jsonl",
+    shares: Mapping[str, float] = SHARES,
+    splitter: str = "rules",
+    statements: int = 0,
+) -> Corpus:
     """Pages and claims as :mod:`longform.datasets.fever` has them, from two files of a folder.
 
-    Claims that share a sentence, or sentences that share a claim, stay in one split; none is in split test, since a page whose sentence was
-    written to contradict another's can be judged beside it, not looked up. So many ``statements`` of the pages, split with them by ``shares``, are
-    claims too, which hold, and as many with another page's name in place of their own, for which there is not enough information. Of pages with
-    one name the first one stands. Raises InputError: a file that is not there, or a line without claim, evidence or label.
+    Claims that share a sentence, or sentences that share a claim, stay in one split. None is in
+    split test: a page whose sentence was written to contradict another's can be judged beside it,
+    not looked up.
+
+    Args:
+        name: of the corpus.
+        seed: of the splits and of the statements.
+        raw: the folder.
+        articles: its file of WikiSection; of pages with one name the first one stands.
+        pairs: its file of Symmetric FEVER.
+        shares: of articles by split; their statements follow them.
+        splitter: a key of ``SPLITTERS``, which cuts the pages into lines.
+        statements: how many sentences of the pages are claims too, which hold. As many have another
+            page's name in place of their own; for these there is not enough information.
+
+    Raises InputError: a file that is not there, or a line without claim, evidence or label.
     """
+    # 1. The encyclopedia: lines by page, of the articles first.
     encyclopedia = pages(
         name=name, seed=seed, raw=raw / articles, shares=shares, splitter=splitter
     ).documents
-    first = {document.sections[0].title or "": document for document in reversed(encyclopedia)}
-    known = {page: SPLITTERS[splitter](document.text) for page, document in first.items()}
-    rows, split_of = (
-        list(_pairs(raw / pairs)),
-        {page: document.split for page, document in first.items()},
-    )
-    place = {
-        text: f"{Path(pairs).stem}-{i}"
-        for i, text in enumerate(dict.fromkeys(text for _, text, _ in rows))
+    article_of = {}
+    for article in reversed(encyclopedia):  # so that the first article of a name stands
+        article_of[article.sections[0].title or ""] = article
+    lines_of: dict[str, Sequence[str]] = {}
+    split_of: dict[str, str] = {}
+    for page, article in article_of.items():
+        lines_of[page] = SPLITTERS[splitter](article.text)
+        split_of[page] = article.split
+    # 2. The claims: pairs, each with its sentence as a page, and statements of the articles.
+    pair_rows = list(_read_pairs(raw / pairs))
+    page_of: dict[str, str] = {}
+    for pair in pair_rows:
+        page_of.setdefault(pair.sentence, f"{Path(pairs).stem}-{len(page_of)}")
+    claim_rows = []
+    for split, pair in zip(_pair_splits(pair_rows, seed), pair_rows, strict=True):
+        claim_rows.append(_Claim(split, pair.claim, pair.label, page_of[pair.sentence]))
+    rng = generator(seed, name, "statements")
+    claim_rows.extend(_statements(lines_of, split_of, statements, rng))
+    for sentence, page in page_of.items():
+        lines_of[page] = [sentence]
+    # 3. Both as documents.
+    documents = []
+    for page, lines in lines_of.items():
+        documents.append(Document(f"page:{page}", "train", (Section("page", "\n".join(lines)),)))
+    for number, claim in enumerate(claim_rows):
+        documents.append(_claim_document(number, claim, lines_of))
+    facts: dict[str, Any] = {
+        "corpus": name,
+        "pages": len(lines_of),
+        "claims": len(claim_rows),
+        "articles_whose_name_was_taken": len(encyclopedia) - len(article_of),
+        "labels": Counter(f"{claim.label} in {claim.split}" for claim in claim_rows),
     }
-    told = [
-        (part, c, label, place[text], 0)
-        for part, (c, text, label) in zip(_splits(rows, seed), rows, strict=True)
-    ]
-    told += _statements(known, split_of, statements, generator(seed, name, "statements"))
-    known |= {page: [text] for text, page in place.items()}
-    documents = [
-        Document(f"page:{page}", "train", (Section("page", "\n".join(own)),))
-        for page, own in known.items()
-    ]
-    for number, (part, claim, label, page, line) in enumerate(told):
-        evidence = [] if label == NEI else [[page, line]]
-        found = "\n".join(f"{page}: {known[page][line]}" for _ in evidence)
-        sections, record = (
-            (Section("claim", claim), Section("evidence", found)),
-            {"label": label, "evidence": evidence},
-        )
-        documents.append(Document(f"claim:{number}", part, sections, (record,)))
-    facts: dict[str, Any] = {"corpus": name, "pages": len(known), "claims": len(told)}
-    facts["articles_whose_name_was_taken"] = len(encyclopedia) - len(first)
-    facts["labels"] = Counter(f"{label} in {part}" for part, _, label, _, _ in told)
     return Corpus(documents, facts=facts)
 
 
-def _splits(rows: Sequence[tuple[str, str, str]], seed: int) -> list[str]:
-    """Train or validation for each pair, one split for all that are tied by a claim or a sentence."""
-    sides = np.array(
-        [
-            np.unique(side, return_inverse=True)[1]
-            for side in zip(*(row[:2] for row in rows), strict=True)
-        ]
-    )
-    links = coo_array((np.ones(len(rows)), (sides[0], sides[1] + len(rows))), (2 * len(rows),) * 2)
-    group = connected_components(links, directed=False)[1][sides[0]].tolist()
-    drawn = split_by_seed(
-        [str(one) for one in dict.fromkeys(group)], {"train": 0.9, "validation": 0.1}, seed
-    )
-    split = dict(zip(dict.fromkeys(group), drawn, strict=True))
-    return [split[one] for one in group]
+def _claim_document(number: int, claim: _Claim, lines_of: Mapping[str, Sequence[str]]) -> Document:
+    """A claim as a document of :mod:`longform.datasets.fever`."""
+    evidence: list[list[object]] = []
+    shown = ""
+    if claim.label != NEI:
+        evidence.append([claim.page, claim.line])
+        shown = f"{claim.page}: {lines_of[claim.page][claim.line]}"
+    sections = (Section("claim", claim.text), Section("evidence", shown))
+    record = {"label": claim.label, "evidence": evidence}
+    return Document(f"claim:{number}", claim.split, sections, (record,))
+
+
+def _pair_splits(pairs: Sequence[_Pair], seed: int) -> list[str]:
+    """Train or validation for each pair; pairs tied by a claim or a sentence have one split."""
+    # 1. Two kinds of nodes: claims, and behind them sentences. A pair is a link between two.
+    _, claim_nodes = np.unique([pair.claim for pair in pairs], return_inverse=True)
+    _, sentence_nodes = np.unique([pair.sentence for pair in pairs], return_inverse=True)
+    nodes = 2 * len(pairs)
+    links = (claim_nodes, sentence_nodes + len(pairs))
+    graph = coo_array((np.ones(len(pairs)), links), (nodes, nodes))
+    # 2. A split for each connected group, in order of appearance.
+    _, group_of_node = connected_components(graph, directed=False)
+    group_of_pair = group_of_node[claim_nodes].tolist()
+    groups = list(dict.fromkeys(group_of_pair))
+    splits = split_by_seed([str(group) for group in groups], PAIR_SHARES, seed)
+    split_of = dict(zip(groups, splits, strict=True))
+    return [split_of[group] for group in group_of_pair]
 
 
 def _statements(
-    known: Mapping[str, Sequence[str]], split_of: Mapping[str, str], count: int, rng: Any
-) -> Iterator[Told]:
-    """Sentences that name their page, and each with the name of a page drawn at random in place of it."""
-    named = [(p, n) for p, lines in known.items() for n, line in enumerate(lines) if p in line]
-    short, names = (
-        [(p, n) for p, n in named if len(known[p][n].split()) <= MOST_TOKENS],
-        list(known),
-    )
-    for page, line in (short[i] for i in rng.permutation(len(short))[:count]):
+    lines_of: Mapping[str, Sequence[str]],
+    split_of: Mapping[str, str],
+    count: int,
+    rng: np.random.Generator,
+) -> Iterator[_Claim]:
+    """Sentences that name their page, each followed by itself with a random page's name instead."""
+    candidates = []
+    for page, lines in lines_of.items():
+        for number, line in enumerate(lines):
+            if page in line and len(line.split()) <= MOST_TOKENS:
+                candidates.append((page, number))
+    names = list(lines_of)
+    for index in rng.permutation(len(candidates))[:count]:
+        page, number = candidates[index]
         other = names[int(rng.integers(len(names)))]
-        yield split_of[page], known[page][line], SUPPORTED, page, line
+        split, line = split_of[page], lines_of[page][number]
+        yield _Claim(split, line, SUPPORTED, page, number)
         if other != page:
-            yield split_of[page], known[page][line].replace(page, other), NEI, other, 0
+            yield _Claim(split, line.replace(page, other), NEI, other)
 
 
-def _pairs(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Claim, sentence and label of each line."""
+def _read_pairs(path: Path) -> Iterator[_Pair]:
+    """The pairs of Symmetric FEVER, one a line."""
     if not path.is_file():
         raise InputError(f"{path}: no such file; put Symmetric FEVER's JSON lines there")
     for where, record in records(path):
-        texts = [record.get(key) for key in ("claim", "evidence")]
+        claim, sentence = record.get("claim"), record.get("evidence")
         label = LABELS.get(str(record.get("gold_label")))
-        if label is None or not all(isinstance(text, str) and text.strip() for text in texts):
+        if label is None or not _has_words(claim) or not _has_words(sentence):
             got = f"gold_label {record.get('gold_label')!r}, fields {sorted(record)}"
             raise InputError(
                 f"{where}: {got}; allowed are {sorted(LABELS)} beside claim and evidence"
             )
-        yield plain(str(texts[0])), plain(str(texts[1])), label
+        yield _Pair(plain(claim), plain(sentence), label)
+
+
+def _has_words(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(value.strip())

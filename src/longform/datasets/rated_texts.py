@@ -1,11 +1,14 @@
-"""Texts that people rated, beside SummEval and GCDC (:mod:`longform.datasets.text_files`): stories and summaries of dialogues.
+"""Texts that people rated, beside SummEval and GCDC (:mod:`longform.datasets.text_files`).
 
-Every reader gives the machine's texts as documents of split test, and people's own texts of the same sources, where there are any,
-as split train. Truth: ``marks`` float64 (documents, raters), nan where nobody rated, without raters who repeat another one mark by
-mark (facts count them); ``cluster`` the source that a text was made from; ``system`` who wrote it. Texts of one source stand together.
+Here are stories and summaries of dialogues. Every reader gives the machine's texts as documents of
+split test, and people's own texts of the same sources, where there are any, as split train. Truth:
+``marks`` float64 (documents, raters), nan where nobody rated, without raters who repeat another one
+rating by rating (facts count them); ``cluster`` the source that a text was made from; ``system``
+who wrote it. Texts of one source stand together.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,56 +23,67 @@ MANY = 100  # texts in all of which two people do not agree by chance
 DIALOGUE_FIELDS = ("id", "model_id", "summary", "annotations")
 
 
+@dataclass(frozen=True)
+class _RatedText:
+    """A text with its ratings, none where it is a person's own."""
+
+    document: Document
+    source: str
+    writer: str
+    ratings: list[float]
+
+
 def rated_stories(*, raw: Path, dimension: str = "coherence") -> Corpus:
-    """Stories of language models to an opening, with the mean of three raters (Xie, Cohn and Lau 2023, "The Next Chapter").
+    """Stories of language models to an opening, with the mean of three raters.
+
+    Source: Xie, Cohn and Lau 2023, "The Next Chapter".
 
     Args:
-        raw: one of the files of ``HumanEvaluation``: a list of ``{"condition", "reference", "generations": [{"model", "story",
-            "scores": {dimension: number}}]}``.
+        raw: one of the files of ``HumanEvaluation``: a list of items ``{"condition", "reference",
+            "generations": [{"model", "story", "scores": {dimension: number}}]}``.
         dimension: which of the ratings is kept.
 
     Raises InputError: another shape, or no such rating.
     """
-    documents: list[Document] = []
-    rows: list[tuple[str, str, list[float]]] = []
+    texts: list[_RatedText] = []
     for number, item in enumerate(typed(json_file(raw), list, str(raw)), 1):
         where, source = f"{raw}, item {number}", f"{raw.stem}-{number:03d}"
-        documents.append(_document(f"{source}/{REFERENCE}", "train", item, "reference", where))
-        rows.append((source, REFERENCE, []))
+        story = _document(f"{source}/{REFERENCE}", "train", item, "reference", where)
+        texts.append(_RatedText(story, source, REFERENCE, []))
         for generation in field_of(item, "generations", list, where):
             writer = field_of(generation, "model", str, where)
             scores = field_of(generation, "scores", dict, where)
-            documents.append(_document(f"{source}/{writer}", "test", generation, "story", where))
-            rows.append((source, writer, [_mark(scores, dimension, f"{where}, {writer}")]))
-    return _corpus(documents, rows, dimension, raw)
+            story = _document(f"{source}/{writer}", "test", generation, "story", where)
+            rating = _rating(scores, dimension, f"{where}, {writer}")
+            texts.append(_RatedText(story, source, writer, [rating]))
+    return _corpus(texts, dimension, raw)
 
 
 def dialogue_summaries(*, raw: Path, dimension: str = "coherence") -> Corpus:
-    """DialSummEval (Gao and Wan 2022): 14 writers' summaries of 100 dialogues, each rated by three people.
+    """DialSummEval: 14 writers' summaries of 100 dialogues, each rated by three people.
+
+    Source: Gao and Wan 2022.
 
     Args:
-        raw: ``human_judgment.jsonl``: a line has ``id`` (the dialogue), ``model_id``, ``summary`` and ``annotations``, one record of
-            dimensions per rater.
+        raw: ``human_judgment.jsonl``: a line has ``id`` (the dialogue), ``model_id``, ``summary`` and
+            ``annotations``, one record of dimensions per rater.
         dimension: which of the ratings is kept.
 
     Raises InputError: another shape, or no such rating.
     """
-    documents: list[Document] = []
-    rows: list[tuple[str, str, list[float]]] = []
+    texts: list[_RatedText] = []
     for where, record in records(raw, DIALOGUE_FIELDS):
         source = field_of(record, "id", str, where)
         writer = field_of(record, "model_id", str, where)
-        marks = [
-            _mark(typed(rating, dict, where), dimension, f"{where}, rater {rater}")
-            for rater, rating in enumerate(field_of(record, "annotations", list, where), 1)
-        ]
-        documents.append(_document(f"{source}/{writer}", "test", record, "summary", where))
-        rows.append((source, writer, marks))
+        ratings = []
+        for rater, annotation in enumerate(field_of(record, "annotations", list, where), 1):
+            scores = typed(annotation, dict, where)
+            ratings.append(_rating(scores, dimension, f"{where}, rater {rater}"))
+        summary = _document(f"{source}/{writer}", "test", record, "summary", where)
+        texts.append(_RatedText(summary, source, writer, ratings))
     # the file goes from writer to writer
-    order = sorted(range(len(rows)), key=lambda place: rows[place][0])
-    return _corpus(
-        [documents[place] for place in order], [rows[place] for place in order], dimension, raw
-    )
+    texts.sort(key=lambda text: text.source)
+    return _corpus(texts, dimension, raw)
 
 
 def _document(unit: str, split: str, record: Any, name: str, where: str) -> Document:
@@ -80,55 +94,65 @@ def _document(unit: str, split: str, record: Any, name: str, where: str) -> Docu
     return Document(unit, split, (Section(None, text),))
 
 
-def _mark(ratings: dict[str, Any], dimension: str, where: str) -> float:
-    if dimension not in ratings:
-        close = did_you_mean(dimension, ratings)
-        raise InputError(f"{where}: no rating {dimension!r}{close}; allowed are {sorted(ratings)}")
-    return float(field_of(ratings, dimension, float, where))
+def _rating(scores: dict[str, Any], dimension: str, where: str) -> float:
+    """One rating. Raises InputError: there is none of the dimension, or it is no number."""
+    if dimension not in scores:
+        close = did_you_mean(dimension, scores)
+        raise InputError(f"{where}: no rating {dimension!r}{close}; allowed are {sorted(scores)}")
+    return float(field_of(scores, dimension, float, where))
 
 
-def _corpus(
-    documents: Sequence[Document],
-    rows: Sequence[tuple[str, str, list[float]]],
-    dimension: str,
-    raw: Path,
-) -> Corpus:
-    """Documents with their sources, writers and marks. Raises InputError: no text, or two of one writer for one source."""
-    if not documents:
+def _corpus(texts: Sequence[_RatedText], dimension: str, raw: Path) -> Corpus:
+    """Documents with their sources, writers and ratings.
+
+    Raises InputError: no text, or two of one writer for one source.
+    """
+    if not texts:
         raise InputError(f"{raw}: no rated text; give the file as it is published")
     seen: set[str] = set()
-    for document in documents:
-        if document.id in seen:
-            raise InputError(f"{raw}: {document.id!r} comes twice; keep one of them")
-        seen.add(document.id)
-    raters = max(len(marks) for _, _, marks in rows)
-    table = np.full((len(rows), raters), np.nan)
-    for place, (_, _, marks) in enumerate(rows):
-        table[place, : len(marks)] = marks
-    copied = _copied_raters(table)
+    for text in texts:
+        if text.document.id in seen:
+            raise InputError(f"{raw}: {text.document.id!r} comes twice; keep one of them")
+        seen.add(text.document.id)
+    # 1. Ratings as a table (texts, raters), without raters who repeat another.
+    raters = max(len(text.ratings) for text in texts)
+    ratings = np.full((len(texts), raters), np.nan)
+    for row, text in enumerate(texts):
+        ratings[row, : len(text.ratings)] = text.ratings
+    copied = _copied_raters(ratings)
     truth = {
-        "marks": np.delete(table, copied, axis=1),
-        "cluster": np.array([source for source, _, _ in rows]),
-        "system": np.array([writer for _, writer, _ in rows]),
+        "marks": np.delete(ratings, copied, axis=1),
+        "cluster": np.array([text.source for text in texts]),
+        "system": np.array([text.writer for text in texts]),
     }
-    rated = [(source, writer) for source, writer, marks in rows if marks]
+    # 2. What was rated.
+    rated = [text for text in texts if text.ratings]
     facts = {
-        "systems": sorted({writer for _, writer in rated}),
-        "sources": len({source for source, _ in rated}),
+        "systems": sorted({text.writer for text in rated}),
+        "sources": len({text.source for text in rated}),
         "rated": len(rated),
         "dimension": dimension,
         "copied_raters": [rater + 1 for rater in copied],
     }
-    return Corpus(documents, truth, facts)
+    return Corpus([text.document for text in texts], truth, facts)
 
 
-def _copied_raters(table: np.ndarray) -> list[int]:
-    """Columns of marks, (texts, raters), that repeat an earlier one in every text, of many: a copy is no other person."""
+def _copied_raters(ratings: np.ndarray) -> list[int]:
+    """Raters who repeat an earlier one in every text, of many: a copy is no other person.
+
+    Args:
+        ratings: float64 (texts, raters), nan where nobody rated.
+
+    Returns: their columns.
+    """
+    counts = np.isfinite(ratings).sum(axis=0)
     copied: list[int] = []
-    rated = np.isfinite(table).sum(axis=0)
-    for rater in range(table.shape[1]):
-        earlier = [column for column in range(rater) if column not in copied]
-        same = any(np.array_equal(table[:, rater], table[:, e], equal_nan=True) for e in earlier)
-        if same and rated[rater] >= MANY:
-            copied.append(rater)
+    for rater in range(ratings.shape[1]):
+        if counts[rater] < MANY:
+            continue
+        for earlier in range(rater):
+            same = np.array_equal(ratings[:, rater], ratings[:, earlier], equal_nan=True)
+            if same and earlier not in copied:
+                copied.append(rater)
+                break
     return copied

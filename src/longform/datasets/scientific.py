@@ -1,10 +1,14 @@
 r"""PubMed and arXiv articles in the JSON lines of Cohan et al. (2018), one file per split.
 
-A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence, ...], ...]}``."""
+A line has ``{"article_id", "abstract_text": [...], "section_names": [...], "sections": [[sentence,
+...], ...]}``.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +19,14 @@ from longform.files.opening import PACKINGS, DamagedFile, byte_lines, decode_lin
 from longform.statistics.splits import SHARES, split_by_seed
 
 PUBMED = {"min_sections": 3, "min_title_count": 500}  # deng2022 section 4
-SPLIT_NAMES = {
+SPLIT_NAMES = {  # words of file names
     "train": "train",
     "val": "validation",
     "valid": "validation",
     "validation": "validation",
     "test": "test",
 }
-SUFFIXES = tuple(f".{kind}{packing}" for kind in ("jsonl", "json", "txt") for packing in PACKINGS)
+SUFFIXES = tuple("".join(parts) for parts in product((".jsonl", ".json", ".txt"), PACKINGS))
 NESTED = 50  # lists inside lists in a section, beyond which a record is malformed
 
 
@@ -36,32 +40,52 @@ def build(
     tokenizer: str | None = None,
     shares: Mapping[str, float] = SHARES,
 ) -> Corpus:
-    """Filtered articles with Cohan et al.'s own splits, or split by seed where one file holds all; those without abstract are set aside.
+    """Filtered articles with Cohan et al.'s own splits; those without abstract are set aside.
 
-    ``raw`` is a file, or a folder whose ``files`` (a glob) have ``train``, ``val`` or ``test`` in their names; ``filters`` are fields of
-    :class:`longform.datasets.titles.Filters`, by default the paper's for PUBMED; ``tokenizer`` is a ``tokenizer.json`` beside the data.
+    Args:
+        name: of the corpus.
+        seed: of the splits, where one file holds all articles.
+        raw: a file, or a folder.
+        files: a glob in the folder; of these, files with ``train``, ``val`` or ``test`` in their
+            names are read.
+        filters: fields of :class:`longform.datasets.titles.Filters`, by default the paper's for
+            PUBMED.
+        tokenizer: a ``tokenizer.json`` beside the data, for the filters' tokens; without one pieces
+            are counted.
+        shares: of articles by split, where one file holds all.
+
+    Raises InputError: no file, or no article that passes. BadInput: an unknown filter.
     """
     articles = CohanArticles(raw, files)
     thresholds = settings(Filters, {**PUBMED, **(filters or {})})
-    count = token_counter((raw if raw.is_dir() else raw.parent) / tokenizer if tokenizer else None)
-    splitter = None if raw.is_dir() else (lambda ids: split_by_seed(ids, shares, seed))
+    folder = raw if raw.is_dir() else raw.parent
+    count = token_counter(folder / tokenizer if tokenizer else None)
+    splitter = None
+    if not raw.is_dir():
+        splitter = partial(split_by_seed, shares=shares, seed=seed)
     selection = select(articles, thresholds, count, splitter)
     return filtered_corpus(selection, count, raw, {"corpus": name, "lines": articles.outcomes})
 
 
 class CohanArticles:
-    """The articles of a file or folder, re-iterable; ``outcomes`` counts the lines of the latest reading by outcome."""
+    """The articles of a file or folder, which can be read again and again.
+
+    Attributes:
+        files: split and path of each file; those of a single file are in split train until they are
+            split.
+        outcomes: counts of lines by outcome, of the latest reading.
+    """
 
     def __init__(self, raw: Path, files: str = "*") -> None:
+        """Raises InputError: a folder without a file of such a name."""
         self.outcomes: Counter[str] = Counter()
-        self.files = [("train", raw)]  # a single file, until it is split
+        self.files = [("train", raw)]
         if not raw.is_file():
-            found = [path for path in sorted(raw.glob(files)) if path.name.endswith(SUFFIXES)]
-            self.files = [(split, path) for path in found if (split := split_in_name(path.name))]
-            self.files.sort(key=lambda pair: (SPLITS.index(pair[0]), pair[1].name))
+            self.files = _files_by_split(raw, files)
         if not self.files:
             raise InputError(
-                f"{raw}: no file matches {files!r} and has train, val or test in its name; rename the files"
+                f"{raw}: no file matches {files!r} and has train, val or test in its name; "
+                "rename the files"
             )
 
     def __iter__(self) -> Iterator[Document]:
@@ -73,21 +97,33 @@ class CohanArticles:
                     self.outcomes[str(sections)] += 1
                     continue
                 self.outcomes["article"] += 1
-                yield Document(
-                    str(record.get("article_id") or f"{path.stem}-{number:06d}"), split, sections
-                )
+                unit = str(record.get("article_id") or f"{path.stem}-{number:06d}")
+                yield Document(unit, split, sections)
+
+
+def _files_by_split(folder: Path, pattern: str) -> list[tuple[str, Path]]:
+    """The files that a pattern names, each with the split in its name; by split, then by name."""
+    files = []
+    for path in folder.glob(pattern):
+        split = split_in_name(path.name)
+        if split is not None and path.name.endswith(SUFFIXES):
+            files.append((split, path))
+    return sorted(files, key=lambda file: (SPLITS.index(file[0]), file[1].name, file[1]))
 
 
 def split_in_name(name: str) -> str | None:
     """``pubmed_val.jsonl`` -> ``validation``; None where no word of the name is a split."""
-    return next(
-        (SPLIT_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in SPLIT_NAMES),
-        None,
-    )
+    for word in re.split(r"[^a-z]+", name.lower()):
+        if word in SPLIT_NAMES:
+            return SPLIT_NAMES[word]
+    return None
 
 
 def records(path: Path) -> Iterator[Mapping[str, Any] | str]:
-    """Each line as a mapping, or the reason why it is none; a packed file that is cut off ends with its reason."""
+    """Each line as a mapping, or the reason why it is none.
+
+    A packed file that is cut off ends with that as a reason.
+    """
     try:
         for number, (offset, line) in enumerate(byte_lines(path), 1):
             yield _record(line, f"{path}:{number}", offset)
@@ -96,6 +132,7 @@ def records(path: Path) -> Iterator[Mapping[str, Any] | str]:
 
 
 def _record(line: bytes, where: str, offset: int) -> Mapping[str, Any] | str:
+    """The mapping on a line, or the reason why there is none."""
     try:
         text = decode_line(line, where, offset)
     except InputError:
@@ -110,21 +147,21 @@ def _record(line: bytes, where: str, offset: int) -> Mapping[str, Any] | str:
 
 
 def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
+    """The sections of an article, or the reason why it is set aside."""
+    # 1. The form of the record.
     if "sections" not in record and isinstance(record.get("article"), str):
         return "flat record without sections (of a hub's scientific_papers)"
     names, texts = record.get("section_names"), record.get("sections")
-    if (
-        not isinstance(texts, list)
-        or not isinstance(names, list)
-        or not all(isinstance(name, str) for name in names)
-    ):
+    if not isinstance(texts, list) or not isinstance(names, list):
+        return "malformed record"
+    if not all(isinstance(name, str) for name in names):
         return "malformed record"
     if len(texts) != len(names):
         return "sections and titles differ in number"
     if not names:
         return "no sections"
-    abstract = _joined(record.get("abstract_text"))
-    if not abstract:
+    # 2. Its texts.
+    if not _joined(record.get("abstract_text")):
         return "abstract missing"
     sections = []
     for name, text in zip(names, texts, strict=True):
@@ -136,9 +173,10 @@ def _sections(record: Mapping[str, Any]) -> tuple[Section, ...] | str:
 
 
 def _joined(text: Any) -> str | None:
-    """Sentences joined by one blank; the paper does not say how (deng2022 appendix E). None: something is no text.
+    """Sentences joined by one blank; the paper does not say how (deng2022 appendix E).
 
-    Sentences may stand in lists inside lists, of subsections or paragraphs, which are read in order.
+    Sentences may stand in lists inside lists, of subsections or paragraphs, which are read in
+    order. None: something in them is no text.
     """
     sentences: list[str] = []
     waiting = [(text, 0)]

@@ -1,14 +1,16 @@
-"""Documents damaged on purpose: shuffled, shuffled by class, or struck by corruptions that need to know nothing but the text.
+"""Documents damaged on purpose: shuffled, shuffled by class, or struck by corruptions of texts.
 
-Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: the same sentences joined by one blank, or
-by a blank line where they would run together (after a heading).
-A sentence shuffle leaves the sections' lengths and titles where they stood; the task ``section`` moves whole sections."""
+Shuffles are documents ``<document>/<task>_<size>/<copy>`` beside ``<document>/original/0``: the
+same sentences joined by one blank, or by a blank line where they would run together (after a
+heading). A sentence shuffle leaves the sections' lengths and titles where they stood; the task
+``section`` moves whole sections.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -35,40 +37,69 @@ def build(
     shuffles: int = 1,
     splitter: str = "rules",
 ) -> Corpus:
-    """The first ``documents`` of each split of the corpus in folder ``raw``; those of split test with their shuffles.
+    """The first documents of each split of a prepared corpus.
 
-    Tasks are (``block`` or ``window``, size) or (``section``, 1); of ``shuffles`` drawn per document and task the distinct ones are kept.
+    Those of split test with their shuffles.
+
+    Args:
+        name: of the new corpus; the draws depend on it.
+        seed: of the draws.
+        raw: the folder of the prepared corpus.
+        tasks: (``block`` or ``window``, size) or (``section``, 1).
+        documents: how many are taken, by split.
+        shuffles: how many are drawn per document and task; the distinct ones are kept.
+        splitter: a key of ``SPLITTERS``, which cuts texts into sentences.
+
+    Raises BadInput: an unknown task or splitter, or fewer documents than are to be taken.
     """
     for task, size in tasks:
-        if task not in (*TASKS, SECTIONS) or size < 1 or (task == SECTIONS and size != 1):
-            raise BadInput(
-                f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)"
-            )
-    read, chosen = _prepared(raw, splitter), list[Document]()
-    for split, count in documents.items():
-        found = [document for document in read if document.split == split][:count]
-        if len(found) < count:
-            raise BadInput(
-                f"{raw} has {len(found)} documents of split {split!r}, the entry asks for {count}; fix it"
-            )
-        chosen += found
-    made, drawn = list[Document](), {f"{task}_{size}": 0 for task, size in tasks}
+        _check_task(task, size)
+    chosen = _first_documents(_prepared(raw, splitter), documents, raw)
+    made = list[Document]()
+    shuffle_counts = {f"{task}_{size}": 0 for task, size in tasks}
     for document in chosen:
         cut = cut_sections(document, splitter)
+        # only split test is shuffled
         if document.split != "test":
-            made.append(_written(document, document.id, cut, splitter))
+            made.append(_with_sentences(document, document.id, cut, splitter))
             continue
-        made.append(_written(document, f"{document.id}/{ORIGINAL}/0", cut, splitter))
+        unit = f"{document.id}/{ORIGINAL}/0"
+        made.append(_with_sentences(document, unit, cut, splitter))
         for task, size in tasks:
-            changed = shuffled_cuts(
-                cut, task, size, shuffles, generator(seed, name, task, size, document.id)
+            rng = generator(seed, name, task, size, document.id)
+            copies = shuffled_cuts(cut, task, size, shuffles, rng)
+            shuffle_counts[f"{task}_{size}"] += len(copies)
+            for number, copy in enumerate(copies):
+                unit = f"{document.id}/{task}_{size}/{number}"
+                made.append(_with_sentences(document, unit, copy, splitter))
+    facts = {"corpus": name, "documents": len(chosen), "shuffles": shuffle_counts}
+    return Corpus(made, {}, facts)
+
+
+def _check_task(task: str, size: int) -> None:
+    """Raises BadInput: an unknown task, or a size that it does not take."""
+    whole_sections = task == SECTIONS and size == 1
+    sentences = task in TASKS and size >= 1
+    if not whole_sections and not sentences:
+        raise BadInput(
+            f"task {(task, size)}; allowed are {sorted(TASKS)} with a size from 1, ({SECTIONS}, 1)"
+        )
+
+
+def _first_documents(
+    documents: Sequence[Document], counts: Mapping[str, int], raw: Path
+) -> list[Document]:
+    """The first documents of each split. Raises BadInput: there are fewer."""
+    chosen = list[Document]()
+    for split, count in counts.items():
+        available = [document for document in documents if document.split == split]
+        if len(available) < count:
+            raise BadInput(
+                f"{raw} has {len(available)} documents of split {split!r}, "
+                f"the entry asks for {count}; fix it"
             )
-            drawn[f"{task}_{size}"] += len(changed)
-            made += [
-                _written(document, f"{document.id}/{task}_{size}/{i}", copy, splitter)
-                for i, copy in enumerate(changed)
-            ]
-    return Corpus(made, {}, {"corpus": name, "documents": len(chosen), "shuffles": drawn})
+        chosen.extend(available[:count])
+    return chosen
 
 
 def _prepared(raw: Path, splitter: str) -> list[Document]:
@@ -83,70 +114,98 @@ Cut = list[tuple[str | None, list[str]]]  # title and sentences of each section
 
 def cut_sections(document: Document, splitter: str) -> Cut:
     """Sentences of each section; blank ones are left out, and so is a section without any."""
-    pieces = [
-        [p.strip() for p in SPLITTERS[splitter](section.text)] for section in document.sections
-    ]
-    rows = [
-        (s.title, [p for p in row if p]) for s, row in zip(document.sections, pieces, strict=True)
-    ]
-    return [(title, row) for title, row in rows if row]
+    cut: Cut = []
+    for section in document.sections:
+        stripped = [sentence.strip() for sentence in SPLITTERS[splitter](section.text)]
+        sentences = [sentence for sentence in stripped if sentence]
+        if sentences:
+            cut.append((section.title, sentences))
+    return cut
 
 
-def _written(document: Document, name: str, cut: Cut, splitter: str) -> Document:
-    sections = (
-        tuple(Section(title, joined(row, splitter)) for title, row in cut) or document.sections
-    )
-    return Document(name, document.split, sections, document.edits)
+def _with_sentences(document: Document, unit: str, cut: Cut, splitter: str) -> Document:
+    """A document of that id with these sentences; with its own sections where there are none."""
+    sections = tuple(Section(title, joined(row, splitter)) for title, row in cut)
+    return Document(unit, document.split, sections or document.sections, document.edits)
 
 
 def shuffled_cuts(
     cut: Cut, task: str, size: int, shuffles: int, rng: np.random.Generator
 ) -> list[Cut]:
-    """Distinct shuffles of a cut document; those of sentences keep the sections' lengths and titles in place."""
+    """Distinct shuffles of a cut document.
+
+    Args:
+        cut: its sections.
+        task: a shuffle of sentences leaves the sections' lengths and titles in place.
+        size: sentences of a block, or how many windows.
+        shuffles: how many are drawn.
+        rng: draws the orders.
+    """
+    copies: list[Cut] = []
     if task == SECTIONS:
+        texts = numbered([tuple(row) for _, row in cut])
         orders = TASKS["block"](len(cut), 1, shuffles, rng)
-        return [
-            [cut[i] for i in order]
-            for order in distinct_orders(orders, numbered([tuple(row) for _, row in cut]))
-        ]
-    pieces = [piece for _, row in cut for piece in row]
-    ends = np.cumsum([len(row) for _, row in cut]).tolist()
-    orders = shuffled_orders(task, size, pieces, shuffles, rng)
-    moved = [[pieces[i] for i in order] for order in orders]
-    places = [(title, end - len(row), end) for (title, row), end in zip(cut, ends, strict=True)]
-    return [[(title, row[start:end]) for title, start, end in places] for row in moved]
+        for order in distinct_orders(orders, texts):
+            copies.append([cut[section] for section in order])
+        return copies
+    sentences = _all_sentences(cut)
+    for order in shuffled_orders(task, size, sentences, shuffles, rng):
+        # each section takes as many of the moved sentences as it had
+        moved = iter([sentences[sentence] for sentence in order])
+        copies.append([(title, list(islice(moved, len(row)))) for title, row in cut])
+    return copies
 
 
 BLOCKS = {1: 1, 2: 5, 3: 0}  # sentences of a shuffled block by class, 0 for none; ours
 
 
 def rated(*, name: str, seed: int, raw: Path, splitter: str = "rules") -> Corpus:
-    """A planted stand-in for rated texts: three classes of coherence made by shuffling, so that the right class is known.
+    """A planted stand-in for rated texts: known classes of coherence, made by shuffling.
 
-    3 is a text as it was, 2 has its blocks of five sentences shuffled, 1 has all its sentences shuffled; each document of the prepared
-    corpus is in one class only. Sections are joined: the order of the whole text is what is damaged. ``truth["rating"]``: int64 (units,).
+    3 is a text as it was, 2 has its blocks of five sentences shuffled, 1 has all its sentences
+    shuffled. Each document of the prepared corpus is in one class only. Sections are joined: the
+    order of the whole text is what is damaged.
+
+    Args:
+        name: of the new corpus; the draws depend on it.
+        seed: of the draws.
+        raw: the folder of the prepared corpus.
+        splitter: a key of ``SPLITTERS``, which cuts texts into sentences.
+
+    Returns: the texts with ``truth["rating"]``, int64 (units,).
+    Raises BadInput: an unknown splitter.
     """
-    made, ratings = list[Document](), list[int]()
+    made = list[Document]()
+    ratings = list[int]()
     for document in _prepared(raw, splitter):
+        # 1. Draw the class.
         rating = 1 + int(generator(seed, name, "rating", document.id).integers(3))
-        pieces = [
-            piece for section in document.sections for piece in SPLITTERS[splitter](section.text)
-        ]
-        if block := BLOCKS[rating]:
-            starts = range(0, len(pieces), block)
-            order = generator(seed, name, "shuffle", document.id).permutation(len(starts))
-            pieces = [
-                piece for place in order for piece in pieces[starts[place] : starts[place] + block]
-            ]
-        edits = (*document.edits, {"edit": "rated shuffle", "rating": rating, "block": block})
-        made.append(
-            Document(document.id, document.split, (Section(None, joined(pieces, splitter)),), edits)
-        )
+        # 2. Shuffle the text's blocks, as the class says.
+        sentences: list[str] = []
+        for section in document.sections:
+            sentences.extend(SPLITTERS[splitter](section.text))
+        block = BLOCKS[rating]
+        if block:
+            rng = generator(seed, name, "shuffle", document.id)
+            sentences = _shuffled_blocks(sentences, block, rng)
+        section = Section(None, joined(sentences, splitter))
+        edit = {"edit": "rated shuffle", "rating": rating, "block": block}
+        edits = (*document.edits, edit)
+        made.append(Document(document.id, document.split, (section,), edits))
         ratings.append(rating)
-    counts = {str(k): ratings.count(k) for k in BLOCKS}
-    return Corpus(
-        made, {"rating": np.array(ratings, dtype=np.int64)}, {"corpus": name, "ratings": counts}
-    )
+    counts = {str(rating): ratings.count(rating) for rating in BLOCKS}
+    truth = {"rating": np.array(ratings, dtype=np.int64)}
+    return Corpus(made, truth, {"corpus": name, "ratings": counts})
+
+
+def _shuffled_blocks(sentences: Sequence[str], block: int, rng: np.random.Generator) -> list[str]:
+    """Blocks of so many sentences, the last one perhaps shorter, in a random order."""
+    starts = range(0, len(sentences), block)
+    shuffled: list[str] = []
+    for number in rng.permutation(len(starts)):
+        start = starts[number]
+        shuffled.extend(sentences[start : start + block])
+    return shuffled
 
 
 ADVERBIALS = {  # that open a sentence, by what they say of the one before
@@ -156,32 +215,56 @@ ADVERBIALS = {  # that open a sentence, by what they say of the one before
     "instance": ("For example", "For instance"),
 }
 CONJUNCTIONS = {"contrast": ("but", "although"), "cause": ("so", "because")}  # between two clauses
-_OPENING = re.compile(rf"^({'|'.join(word for row in ADVERBIALS.values() for word in row)}),")
-_BETWEEN = re.compile(
-    rf"(?<=,) ({'|'.join(word for row in CONJUNCTIONS.values() for word in row)}) "
+
+
+def _any_of(groups: Mapping[str, Sequence[str]]) -> str:
+    """A pattern of the words of all groups."""
+    return "|".join(chain.from_iterable(groups.values()))
+
+
+_OPENING = re.compile(rf"^({_any_of(ADVERBIALS)}),")
+_BETWEEN = re.compile(rf"(?<=,) ({_any_of(CONJUNCTIONS)}) ")
+# behind *her* the object
+_NO_NOUN = (
+    "a|an|and|as|at|but|by|for|from|her|his|in|into|on|or|out|that|the|to|up|when|while|who|with"
 )
-_NO_NOUN = "a|an|and|as|at|but|by|for|from|her|his|in|into|on|or|out|that|the|to|up|when|while|who|with"  # behind *her* the object
 _PRONOUN = re.compile(
     rf"\b(he|she|him|his|hers|her|himself|herself)\b(?=(\s+(?!(?:{_NO_NOUN})\b)[a-z])?)",
     re.IGNORECASE,
 )
-_OTHER = {
-    "he": "she", "she": "he", "him": "her", "his": "her", "hers": "his", "himself": "herself", "herself": "himself",
-}  # fmt: skip
+_OTHER_GENDER = {
+    "he": "she",
+    "she": "he",
+    "him": "her",
+    "his": "her",
+    "hers": "his",
+    "himself": "herself",
+    "herself": "himself",
+}
 
 
-def _other_gender(found: re.Match[str]) -> str:
-    """The pronoun of the other gender in the same case; *her* is a possessive where what may be a noun phrase follows."""
-    word = found[0].lower()
-    new = _OTHER.get(word) or ("his" if found[2] else "him")
-    return new.capitalize() if found[0][0].isupper() else new
+def _other_gender(match: re.Match[str]) -> str:
+    """The pronoun of the other gender in the same case.
+
+    *her* is a possessive where what may be a noun phrase follows.
+    """
+    pronoun, noun_phrase = match[0], match[2]
+    other = _OTHER_GENDER.get(pronoun.lower())
+    if other is None:  # her
+        other = "his" if noun_phrase else "him"
+    return other.capitalize() if pronoun[0].isupper() else other
 
 
 def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
-    def other_sense(found: re.Match[str]) -> str:
-        groups = CONJUNCTIONS if found[0][0] == " " else ADVERBIALS
-        words = [word for row in groups.values() if found[1] not in row for word in row]
-        return found[0].replace(found[1], words[int(rng.integers(len(words)))])
+    """A sentence with its pronouns or its connectives replaced."""
+
+    def other_sense(match: re.Match[str]) -> str:
+        groups = CONJUNCTIONS if match[0][0] == " " else ADVERBIALS
+        others: list[str] = []
+        for words in groups.values():
+            if match[1] not in words:
+                others.extend(words)
+        return match[0].replace(match[1], others[int(rng.integers(len(others)))])
 
     if corruption == "wrong_pronoun":
         return _PRONOUN.sub(_other_gender, text)
@@ -189,21 +272,37 @@ def _rewritten(corruption: str, text: str, rng: np.random.Generator) -> str:
 
 
 def _places(corruption: str, cut: Cut) -> list[tuple[int, int]]:
-    """Where a corruption can strike, as (section, sentence); one of whole sections has sentence -1."""
+    """Where a corruption can strike, as (section, sentence).
+
+    One of whole sections has sentence -1.
+    """
     if corruption == "section_order":
-        return [(i, -1) for i in range(0, len(cut) - 1, 2)]
+        return [(section, -1) for section in range(0, len(cut) - 1, 2)]
     if corruption == "repeated_section":
-        return [(i, -1) for i in range(1, len(cut))]
-    places = [(i, j, text) for i, (_, row) in enumerate(cut) for j, text in enumerate(row)]
-    if corruption in ("off_topic_sentence", "repeated_sentence", MIXED):
-        return [(i, j) for i, j, _ in places if j > 0]
-    return [(i, j) for i, j, text in places if _rewritten(corruption, text, generator(0)) != text]
+        return [(section, -1) for section in range(1, len(cut))]
+    candidates = []
+    for section, (_, sentences) in enumerate(cut):
+        for number, text in enumerate(sentences):
+            if corruption in REPLACED_SENTENCES:
+                possible = number > 0
+            else:
+                possible = _rewritten(corruption, text, generator(0)) != text
+            if possible:
+                candidates.append((section, number))
+    return candidates
 
 
 MIXED = "mixed_language"
 CORRUPTIONS = (
-    "section_order", "repeated_section", "off_topic_sentence", "repeated_sentence", "wrong_pronoun", "wrong_connective", MIXED,
-)  # fmt: skip
+    "section_order",
+    "repeated_section",
+    "off_topic_sentence",
+    "repeated_sentence",
+    "wrong_pronoun",
+    "wrong_connective",
+    MIXED,
+)
+REPLACED_SENTENCES = ("off_topic_sentence", "repeated_sentence", MIXED)  # but a section's first
 
 
 def corrupted(
@@ -216,79 +315,126 @@ def corrupted(
     splitter: str = "rules",
     beside: Path | None = None,
 ) -> Corpus:
-    """The first test documents of a prepared corpus under each corruption at every severity, beside the sound ones.
+    """The first test documents of a prepared corpus under each corruption at every severity.
 
-    What is struck needs no truth: neighbouring sections change places, a section is replaced by the one before it, a sentence by one
-    of another document, by the one before it or by one of another language, third-person pronouns take the other gender, a connective
-    gives way to one of another sense. A place is struck where a uniform number named by it is below the severity (a share above 0, at
-    most 1), so those of a lower severity are among those of a higher one. Sentences of other languages come from ``beside``, parallel text
-    as :func:`.text_files.parallel` reads it; without it no language is mixed.
+    What is struck needs no truth: neighbouring sections change places, a section is replaced by the
+    one before it, a sentence by one of another document, by the one before it or by one of another
+    language, third-person pronouns take the other gender, a connective gives way to one of another
+    sense. A place is struck where a uniform number named by it is below the severity, so those of a
+    lower severity are among those of a higher one.
 
-    Documents are ``<corruption>@<severity>/<document>`` and ``sound@0/<document>``, with one edit a struck place; facts count them.
+    Args:
+        name: of the new corpus; the draws depend on it.
+        seed: of the draws.
+        raw: the folder of the prepared corpus.
+        documents: how many; one fewer than there are at most, since the next one lends sentences.
+        severities: shares of struck places, distinct, above 0 and at most 1.
+        splitter: a key of ``SPLITTERS``, which cuts texts into sentences.
+        beside: parallel text, as :func:`.text_files.parallel` reads it, with the sentences of other
+            languages; without it no language is mixed.
+
+    Returns: documents ``sound@0/<document>`` and ``<corruption>@<severity>/<document>``, with one
+    edit
+        a struck place; facts count them.
+    Raises BadInput: other severities, too few documents, or no sentence of another language.
     """
-    if (
-        not severities
-        or len(set(severities)) < len(severities)
-        or not all(0 < s <= 1 for s in severities)
-    ):
+    _check_severities(name, severities)
+    available = [document for document in _prepared(raw, splitter) if document.split == "test"]
+    if not 1 <= documents < len(available):
         raise BadInput(
-            f"corpus {name!r}: severities {list(severities)}; give distinct ones above 0 and at most 1"
+            f"{raw} has {len(available)} test documents; the entry wants {documents}; "
+            "from 1 to one fewer than there are, which lends; fix it"
         )
-    read = [document for document in _prepared(raw, splitter) if document.split == "test"]
-    if not 1 <= documents < len(read):
-        allowed = "from 1 to one fewer than there are, which lends"
-        raise BadInput(
-            f"{raw} has {len(read)} test documents; the entry wants {documents}; {allowed}; fix it"
-        )
-    cuts = {document.id: cut_sections(document, splitter) for document in read}
-    lent = {key: [text for _, row in cut for text in row] for key, cut in cuts.items()}
-    read_beside = [] if beside is None else text_files.sentences(beside, text_files.TARGETS)
-    foreign = [text for _, told in read_beside for text in told.values() if text.strip()]
-    if beside is not None and not foreign:
-        raise BadInput(f"{beside} has no sentence in {list(text_files.TARGETS)}; fix the file")
-    chosen = [c for c in CORRUPTIONS if c != MIXED or foreign]
-    made = [
-        _written(document, f"sound@0/{document.id}", cuts[document.id], splitter)
-        for document in read[:documents]
-    ]
-    for corruption, severity, (number, document) in product(
-        chosen, severities, enumerate(read[:documents])
-    ):
-        others = foreign if corruption == MIXED else lent[read[(number + 1) % len(read)].id] or [""]
-        names = (seed, name, corruption, document.id)
-        cut, edits = _struck(corruption, severity, cuts[document.id], others, names)
-        damaged = _written(document, f"{corruption}@{severity:g}/{document.id}", cut, splitter)
-        made.append(replace(damaged, edits=(*document.edits, *edits)))
-    edits_of = Counter[str]()
+    cuts = {document.id: cut_sections(document, splitter) for document in available}
+    foreign = [] if beside is None else _foreign_sentences(beside)
+    # 1. The sound documents.
+    sound = available[:documents]
+    made = []
+    for document in sound:
+        unit = f"sound@0/{document.id}"
+        made.append(_with_sentences(document, unit, cuts[document.id], splitter))
+    # 2. Each corruption, at each severity, of each of them.
+    for corruption in CORRUPTIONS:
+        if corruption == MIXED and not foreign:
+            continue
+        for severity in severities:
+            for number, document in enumerate(sound):
+                others = foreign
+                if corruption != MIXED:
+                    lender = available[(number + 1) % len(available)]
+                    others = _all_sentences(cuts[lender.id]) or [""]
+                words = (seed, name, corruption, document.id)
+                cut, edits = _struck(corruption, severity, cuts[document.id], others, words)
+                unit = f"{corruption}@{severity:g}/{document.id}"
+                damaged = _with_sentences(document, unit, cut, splitter)
+                made.append(replace(damaged, edits=(*document.edits, *edits)))
+    num_edits = Counter[str]()
     for document in made:
-        edits_of[document.id.split("/")[0]] += len(document.edits)
-    return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": edits_of})
+        num_edits[document.id.split("/")[0]] += len(document.edits)
+    return Corpus(made, {}, {"corpus": name, "documents": documents, "edits": num_edits})
+
+
+def _check_severities(name: str, severities: Sequence[float]) -> None:
+    """Raises BadInput: none, one twice, or one that is no share above 0."""
+    are_shares = all(0 < severity <= 1 for severity in severities)
+    if not severities or len(set(severities)) < len(severities) or not are_shares:
+        raise BadInput(
+            f"corpus {name!r}: severities {list(severities)}; "
+            "give distinct ones above 0 and at most 1"
+        )
+
+
+def _foreign_sentences(path: Path) -> list[str]:
+    """The sentences of parallel text in all other languages. Raises BadInput: there is none."""
+    sentences = []
+    for _, translations in text_files.sentences(path, text_files.TARGETS):
+        for text in translations.values():
+            if text.strip():
+                sentences.append(text)
+    if not sentences:
+        raise BadInput(f"{path} has no sentence in {list(text_files.TARGETS)}; fix the file")
+    return sentences
+
+
+def _all_sentences(cut: Cut) -> list[str]:
+    return list(chain.from_iterable(sentences for _, sentences in cut))
 
 
 def _struck(
     corruption: str, severity: float, cut: Cut, others: Sequence[str], names: tuple[object, ...]
 ) -> tuple[Cut, list[Mapping[str, Any]]]:
-    """The damaged document and a record of each struck place."""
-    places = _places(corruption, cut)
-    chances = generator(*names).random(len(places))
-    layout: Cut = [(title, list(row)) for title, row in cut]
+    """The damaged document and a record of each struck place.
+
+    Args:
+        corruption: one of ``CORRUPTIONS``.
+        severity: the share of places that are struck.
+        cut: the sound document.
+        others: sentences that stand in for its own.
+        names: of the draws.
+    """
+    candidates = _places(corruption, cut)
+    chances = generator(*names).random(len(candidates))
+    damaged: Cut = [(title, list(sentences)) for title, sentences in cut]
     edits: list[Mapping[str, Any]] = []
-    for (i, j), chance in zip(places, chances, strict=True):
+    for (section, number), chance in zip(candidates, chances, strict=True):
         if chance >= severity:
             continue
-        edits.append({"corruption": corruption, "section": i, "sentence": j})
+        edits.append({"corruption": corruption, "section": section, "sentence": number})
+        # whole sections
         if corruption == "section_order":
-            layout[i], layout[i + 1] = layout[i + 1], layout[i]
-        elif corruption == "repeated_section":
-            layout[i] = cut[i - 1]
-        elif corruption == "repeated_sentence":
-            layout[i][1][j] = cut[i][1][j - 1]
+            damaged[section], damaged[section + 1] = damaged[section + 1], damaged[section]
+            continue
+        if corruption == "repeated_section":
+            damaged[section] = cut[section - 1]
+            continue
+        # single sentences
+        sentences = cut[section][1]
+        rng = generator(*names, section, number)
+        if corruption == "repeated_sentence":
+            new = sentences[number - 1]
+        elif corruption in ("off_topic_sentence", MIXED):
+            new = others[int(rng.integers(len(others)))]
         else:
-            rng, text = generator(*names, i, j), cut[i][1][j]
-            lent = corruption in ("off_topic_sentence", MIXED)
-            layout[i][1][j] = (
-                others[int(rng.integers(len(others)))]
-                if lent
-                else _rewritten(corruption, text, rng)
-            )
-    return layout, edits
+            new = _rewritten(corruption, sentences[number], rng)
+        damaged[section][1][number] = new
+    return damaged, edits

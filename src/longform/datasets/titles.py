@@ -1,16 +1,19 @@
-r"""Section titles and the filters over articles (deng2022 section 4 and appendix E), in the paper's order.
+r"""Section titles and filters over articles, in the order of deng2022 section 4 and appendix E.
 
-1. normalise titles: lower case, lemmas, no numbers, one spelling;
-2. delete sections whose title says that they are no prose (see also, reference ...);
-3. drop an article with too few sections left, or with any section too long or too short;
-4. drop an article with an infrequent title; counts are taken once, on the training articles that survive step 3.
+1. Normalise titles: lower case, lemmas, no numbers, one spelling.
+2. Delete sections whose title says that they are no prose (see also, reference ...).
+3. Drop an article with too few sections left, or with any section too long or too short.
+4. Drop an article with an infrequent title. Counts are taken once, on the training articles that
+   survive step 3.
 
-Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not lie in memory."""
+Articles stream: they are read once to decide and once more to keep, so a whole Wikipedia does not
+lie in memory.
+"""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,42 +26,47 @@ from longform.text.nouns import AMERICAN, lemma
 from longform.text.paragraphs import from_lines, to_lines
 from longform.text.sentences import sentence_texts
 
-REMOVED = (
-    "see also",
-    "external link",
-    "reference",
-    "further reading",
-    "note",
-    "source",
-)  # deng2022 section 4
+# deng2022 section 4
+REMOVED = ("see also", "external link", "reference", "further reading", "note", "source")
 
 LOWER_BOUND = "pieces, a lower bound of GPT-2's tokens"
 
 _NUMBER = re.compile(r"(?<![\w-])[\d.,:/–-]*\d[\d.,:/–-]*(?:st|nd|rd|th|s)?(?![\w-])")
-_LABEL = re.compile(
-    r"\[[^\[\]\s]*\]"
-)  # LaTeX labels that Cohan et al.'s arXiv titles carry: "[sec:intro]introduction"
+# LaTeX labels that Cohan et al.'s arXiv titles carry: "[sec:intro]introduction"
+_LABEL = re.compile(r"\[[^\[\]\s]*\]")
 _ROMAN = re.compile(r"^\s*[ivxl]+\s*[.)](?=\s)", re.IGNORECASE)  # "IV. Results"
 _WORD = re.compile(r"[^\W\d_](?:[^\s/]*[^\W_])?|&")
-# GPT-2's own cutting rule before its byte pairs: every piece is at least one token, so this counts from below
+# GPT-2's own cutting rule before its byte pairs: every piece is at least one token, so this counts
+# from below
 _PIECE = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 
 
 def normalise(title: str) -> str:
-    """``"2. Materials & Methods"`` -> ``"material and method"``; a title of numbers alone gives ``""``."""
-    composed = unicodedata.normalize("NFC", title).lower()
-    bare = _NUMBER.sub(" ", _ROMAN.sub(" ", _LABEL.sub(" ", composed)))
-    words = (lemma("and" if word == "&" else word) for word in _WORD.findall(bare))
-    return " ".join(AMERICAN.get(word, word) for word in words)
+    """``"2. Materials & Methods"`` -> ``"material and method"``; numbers alone give ``""``."""
+    text = unicodedata.normalize("NFC", title).lower()
+    for unwanted in (_LABEL, _ROMAN, _NUMBER):
+        text = unwanted.sub(" ", text)
+    words = []
+    for word in _WORD.findall(text):
+        base = lemma("and" if word == "&" else word)
+        words.append(AMERICAN.get(base, base))
+    return " ".join(words)
 
 
 def piece_count(text: str) -> int:
-    """Pieces before byte-pair merging: a lower bound of GPT-2's token count that needs no vocabulary."""
+    """Pieces before byte-pair merging: at most as many as GPT-2's tokens; needs no vocabulary."""
     return sum(1 for _ in _PIECE.finditer(text))
 
 
 def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
-    """A counter from a ``tokenizer.json`` (GPT-2's for the paper's thresholds); without one, :func:`piece_count`."""
+    """How many tokens a text has.
+
+    Args:
+        tokenizer: a ``tokenizer.json``, GPT-2's for the paper's thresholds; None for
+            :func:`piece_count`.
+
+    Raises BadInput: no such file.
+    """
     if tokenizer is None:
         return piece_count
     if not tokenizer.is_file():
@@ -73,10 +81,14 @@ def token_counter(tokenizer: Path | None) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Filters:
-    """Thresholds, the paper's for WIKI by default (deng2022 section 4); PUBMED and ARXIV, whose abstract is no section, want 3 sections.
+    """Thresholds (deng2022 section 4), by default the paper's for WIKI.
 
-    Sections of ``max_tokens`` and ``min_tokens`` themselves are kept. ``min_title_count`` is of training articles: 4,000 WIKI, 500
-    PUBMED, 200 ARXIV. Sections of a normalised title in ``removed`` are deleted.
+    Attributes:
+        min_sections: of an article; 4 for WIKI, 3 for PUBMED and ARXIV, whose abstract is no
+            section.
+        max_tokens, min_tokens: of a section; one of just so many is kept.
+        min_title_count: training articles with a title: 4,000 WIKI, 500 PUBMED, 200 ARXIV.
+        removed: normalised titles of sections that are deleted.
     """
 
     min_sections: int = 4
@@ -89,15 +101,20 @@ class Filters:
         object.__setattr__(self, "removed", tuple(self.removed))
         if self.min_tokens > self.max_tokens:
             raise BadInput(
-                f"min_tokens {self.min_tokens} is above max_tokens {self.max_tokens}; no article can pass"
+                f"min_tokens {self.min_tokens} is above max_tokens {self.max_tokens}; "
+                "no article can pass"
             )
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What the filters kept, in reading order, with the tokens of each section, one int64 array per document.
+    """What the filters kept.
 
-    ``dropped`` counts articles by reason (with those kept they add up to what was read), ``removed_sections`` deleted ones by title.
+    Attributes:
+        documents: in reading order.
+        lengths: tokens of each section, an int64 array per document.
+        dropped: articles by reason; with those kept they add up to what was read.
+        removed_sections: deleted sections by title.
     """
 
     documents: list[Document]
@@ -106,153 +123,222 @@ class Selection:
     removed_sections: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True)
+class _Outline:
+    """What the second reading needs of an article that passed step 3."""
+
+    split: str
+    titles: tuple[str, ...]
+    lengths: np.ndarray  # int64, tokens of each section
+
+
 def select(
     articles: Iterable[Document],
     filters: Filters,
     count: Callable[[str], int],
     splitter: Callable[[list[str]], list[str]] | None = None,
 ) -> Selection:
-    """Steps 1 to 4 over a re-iterable of articles, which is read twice; of those with one id the first that fits is taken.
+    """Steps 1 to 4 over articles; of those with one id the first that fits is taken.
 
-    ``count`` gives the tokens of a text, ``splitter`` the split of each surviving id before titles are counted (None: the articles' own).
+    Args:
+        articles: an iterable that can be read twice.
+        filters: the thresholds.
+        count: how many tokens a text has.
+        splitter: the split of each id that survives step 3, before titles are counted; None for the
+            articles' own.
+
+    Raises BadInput: the articles can be read only once.
     """
     if isinstance(articles, Iterator):
         raise BadInput(
-            "articles can be read only once, two passes are needed; pass a list or a re-iterable reader"
+            "articles can be read only once, two passes are needed; "
+            "pass a list or a re-iterable reader"
         )
+    # Steps 1 to 3.
     dropped, removed = Counter[str](), Counter[str]()
-    passed: dict[str, tuple[str, tuple[str, ...], np.ndarray]] = {}
+    passed: dict[str, _Outline] = {}
     for article in articles:
         document, deleted = cleaned(article, filters.removed)
         removed.update(deleted)
         titles = tuple(section.title or "" for section in document.sections)
-        lengths = np.array(
-            [count(to_lines(section.text)) for section in document.sections], dtype=np.int64
-        )
-        if not all(titles):
-            dropped["untitled section"] += 1
-        elif len(lengths) < filters.min_sections:
-            dropped["too few sections"] += 1
-        elif lengths.max(initial=0) > filters.max_tokens:
-            dropped["section too long"] += 1
-        elif lengths.min(initial=filters.min_tokens) < filters.min_tokens:
-            dropped["section too short"] += 1
-        elif article.id in passed:
-            dropped["repeated id"] += 1
+        counts = [count(to_lines(section.text)) for section in document.sections]
+        reason = _reason_to_drop(titles, counts, filters)
+        if not reason and article.id in passed:
+            reason = "repeated id"
+        if reason:
+            dropped[reason] += 1
         else:
-            passed[article.id] = document.split, titles, lengths
-    splits = dict(
-        zip(
-            passed,
-            splitter(list(passed)) if splitter else [row[0] for row in passed.values()],
-            strict=True,
-        )
-    )
-    counts = Counter(
-        title
-        for unit, (_, titles, _) in passed.items()
-        if splits[unit] == "train"
-        for title in titles
-    )
-    common = {title for title, number in counts.items() if number >= filters.min_title_count}
-    kept = {
-        unit: lengths for unit, (_, titles, lengths) in passed.items() if common.issuperset(titles)
-    }
-    dropped["infrequent title"] += len(passed) - len(kept)
+            lengths = np.array(counts, dtype=np.int64)
+            passed[article.id] = _Outline(document.split, titles, lengths)
+    # Step 4, by the titles of split train.
+    splits = {unit: outline.split for unit, outline in passed.items()}
+    if splitter:
+        splits = dict(zip(passed, splitter(list(passed)), strict=True))
+    title_counts = Counter[str]()
+    for unit, outline in passed.items():
+        if splits[unit] == "train":
+            title_counts.update(outline.titles)
+    frequent = {title for title, n in title_counts.items() if n >= filters.min_title_count}
+    lengths_of = {}
+    for unit, outline in passed.items():
+        if frequent.issuperset(outline.titles):
+            lengths_of[unit] = outline.lengths
+    dropped["infrequent title"] += len(passed) - len(lengths_of)
+    # The texts themselves, by a second reading.
     documents: dict[str, Document] = {}
     for article in articles:
-        if article.id in kept and article.id not in documents:
-            document, _ = cleaned(article, filters.removed)
-            if len(document.sections) == len(kept[article.id]):
-                documents[article.id] = replace(document, split=splits[article.id])
-    return Selection([*documents.values()], [kept[unit] for unit in documents], +dropped, removed)
+        if article.id not in lengths_of or article.id in documents:
+            continue
+        document, _ = cleaned(article, filters.removed)
+        if len(document.sections) == len(lengths_of[article.id]):
+            documents[article.id] = replace(document, split=splits[article.id])
+    lengths_kept = [lengths_of[unit] for unit in documents]
+    return Selection(list(documents.values()), lengths_kept, +dropped, removed)
+
+
+def _reason_to_drop(titles: Sequence[str], lengths: Sequence[int], filters: Filters) -> str:
+    """Why an article of such sections does not pass step 3; nothing where it passes."""
+    if not all(titles):
+        return "untitled section"
+    if len(lengths) < filters.min_sections:
+        return "too few sections"
+    if max(lengths, default=0) > filters.max_tokens:
+        return "section too long"
+    if min(lengths, default=filters.min_tokens) < filters.min_tokens:
+        return "section too short"
+    return ""
 
 
 def cleaned(article: Document, removed: Iterable[str]) -> tuple[Document, list[str]]:
     """Steps 1 and 2 on one article, and the titles of the sections that were deleted."""
     removed = frozenset(removed)
-    texts = [
-        from_lines(section.text) for section in article.sections
-    ]  # the readers give one paragraph a line
-    titles = [normalise(section.title or "") for section in article.sections]
-    kept = tuple(Section(*row) for row in zip(titles, texts, strict=True) if row[0] not in removed)
-    return replace(article, sections=kept), [title for title in titles if title in removed]
+    sections = []
+    deleted = []
+    for section in article.sections:
+        title = normalise(section.title or "")
+        if title in removed:
+            deleted.append(title)
+        else:
+            # the readers give one paragraph a line
+            sections.append(Section(title, from_lines(section.text)))
+    return replace(article, sections=tuple(sections)), deleted
+
+
+def subset(selection: Selection, wanted: Sequence[bool], reason: str) -> Selection:
+    """Some documents of a selection; the others are counted under a reason.
+
+    Args:
+        selection: what is chosen from.
+        wanted: whether each document is chosen.
+        reason: why the others are dropped.
+    """
+    documents = []
+    lengths = []
+    rows = zip(selection.documents, selection.lengths, wanted, strict=True)
+    for document, section_lengths, is_wanted in rows:
+        if is_wanted:
+            documents.append(document)
+            lengths.append(section_lengths)
+    dropped = selection.dropped + Counter({reason: len(wanted) - len(documents)})
+    return replace(selection, documents=documents, lengths=lengths, dropped=dropped)
 
 
 def shortened(selection: Selection, max_tokens: int = 500) -> Selection:
-    """WIKI-SHORT: articles whose longest section has at most 500 tokens (deng2022 section 4, Table 3)."""
-    pairs = zip(selection.documents, selection.lengths, strict=True)
-    kept = [(document, lengths) for document, lengths in pairs if lengths.max() <= max_tokens]
-    longer = Counter({"longer than the short subset allows": len(selection.documents) - len(kept)})
-    documents, lengths = [document for document, _ in kept], [lengths for _, lengths in kept]
-    return replace(
-        selection, documents=documents, lengths=lengths, dropped=selection.dropped + longer
-    )
+    """WIKI-SHORT: articles without a section of over 500 tokens (deng2022 section 4, Table 3)."""
+    short = [bool(lengths.max() <= max_tokens) for lengths in selection.lengths]
+    return subset(selection, short, "longer than the short subset allows")
 
 
 def is_film(document: Document) -> bool:
-    """The released code on the first section's first sentence: it has a token ``film``, none ``born``, and fits ``.*is a.*film.*``."""
-    first = sentence_texts(document.sections[0].text)[:1] if document.sections else []
-    tokens = set(re.findall(r"\w+", first[0])) if first else set()
-    return (
-        "film" in tokens
-        and "born" not in tokens
-        and bool(re.match(r".*is a.*film.*", first[0], re.DOTALL))
-    )
+    """Whether a document is about a film, as deng2022's released code decides it.
+
+    Its first section's first sentence has a token ``film``, none ``born``, and fits ``.*is
+    a.*film.*``.
+    """
+    if not document.sections:
+        return False
+    sentences = sentence_texts(document.sections[0].text)
+    if not sentences:
+        return False
+    tokens = set(re.findall(r"\w+", sentences[0]))
+    if "film" not in tokens or "born" in tokens:
+        return False
+    return re.match(r".*is a.*film.*", sentences[0], re.DOTALL) is not None
 
 
 def table_11(selection: Selection, split: str = "validation") -> dict[str, float | int | None]:
-    """One row of Table 11: articles per split, section types, and section statistics of one split (None where it is empty)."""
-    documents, rows = (
-        selection.documents,
-        [r for r, d in enumerate(selection.documents) if d.split == split],
-    )
-    counts = Counter(document.split for document in documents)
-    lengths = (
-        np.concatenate([selection.lengths[row] for row in rows])
-        if rows
-        else np.array([], dtype=np.int64)
-    )
-    return {
-        **{name: counts[name] for name in ("train", "validation", "test")},
-        "section_types": len(
-            {section.title for document in documents for section in document.sections}
-        ),
-        "med_sections": float(np.median([len(selection.lengths[row]) for row in rows]))
-        if rows
-        else None,
-        "med_section_len": float(np.median(lengths)) if rows else None,
-        "max_section_len": int(lengths.max()) if rows else None,
+    """One row of Table 11: articles per split, section types, and statistics of sections.
+
+    Args:
+        selection: the articles.
+        split: whose sections are measured; where it is empty, their statistics are None.
+    """
+    counts = Counter(document.split for document in selection.documents)
+    titles = set[str | None]()
+    lengths = []  # of the split's articles
+    for document, section_lengths in zip(selection.documents, selection.lengths, strict=True):
+        titles.update(section.title for section in document.sections)
+        if document.split == split:
+            lengths.append(section_lengths)
+    row: dict[str, float | int | None] = {
+        "train": counts["train"],
+        "validation": counts["validation"],
+        "test": counts["test"],
+        "section_types": len(titles),
+        "med_sections": None,
+        "med_section_len": None,
+        "max_section_len": None,
     }
+    if lengths:
+        tokens = np.concatenate(lengths)
+        row["med_sections"] = float(np.median([len(article) for article in lengths]))
+        row["med_section_len"] = float(np.median(tokens))
+        row["max_section_len"] = int(tokens.max())
+    return row
 
 
 def filtered_corpus(
     selection: Selection, count: Callable[[str], int], raw: Path, read: Mapping[str, Any]
 ) -> Corpus:
-    """What the filters kept as a corpus; ``read`` are facts on what was read before.
+    """What the filters kept as a corpus.
 
-    ``truth["section_tokens"]`` is int64, flat over documents, with ``section_tokens_lengths``; facts hold articles by reason of dropping,
-    deleted sections by title, and the row of Table 11.
+    Args:
+        selection: of at least one article.
+        count: the tokens of a text, as for :func:`select`.
+        raw: where the articles lie, for the message.
+        read: facts on what was read before the filters.
+
+    Returns: ``truth["section_tokens"]`` is int64, flat over documents, with
+    ``section_tokens_lengths``;
+        facts hold articles by reason of dropping, deleted sections by title, and the row of Table
+        11.
+    Raises InputError: no article is left.
     """
     if not selection.documents:
-        told = f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)})"
+        outcome = f"{raw}: no article left ({dict(read)}, dropped {dict(selection.dropped)})"
         if not selection.dropped.total():  # none came as far as the filters
             raise InputError(
-                f"{told}; no record is an article of the form that is read here, see docs/data_cards"
+                f"{outcome}; no record is an article of the form that is read here, "
+                "see docs/data_cards"
             )
-        raise InputError(f"{told}; loosen the filters")
-    truth = ragged("section_tokens", selection.lengths, np.int64)
-    dropped: dict[str, Any] = {
+        raise InputError(f"{outcome}; loosen the filters")
+    facts = {
+        **read,
+        "kept": len(selection.documents),
         "dropped": selection.dropped,
         "removed_sections": selection.removed_sections,
+        "table_11": table_11(selection),
+        "token_unit": LOWER_BOUND if count is piece_count else "tokens",
     }
-    facts = {"kept": len(selection.documents), **dropped, "table_11": table_11(selection)}
-    unit = LOWER_BOUND if count is piece_count else "tokens"
-    return Corpus(selection.documents, truth, {**read, **facts, "token_unit": unit})
+    truth = ragged("section_tokens", selection.lengths, np.int64)
+    return Corpus(selection.documents, truth, facts)
 
 
 def settings(kind: Any, given: Mapping[str, Any]) -> Any:
-    """A dataclass of settings from an entry's mapping. Raises BadInput: a key that the dataclass does not have."""
+    """A dataclass of settings from an entry's mapping.
+
+    Raises BadInput: a key that the dataclass does not have.
+    """
     allowed = sorted(field.name for field in fields(kind))
     if unknown := sorted(set(given) - set(allowed)):
         raise BadInput(f"{kind.__name__} has no {unknown}, allowed are {allowed}; fix the entry")
