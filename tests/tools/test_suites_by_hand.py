@@ -1,0 +1,277 @@
+"""Floors, plans and tables of suites by hand, without a model."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from longform.critics.surprisal.score import ReadItem
+from longform.datasets.test_suites.items import Condition, Region, Suite, SuiteItem
+from longform.datasets.test_suites.prediction_formulas import parse
+from longform.results import Record
+from longform.tools import suites
+from longform.tools.suites import (
+    OpenedReader,
+    SuiteResult,
+    SuitesPlan,
+    SuitesReport,
+    item_floors,
+    without_context,
+)
+from tests.refusals import refuses
+
+NAN = math.nan
+
+
+def result(**fields):
+    given = {
+        "suite": "s", "items": 4, "excluded": 0, "accuracy": 0.75, "low": 0.5, "high": 0.9,
+        "chance": 0.25, "token_count": 0.49, "without_context": NAN, "p_value": NAN,
+    }  # fmt: skip
+    return SuiteResult(**given | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "remark"),
+    [
+        ({}, ""),
+        ({"token_count": 0.5}, "not above its floors"),
+        ({"token_count": 0.5001}, "not above its floors"),
+        ({"chance": NAN, "token_count": NAN, "without_context": NAN}, ""),
+        ({"excluded": 2}, "2 items left out: too long or empty"),
+        (
+            {"without_context": 0.6, "excluded": 1},
+            "not above its floors; 1 items left out: too long or empty",
+        ),
+    ],
+)
+def test_a_remark_is_due_where_a_floor_reaches_the_interval(fields, remark):
+    assert suites._remark(result(**fields)) == remark
+
+
+def test_a_table_has_p_values_where_two_models_were_read():
+    rows = (result(p_value=0.03125), result(suite="t", low=0.1))
+    lines = SuitesReport("m", "n", rows, ("long",), "sig").markdown().split("\n")
+    assert lines[0] == "**m**"
+    assert (
+        lines[2]
+        == "| suite | items | accuracy | chance | token count | without context | p against n |  |"
+    )
+    assert lines[4] == "| s | 4 | 0.75 [0.50, 0.90] | 0.25 | 0.49 |  | 0.0312 |  |"
+    assert lines[5] == "| t | 4 | 0.75 [0.10, 0.90] | 0.25 | 0.49 |  |  | not above its floors |"
+    assert lines[7] == "- left out, too long for the model: long" and lines[10] == "- `sig`"
+    alone = SuitesReport("m", "", rows, (), "sig").markdown()
+    assert "p against" not in alone and "left out" not in alone
+    assert alone.split("\n")[4] == "| s | 4 | 0.75 [0.50, 0.90] | 0.25 | 0.49 |  |  |"
+
+
+def test_a_record_has_none_where_there_is_no_number():
+    record = SuitesReport("m", "", (result(),), ("b", "a"), "sig").to_record()
+    assert (record["model"], record["against"], record["left_out"]) == ("m", None, ["b", "a"])
+    (row,) = record["suites"]
+    assert (row["without_context"], row["p_value"], row["accuracy"], row["items"]) == (
+        None,
+        None,
+        0.75,
+        4,
+    )
+    assert SuitesReport("m", "n", (), (), "sig").to_record()["against"] == "n"
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.2, "about 1 s"), (12.6, "about 13 s")])
+def test_a_plan_is_one_line(seconds, said):
+    plan = SuitesPlan("m", 1_250_000, 2, 30, 12_345, 4, seconds)
+    assert plan.text() == (
+        "m: 1.2 million parameters; 2 suites, 30 items (4 left out: too long or empty), "
+        f"12,345 tokens with those of the floors; {said}"
+    )
+
+
+def item(formulas, metric="sum", **regions):
+    """Regions are named a1, b2: condition and number, with their bits."""
+    bits = {
+        (name[0], int(name[1])): np.array(values, dtype=float) for name, values in regions.items()
+    }
+    return ReadItem(
+        "u",
+        "test",
+        suite="s",
+        metric=metric,
+        formulas=tuple(parse(f, "x") for f in formulas),
+        regions=bits,
+    )
+
+
+def test_floors_are_chance_token_counts_and_the_model_without_context():
+    one = item(["(1;%b%) > (1;%a%)"], a1=[1, 1], b1=[1, 1, 1])
+    bare = item(["(1;%b%) > (1;%a%)"], a1=[5], b1=[1])
+    assert item_floors(one, bare, 3) == (0.5, 1.0, 0.0)
+    chance, by_length, alone = item_floors(one, None, 3)
+    assert (chance, by_length) == (0.5, 1.0) and math.isnan(alone)
+    equal = item(["(1;%b%) > (1;%a%)"], metric="mean", a1=[1, 1], b1=[1, 1, 1])
+    assert item_floors(equal, None, 3)[1] == 0.5
+    empty = item(["(1;%b%) > (1;%a%)"], a1=[1], b1=[])
+    assert item_floors(empty, None, 3)[1] == 0.0
+
+
+def test_chance_falls_where_several_predictions_must_hold():
+    """Of two independent comparisons a quarter, within what a hundred draws give."""
+    two = item(["(1;%b%) > (1;%a%)", "(2;%b%) > (2;%a%)"], a1=[1], b1=[1], a2=[1], b2=[1])
+    assert 0.15 <= item_floors(two, None, 3)[0] <= 0.35
+    assert item_floors(two, None, 3) == pytest.approx(item_floors(two, None, 3), nan_ok=True)
+
+
+def suite(*texts, formula="(2;%b%) > (2;%a%)"):
+    """An item for each pair of lists of regions."""
+    items = []
+    for number, (a, b) in enumerate(texts, 1):
+        conditions = tuple(
+            Condition(name, tuple(Region(place, text) for place, text in enumerate(regions, 1)))
+            for name, regions in (("a", a), ("b", b))
+        )
+        items.append(SuiteItem(number, conditions))
+    return Suite("s", "sum", (formula,), tuple(items))
+
+
+def shown(changed):
+    return [
+        [
+            [(region.number, region.content) for region in condition.regions]
+            for condition in one.conditions
+        ]
+        for one in changed.items
+    ]
+
+
+def test_what_stands_before_the_first_judged_region_goes():
+    found = without_context(suite((["x", "y", "z"], [" ", "w", "v"]), ([" ", "p"], ["", "q"])))
+    assert shown(found) == [
+        [[(2, "y"), (3, "z")], [(2, "w"), (3, "v")]], [[(2, "p")], [(2, "q")]],
+    ]  # fmt: skip
+    later = without_context(suite((["x", "y", "z"], ["x", "w", "v"]), formula="(3;%b%) > (2;%a%)"))
+    assert shown(later) == [[[(2, "y"), (3, "z")], [(2, "w"), (3, "v")]]]
+
+
+@pytest.mark.parametrize(
+    ("texts", "formula"),
+    [
+        ((["x", "y"], ["x", "z"]), "(*;%b%) > (*;%a%)"),
+        (([" ", "y"], ["", "z"]), "(2;%b%) > (2;%a%)"),
+        ((["x", " "], ["x", "z"]), "(2;%b%) > (2;%a%)"),
+        ((["x", "y"], ["x", "z"]), "(1;%b%) > (1;%a%)"),
+        ((["x", "y"], ["x", "z"]), "1 > 0"),
+    ],
+)
+def test_a_suite_without_a_context_has_no_floor_of_it(texts, formula):
+    assert without_context(suite(texts, formula=formula)) is None
+
+
+class Encoder:
+    """A token a word, one before the text."""
+
+    tokenizer = None
+
+    def rows(self, contents):
+        return [([0] * (1 + len(" ".join(regions).split())), None) for regions in contents]
+
+
+def opened(window=None, monkeypatch=None):
+    network = SimpleNamespace(window=window, parameters=lambda: [torch.zeros(3), torch.zeros(4)])
+    return OpenedReader(SimpleNamespace(name="m"), network, Encoder(), None)
+
+
+def test_items_that_are_too_long_or_empty_are_left_out(monkeypatch):
+    """Lengths with the begin token: 3 and 4; 2 and 2; 1 and 2."""
+    monkeypatch.setattr(
+        "longform.language_models.capacity.positions", lambda network: network.window
+    )
+    three = suite((["x", "y"], ["x", "y z"]), (["p", ""], ["q", ""]), (["", ""], ["p", ""]))
+    chosen, excluded = opened(window=3).readable([three])
+    assert [one.number for one in chosen[0].items] == [2] and excluded == {"s": 2}
+    for window in (4, None):
+        chosen, excluded = opened(window=window).readable([three])
+        assert [one.number for one in chosen[0].items] == [1, 2] and excluded == {"s": 1}
+    refuses("m reads 1 tokens, and no item of 1 suites fits", opened(window=1).readable, [three])
+
+
+@pytest.fixture
+def prepared(monkeypatch):
+    """A prepared plan of suites, with a reader of seven weights and half a second a token."""
+    named = []
+    reader = opened()
+    monkeypatch.setattr(suites, "named_model", lambda model: f"named {model}")
+    monkeypatch.setattr(suites.OpenedReader, "of", lambda *given: named.append(given) or reader)
+    monkeypatch.setattr(
+        OpenedReader, "readable", lambda self, suites: (list(suites), {"s": 2, "t": 3})
+    )
+    monkeypatch.setattr(OpenedReader, "tokens", lambda self, suites: 10 * len(suites))
+    monkeypatch.setattr(OpenedReader, "seconds_per_token", lambda self: 0.5)
+
+    def named_suites(names, seed):
+        named.append((names, seed))
+        return [suite((["", "y"], ["", "z"]))]
+
+    monkeypatch.setattr(suites, "named_suites", named_suites)
+    return lambda given, metric=None: (suites._prepared("m", given, metric, "bos", "eos", 5), named)
+
+
+def test_a_plan_counts_what_is_read_with_and_without_context(prepared):
+    bare = suite((["x", "y"], ["x", "z"]))
+    (plan, _, chosen, excluded, shortened), named = prepared([bare, "name"])
+    assert plan == SuitesPlan("m", 7, 2, 2, 30, 5, 15.0)
+    assert chosen[0] is bare and len(shortened) == 1 and excluded == {"s": 2, "t": 3}
+    assert named == [(["name"], 5), ("named m", "bos", "eos")]
+
+
+def test_suites_are_given_named_or_all(prepared):
+    bare = suite((["x", "y"], ["x", "z"]))
+    assert prepared([bare])[1] == [("named m", "bos", "eos")]
+    assert prepared([])[1][1] == ([], 5)
+    assert prepared("name")[1][3] == (["name"], 5)
+    (_, _, chosen, *_), _ = prepared([bare], metric="max")
+    assert chosen[0].metric == "max"
+    refuses("metric 'mode'; allowed are", prepared, [bare], metric="mode")
+
+
+@pytest.mark.parametrize(("names", "pools"), [(("s",), 1), (("s", "t"), 3)])
+def test_a_pool_of_several_suites_is_a_result_of_its_own(names, pools, monkeypatch):
+    """Floors of a suite are the means of its items; a pool has none."""
+    floors = iter([(0.5, 1.0, NAN), (0.25, 0.0, NAN), (0.5, 0.5, 0.5)])
+    items = [SimpleNamespace(suite="s", unit_id=str(i)) for i in range(2)]
+    if len(names) > 1:
+        items.append(SimpleNamespace(suite="t", unit_id="2"))
+    alone = {"1": "bare"}
+    asked = []
+
+    def item_floors(item, alone, seed):
+        asked.append((item.unit_id, alone, seed))
+        return next(floors)
+
+    def records(described):
+        assert described == "described"
+        counts = {"counts": {"items": 2}}
+        made = [Record("c", "m", task=name, value=0.75, low=0.5, details=counts) for name in names]
+        return [*made, Record("c", "m", task="all", value=0.5, details=counts, p_value=0.25)]
+
+    monkeypatch.setattr(suites, "item_floors", item_floors)
+    monkeypatch.setattr(suites, "suite_accuracy_records", records)
+    critic = SimpleNamespace(describe=lambda given: "described" if given is items else None)
+    found = suites._results(critic, items, alone, {"s": 4}, 9)
+    assert len(found) == pools and asked[:2] == [("0", None, 9), ("1", "bare", 9)]
+    first = found[0]
+    assert (first.suite, first.items, first.excluded, first.accuracy, first.low) == (
+        "s",
+        2,
+        4,
+        0.75,
+        0.5,
+    )
+    assert (first.chance, first.token_count) == (0.375, 0.5)
+    assert (
+        math.isnan(first.without_context) and math.isnan(first.p_value) and math.isnan(first.high)
+    )
+    if pools > 1:
+        assert (found[1].without_context, found[1].excluded) == (0.5, 0)
+        assert (found[2].suite, found[2].p_value) == ("all", 0.25) and math.isnan(found[2].chance)

@@ -1,0 +1,231 @@
+"""What a verification shows, counts, takes up and says, with a stand-in for the checker."""
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from longform.critics.scores import Score
+from longform.documents import Document, Section
+from longform.errors import InputError
+from longform.files.artefacts import read_lines
+from longform.tools import verifying
+from longform.tools.verifying import SentenceVerdict, Verification, VerificationPlan
+
+NAN = math.nan
+
+
+def verdict(system, label):
+    return SentenceVerdict(system, "t", "It is.", "X is.", label, "", 0.5, 0.25)
+
+
+def score(value, low=0.25, high=0.75, units=3, excluded=1):
+    return Score(value, low, high, units, excluded, "higher", "sig")
+
+
+def verification(folder=None):
+    named = ["SPG", "SPV", "USPG", "USPV"]
+    first = dict(zip(named, [score(0.5), score(NAN), score(0.5, NAN, NAN), score(1)], strict=True))
+    labels = [("a", "supported"), ("a", "refuted"), ("a", "supported"), ("b", "not_enough_info")]
+    return Verification(
+        {"a": first, "b": dict.fromkeys(named, score(0.25, 0.0, 0.5))},
+        tuple(verdict(*one) for one in labels),
+        {"pages": 1234, "judge": "j"},
+        folder,
+    )
+
+
+def test_sentences_are_counted_by_system_and_label():
+    assert verification().counts("a") == {"supported": 2, "refuted": 1, "not_enough_info": 0}
+    assert verification().counts("b") == {"supported": 0, "refuted": 0, "not_enough_info": 1}
+
+
+def test_a_table_has_a_row_for_each_system_and_blanks_for_what_is_no_number():
+    lines = verification().markdown().split("\n")
+    assert lines[2].startswith(
+        "| system | texts | supported | refuted | not enough information | SPG"
+    )
+    assert lines[4] == "| a | 4 | 2 | 1 | 0 | 0.50 [0.25, 0.75] |  | 0.50 | 1 [0.25, 0.75] |"
+    assert lines[8] == "- 1,234 pages; judge: j" and lines[9] == ""
+    below = verification(Path("out")).markdown().split("\n")
+    assert below[9] == "- each sentence with its evidence: out/verdicts.jsonl"
+
+
+def test_a_record_has_none_where_there_is_no_number():
+    record = verification().to_record()
+    assert record["facts"] == {"pages": 1234, "judge": "j"}
+    first = record["systems"]["a"]
+    assert first["sentences"] == {"supported": 2, "refuted": 1, "not_enough_info": 0}
+    assert (first["SPG"]["value"], first["SPV"]["value"], first["USPG"]["low"]) == (0.5, None, None)
+    assert (first["SPG"]["units"], first["SPG"]["better"]) == (3, "higher")
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.3, "about 1 s"), (7.6, "about 8 s")])
+def test_a_plan_is_one_line(seconds, said):
+    plan = VerificationPlan("j", 12345, {"a": 2, "b": 3}, 20, seconds)
+    assert plan.text() == (
+        f"j: texts: a 2, b 3; 20 first sentences against 12,345 pages; at most {said}"
+    )
+
+
+def document(name, *texts):
+    return Document(name, "generated", tuple(Section(None, text) for text in texts or ("A.",)))
+
+
+def test_systems_are_named_or_called_texts(monkeypatch):
+    monkeypatch.setattr(verifying, "read_texts", lambda path: SimpleNamespace(documents=(path,)))
+    monkeypatch.setattr(verifying, "documents_from", lambda texts, what: [what, *texts])
+    assert verifying._systems("file") == {"texts": ["file"]}
+    given = {"a": Path("x"), "b": ["t"]}
+    assert verifying._systems(given) == {"a": [Path("x")], "b": ["verify", "t"]}
+
+
+def test_a_plan_guesses_five_lines_a_sentence_from_a_few_pairs(monkeypatch):
+    """Eight times two pairs in four seconds: a quarter of a second each."""
+    from longform.critics.verifiability.checker import LINES
+
+    seconds, pairs = iter([10.0, 14.0]), []
+    monkeypatch.setattr(verifying.time, "monotonic", lambda: next(seconds))
+    checker = SimpleNamespace(
+        pages="abc", entailment=SimpleNamespace(probabilities=lambda given: pairs.extend(given))
+    )
+    texts = {"a": [document("x", "It is a town. It is old."), document("y")], "b": [document("z")]}
+    plan = verifying._plan(texts, checker, "j")
+    assert len(pairs) == 16 and (pairs[0].title, pairs[0].claim) == (
+        "Riverton",
+        "Riverton is a town.",
+    )
+    assert pairs[1].claim == "Riverton is a mountain." and pairs[1].sentence.startswith(
+        "Riverton is a t"
+    )
+    assert (plan.judge, plan.pages, plan.texts) == ("j", 3, {"a": 2, "b": 1})
+    assert plan.sentences == 4 and plan.seconds == 0.25 * 4 * LINES
+
+
+def test_texts_that_are_done_are_taken_and_others_judged_eight_at_a_time(
+    monkeypatch, tmp_path, capsys
+):
+    parts = []
+
+    def rows_of(part, checker):
+        parts.append([one.id for one in part])
+        return [[f"row {one.id}"] for one in part]
+
+    seconds = iter([0.0, 10.0, 10.5, 11.0])
+    monkeypatch.setattr(verifying.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(verifying, "_rows_of", rows_of)
+    texts = [document(str(number)) for number in range(10)]
+    done = {("a", "1"): ["old"], ("b", "2"): ["of another system"]}
+    found = verifying._checked("a", texts, "checker", done, tmp_path / "v")
+    assert found == [["row 0"], ["old"], *([f"row {number}"] for number in range(2, 10))]
+    assert parts == [["0", *map(str, range(2, 9))], ["9"]]
+    lines = list(read_lines(tmp_path / "v"))
+    assert len(lines) == 9 and lines[0] == {"system": "a", "id": "0", "sentences": ["row 0"]}
+    assert capsys.readouterr().out == "verify a: 10/10 texts\n"
+    seconds = iter([0.0, 0.0])
+    assert verifying._checked("a", texts[:1], "checker", {}, None) == [["row 0"]]
+
+
+def test_a_verdict_is_shown_with_its_lines_in_order(monkeypatch):
+    claim = SimpleNamespace(source="It is.", text="X is.")
+    verdict = SimpleNamespace(
+        evidence={("Y", 1), ("X", 2), ("X", 0)},
+        label="supported",
+        support=0.123456789,
+        refutation=0.5,
+    )
+    monkeypatch.setattr(
+        "longform.critics.verifiability.read.text_verdicts",
+        lambda documents, checker, splitter: [[(claim, verdict)], []],
+    )
+    checker = SimpleNamespace(pages={"X": ["x0", "x1", "x2"], "Y": ["y0", "y1"]})
+    (first,), empty = verifying._rows_of(["a", "b"], checker)
+    assert empty == [] and first["lines"] == [["X", 0], ["X", 2], ["Y", 1]]
+    assert first["shown"] == {
+        "sentence": "It is.", "claim": "X is.", "label": "supported",
+        "evidence": "X: x0 X: x2 Y: y1", "support": 0.123457, "refutation": 0.5,
+    }  # fmt: skip
+
+
+def test_a_text_is_measured_by_labels_and_lines(monkeypatch):
+    given = []
+    monkeypatch.setattr(verifying.CheckedText, "of", lambda *fields: given.append(fields))
+    rows = [{"shown": {"label": "refuted"}, "lines": [["X", 1], ["Y", 0]]}]
+    verifying._unit(document("a"), rows)
+    assert given == [("a", "generated", [("refuted", frozenset({("X", 1), ("Y", 0)}))])]
+
+
+def test_a_measure_of_nothing_is_no_number_and_counts_all_texts_out(monkeypatch):
+    def refuse(units):
+        raise InputError("nothing")
+
+    measures = {
+        "A": SimpleNamespace(score=lambda units: ("scored", units)),
+        "B": SimpleNamespace(score=refuse, better="higher", identity="sig"),
+    }
+    monkeypatch.setattr(verifying, "MEASURES", measures)
+    found = verifying._scores(["u", "v"])
+    assert found["A"] == ("scored", ["u", "v"])
+    nothing = found["B"]
+    assert all(math.isnan(value) for value in (nothing.value, nothing.low, nothing.high))
+    assert (nothing.units, nothing.excluded, nothing.better, nothing.signature) == (
+        0,
+        2,
+        "higher",
+        "sig",
+    )
+
+
+def test_pages_are_named_by_their_title_or_file(monkeypatch, tmp_path):
+    texts = [
+        Document("folder/Ulm.txt", "real", (Section(None, "It  is. \n It was."),)),
+        Document("b", "real", (Section("Quen", "Yes."),)),
+    ]
+    monkeypatch.setattr(verifying, "read_texts", lambda source: SimpleNamespace(documents=texts))
+    assert list(verifying._pages_of(tmp_path)) == [
+        ("Ulm", ["It is.", "It was."]),
+        ("Quen", ["Yes."]),
+    ]
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_all_systems_are_checked_and_what_was_stopped_is_taken_up(out, monkeypatch, tmp_path):
+    from contextlib import contextmanager
+
+    @contextmanager
+    def opened(pages, judge):
+        yield SimpleNamespace(pages="abc"), f"{judge} on {pages}", ["stamp"]
+
+    row = {"shown": {
+        "sentence": "s", "claim": "c", "label": "refuted", "evidence": "", "support": 0.0, "refutation": 1.0,
+    }, "lines": []}  # fmt: skip
+    so_far, saved, checked, told = tmp_path / "so_far", [], [], []
+    verifying.append_lines(so_far, [{"system": "a", "id": "x", "sentences": [row]}])
+
+    def check(system, documents, checker, done, path):
+        checked.append((system, sorted(done), path))
+        return [[row, row] for _ in documents]
+
+    monkeypatch.setattr(verifying, "_systems", lambda texts: texts)
+    monkeypatch.setattr(verifying, "_opened", opened)
+    monkeypatch.setattr(verifying, "_plan", lambda systems, checker, name: name)
+    monkeypatch.setattr(verifying, "_verdicts_so_far", lambda folder, systems, stamps: so_far)
+    monkeypatch.setattr(verifying, "_checked", check)
+    monkeypatch.setattr(verifying, "_scores", len)
+    monkeypatch.setattr(verifying, "_save", lambda verification, folder: saved.append(folder))
+    systems = {"a": [document("x"), document("y")], "b": [document("z")]}
+    folder = tmp_path / "out" if out else None
+    found = verifying.verify(systems, "p", judge="j", out=folder, announce=told.append)
+    done = ([("a", "x")], so_far) if out else ([], None)
+    assert checked == [("a", *done), ("b", *done)] and told == ["j on p"]
+    assert saved == ([folder] if out else []) and found.folder == folder
+    assert found.scores == {"a": 2, "b": 1} and len(found.verdicts) == 6
+    assert [(one.system, one.text) for one in found.verdicts[1::2]] == [
+        ("a", "x"),
+        ("a", "y"),
+        ("b", "z"),
+    ]
+    assert (found.facts["pages"], found.facts["judge"]) == (3, "j on p")
+    plan = verifying.plan_verification(systems, "p", judge="j")
+    assert plan == "j on p"
