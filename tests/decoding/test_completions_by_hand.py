@@ -1,6 +1,5 @@
 """Which sections are completed, how far and in which company, with stand-ins for the network."""
 
-
 import pytest
 
 from longform.decoding import completions

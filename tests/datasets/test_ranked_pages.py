@@ -1,0 +1,132 @@
+"""Which of the most visited pages are articles of a dump, by hand on a few ranks."""
+
+import pytest
+
+from longform.datasets.wikipedia import building
+from longform.datasets.wikipedia.dump import RankedPage
+from tests.refusals import refuses
+
+SPLITS = {"test": 2017, "validation": 2018}
+
+
+def page(number, title, text):
+    return {"id": number, "title": title, "sections": [{"title": None, "text": text}]}
+
+
+RECORDS = [
+    page("1", "Ulm", "Ulm is known."),
+    page("2", "New Quen", "Quen is known."),
+    page("3", "Kings", "The following are the lists of kings."),
+    page("4", "List of kings", "Kings."),
+    page("5", "Late list", f"{'x' * 300} is a list of"),
+    page("6", "Harp", "Harp is known."),
+    page("7", "Tarn", "Tarn is known."),
+]
+
+
+@pytest.fixture
+def visited(monkeypatch, tmp_path):
+    """The corpus of two rankings, each of (id, titles, views)."""
+    asked = []
+
+    def corpus(test, validation=(), **settings):
+        ranked = {2017: test, 2018: validation or [("6", ("Harp",), 4)]}
+
+        def most_viewed(folder, year, least):
+            asked.append((folder, year, least))
+            return [RankedPage(*row) for row in ranked[year]], {"lines": year}
+
+        class Shards:
+            struck = {"cite": 2}
+
+            def __init__(self, folder):
+                asked.append(folder)
+
+            def records(self):
+                return iter(RECORDS)
+
+        monkeypatch.setattr(building, "most_viewed", most_viewed)
+        monkeypatch.setattr(building, "Shards", Shards)
+        asked.clear()
+        given = {"name": "n", "raw": tmp_path, "pages": 1}
+        return building.most_visited(**given | settings), asked
+
+    return corpus
+
+
+def chosen(corpus):
+    return [(one.id, one.split, one.text) for one in corpus.documents]
+
+
+def test_years_are_those_of_the_paper_and_pages_and_views_have_defaults(visited, tmp_path):
+    assert building.YEARS == SPLITS
+    _, asked = visited([("1", ("Ulm",), 9)])
+    assert asked == [
+        (tmp_path / "views", 2017, 1000),
+        (tmp_path / "views", 2018, 1000),
+        tmp_path / "pages",
+    ]
+    assert visited([("1", ("Ulm",), 9)], least=3)[1][0][2] == 3
+    refuses("1 of 1000 pages for test", visited, [("1", ("Ulm",), 9)], pages=1000)
+
+
+def test_a_page_is_found_by_id_and_else_by_any_title(visited):
+    by_id, _ = visited([("2", ("Quen", "Old"), 9)])
+    assert chosen(by_id)[0] == ("2", "test", "Quen is known.")
+    by_title, _ = visited([("", ("Old", "New_Quen"), 9)])
+    assert chosen(by_title)[0][0] == "2"
+    renamed, _ = visited([("9", ("New_Quen",), 9)])
+    assert chosen(renamed)[0][0] == "2"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (("", ("Special:Search",), 9), "other namespace"),
+        (("", ("talk:Ulm",), 9), "other namespace"),
+        (("1", ("Main_Page",), 9), "main page"),
+        (("", ("X", "Main_Page"), 9), "main page"),
+        (("4", ("List_of_kings",), 9), "list"),
+        (("", ("deaths_in_May",), 9), "list"),
+        (("3", ("Kings",), 9), "list"),
+        (("", ("Lost",), 9), "not in the dump"),
+    ],
+)
+def test_what_is_no_article_is_passed_over_and_counted(row, why, visited):
+    corpus, _ = visited([row, ("1", ("Ulm",), 8)])
+    year = corpus.facts["years"]["2017"]
+    assert chosen(corpus)[0][0] == "1" and corpus.truth["rank"].tolist() == [2, 1]
+    assert year["passed over"] == {why: 1} and year["last rank"] == 2
+    assert year["first not in the dump"] == (["Lost"] if why == "not in the dump" else [])
+    assert year["lines"] == 2017 and corpus.truth["views"].tolist() == [8, 4]
+
+
+def test_a_list_is_one_that_says_so_in_its_first_three_hundred_letters(visited):
+    assert chosen(visited([("5", ("Late_list",), 9)])[0])[0][0] == "5"
+
+
+def test_a_page_is_taken_once_and_ranking_ends_with_the_last_wanted(visited):
+    corpus, _ = visited(
+        [("1", ("Ulm",), 9), ("2", ("Quen",), 8)], [("1", ("Ulm",), 7), ("2", ("Quen",), 6)]
+    )
+    assert chosen(corpus) == [("1", "test", "Ulm is known."), ("2", "validation", "Quen is known.")]
+    assert corpus.facts["years"]["2018"]["passed over"] == {"chosen before": 1}
+    assert corpus.facts["corpus"] == "n" and corpus.facts["struck_sentences"] == {"cite": 2}
+    assert corpus.truth["rank"].tolist() == [1, 2]
+
+
+def test_eight_ranked_pages_are_looked_at_for_each_that_is_wanted(visited):
+    lost = [("", (f"Lost_{number}",), 9) for number in range(8)]
+    refuses("2017: 0 of 1 pages for test", visited, [*lost, ("1", ("Ulm",), 8)])
+    assert chosen(visited([*lost[:7], ("1", ("Ulm",), 8)])[0])[0][0] == "1"
+
+
+def test_the_first_twenty_pages_that_the_dump_lacks_are_named(visited):
+    lost = [("", (f"Lost_{number}",), 9) for number in range(21)]
+    found = [("1", ("Ulm",), 8), ("2", ("Q",), 8), ("5", ("L",), 8)]
+    later = [("4", ("Kings_of_all",), 4), ("6", ("Harp",), 4), ("7", ("Tarn",), 3)]
+    corpus, _ = visited([*lost, *found], later, pages=3)
+    year = corpus.facts["years"]["2017"]
+    assert year["first not in the dump"] == [f"Lost_{number}" for number in range(20)]
+    assert year["passed over"] == {"not in the dump": 21} and year["last rank"] == 24
+    refuses("2 of 3 pages for validation", visited, [*lost, *found], later[1:], pages=3)
