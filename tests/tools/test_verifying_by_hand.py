@@ -41,7 +41,7 @@ def test_sentences_are_counted_by_system_and_label():
     assert verification().counts("b") == {"supported": 0, "refuted": 0, "not_enough_info": 1}
 
 
-def test_a_table_has_a_row_for_each_system_and_blanks_for_what_is_no_number():
+def test_a_table_has_blanks_for_what_is_no_number():
     lines = verification().markdown().split("\n")
     assert lines[2].startswith(
         "| system | texts | supported | refuted | not enough information | SPG"

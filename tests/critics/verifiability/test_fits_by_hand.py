@@ -24,7 +24,7 @@ def nothing(page, line):
     return Pair("claim", page, PAGES[page][line]), "not_enough_info"
 
 
-def test_a_claim_stands_with_all_its_evidence_and_two_lines_that_say_nothing():
+def test_a_claim_stands_with_its_evidence_and_two_other_lines():
     assert pairs("supported", ("Y", 0), ("X", 1)) == [
         (Pair("claim", "Y", "y0 x1"), "supported"),
         nothing("X", 0),
