@@ -1,11 +1,14 @@
-"""Coreference annotation as published (GAP, CoNLL-2012, ARRAU in MMAX2), and entities that a pronoun takes up next.
+"""Coreference annotation as published (GAP, CoNLL-2012, ARRAU in MMAX2), and re-mentions in it.
 
-Rules of re-mentions are ours where beyer2021 (section 4.4) has none: the antecedent is the latest mention of the chain, no pronoun,
-in the sentence before; one pair for each sentence pair and chain, the first pronoun of the third person."""
+A re-mention is an entity that a pronoun takes up in the next sentence. Its rules are ours where
+beyer2021 (section 4.4) has none: the antecedent is the latest mention of the chain, no pronoun, in
+the sentence before; one pair for each sentence pair and chain, the first pronoun of the third
+person.
+"""
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -29,58 +32,73 @@ GAP_COLUMNS = {
 }
 POSSESSIVE = frozenset(["his", "her", "its", "their"])
 PRONOUNS = POSSESSIVE | {"he", "him", "she", "it", "they", "them"}
-NAMELESS = PRONOUNS | set(
-    WORDS["other_pronouns"].split()
-)  # words that cannot stand for an antecedent
+# words that cannot stand for an antecedent
+NAMELESS = PRONOUNS | set(WORDS["other_pronouns"].split())
 NOT_OWNED = frozenset(WORDS["not_owned"].split())  # "her" before one of these owns nothing
+
+Span = tuple[int, int]  # start and end
+Token = tuple[int, int]  # sentence, and token in it
 
 
 @dataclass(frozen=True)
 class GapItem:
-    """A text, a pronoun and two names as character spans, and whether each name corefers with it (Webster et al. 2018)."""
+    """A text with a pronoun and two names (Webster et al. 2018).
+
+    Attributes:
+        id: of the item.
+        text: a paragraph.
+        pronoun: its characters, (start, end).
+        names: the characters of both.
+        labels: whether each name corefers with the pronoun.
+    """
 
     id: str
     text: str
-    pronoun: tuple[int, int]
-    names: tuple[tuple[int, int], tuple[int, int]]
+    pronoun: Span
+    names: tuple[Span, Span]
     labels: tuple[bool, bool]
 
 
 @dataclass(frozen=True)
 class TokenMention:
-    """A mention in tokenised sentences: its first and last token as (sentence, token), and its chain."""
+    """A mention in tokenised sentences: its first and last token, and its chain."""
 
-    first: tuple[int, int]
-    last: tuple[int, int]
+    first: Token
+    last: Token
     chain: str
 
 
 def read_gap(path: Path) -> list[GapItem]:
     """Items of a GAP file.
 
-    Raises InputError: a column is missing, an offset does not point at its words, a label is neither TRUE nor FALSE, or
-    an id comes twice.
+    Raises InputError: a column is missing, an offset does not point at its words, a label is
+    neither
+        TRUE nor FALSE, or an id comes twice.
     """
     items: dict[str, GapItem] = {}
     for where, row in numbered_rows(path, sorted(GAP_COLUMNS), delimiter="\t", quoted=False):
-        spans = []
-        for name in ("Pronoun", "A", "B"):
-            start, words = whole_number(row[f"{name}-offset"], f"{where}, {name}-offset"), row[name]
-            if not words or row["Text"][start : start + len(words)] != words:
-                raise InputError(
-                    f"{where}: {words!r:.60} does not stand at {start} of its text; fix it"
-                )
-            spans.append((start, start + len(words)))
+        spans = [_gap_span(row, column, where) for column in ("Pronoun", "A", "B")]
         pronoun, first, second = spans
         labels = _gap_label(row, "A", where), _gap_label(row, "B", where)
-        if row["ID"] in items:
+        name = row["ID"]
+        if name in items:
             raise InputError(
-                f"{where}: the id {row['ID']!r} stands on an earlier line too; rename one of them"
+                f"{where}: the id {name!r} stands on an earlier line too; rename one of them"
             )
-        items[row["ID"]] = GapItem(row["ID"], row["Text"], pronoun, (first, second), labels)
+        items[name] = GapItem(name, row["Text"], pronoun, (first, second), labels)
     if not items:
         raise InputError(f"{path}: no item below the header; fetch the file again")
     return list(items.values())
+
+
+def _gap_span(row: Mapping[str, str], column: str, where: str) -> Span:
+    """The characters of a column's words in a row's text."""
+    start = whole_number(row[f"{column}-offset"], f"{where}, {column}-offset")
+    words = row[column]
+    end = start + len(words)
+    if not words or row["Text"][start:end] != words:
+        raise InputError(f"{where}: {words!r:.60} does not stand at {start} of its text; fix it")
+    return start, end
 
 
 def _gap_label(row: Mapping[str, str], name: str, where: str) -> bool:
@@ -92,6 +110,7 @@ def _gap_label(row: Mapping[str, str], name: str, where: str) -> bool:
     return label == "TRUE"
 
 
+_BRACKET = re.compile(r"(?P<opens>\()?(?P<chain>[^()]+)(?P<closes>\))?")
 _PART_OF_MENTION = re.compile(r"\[\d+/\d+\]")  # of CorefUD: "e5[1/2]"
 
 
@@ -100,100 +119,128 @@ class _Brackets:
 
     def __init__(self) -> None:
         self._mentions: list[TokenMention] = []
-        self._opened: dict[
-            str, list[tuple[tuple[int, int], str]]
-        ] = {}  # chain -> where its open mentions begin
+        # by chain: the first token of each open mention, and where it stands in the file
+        self._opened: dict[str, list[tuple[Token, str]]] = {}
 
-    def read(self, column: str, prefix: str, place: tuple[int, int], where: str) -> None:
-        """Take the brackets that stand beside one token, such as ``(3|4)``; ``prefix`` comes before names of chains."""
+    def read(self, column: str, prefix: str, token: Token, where: str) -> None:
+        """Take the brackets that stand beside one token.
+
+        Args:
+            column: brackets, such as ``(3|4)``.
+            prefix: comes before names of chains.
+            token: sentence and token.
+            where: the row, for messages.
+
+        Raises InputError: a mark of another form, or a mention that is closed without being open.
+        """
         for part in column.split("|"):
-            found = re.fullmatch(r"(\()?([^()]+)(\))?", part)
-            if found is None or not (found[1] or found[3]):
+            match = _BRACKET.fullmatch(part)
+            if match is None or not (match["opens"] or match["closes"]):
                 raise InputError(
-                    f"{where}: coreference mark {part!r:.40} is none of (3, 3) and (3); fix the file"
+                    f"{where}: coreference mark {part!r:.40} is none of (3, 3) and (3); "
+                    "fix the file"
                 )
-            chain = found[2]
+            chain = match["chain"]
             if _PART_OF_MENTION.search(chain):
                 raise InputError(
-                    f"{where}: {part!r:.40} is a part of a mention in several parts, which is not read; "
-                    "leave it out or join its parts"
+                    f"{where}: {part!r:.40} is a part of a mention in several parts, "
+                    "which is not read; leave it out or join its parts"
                 )
-            if found[1]:
-                self._opened.setdefault(chain, []).append((place, where))
-            if found[3]:
+            if match["opens"]:
+                self._opened.setdefault(chain, []).append((token, where))
+            if match["closes"]:
                 if not self._opened.get(chain):
                     raise InputError(
                         f"{where}: {part!r:.40} closes chain {chain} which is not open; fix it"
                     )
                 first, _ = self._opened[chain].pop()
-                self._mentions.append(TokenMention(first, place, prefix + chain))
+                self._mentions.append(TokenMention(first, token, prefix + chain))
 
     def closed(self) -> list[TokenMention]:
         """All mentions, in the order of their ends. Raises InputError: one is still open."""
         for chain, left in self._opened.items():
             if left:
+                _, where = left[-1]
                 raise InputError(
-                    f"{left[-1][1]}: a mention of chain {chain} is never closed in its document; fix it"
+                    f"{where}: a mention of chain {chain} is never closed in its document; fix it"
                 )
         return self._mentions
 
 
 def read_brackets(lines: Iterable[str], where: str) -> tuple[list[list[str]], list[TokenMention]]:
-    """Sentences and mentions of CoNLL columns: the token in the fourth, coreference brackets such as ``(3|4)`` in the last.
+    """Sentences and mentions of CoNLL columns.
 
-    A document ends at ``#begin document``, ``#end document``, ``# newdoc``, and where the first two columns (document and
-    part) change. Chains are named within it alone: from the second document on ``3`` becomes ``2/3``, ``3/3`` and so on.
-    A blank line ends a sentence.
+    The token stands in the fourth column, coreference brackets such as ``(3|4)`` in the last. A
+    document ends at ``#begin document``, ``#end document``, ``# newdoc``, and where the first two
+    columns (document and part) change. Chains are named within it alone: from the second document
+    on ``3`` becomes ``2/3``, ``3/3`` and so on. A blank line ends a sentence.
 
-    Raises InputError: a row of fewer columns, a mark of another form, or a mention that is closed or opened alone.
+    Args:
+        lines: of a file.
+        where: the file, for messages.
+
+    Returns: the tokens of each sentence, and the mentions of all documents.
+    Raises InputError: a row of fewer columns, a mark of another form, or a mention that is closed
+    or
+        opened alone.
     """
     texts: list[list[str]] = [[]]
     mentions: list[TokenMention] = []
-    brackets, name, document = _Brackets(), None, 0
+    brackets = _Brackets()
+    name: tuple[str, str] | None = None  # document and part; None before its first row
+    document = 0
     for number, line in enumerate(lines, 1):
+        place_of_row = f"{where}:{number}"
         fields = [] if line.startswith("#") else _columns(line)
         if fields and len(fields) < 5:
             raise InputError(
-                f"{where}:{number}: {len(fields)} columns, at least five are needed; fix the row"
+                f"{place_of_row}: {len(fields)} columns, at least five are needed; fix the row"
             )
-        ends = _BOUNDARY.match(line) is not None or (
-            bool(fields) and name not in (None, (fields[0], fields[1]))
-        )
-        if ends:
-            mentions += brackets.closed()
+        # 1. What ends here.
+        has_other_name = bool(fields) and name not in (None, (fields[0], fields[1]))
+        document_ends = has_other_name or _BOUNDARY.match(line) is not None
+        if document_ends:
+            mentions.extend(brackets.closed())
             brackets, name = _Brackets(), None
-        if ends or not fields:
-            texts += [[]] if texts[-1] else []
+        if texts[-1] and (document_ends or not fields):
+            texts.append([])
         if not fields:
             continue
+        # 2. The token and its brackets.
         if name is None:
-            name, document = (fields[0], fields[1]), document + 1
+            name = fields[0], fields[1]
+            document += 1
         texts[-1].append(fields[3])
         if fields[-1] not in ("", "_", "-"):
             prefix = f"{document}/" if document > 1 else ""
-            brackets.read(
-                fields[-1], prefix, (len(texts) - 1, len(texts[-1]) - 1), f"{where}:{number}"
-            )
-    return texts[: -1 if not texts[-1] else None], mentions + brackets.closed()
+            token = len(texts) - 1, len(texts[-1]) - 1
+            brackets.read(fields[-1], prefix, token, place_of_row)
+    if not texts[-1]:
+        texts.pop()
+    return texts, mentions + brackets.closed()
 
 
 _BOUNDARY = re.compile(r"#\s*(?:begin document|end document|newdoc)\b")
 
 
 def _columns(line: str) -> list[str]:
-    """Fields of a row, between tabs or else between blanks; no-break spaces and their kin belong to tokens."""
-    if "\t" in line:
-        return (
-            [part.strip(" ") for part in line.rstrip(" \t\r").split("\t")]
-            if line.strip(" \t\r")
-            else []
-        )
-    return [part for part in line.strip("\r").split(" ") if part]
+    """Fields of a row, between tabs or else between blanks.
+
+    No-break spaces and their kin belong to tokens.
+    """
+    if "\t" not in line:
+        return [field for field in line.strip("\r").split(" ") if field]
+    if not line.strip(" \t\r"):
+        return []
+    return [field.strip(" ") for field in line.rstrip(" \t\r").split("\t")]
 
 
 @dataclass(frozen=True)
 class ReMention:
-    """Two sentences; characters ``start`` to ``end`` of the second are a pronoun for ``antecedent``."""
+    """Two sentences, of which the second takes up an entity of the first.
+
+    Its characters ``start`` to ``end`` are a pronoun for ``antecedent``.
+    """
 
     source: str
     first: str
@@ -215,121 +262,164 @@ class ReMention:
 def pairs_from_chains(
     source: str, texts: Sequence[Sequence[str]], mentions: Sequence[TokenMention]
 ) -> list[ReMention]:
-    """Every re-mention in tokenised sentences, tokens joined by blanks; mentions that cross a sentence's end are left out."""
-    ordered = sorted(
-        (m for m in mentions if m.first[0] == m.last[0]), key=lambda m: (*m.first, -m.last[1])
-    )
-    words = {m: list(texts[m.first[0]][m.first[1] : m.last[1] + 1]) for m in ordered}
-    named = {
-        (m.first[0], m.chain): m
-        for m in ordered
-        if len(words[m]) > 1 or words[m][0].lower() not in NAMELESS
-    }
+    """Every re-mention in tokenised sentences.
+
+    Args:
+        source: names the text.
+        texts: tokens of each sentence; they are joined by blanks.
+        mentions: of the text; those that cross a sentence's end are left out.
+    """
+    # 1. Mentions from left to right, of those that begin together the longer one first.
+    inside = [mention for mention in mentions if mention.first[0] == mention.last[0]]
+    inside.sort(key=lambda mention: (*mention.first, -mention.last[1]))
+    # 2. The latest mention of a chain in a sentence that can be an antecedent.
+    antecedents: dict[tuple[int, str], list[str]] = {}
+    for mention in inside:
+        words = _words(mention, texts)
+        if len(words) > 1 or words[0].lower() not in NAMELESS:
+            antecedents[mention.first[0], mention.chain] = words
+    # 3. The first pronoun of a chain in the sentence behind one.
     pairs: dict[tuple[int, str], ReMention] = {}
-    for mention in ordered:
-        number, at = mention.first
-        place, text, antecedent = (
-            (number, mention.chain),
-            texts[number],
-            named.get((number - 1, mention.chain)),
+    for mention in inside:
+        number, token = mention.first
+        antecedent = antecedents.get((number - 1, mention.chain))
+        words = _words(mention, texts)
+        is_pronoun = len(words) == 1 and words[0].lower() in PRONOUNS
+        if antecedent is None or not is_pronoun or (number, mention.chain) in pairs:
+            continue
+        start = sum(len(word) + 1 for word in texts[number][:token])
+        pairs[number, mention.chain] = ReMention(
+            source=f"{source}:{number}:{mention.chain}",
+            first=" ".join(texts[number - 1]),
+            second=" ".join(texts[number]),
+            start=start,
+            end=start + len(words[0]),
+            antecedent=" ".join(antecedent),
         )
-        if (
-            antecedent
-            and place not in pairs
-            and len(words[mention]) == 1
-            and words[mention][0].lower() in PRONOUNS
-        ):
-            start, name = len(" ".join([*text[:at], ""])), f"{source}:{number}:{mention.chain}"
-            first, second, third = (
-                " ".join(row) for row in (texts[number - 1], text, words[antecedent])
-            )
-            pairs[place] = ReMention(name, first, second, start, start + len(text[at]), third)
     return list(pairs.values())
 
 
+def _words(mention: TokenMention, texts: Sequence[Sequence[str]]) -> list[str]:
+    """The tokens of a mention that lies in one sentence."""
+    sentence, first = mention.first
+    return list(texts[sentence][first : mention.last[1] + 1])
+
+
 def read_re_mentions(path: Path) -> list[ReMention]:
-    """A GAP file, a CoNLL file or a folder of them, or an ARRAU folder, told apart by suffix."""
+    """A GAP file, a CoNLL file or a folder of them, or an ARRAU folder, told apart by suffix.
+
+    Raises InputError: absent, or of another form.
+    """
     if path.suffix == ".tsv":
-        pairs = []
+        pairs = list[ReMention]()
         for item in read_gap(path):
-            start, end = item.pronoun
-            named = [
-                name for name, coreferent in zip(item.names, item.labels, strict=True) if coreferent
-            ]
-            known = named if item.text[start:end].lower() in PRONOUNS else []
-            for before, here in itertools.pairwise(sentences(item.text)) if known else ():
-                if here[0] <= start < here[1] and before[0] <= known[0][0] < before[1]:
-                    first, second, name = (
-                        item.text[slice(*span)] for span in (before, here, known[0])
-                    )
-                    pairs.append(
-                        ReMention(item.id, first, second, start - here[0], end - here[0], name)
-                    )
+            pairs.extend(_gap_re_mentions(item))
         return pairs
     if not path.is_dir():
-        existing_file(path)
-    files = [path] if path.is_file() else sorted(path.rglob("*conll"))
-    return (
-        [mention for file in files for mention in read_conll(file)] if files else read_arrau(path)
-    )
+        return read_conll(existing_file(path))
+    files = sorted(path.rglob("*conll"))
+    if not files:
+        return read_arrau(path)
+    pairs = list[ReMention]()
+    for file in files:
+        pairs.extend(read_conll(file))
+    return pairs
+
+
+def _gap_re_mentions(item: GapItem) -> Iterator[ReMention]:
+    """The re-mention of a GAP item: its pronoun, if its name is in the sentence before."""
+    start, end = item.pronoun
+    coreferent = [name for name, label in zip(item.names, item.labels, strict=True) if label]
+    if not coreferent or item.text[start:end].lower() not in PRONOUNS:
+        return
+    name_start, name_end = coreferent[0]
+    for before, here in itertools.pairwise(sentences(item.text)):
+        name_is_before = before[0] <= name_start < before[1]
+        if name_is_before and here[0] <= start < here[1]:
+            yield ReMention(
+                source=item.id,
+                first=item.text[before[0] : before[1]],
+                second=item.text[here[0] : here[1]],
+                start=start - here[0],
+                end=end - here[0],
+                antecedent=item.text[name_start:name_end],
+            )
 
 
 def read_conll(path: Path) -> list[ReMention]:
     """CoNLL-2012 columns. Raises InputError: see :func:`read_brackets`."""
-    texts, found = read_brackets(text_lines(path), str(path))
-    return pairs_from_chains(path.stem, texts, found)
+    texts, mentions = read_brackets(text_lines(path), str(path))
+    return pairs_from_chains(path.stem, texts, mentions)
 
 
 def read_arrau(folder: Path) -> list[ReMention]:
-    """Every document of an ARRAU sub-corpus in MMAX2: ``Basedata/*_words.xml`` and ``*_level.xml`` markables."""
+    """Every document of an ARRAU sub-corpus in MMAX2.
+
+    Its files are ``Basedata/*_words.xml`` and ``*_level.xml`` with markables.
+
+    Raises InputError: no document, or a file of one is missing or names words that are not there.
+    """
     words = sorted(folder.rglob("*_words.xml"))
     if not words:
         raise InputError(
             f"{folder}: no *_words.xml below it; name a sub-corpus of ARRAU in MMAX2 format"
         )
-    return [pair for path in words for pair in _arrau_document(folder, path)]
+    pairs = []
+    for path in words:
+        pairs.extend(_arrau_document(folder, path))
+    return pairs
 
 
 def _arrau_document(folder: Path, path: Path) -> list[ReMention]:
+    """The re-mentions of one document, whose words stand in ``path``."""
+    # 1. Its words, and where each stands.
     name = path.name.removesuffix("_words.xml")
     tokens = {word.get("id", ""): (word.text or "") for word in xml_root(path)}
-    index = {identity: place for place, identity in enumerate(tokens)}
-
-    def markables(level: str) -> tuple[Path, list[ElementTree.Element]]:
-        found = sorted(folder.rglob(f"{name}_{level}_level.xml"))
-        if not found:
-            raise InputError(
-                f"{folder}: document {name} has no {name}_{level}_level.xml; copy the corpus whole"
-            )
-        return found[0], list(xml_root(found[0]))
-
-    def tokens_of(file: Path, markable: ElementTree.Element) -> tuple[int, int]:
-        """``word_3..word_7`` or ``word_3`` as (first token, last token + 1)."""
-        span = markable.get("span", "")
-        first, _, last = span.split(",")[0].partition("..")
-        last = last or first
-        if first not in index or last not in index:
-            raise InputError(
-                f"{file}: span {span!r:.60} names no word of {path.name}; copy the corpus whole"
-            )
-        return index[first], index[last] + 1
-
-    file, markables_of_sentences = markables("sentence")
-    cuts = sorted(tokens_of(file, markable) for markable in markables_of_sentences)
-    texts = [list(tokens.values())[start:end] for start, end in cuts]
+    index = {identity: number for number, identity in enumerate(tokens)}
+    words = list(tokens.values())
+    # 2. Its sentences, as spans of words.
+    file = _arrau_level(folder, name, "sentence")
+    spans = sorted(_arrau_span(markable, index, file, path) for markable in xml_root(file))
+    texts = [words[start:end] for start, end in spans]
+    # 3. Its mentions in one piece, each in the first sentence that holds it.
     mentions = []
-    file, markables_of_mentions = markables("coref")
-    for markable in markables_of_mentions:
+    file = _arrau_level(folder, name, "coref")
+    for markable in xml_root(file):
         chain = markable.get("coref_set", "empty")
         if chain == "empty" or "," in markable.get("span", ""):
             continue
-        start, end = tokens_of(file, markable)
-        sentence = next(
-            (i for i, (first, last) in enumerate(cuts) if first <= start and end <= last), None
-        )
-        if sentence is not None:
-            first = cuts[sentence][0]
-            mentions.append(
-                TokenMention((sentence, start - first), (sentence, end - first - 1), chain)
-            )
+        start, end = _arrau_span(markable, index, file, path)
+        for sentence, (first, last) in enumerate(spans):
+            if first <= start and end <= last:
+                first_token, last_token = (sentence, start - first), (sentence, end - first - 1)
+                mentions.append(TokenMention(first_token, last_token, chain))
+                break
     return pairs_from_chains(name, texts, mentions)
+
+
+def _arrau_level(folder: Path, document: str, level: str) -> Path:
+    """The file of a document's markables of one level."""
+    files = sorted(folder.rglob(f"{document}_{level}_level.xml"))
+    if not files:
+        raise InputError(
+            f"{folder}: document {document} has no {document}_{level}_level.xml; "
+            "copy the corpus whole"
+        )
+    return files[0]
+
+
+def _arrau_span(
+    markable: ElementTree.Element, index: Mapping[str, int], file: Path, words: Path
+) -> Span:
+    """``word_3..word_7`` or ``word_3`` as (first word, last word + 1).
+
+    Raises InputError: a word that is not there; ``file`` names it, ``words`` lacks it.
+    """
+    span = markable.get("span", "")
+    first, _, last = span.split(",")[0].partition("..")
+    last = last or first
+    if first not in index or last not in index:
+        raise InputError(
+            f"{file}: span {span!r:.60} names no word of {words.name}; copy the corpus whole"
+        )
+    return index[first], index[last] + 1

@@ -1,7 +1,9 @@
-"""Claims and pages in FEVER's format (Thorne et al. 2018): a folder with claim files and ``wiki-pages/*.jsonl``.
+"""Claims and pages in FEVER's format (Thorne et al. 2018).
 
-A document ``page:<title>`` has one sentence a line; ``claim:<id>`` has sections ``claim`` and ``evidence`` (lines behind their pages'
-titles), and one record in ``edits``: its label and the evidence as (page, line)."""
+That is a folder with claim files and ``wiki-pages/*.jsonl``. A document ``page:<title>`` has one
+sentence a line. A document ``claim:<id>`` has sections ``claim`` and ``evidence`` (lines behind
+their pages' titles), and one record in ``edits``: its label and the evidence as (page, line).
+"""
 
 import hashlib
 import json
@@ -14,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,7 +36,7 @@ BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-COLON-": ":", "-LSB-": "[", "-RSB-": "
 
 @dataclass(frozen=True)
 class FeverClaim:
-    """A claim, its label and the lines that it rests on, none where there is not enough information."""
+    """A claim, its label and its evidence: no line where there is not enough information."""
 
     id: str
     text: str
@@ -52,67 +55,97 @@ def build(
 ) -> Corpus:
     """Pages and claims of a folder; claims of a page go to one split, drawn for the page.
 
-    Without ``with_pages`` the pages, of which there may be millions, are no documents: a checker reads them from the folder itself. Facts
-    count claims whose evidence is on no known page, lines of evidence that their page does not have, supported or refuted
-    claims that are left without evidence, and pages whose title was met before, of which the first stands.
+    Args:
+        name: of the corpus.
+        seed: of the splits.
+        raw: the folder: files of claims, and ``wiki-pages``.
+        scratch: a folder for the pages on disk, where they are no documents; by default a temporary
+            one.
+        shares: of claims by split.
+        with_pages: whether the pages are documents. There may be millions; without it a checker
+            reads them from the folder itself.
+
+    Returns: the corpus. Facts count claims whose evidence is on no known page, lines of evidence
+    that
+        their page does not have, supported or refuted claims that are left without evidence, and
+        pages whose title was met before, of which the first stands.
+    Raises InputError: a file of another form, or a folder without claims or pages.
     """
     with ExitStack() as stack:
+        # 1. Read pages and claims.
         facts: dict[str, Any] = {"corpus": name}
         counts = Counter[str]()
         pages: Mapping[str, Sequence[str]]
         if with_pages:
-            known_pages: dict[str, Sequence[str]] = {}
-            for title, lines in _counted(pages_in(raw), counts):
-                known_pages.setdefault(title, lines)
-            pages = known_pages
+            pages = _first_pages(_counted(pages_in(raw), counts))
         else:
-            place = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            pages = stored = PageFile.write(place / "pages", _counted(pages_in(raw), counts))
-            with (stored.folder / "pages.jsonl").open(
-                "rb"
-            ) as file:  # what is no document must be seen when it changes
+            folder = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            stored = PageFile.write(folder / "pages", _counted(pages_in(raw), counts))
+            # what is no document must be seen when it changes
+            with (stored.folder / "pages.jsonl").open("rb") as file:
                 facts["pages_sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+            pages = stored
         claims = _claims_below(raw)
         if not pages or not claims:
             raise InputError(
-                f"{raw}: {len(claims)} claims and {len(pages)} pages; put claims beside a folder wiki-pages"
+                f"{raw}: {len(claims)} claims and {len(pages)} pages; "
+                "put claims beside a folder wiki-pages"
             )
-        facts |= {
-            "pages": len(pages),
-            "claims": len(claims),
-            "pages_of_a_title_met_before": counts["pages"] - len(pages),
-        }
-        facts["claims_without_their_page"] = sum(
-            any(page not in pages for page, _ in c.evidence) for c in claims
-        )
-        shown = pages if with_pages else {}
-        documents = [
-            Document(f"page:{t}", "train", (Section("page", "\n".join(p)),))
-            for t, p in shown.items()
-        ]
-        about = [subject(claim, pages) for claim in claims]
-        names = list(dict.fromkeys(about))
-        split = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
-        for claim, key in zip(claims, about, strict=True):
-            known = [
-                (page, line)
-                for page, line in claim.evidence
-                if 0 <= line < len(pages.get(page, ()))
-            ]
-            found = "\n".join(f"{page}: {pages[page][line]}" for page, line in known)
-            counts["lines outside"] += sum(page in pages for page, _ in claim.evidence) - len(known)
-            counts["without evidence"] += claim.label != LABELS["NOT ENOUGH INFO"] and not known
-            record = {"label": claim.label, "evidence": [list(line) for line in claim.evidence]}
-            sections = Section("claim", claim.text), Section("evidence", found)
-            documents.append(Document(f"claim:{claim.id}", split[key], sections, (record,)))
+        # 2. Draw a split for each page that claims are about.
+        subjects = [subject(claim, pages) for claim in claims]
+        names = list(dict.fromkeys(subjects))
+        split_of = dict(zip(names, split_by_seed(names, shares, seed), strict=True))
+        # 3. Make documents of both.
+        documents = []
+        if with_pages:
+            for title, lines in pages.items():
+                section = Section("page", "\n".join(lines))
+                documents.append(Document(f"page:{title}", "train", (section,)))
+        for claim, page in zip(claims, subjects, strict=True):
+            documents.append(_claim_document(claim, split_of[page], pages, counts))
+        facts["pages"] = len(pages)
+        facts["claims"] = len(claims)
+        facts["pages_of_a_title_met_before"] = counts["pages"] - len(pages)
+        facts["claims_without_their_page"] = counts["without page"]
         facts["evidence_lines_outside_their_page"] = counts["lines outside"]
         facts["supported_or_refuted_without_evidence"] = counts["without evidence"]
         return Corpus(documents, facts=facts)
 
 
+def _first_pages(pages: Iterable[tuple[str, Sequence[str]]]) -> dict[str, Sequence[str]]:
+    """Pages by title; of those with one title the first stands."""
+    pages_by_title: dict[str, Sequence[str]] = {}
+    for title, lines in pages:
+        pages_by_title.setdefault(title, lines)
+    return pages_by_title
+
+
+def _claim_document(
+    claim: FeverClaim, split: str, pages: Mapping[str, Sequence[str]], counts: Counter[str]
+) -> Document:
+    """A claim with the lines of its evidence; what is not on the pages is counted."""
+    shown = []
+    has_unknown_page = False
+    for page, line in claim.evidence:
+        lines = pages.get(page)
+        if lines is None:
+            has_unknown_page = True
+        elif 0 <= line < len(lines):
+            shown.append(f"{page}: {lines[line]}")
+        else:
+            counts["lines outside"] += 1
+    counts["without page"] += has_unknown_page
+    if claim.label != LABELS["NOT ENOUGH INFO"] and not shown:
+        counts["without evidence"] += 1
+    record = {"label": claim.label, "evidence": [list(line) for line in claim.evidence]}
+    sections = Section("claim", claim.text), Section("evidence", "\n".join(shown))
+    return Document(f"claim:{claim.id}", split, sections, (record,))
+
+
 def _counted(
     pages: Iterable[tuple[str, Sequence[str]]], counts: Counter[str]
 ) -> Iterator[tuple[str, Sequence[str]]]:
+    """The pages as they come; ``counts["pages"]`` says how many came."""
     for page in pages:
         counts["pages"] += 1
         yield page
@@ -132,16 +165,20 @@ def _claims_below(folder: Path) -> list[FeverClaim]:
 
 
 def subject(claim: FeverClaim, pages: Mapping[str, Any]) -> str:
-    """The page that decides a claim's split: of its evidence, else the longest title in it, else the claim itself."""
+    """The page that decides a claim's split.
+
+    It is that of its evidence, else the longest title in it (of equally long ones the first), else
+    the claim itself.
+    """
     if claim.evidence:
         return claim.evidence[0][0]
     words = claim.text.split()
-    spans = [
-        " ".join(words[i:j]).rstrip(".,")
-        for i in range(len(words))
-        for j in range(i + 1, len(words) + 1)
-    ]
-    return max((span for span in spans if span in pages), key=len, default=claim.id)
+    longest: str | None = None
+    for start, end in combinations(range(len(words) + 1), 2):
+        span = " ".join(words[start:end]).rstrip(".,")
+        if span in pages and (longest is None or len(span) > len(longest)):
+            longest = span
+    return claim.id if longest is None else longest
 
 
 def claims_of(documents: Iterable[Document]) -> Iterator[tuple[Document, FeverClaim]]:
@@ -150,88 +187,105 @@ def claims_of(documents: Iterable[Document]) -> Iterator[tuple[Document, FeverCl
         if document.id.startswith("claim:"):
             record = document.edits[0]
             evidence = tuple((str(page), int(line)) for page, line in record["evidence"])
-            yield (
-                document,
-                FeverClaim(document.id[6:], document.sections[0].text, record["label"], evidence),
-            )
+            number = document.id.removeprefix("claim:")
+            text = document.sections[0].text
+            yield document, FeverClaim(number, text, record["label"], evidence)
 
 
 def pages_of(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
-    """The pages among the documents: title to lines; of pages with one title the first one stands."""
+    """The pages among the documents: title to lines; of those with one title the first stands."""
     pages: dict[str, tuple[str, ...]] = {}
     for document in documents:
         if document.id.startswith("page:"):
-            pages.setdefault(document.id[5:], tuple(document.sections[0].text.split("\n")))
+            lines = document.sections[0].text.split("\n")
+            pages.setdefault(document.id.removeprefix("page:"), tuple(lines))
     return pages
 
 
 def mapped(path: Path) -> np.ndarray:
-    """An array that stays on disk; slices of a plain one are cheaper than those of ``np.memmap``."""
+    """An array that stays on disk.
+
+    Slices of a plain one are cheaper than those of ``np.memmap``.
+    """
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
 class Keys:
-    """Strings -> numbers on disk, in two memory-mapped arrays: sorted hashes of eight bytes, and the number of each.
+    """Strings -> numbers on disk, in two memory-mapped arrays.
 
-    Two of a billion strings share a hash with a probability of 3 %; of FEVER's 5.4 million, one in a million.
+    ``hashes`` are sorted hashes of eight bytes, ``numbers`` the number of each. Two of a billion
+    strings share a hash with a probability of 3 %; of FEVER's 5.4 million, one in a million.
     """
 
     def __init__(self, stem: Path) -> None:
-        self.hashes, self.numbers = (
-            mapped(Path(f"{stem}_{part}.npy")) for part in ("hashes", "numbers")
-        )
+        self.hashes = mapped(Path(f"{stem}_hashes.npy"))
+        self.numbers = mapped(Path(f"{stem}_numbers.npy"))
 
     @staticmethod
     def write(stem: Path, hashes: Sequence[int]) -> np.ndarray:
-        """Keep the places of the hashes, of equal ones the first; returns those places in the order of the hashes."""
-        kept, numbers = np.unique(np.asarray(hashes, dtype=np.uint64), return_index=True)
-        np.save(f"{stem}_hashes.npy", kept)
+        """Keep the places of the hashes, of equal ones the first.
+
+        Args:
+            stem: of the names of both files.
+            hashes: in the order of their numbers.
+
+        Returns: the places, in the order of the hashes.
+        """
+        distinct, numbers = np.unique(np.asarray(hashes, dtype=np.uint64), return_index=True)
+        np.save(f"{stem}_hashes.npy", distinct)
         np.save(f"{stem}_numbers.npy", numbers)
         return numbers
 
     @staticmethod
     def hashed(text: str) -> int:
+        """A hash of eight bytes."""
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
     def get(self, text: str) -> int | None:
         """The number of a string, None where it is not known."""
         key = np.uint64(self.hashed(text))
-        place = int(np.searchsorted(self.hashes, key))
-        return (
-            int(self.numbers[place])
-            if place < len(self.hashes) and self.hashes[place] == key
-            else None
-        )
+        row = int(np.searchsorted(self.hashes, key))
+        if row == len(self.hashes) or self.hashes[row] != key:
+            return None
+        return int(self.numbers[row])
 
 
 class PageFile(Mapping[str, Sequence[str]]):
-    """Pages by title, in the order of their file; they stay on disk, and so do their places and titles (see :class:`Keys`)."""
+    """Pages by title, in the order of their file; they stay on disk.
+
+    So do the places where they begin in it (bytes) and their titles (see :class:`Keys`).
+    """
 
     FILES = ("pages.jsonl", "places.npy", "titles_hashes.npy", "titles_numbers.npy")
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self._titles = folder, Keys(folder / "titles")
-        self._places = mapped(folder / "places.npy")
+        self.folder = folder
+        self._titles = Keys(folder / "titles")
+        self._starts = mapped(folder / "places.npy")
 
     @classmethod
     def write(cls, folder: Path, pages: Iterable[tuple[str, Sequence[str]]]) -> "PageFile":
         """Write pages as they come; of pages with one title the first one stands."""
         folder.mkdir(parents=True, exist_ok=True)
-        hashes, places, seen = array("Q"), array("q", [0]), set[int]()
-        with (folder / "pages.jsonl").open("wb") as lines:
+        hashes = array("Q")
+        starts = array("q", [0])  # of each page in the file, and the file's end
+        seen = set[int]()
+        with (folder / "pages.jsonl").open("wb") as file:
             for title, sentences in pages:
                 key = Keys.hashed(title)
-                if key not in seen:
-                    seen.add(key)
-                    row = json.dumps({"title": title, "lines": list(sentences)}, ensure_ascii=False)
-                    places.append(places[-1] + lines.write(f"{row}\n".encode()))
-                    hashes.append(key)
+                if key in seen:
+                    continue
+                seen.add(key)
+                hashes.append(key)
+                # a page ends where the next one starts
+                row = json.dumps({"title": title, "lines": list(sentences)}, ensure_ascii=False)
+                starts.append(starts[-1] + file.write(f"{row}\n".encode()))
         Keys.write(folder / "titles", hashes)
-        np.save(folder / "places.npy", np.asarray(places, dtype=np.int64))
+        np.save(folder / "places.npy", np.asarray(starts, dtype=np.int64))
         return cls(folder)
 
     def __len__(self) -> int:
-        return len(self._places) - 1
+        return len(self._starts) - 1
 
     def __iter__(self) -> Iterator[str]:
         return (title for title, _ in self.rows())
@@ -251,7 +305,7 @@ class PageFile(Mapping[str, Sequence[str]]):
 
     def row(self, number: int) -> tuple[str, tuple[str, ...]]:
         """Title and lines of the page that is the how many-th."""
-        self._file.seek(int(self._places[number]))
+        self._file.seek(int(self._starts[number]))
         row = json.loads(self._file.readline())
         return row["title"], tuple(row["lines"])
 
@@ -262,61 +316,85 @@ class PageFile(Mapping[str, Sequence[str]]):
                 yield row["title"], tuple(row["lines"])
 
 
+# Columns of a row that has one line of evidence; rows of one set share the first two.
 FLAT = ("evidence_annotation_id", "evidence_id", "evidence_wiki_url", "evidence_sentence_id")
 
 
 def read_claims(path: Path) -> Iterator[FeverClaim]:
     """Claims of one file; the first evidence set of each stands for it.
 
-    A claim has ``evidence``, a list of sets of [annotation, evidence, page, line], as FEVER publishes it, or one row for each
-    line of evidence, with the columns :data:`FLAT`, as dataset hubs have it.
+    A claim has ``evidence``, a list of sets of [annotation, evidence, page, line], as FEVER
+    publishes it, or one row for each line of evidence, with the columns :data:`FLAT`, as dataset
+    hubs have it. The latter come last.
 
-    Raises InputError: a line without claim or label, evidence of another form, or rows of one id that differ.
+    Raises InputError: a line without claim or label, evidence of another form, or rows of one id
+    that
+        differ.
     """
-    flat: dict[str, tuple[FeverClaim, tuple[Any, Any]]] = {}
+    flat: dict[str, _FlatClaim] = {}
     for where, record in records(existing_file(path)):
-        label, text = record.get("label"), record.get("claim")
-        if not isinstance(label, str) or label not in LABELS or not isinstance(text, str):
-            raise InputError(
-                f"{where}: label {short_repr(label)}; allowed are {sorted(LABELS)} beside a claim"
-            )
-        name = record.get("id", where)
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise InputError(
-                f"{where}: id is {short_repr(name)}, allowed is a string or a whole number"
-            )
+        name, text, label = _claim_head(record, where)
         if not record.keys() & set(FLAT):
-            yield FeverClaim(
-                str(name), text, LABELS[label], _first_set(record.get("evidence"), where)
-            )
+            yield FeverClaim(name, text, label, _first_set(record.get("evidence"), where))
             continue
-        # rows of one evidence set share the numbers of annotation and evidence
+        # one row for each line: those of the first set are gathered
         line = _flat_line(record, where)
-        of_set = record.get("evidence_annotation_id"), record.get("evidence_id")
-        if str(name) not in flat:
-            flat[str(name)] = FeverClaim(str(name), text, LABELS[label], line), of_set
+        evidence_set = record.get("evidence_annotation_id"), record.get("evidence_id")
+        claim = flat.get(name)
+        if claim is None:
+            flat[name] = _FlatClaim(text, label, evidence_set, list(line))
             continue
-        claim, first_set = flat[str(name)]
-        if (claim.text, claim.label) != (text, LABELS[label]):
+        if (claim.text, claim.label) != (text, label):
             raise InputError(
-                f"{where}: the id {name!r} has another claim or label in an earlier row; fix one of them"
+                f"{where}: the id {record.get('id', where)!r} has another claim or label in an "
+                "earlier row; fix one of them"
             )
-        if of_set == first_set:
-            evidence = tuple(dict.fromkeys(claim.evidence + line))
-            flat[str(name)] = FeverClaim(claim.id, text, claim.label, evidence), of_set
-    for claim, _ in flat.values():
-        yield claim
+        if claim.evidence_set == evidence_set:
+            claim.lines.extend(line)
+    for name, claim in flat.items():
+        yield FeverClaim(name, claim.text, claim.label, tuple(dict.fromkeys(claim.lines)))
+
+
+@dataclass(frozen=True)
+class _FlatClaim:
+    """A claim whose lines of evidence come row by row; those of its first set stand for it."""
+
+    text: str
+    label: str
+    evidence_set: tuple[Any, Any]  # annotation and evidence of the first set
+    lines: list[Line]
+
+
+def _claim_head(record: Mapping[str, Any], where: str) -> tuple[str, str, str]:
+    """Id, text and label of a claim.
+
+    Raises InputError: one of them is missing or of another kind.
+    """
+    label, text = record.get("label"), record.get("claim")
+    if not isinstance(label, str) or label not in LABELS or not isinstance(text, str):
+        raise InputError(
+            f"{where}: label {short_repr(label)}; allowed are {sorted(LABELS)} beside a claim"
+        )
+    name = record.get("id", where)
+    if not isinstance(name, str | int) or isinstance(name, bool):
+        raise InputError(
+            f"{where}: id is {short_repr(name)}, allowed is a string or a whole number"
+        )
+    return str(name), text, LABELS[label]
 
 
 def _first_set(evidence: Any, where: str) -> tuple[Line, ...]:
     """Pages and lines of the first set of evidence; none where it names no page."""
-    sets = typed(evidence if evidence is not None else [], list, f"{where}, evidence")
+    name = f"{where}, evidence"
+    sets = typed([] if evidence is None else evidence, list, name)
+    if not sets:
+        return ()
     lines = []
-    for entry in typed(sets[0], list, f"{where}, evidence") if sets else []:
+    for entry in typed(sets[0], list, name):
         if not isinstance(entry, list) or len(entry) < 4:
-            got = short_repr(entry)
             raise InputError(
-                f"{where}: evidence is {got}, allowed is [annotation, evidence, page, line]; fix it"
+                f"{where}: evidence is {short_repr(entry)}, "
+                "allowed is [annotation, evidence, page, line]; fix it"
             )
         page, line = entry[2:4]
         if page is not None:
@@ -326,16 +404,16 @@ def _first_set(evidence: Any, where: str) -> tuple[Line, ...]:
 
 
 def _flat_line(record: Mapping[str, Any], where: str) -> tuple[Line, ...]:
-    """Page and line of a row of flat columns; none where there is not enough information (an empty page, line -1)."""
+    """Page and line of a row of flat columns.
+
+    There is none where there is not enough information (an empty page, line -1).
+    """
     page, line = record.get("evidence_wiki_url"), record.get("evidence_sentence_id")
     if page in (None, "") or line in (None, -1):
         return ()
-    return (
-        (
-            title_of(field_of(record, "evidence_wiki_url", str, where)),
-            field_of(record, "evidence_sentence_id", int, where),
-        ),
-    )
+    title = title_of(field_of(record, "evidence_wiki_url", str, where))
+    number = field_of(record, "evidence_sentence_id", int, where)
+    return ((title, number),)
 
 
 def pages_in(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -351,31 +429,47 @@ _NUMBER = re.compile(r"(\d{1,4})(?:\t|$)")
 
 
 def _numbered_lines(text: str, where: str) -> list[str]:
-    r"""Sentences at the places that their numbers give; a number that is left out is an empty sentence.
+    r"""Sentences at the places that their numbers give.
 
-    A line is its number, a tab, the sentence and, behind more tabs, its links. A sentence or a link with ``\n`` in it goes on
-    in a row without the next number; the break becomes a blank.
+    A number that is left out is an empty sentence.
+
+    A line is its number, a tab, the sentence and, behind more tabs, its links. A sentence or a link
+    with ``\n`` in it goes on in a row without the next number; the break becomes a blank.
 
     Raises InputError: text stands before the first number.
     """
+    # 1. The number with which each row begins, -1 for none, and the last row of each number.
     rows = text.split("\n")
-    numbers = [int(found[1]) if (found := _NUMBER.match(row)) else -1 for row in rows]
-    last_row = {number: place for place, number in enumerate(numbers)}
-    pages: list[list[str]] = []
-    for place, (row, number) in enumerate(zip(rows, numbers, strict=True)):
-        expected = len(pages)
+    numbers = []
+    last_row = {}
+    for index, row in enumerate(rows):
+        match = _NUMBER.match(row)
+        number = int(match[1]) if match is not None else -1
+        numbers.append(number)
+        last_row[number] = index
+    # 2. The rows of each sentence.
+    sentences: list[list[str]] = []
+    for index, (row, number) in enumerate(zip(rows, numbers, strict=True)):
+        expected = len(sentences)
         # a larger number than the next skips lines, unless the next one is still to come
-        begins = number == expected or (number > expected and last_row.get(expected, -1) < place)
-        if begins:
-            pages += [[] for _ in range(number - expected)]
-            pages.append([row.partition("\t")[2]])
-        elif pages:
-            pages[-1].append(row)
+        skips = number > expected and last_row.get(expected, -1) < index
+        if number == expected or skips:
+            while len(sentences) < number:
+                sentences.append([])
+            sentences.append([row.partition("\t")[2]])
+        elif sentences:
+            sentences[-1].append(row)
         elif row.strip():
             raise InputError(
-                f"{where}: lines begin with {row!r:.40}, allowed is a number and a tab; fix the page"
+                f"{where}: lines begin with {row!r:.40}, "
+                "allowed is a number and a tab; fix the page"
             )
-    return [plain(" ".join(part for part in parts if part).partition("\t")[0]) for parts in pages]
+    # 3. Each sentence in one piece, without its links.
+    lines = []
+    for parts in sentences:
+        joined = " ".join(part for part in parts if part)
+        lines.append(plain(joined.partition("\t")[0]))
+    return lines
 
 
 def title_of(spelt: str) -> str:
