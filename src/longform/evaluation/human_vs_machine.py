@@ -485,10 +485,12 @@ class SourceDetection:
             statistics: a column of values for each source.
 
         Returns:
-            float64 (tested sources, known sources).
+            float64 (tested sources, known sources); nan without a text.
         """
         is_scored = statistics.column("excluded") == 0
-        distances = np.empty((len(self.known_values), len(self.known_values)))
+        distances = np.full((len(self.known_values), len(self.known_values)), np.nan)
+        if not is_scored.any():
+            return distances
         for row, source in enumerate(self.known_values):
             tested = statistics.column(source)[is_scored]
             for column, values in enumerate(self.known_values.values()):
