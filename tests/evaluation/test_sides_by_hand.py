@@ -144,9 +144,7 @@ def test_pair_learners_see_both_sides_of_documents_that_have_features():
     assert (human.tolist(), machine.tolist()) == ([[1.0, 1.0]], [[2.0, 2.0]])
 
 
-def test_the_records_of_a_source_are_pairs_area_and_what_differs_from_the_first(
-    values, monkeypatch
-):
+def test_records_of_a_source_are_pairs_area_and_differences(values, monkeypatch):
     documents = [both(name, 1.0, 2.0 + i) for i, name in enumerate("abcd")]
     records = sides.human_vs_machine({"x": Scorer(), "y": Scorer()}, documents, ["m"])
     metrics = [
