@@ -1,0 +1,257 @@
+"""What a command that writes texts counts, plans, checks and saves, with stand-ins for the model."""
+
+import json
+import math
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from longform.documents import Corpus, Document, Section, ragged
+from longform.tools import writing
+from longform.tools.writing import Writing, WritingPlan, WrittenText, decoder_settings
+from tests.refusals import refuses
+
+
+def text(name, decoder="beam", words="a b", tokens=2, nats=1.5):
+    return WrittenText(name, decoder, "P", words, tokens, nats)
+
+
+FACTS = {"prefixes_empty": 0, "prefixes_untitled": 0, "prefixes_too_long": 0}
+
+
+def written(folder=None, **facts):
+    texts = {
+        "beam": (text("1"), text("2", words=" ", tokens=0, nats=math.nan), text("3", nats=2.5)),
+        "none": (),
+    }
+    return Writing("m", texts, FACTS | facts, folder)
+
+
+def test_a_summary_counts_texts_tokens_and_empty_ones():
+    first, second = written(Path("out")).summary()
+    assert first == {
+        "decoder": "beam", "texts": 3, "tokens": 4, "empty": 1, "nats_per_token": 2.0, "file": "out/beam.jsonl",
+    }  # fmt: skip
+    assert (second["texts"], second["nats_per_token"]) == (0, None)
+    assert written().summary()[0]["file"] is None
+    assert written().to_record() == {"model": "m", "facts": FACTS, "decoders": written().summary()}
+
+
+def test_a_table_says_which_prompts_were_left_out():
+    lines = written(prefixes_too_long=3, prefixes_empty=1).markdown().split("\n")
+    assert lines[4:6] == ["| beam | 3 | 4 | 1 | 2.00 |  |", "| none | 0 | 0 | 0 |  |  |"]
+    assert lines[8] == "- prompts left out: 1 empty, 3 too long"
+    assert (
+        "left out" not in written().markdown()
+        and "out/none.jsonl" in written(Path("out")).markdown()
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(None, "at most"), (0.2, "at most; about 1 s"), (9.6, "at most; about 10 s")],
+)
+def test_a_plan_is_one_line(seconds, said):
+    plan = WritingPlan("m", 7, {"a": 7, "b": 21}, 100, seconds)
+    assert plan.text() == f"m: 7 prompts; continuations: a 7, b 21; 2,800 tokens {said}"
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("beam", ("beam", {"kind": "beam"})), ("wide=beam", ("wide", {"kind": "beam"})),
+        ("top_k:k=40", ("top_k", {"kind": "top_k", "k": 40})),
+        ("wide=beam:beams=30,x=0.5", ("wide", {"kind": "beam", "beams": 30, "x": 0.5})),
+        ("beam:", ("beam", {"kind": "beam"})),
+    ],
+)  # fmt: skip
+def test_a_decoder_is_a_kind_with_a_name_and_settings(argument, expected):
+    assert writing._decoder(argument) == expected
+    assert isinstance(writing._number("3", ""), int) and writing._number("3.0", "") == 3.0
+
+
+def test_settings_that_are_no_numbers_are_refused():
+    refuses("beam:beams: 'beams' is no setting", writing._decoder, "beam:beams")
+    refuses("beam:beams=x: 'x' is no number", writing._decoder, "beam:beams=x")
+
+
+def test_decoders_have_names_of_their_own(monkeypatch):
+    checked = []
+    monkeypatch.setattr(
+        "longform.settings.parse_kind", lambda kinds, placed, entry, *where: checked.append(where)
+    )
+    assert decoder_settings("a") == {"a": {"kind": "a"}}
+    assert decoder_settings(["a", "b=a:k=1"]) == {"a": {"kind": "a"}, "b": {"kind": "a", "k": 1}}
+    given = {"x": {"kind": "a"}}
+    assert decoder_settings(given) == given and decoder_settings(given)["x"] is not given["x"]
+    assert checked[-1] == ("decoder x", "the command")
+    refuses(
+        "a:k=1: two decoders are called 'a'; name one: NAME=a:k=1", decoder_settings, ["a", "a:k=1"]
+    )
+    for nothing in ([], {}):
+        refuses("no decoder is named", decoder_settings, nothing)
+
+
+def test_a_prompt_as_a_whole_has_nothing_that_people_wrote_behind_it(monkeypatch):
+    monkeypatch.setattr(writing, "named_model", lambda name: f"named {name}")
+    monkeypatch.setattr(writing, "decoder_settings", lambda decoders: {"x": {"kind": decoders}})
+    monkeypatch.setattr(
+        writing, "read_texts", lambda path: SimpleNamespace(documents=f"read {path}")
+    )
+    monkeypatch.setattr(writing, "documents_from", lambda texts, what: f"{what} {texts}")
+    assert writing._checked("m", "path", "beam", "text") == (
+        "named m",
+        "read path",
+        {"x": {"kind": "beam"}},
+    )
+    assert writing._checked("m", Path("p"), "human", "first_sentence")[1] == "read p"
+    assert writing._checked("m", ["t"], "beam", "text")[1] == "generate ['t']"
+    refuses("prompt 'all'; allowed are", writing._checked, "m", "p", "beam", "all")
+    refuses("decoder human: people wrote nothing", writing._checked, "m", "p", "human", "text")
+
+
+def test_a_plan_counts_each_decoders_repeats(monkeypatch):
+    monkeypatch.setattr("longform.decoding.strategies.settings_of", lambda entry: entry["kind"])
+    monkeypatch.setattr(
+        "longform.decoding.continuations.repeats_of",
+        lambda kind, repeats: {"a": 3, "b": 1}[kind] + (repeats or 0),
+    )
+    named = SimpleNamespace(name="m")
+    settings = {"x": {"kind": "a"}, "y": {"kind": "b"}}
+    plan = writing._plan(named, "abcd", settings, 10, None)
+    assert (plan.model, plan.prompts, plan.continuations, plan.new_tokens) == (
+        "m",
+        4,
+        {"x": 12, "y": 4},
+        10,
+    )
+    assert writing._plan(named, "abcd", settings, 10, 1).continuations == {"x": 16, "y": 8}
+
+
+def corpus():
+    sections = [("T", "First."), (None, "Whole."), (None, "Other.")]
+    documents = []
+    for number, (title, opening) in enumerate(sections):
+        parts = (Section(title, opening), Section("continuation", f"text {number}"))
+        documents.append(Document(f"d{number}", "generated", parts))
+    nats = [[-1.0, -2.0], [], [-4.0]]
+    truth = {
+        "setting": np.array(["a", "a", "b"]), "page": np.array(["p", "p", "q"]),
+        "repeat": np.array([0, 1, 0]), **ragged("token_nats", nats, np.float64),
+    }  # fmt: skip
+    return Corpus(documents, truth, {"repeats": {"a": 2, "b": 1}, **FACTS})
+
+
+def test_texts_are_numbered_where_a_prompt_has_several():
+    texts = writing._texts(corpus())
+    assert list(texts) == ["a", "b"]
+    first, second = texts["a"]
+    assert (first.id, first.prompt, first.text, first.tokens, first.nats_per_token) == (
+        "p/1",
+        "T. First.",
+        "text 0",
+        2,
+        1.5,
+    )
+    assert (second.id, second.prompt, second.tokens) == ("p/2", "Whole.", 0) and math.isnan(
+        second.nats_per_token
+    )
+    assert (texts["b"][0].id, texts["b"][0].decoder, texts["b"][0].nats_per_token) == (
+        "q",
+        "b",
+        4.0,
+    )
+
+
+def test_each_decoder_has_a_file_and_the_unfinished_work_goes(tmp_path, monkeypatch):
+    forgotten = []
+    monkeypatch.setattr(writing, "forget_unfinished", forgotten.append)
+    writing._save(written(tmp_path), tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "beam.jsonl").read_text().splitlines()]
+    assert [line["nats_per_token"] for line in lines] == [1.5, None, 2.5]
+    assert lines[0] == {
+        "id": "1", "decoder": "beam", "prompt": "P", "text": "a b", "tokens": 2, "nats_per_token": 1.5,
+    }  # fmt: skip
+    assert (tmp_path / "none.jsonl").read_text() == "" and forgotten == [tmp_path]
+    assert json.loads((tmp_path / writing.SUMMARY).read_text())["model"] == "m"
+
+
+@pytest.mark.parametrize("out", [True, False])
+def test_a_run_is_known_by_all_that_changes_its_texts(out, tmp_path, monkeypatch):
+    calls, told, saved, marks = [], [], [], []
+
+    @contextmanager
+    def opened():
+        yield "opened"
+
+    named = SimpleNamespace(name="m", stamps=lambda: ["stamp"], opened_folder=opened)
+    documents = corpus().documents[:1]
+    monkeypatch.setattr(
+        writing, "_checked", lambda *given: (named, documents, {"a": {"kind": "x"}})
+    )
+    monkeypatch.setattr(writing, "_plan", lambda *given: given[3:])
+    monkeypatch.setattr(writing, "fingerprint", lambda parts: marks.append(parts) or "mark")
+    monkeypatch.setattr(writing, "unfinished_folder", lambda folder, run: folder / run)
+    monkeypatch.setattr(writing, "_save", lambda made, folder: saved.append(folder))
+    monkeypatch.setattr(
+        "longform.decoding.continuations.generate", lambda **given: calls.append(given) or corpus()
+    )
+    folder = tmp_path if out else None
+    found = writing.generate(
+        "m",
+        "p",
+        "a",
+        prompt="text",
+        new_tokens=9,
+        repeats=2,
+        batch=3,
+        seed=4,
+        out=folder,
+        announce=told.append,
+    )
+    assert told == [(9, 2)] and saved == ([tmp_path] if out else [])
+    assert calls == [{
+        "model": "opened", "prefixes": documents, "name": writing.NAME, "seed": 4,
+        "scratch": tmp_path / "mark" if out else None, "decoders": {"a": {"kind": "x"}}, "new_tokens": 9,
+        "repeats": 2, "split": None, "batch": 3, "prompt": "text",
+    }]  # fmt: skip
+    assert marks == (
+        [[["stamp"], {"a": {"kind": "x"}}, ["text", 9, 2, 3, 4], documents[0].to_record()]]
+        if out
+        else []
+    )
+    assert (found.model, found.folder, found.facts["prompt"], found.facts["seed"]) == (
+        "m",
+        folder,
+        "text",
+        4,
+    )
+    assert list(found.texts) == ["a", "b"]
+    writing.generate("m", "p", announce=told.append)
+    assert (calls[1]["seed"], calls[1]["batch"], calls[1]["new_tokens"]) == (
+        writing.SEED,
+        writing.BATCH,
+        writing.NEW_TOKENS,
+    )
+    assert calls[1]["prompt"] == "text" and calls[1]["repeats"] is None
+
+
+def test_a_plan_writes_a_few_tokens_and_times_them(monkeypatch):
+    @contextmanager
+    def opened():
+        yield "opened"
+
+    timed = []
+    named = SimpleNamespace(opened_folder=opened)
+    monkeypatch.setattr(writing, "_checked", lambda *given: (named, "ab", "settings"))
+    monkeypatch.setattr(writing, "_plan", lambda *given: WritingPlan("m", 2, {"a": 2}, 9))
+    monkeypatch.setattr(
+        "longform.decoding.timing.seconds_to_write", lambda *given: timed.append(given) or 8.5
+    )
+    plan = writing.plan_writing("m", "p", "a", new_tokens=9, batch=3)
+    assert plan == WritingPlan("m", 2, {"a": 2}, 9, 8.5) and timed == [
+        ("opened", "settings", {"a": 2}, 9, 3)
+    ]
