@@ -222,16 +222,17 @@ class Axes:
 
 
 def test_the_figure_shows_differences_in_half_widths_from_the_top():
-    """Value 4 [3.5, 5] against 2 [1, 3]: two half widths of 1, from 1.5 to 3."""
+    """Value 4 [3.5, 5] against 2 [0, 4]: one half width of 2, from 0.75 to 1.5."""
     axes = Axes()
-    alone, none = judged("b", p=0.03), judged("c", p=0.05)
-    found = criticism(judged("a", p=0.001), alone, none)
+    wide = (2.0, 0.0, 4.0)
+    alone, none = judged("b", p=0.03, real=wide), judged("c", p=0.05, real=wide)
+    found = criticism(judged("a", p=0.001, real=wide), alone, none)
     report._draw(found, SimpleNamespace(subplots=lambda: axes))
     black, grey = "black", "0.6"
     assert axes.drawn == [
-        ([1.5, 3.0], [0, 0], grey, None), ([2.0], [0], grey, "white"),
-        ([1.5, 3.0], [1, 1], black, None), ([2.0], [1], black, "white"),
-        ([1.5, 3.0], [2, 2], black, None), ([2.0], [2], black, "black"),
+        ([0.75, 1.5], [0, 0], grey, None), ([1.0], [0], grey, "white"),
+        ([0.75, 1.5], [1, 1], black, None), ([1.0], [1], black, "white"),
+        ([0.75, 1.5], [2, 2], black, None), ([1.0], [2], black, "black"),
     ]  # fmt: skip
     assert axes.band == (-1, 1) and axes.ticks == ([0, 1, 2], ["c", "b", "a"])
     assert axes.scale == ("symlog", {"linthresh": 1.0})

@@ -180,18 +180,19 @@ class Axes:
 
 def test_systems_are_drawn_below_each_other_on_the_line_of_their_critic():
     """Of two systems one stands 0.15 above the critic's line and the other as far below it."""
+    wide = estimate(2.0, 0.0, 4.0)  # a half width of two
     axes, legends = Axes(), []
     canvas = SimpleNamespace(
         subplots=lambda: axes,
         legend=lambda dots, names, **more: legends.append((dots, names, more)),
     )
-    systems_report._drawing(found(critic("a"), critic("b")))(canvas)
+    systems_report._drawing(found(critic("a", real=wide), critic("b", real=wide)))(canvas)
     first, second = systems_report.COLOURS[:2]
     rows = []
     for row in (0, 1):
         rows += [
-            ([1.5, 3.0], [row + 0.15] * 2, first, None), ([2.0], [row + 0.15], first, first),
-            ([0.0, 1.5], [row - 0.15] * 2, second, None), ([0.5], [row - 0.15], second, "white"),
+            ([0.75, 1.5], [row + 0.15] * 2, first, None), ([1.0], [row + 0.15], first, first),
+            ([0.0, 0.75], [row - 0.15] * 2, second, None), ([0.25], [row - 0.15], second, "white"),
         ]  # fmt: skip
     for (x, y, *looks), (x_drawn, y_drawn, *drawn) in zip(rows, axes.drawn, strict=False):
         assert (x_drawn, y_drawn) == (pytest.approx(x), pytest.approx(y)) and drawn == looks

@@ -1,5 +1,8 @@
 """Which of the most visited pages are articles of a dump, by hand on a few ranks."""
 
+import hashlib
+import json
+
 import pytest
 
 from longform.datasets.wikipedia import building
@@ -18,7 +21,7 @@ RECORDS = [
     page("2", "New Quen", "Quen is known."),
     page("3", "Kings", "The following are the lists of kings."),
     page("4", "List of kings", "Kings."),
-    page("5", "Late list", f"{'x' * 300} is a list of"),
+    page("5", "Late list", f"{'x' * 288} is a list of"),
     page("6", "Harp", "Harp is known."),
     page("7", "Tarn", "Tarn is known."),
 ]
@@ -130,3 +133,68 @@ def test_the_first_twenty_pages_that_the_dump_lacks_are_named(visited):
     assert year["first not in the dump"] == [f"Lost_{number}" for number in range(20)]
     assert year["passed over"] == {"not in the dump": 21} and year["last rank"] == 24
     refuses("2 of 3 pages for validation", visited, [*lost, *found], later[1:], pages=3)
+
+
+@pytest.mark.parametrize("change", ["", "key", "source", "sha256", "file", "record"])
+def test_a_shard_is_done_where_its_record_agrees(change, tmp_path):
+    """The record names the task, the dump's bytes from 2 to 6, and those of the shard's file."""
+    (tmp_path / "dump").write_bytes(b"01234567")
+    shard = building.Shard(0, (2, 4), 6)
+    task = building.Task(
+        tmp_path / "dump", tmp_path / "shard-00000.jsonl", shard, building.Extraction(), "k"
+    )
+    task.file.write_text("{}\n")
+    digests = {"source": hashlib.sha256(b"2345"), "sha256": hashlib.sha256(b"{}\n")}
+    record = {"key": "k", **{name: digest.hexdigest() for name, digest in digests.items()}}
+    if change in record:
+        record[change] = "other"
+    if change == "file":
+        task.file.unlink()
+    if change != "record":
+        task.record.write_text(json.dumps(record))
+    assert task.record.name == "shard-00000.json" and task.done is (change == "")
+
+
+def test_an_extraction_does_what_is_missing_and_counts_the_whole_dump(
+    monkeypatch, tmp_path, capsys
+):
+    shards = [building.Shard(number, (number,), number + 1) for number in range(2)]
+    asked, read = [], []
+    monkeypatch.setattr(building, "plan", lambda dump, size: asked.append(size) or shards)
+    monkeypatch.setattr(building.Task, "source", "source")
+
+    def extract_shard(task):
+        read.append(task.shard.number)
+        task.file.write_text("")
+        sha = hashlib.sha256(b"").hexdigest()
+        counts = {"article": 2, "year": 1 + task.shard.number}
+        record = {
+            "key": task.key,
+            "source": "source",
+            "sha256": sha,
+            "counts": counts,
+            "wikitext_bytes": 750_000,
+        }
+        task.record.write_text(json.dumps(record))
+
+    monkeypatch.setattr(building, "extract_shard", extract_shard)
+    folder = tmp_path / "shards"
+    found = building.extract(tmp_path / "dump", folder)
+    assert found == {
+        "shards": 2,
+        "redone": 2,
+        "counts": {"article": 4, "year": 3},
+        "wikitext_mb": 1.5,
+    }
+    assert asked == [16 * 2**20] and read == [0, 1]
+    for stray in ("shard-00002.jsonl", ".shard-00001.jsonl.partial", "mine"):
+        (folder / stray).write_text("")
+    (folder / "shard-00001.json").unlink()
+    assert building.extract(tmp_path / "dump", folder)["redone"] == 1 and read == [0, 1, 1]
+    assert sorted(path.name for path in folder.iterdir() if not path.name.startswith("shard-")) == [
+        "mine"
+    ]
+    assert len(list(folder.iterdir())) == 5
+    other = building.Extraction(page_seconds=1)
+    assert building.extract(tmp_path / "dump", folder, extraction=other)["redone"] == 2
+    refuses("every number must be at least 1", building.Extraction, page_seconds=0)

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -317,3 +318,42 @@ def test_a_training_needs_items_of_both_splits(fitted):
     plan = Schedule(0.1, 2, 3)
     refuses("train tiny: got zero train items", fitted, plan, train=0)
     refuses("got zero validation items; .* split 'validation'", fitted, plan, validation=0)
+
+
+def test_passes_of_an_update_are_shared_out_among_processes(fitted, monkeypatch):
+    monkeypatch.setenv("LONGFORM_DEVICES", "2")
+    trainer, kept, *_ = fitted(Schedule(0.1, 2, 3, accumulate=4, validations=2))
+    assert trainer.settings["accumulate_grad_batches"] == 2 and kept["processes"] == 2
+    assert [len(batches) for batches in trainer.batches] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("states", "point", "said"),
+    [
+        ({}, None, ""),
+        ({"best-1": (1, "best-1"), "last": (2, "best-1")}, "last", ""),
+        ({"best-1": (2, "best-1"), "last": (2, "best-1")}, "last", ""),
+        ({"best-1": (1, "best-1"), "last": None}, "best-1", "last.ckpt missing or cut in .*; goes on from best-1.ckpt"),
+        ({"best-1": None, "last": (2, "best-1")}, None, "best-1.ckpt missing or cut in .*; starts over"),
+        ({"best-1": (1, "best-1"), "last": (2, "best-2")}, "best-1", "best-2.ckpt missing or cut in .*; goes on from best-1"),
+        ({"last": None}, None, "last.ckpt missing or cut"),
+    ],
+)  # fmt: skip
+def test_a_training_goes_on_from_the_furthest_whole_checkpoint(
+    states, point, said, tmp_path, monkeypatch, capsys
+):
+    """States are a step and the best checkpoint's name; None is a damaged file."""
+    for name in states:
+        (tmp_path / f"{name}.ckpt").write_text("")
+
+    def state(path):
+        found = states[path.stem]
+        if found is None:
+            return None
+        return {"global_step": found[0], "best": {"best_model_path": f"/old/{found[1]}.ckpt"}}
+
+    monkeypatch.setattr(lightning, "_checkpoint_state", state)
+    monkeypatch.setattr(lightning, "_best_state", lambda state: state["best"])
+    found = lightning.resume_point("tiny", tmp_path)
+    assert found == (tmp_path / f"{point}.ckpt" if point else None)
+    assert re.match(f"train tiny: {said}" if said else "$", capsys.readouterr().out)

@@ -459,6 +459,29 @@ def test_kinds_of_entries_are_read_in_one_order_and_others_refused(tmp_path, mon
 
 
 @pytest.mark.parametrize(
+    ("kind", "registry", "placement"),
+    [
+        ("metrics", score_entries.METRICS, MetricPlacement),
+        ("evaluations", score_entries.EVALUATIONS, EvaluationPlacement),
+        ("severities", score_entries.METRICS, QuestionPlacement),
+    ],
+)
+def test_an_entry_is_parsed_by_its_kind(kind, registry, placement, tmp_path, monkeypatch):
+    given = []
+
+    def parse_kind(*rest):
+        given.append(rest)
+        return "placed", "settings"
+
+    monkeypatch.setattr(score_entries, "parse_kind", parse_kind)
+    study = Study(tmp_path, grid={"scores": {kind: {"q": "written"}}})
+    study.entry = study.settings
+    found = score_entries._read_entry(study, "s", "grid", kind, "q")
+    assert found == Entry("s", "grid", kind, "q", "placed", "settings")
+    assert given == [(registry, placement, "written", f"s.critics.grid.scores.{kind}.q")]
+
+
+@pytest.mark.parametrize(
     ("kind", "records"), [("metrics", ["wiki", "pubmed"]), ("evaluations", 3), ("severities", 2)]
 )
 def test_an_entry_is_measured_asked_or_evaluated_by_its_kind(

@@ -116,6 +116,18 @@ def test_floors_are_chance_token_counts_and_the_model_without_context():
     assert item_floors(empty, None, 3)[1] == 0.0
 
 
+def test_draws_of_an_item_have_its_name(monkeypatch):
+    streams = []
+
+    def generator(*names):
+        streams.append(names)
+        return np.random.default_rng(0)
+
+    monkeypatch.setattr(suites, "generator", generator)
+    item_floors(item(["(1;%b%) > (1;%a%)"], a1=[1], b1=[1]), None, 3)
+    assert streams == [(3, "floors", "u")]
+
+
 def test_chance_falls_where_several_predictions_must_hold():
     """Of two independent comparisons a quarter, within what a hundred draws give."""
     two = item(["(1;%b%) > (1;%a%)", "(2;%b%) > (2;%a%)"], a1=[1], b1=[1], a2=[1], b2=[1])

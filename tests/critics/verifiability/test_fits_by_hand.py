@@ -1,8 +1,11 @@
 """What a fact checker learns from, with stand-ins for its pages and its network."""
 
+import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
 
 from longform.critics.verifiability import train
 from longform.critics.verifiability.checker import Pair
@@ -149,3 +152,64 @@ def test_no_claims_another_entailment_and_no_schedule_are_refused(fitted):
     refuses("^train n: 2 pages, 4 claims, entailment 'mine'", fitted, entailment="mine")
     with pytest.raises(ConfigError, match="entailment 'trained' needs a schedule"):
         fitted(schedule=None)
+
+
+def test_minichecks_answer_is_its_first_token_and_texts_are_padded():
+    asked = []
+
+    class Tokenizer:
+        def __call__(self, texts, **options):
+            asked.append((texts, options))
+            ones = torch.ones(len(texts), 3, dtype=torch.long)
+            return {"input_ids": ones, "attention_mask": ones}
+
+    def network(input_ids, attention_mask, decoder_input_ids):
+        assert decoder_input_ids.tolist() == [[7], [7]]
+        logits = torch.zeros(2, 2, 300)
+        logits[0, 0, 209] = math.log(3)
+        logits[1, 0, 3] = math.log(9)
+        return SimpleNamespace(logits=logits)
+
+    class Network:
+        device = "cpu"
+        config = SimpleNamespace(decoder_start_token_id=7)
+        __call__ = staticmethod(network)
+
+    judge = train.MiniCheckEntailment(Network(), Tokenizer())
+    found = judge.judged([Pair("c", "T", "S."), Pair("d", "", "S.")])
+    assert found == pytest.approx(np.array([[0.75, 0, 0.25], [0.1, 0, 0.9]]))
+    texts = ["predict: T: S.</s>c", "predict: S.</s>d"]
+    options = {"truncation": True, "max_length": 2048, "padding": True, "return_tensors": "pt"}
+    assert asked == [(texts, options)]
+
+
+def test_pairs_with_words_are_judged_in_batches_by_the_sentences_length(monkeypatch):
+    """A pair without words is not enough information; the label of the others is the claim's id."""
+    batches = []
+
+    class Network:
+        embed = SimpleNamespace(weight=SimpleNamespace(device="cpu"))
+
+        def eval(self):
+            return self
+
+        def __call__(self, claim, sentence, equal):
+            batches.append(sentence.shape[1])
+            return torch.log(torch.nn.functional.one_hot(claim[:, 0] - 1, 3) * 8.0 + 1)
+
+    rows = {
+        "long": ([1], [1, 1, 1], []),
+        "short": ([2], [1], []),
+        "none": ([], [1], []),
+        "two": ([3], [1, 1], [(0, 0)]),
+    }
+    monkeypatch.setattr(train, "encoded", lambda pair, vocabulary: rows[pair])
+    monkeypatch.setattr(train, "BATCH", 2)
+    found = train.TrainedEntailment(Network(), None).probabilities(["long", "none", "short", "two"])
+    assert batches == [2, 3]
+    assert found[0].tolist() == pytest.approx([9 / 11, 1 / 11, 1 / 11]) and found[1].tolist() == [
+        0,
+        0,
+        1,
+    ]
+    assert found.argmax(1).tolist() == [0, 2, 1, 2]

@@ -157,7 +157,7 @@ def test_one_corruption_has_its_severities_in_the_ids(world):
     )
 
 
-def test_severities_are_distinct_and_none_where_sound_articles_stand_beside(world):
+def test_severities_are_distinct_and_above_zero_beside_sound_articles(world):
     kinds = list(corpora.CORRUPTIONS)
     given = {"name": "c", "seed": 5, "domain": "wiki", "documents": 1}
     for severities in ([], [0.5, 0.5], [0, 0.5], 0.5):
@@ -325,9 +325,7 @@ def test_pages_are_told_so_often_and_once_more_to_validate(form, texts, monkeypa
 
 
 @pytest.mark.parametrize(("draw", "facts"), [(0.49, "founded: 1900"), (0.5, "Two.")])
-def test_news_opens_with_the_page_and_tells_its_facts_among_other_sentences(
-    draw, facts, monkeypatch
-):
+def test_news_tells_the_facts_of_a_page_among_other_sentences(draw, facts, monkeypatch):
     members = [
         sentence("One."),
         sentence("Two.", ("founded",)),
