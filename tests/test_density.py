@@ -9,6 +9,7 @@ CRITICS = sorted(path.parent for path in (SOURCES / "longform/critics").glob("*/
 FINISHED = (
     "longform/critics",
     *(folder.relative_to(SOURCES).as_posix() for folder in CRITICS),
+    "longform/datasets/test_suites",
     "longform/decoding",
     "longform/evaluation",
     "longform/files",

@@ -2,8 +2,8 @@
 
 The model chooses between contexts where both conditions of every item share what follows, between
 continuations where they share what comes before, else between whole texts. The harness's ``acc``
-compares sums of log-probabilities, as metric ``sum`` does; neither of its accuracies is the mean over
-tokens. ``[SEP]`` stays in the text: the harness knows no change of speaker.
+compares sums of log-probabilities, as metric ``sum`` does; neither of its accuracies is the mean
+over tokens. ``[SEP]`` stays in the text: the harness knows no change of speaker.
 """
 
 import json

@@ -1,9 +1,9 @@
 """Suites of minimal pairs by the names that a person gives.
 
 - ``suite.json``, or a folder of such files: SyntaxGym's format;
-- ``pairs.csv`` (or ``.tsv``): a pair a row, columns ``good`` and ``bad`` (or BLiMP's ``sentence_good`` and
-  ``sentence_bad``), perhaps ``context``, which stands before both, and ``suite``, which names the
-  pair's suite;
+- ``pairs.csv`` (or ``.tsv``): a pair a row, columns ``good`` and ``bad`` (or BLiMP's
+  ``sentence_good`` and ``sentence_bad``), perhaps ``context``, which stands before both, and
+  ``suite``, which names the pair's suite;
 - ``texts.jsonl``, ``texts.txt`` (a text a line) or a folder of texts: the order of five sentences
   against a shuffle of all, and of all but the last (beyer2021 section 4.1), piece after piece;
 - ``KIND=PATH``: what beyer2021 made its suites from, in its published form (:data:`SOURCES`).
@@ -79,10 +79,12 @@ def named_suites(
 
 
 def _suites_of(name: str, seed: int) -> Iterable[Suite]:
+    """The suites of one name, told apart by what stands there."""
     kind, separator, source = name.partition("=")
     path = Path(name)
     if separator and not path.exists():
         return _beyer2021(kind, Path(source), seed)
+    # a prepared corpus, SyntaxGym's files, a table, texts
     if path.is_dir() and (path / "truth.npz").is_file():
         corpus = read_corpus(path)
         heads = {key: value for key, value in corpus.truth.items() if key == "suite_heads"}
@@ -113,7 +115,10 @@ def _beyer2021(kind: str, path: Path, seed: int) -> list[Suite]:
 
 
 def _sentence_orders(path: Path, seed: int) -> Iterable[Suite]:
-    """Two suites of sentence orders, named by the file; what is left of a text is a shorter piece."""
+    """Two suites of sentence orders, named by the file.
+
+    What is left of a text is a shorter piece.
+    """
     if path.suffix == ".txt":
         texts = [(f"line-{number}", line) for number, line in enumerate(text_lines(path), 1)]
     else:
@@ -140,31 +145,36 @@ def read_pairs(path: Path) -> list[Suite]:
     Raises:
         InputError: absent, without the two columns, or a row in which one of them is empty.
     """
+    # 1. The columns of both sides.
     rows = list(numbered_rows(path, (), DELIMITERS[path.suffix]))
     columns = list(rows[0][1]) if rows else []
-    both = [names for names in PAIR_COLUMNS if set(names) <= set(columns)]
-    if not both:
+    sides = next((names for names in PAIR_COLUMNS if set(names) <= set(columns)), None)
+    if sides is None:
         raise InputError(
             f"{path}: columns are {columns}; a table of pairs has columns good and bad (or "
             "sentence_good and sentence_bad) and a row for each pair"
         )
-    good, bad = both[0]
-    items: dict[str, list[SuiteItem]] = {}
-    contexts: dict[str, bool] = {}
+    good, bad = sides
+    # 2. The items of each suite, and whether any of them has a context.
+    items_of: dict[str, list[SuiteItem]] = {}
+    with_context = set[str]()
     for where, row in rows:
         if not row[good].strip() or not row[bad].strip():
             raise InputError(f"{where}: {good} or {bad} is empty; fill in both, or drop the row")
         name = _suite_name(row.get(SUITE) or path.name.split(".")[0])
         context = row.get(CONTEXT, "").strip()
-        own = items.setdefault(name, [])
-        contexts[name] = contexts.get(name, False) or bool(context)
+        if context:
+            with_context.add(name)
+        items = items_of.setdefault(name, [])
         conditions = {"good": (context, row[good]), "bad": (context, row[bad])}
-        own.append(pair(len(own) + 1, conditions, [{"kind": "pair", "source": where}]))
+        items.append(pair(len(items) + 1, conditions, [{"kind": "pair", "source": where}]))
+    # 3. The suites: what follows a context is judged given it.
     suites = []
-    for name, own in items.items():
-        formula = "(2;%bad%) > (2;%good%)" if contexts[name] else "(*;%bad%) > (*;%good%)"
+    for name, items in items_of.items():
+        region = "2" if name in with_context else "*"
+        formula = f"({region};%bad%) > ({region};%good%)"
         regions = {"1": CONTEXT, "2": "sentence"}
-        suites.append(checked(Suite(name, PAIR_METRIC, (formula,), tuple(own), regions)))
+        suites.append(checked(Suite(name, PAIR_METRIC, (formula,), tuple(items), regions)))
     return suites
 
 

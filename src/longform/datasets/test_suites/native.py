@@ -1,12 +1,14 @@
-"""The seven suites of CoherenceGym, one edit an item, from a folder of sources in their native formats (beyer2021 section 4).
+"""The seven suites of CoherenceGym, one edit an item (beyer2021 section 4).
 
-Suites are named as in the paper's tables (``N_all``, ``D_context``, ``winograd_partial``, ``connective_<connective>_<sense>_as_<other>``).
-Items that cannot be edited (fewer than two different units to shuffle) are counted in ``meta.excluded`` by reason.
+They are made from a folder of sources in their native formats. Suites are named as in the paper's
+tables (``N_all``, ``D_context``, ``winograd_partial``,
+``connective_<connective>_<sense>_as_<other>``). Items that cannot be edited (fewer than two
+different units to shuffle) are counted in ``meta.excluded`` by reason.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,101 +32,102 @@ from longform.text.sentences import sentence_texts
 MARK = "[SEP]"
 SENTENCES = 5  # of a story in beyer2021 section 4.1 (Story Cloze)
 Ordered = tuple[str, Sequence[str]]  # id and units, in their order
-CONNECTIVES = (
-    "although",
-    "as",
-    "however",
-    "since",
-    "though",
-    "while",
-    "yet",
-)  # meanwhile only opens segments
+# meanwhile only opens segments
+CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")
 
 
 def orders(name: str, texts: Sequence[Ordered], seed: object, mark: str = "") -> Iterator[Suite]:
-    """Units (sentences or utterances) in their order against a shuffle of all of them, and of all but the last (section 4.1).
+    """Units in their order against a shuffle of all, and of all but the last (section 4.1).
 
-    The permutation depends on the seed and a text's id; ``mark`` stands behind each unit but the last.
+    Args:
+        name: of the suites, with ``_all`` and ``_context`` behind it.
+        texts: id and units (sentences or utterances) of each.
+        seed: the permutation depends on it and a text's id.
+        mark: stands behind each unit but the last.
     """
     for kind, edit, region in (("all", shuffled, "*"), ("context", context_shuffled, "2")):
         items: list[SuiteItem] = []
         excluded: Counter[str] = Counter()
         for number, (text_id, units) in enumerate(texts, 1):
+            rng = generator(seed, "sentence order", kind, text_id)
             try:
-                changed, record = edit(units, generator(seed, "sentence order", kind, text_id))
+                changed, record = edit(units, rng)
             except BadInput:
                 excluded["no other order"] += 1
                 continue
             conditions = {
-                version: (" ".join(unit + mark for unit in order[:-1]), order[-1])
-                for version, order in (("original", units), ("shuffled", changed))
+                "original": _context_and_last(units, mark),
+                "shuffled": _context_and_last(changed, mark),
             }
             items.append(pair(number, conditions, [{**record, "source": text_id}]))
         formula = f"({region};%shuffled%) > ({region};%original%)"
         yield _suite(f"{name}_{kind}", formula, items, ["context", "last"], excluded)
 
 
+def _context_and_last(units: Sequence[str], mark: str) -> tuple[str, str]:
+    """All units but the last, each with the mark behind it, and the last."""
+    return " ".join(unit + mark for unit in units[:-1]), units[-1]
+
+
 def stories(path: Path, seed: object) -> Iterator[Suite]:
     """Orders of sentences, and the right against the wrong ending (section 4.2)."""
-    read = readers.read_stories(path)
-    yield from orders("N", [(name, (*context, right)) for name, context, right, _ in read], seed)
+    rows = readers.read_stories(path)
+    texts = [(name, (*context, right)) for name, context, right, _ in rows]
+    yield from orders("N", texts, seed)
     items = []
-    for number, (name, context, right, wrong) in enumerate(read, 1):
+    for number, (name, context, right, wrong) in enumerate(rows, 1):
         before = " ".join(context)
         conditions = {"original_ending": (before, right), "distractor_ending": (before, wrong)}
         items.append(pair(number, conditions, [{"kind": "ending", "source": name}]))
-    yield _suite(
-        "story_cloze", "(2;%distractor_ending%) > (2;%original_ending%)", items, ["story", "ending"]
-    )
+    formula = "(2;%distractor_ending%) > (2;%original_ending%)"
+    yield _suite("story_cloze", formula, items, ["story", "ending"])
 
 
 def winograd(
     name: str, schemas: Iterable[readers.Schema], kind: str, seed: object, lower: bool = True
 ) -> Suite:
-    """The right candidate against the other, judged by the whole text ("full") or by what follows ("partial", section 4.3).
+    """The right candidate against the other (section 4.3).
 
-    The seed draws which side is written first, since the source lists the right one first. With ``lower`` articles of
-    candidates are in lower case inside a sentence, as printed; without they keep the source's case.
+    Args:
+        name: of the suite.
+        schemas: its items.
+        kind: what is judged: the whole text ("full"), or what follows the candidate ("partial").
+        seed: draws which side is written first, since the source lists the right one first.
+        lower: whether articles of candidates are in lower case inside a sentence, as printed;
+            without they keep the source's case.
     """
     items = []
     for number, schema in enumerate(schemas, 1):
-        candidates = [
-            readers.in_sentence_case(c, schema.before) if lower else c for c in schema.candidates
-        ]
+        candidates = list(schema.candidates)
+        if lower:
+            candidates = [readers.in_sentence_case(text, schema.before) for text in candidates]
         sides = {"target": candidates[schema.right], "distractor": candidates[1 - schema.right]}
-        first = ("target", "distractor")[
-            int(generator(seed, "sides", schema.schema_id).integers(2))
-        ]
-        ordered = sorted(sides, key=lambda side: side != first)
-        conditions = {side: (schema.before, sides[side], schema.after) for side in ordered}
-        items.append(
-            pair(
-                number,
-                conditions,
-                [{"kind": "candidate", "source": schema.schema_id, "first": first}],
-            )
-        )
+        order = ["target", "distractor"]
+        if generator(seed, "sides", schema.schema_id).integers(2) == 1:
+            order.reverse()
+        conditions = {side: (schema.before, sides[side], schema.after) for side in order}
+        edit = {"kind": "candidate", "source": schema.schema_id, "first": order[0]}
+        items.append(pair(number, conditions, [edit]))
     region = {"full": "*", "partial": "3"}[kind]
-    return _suite(
-        name,
-        f"({region};%distractor%) > ({region};%target%)",
-        items,
-        ["before", "candidate", "after"],
-    )
+    formula = f"({region};%distractor%) > ({region};%target%)"
+    return _suite(name, formula, items, ["before", "candidate", "after"])
 
 
 def re_mentions(genre: str, path: Path) -> Suite:
     """A pronoun against the antecedent's words in its place (section 4.4)."""
-    items: list[SuiteItem] = []
+    items = []
     excluded: Counter[str] = Counter()
-    for number, m in enumerate(read_re_mentions(path), 1):
+    for number, mention in enumerate(read_re_mentions(path), 1):
+        first, second = mention.first, mention.second
         try:
-            repeated, edit = rementioned(m.second, m.start, m.end, m.antecedent, m.possessive)
+            repeated, edit = rementioned(
+                second, mention.start, mention.end, mention.antecedent, mention.possessive
+            )
         except BadInput:
             excluded["nothing to replace"] += 1
             continue
-        conditions = {"pronoun": (m.first, m.second), "repetition": (m.first, repeated)}
-        items.append(pair(number, conditions, [{**edit, "source": m.source}]))
+        conditions = {"pronoun": (first, second), "repetition": (first, repeated)}
+        items.append(pair(number, conditions, [{**edit, "source": mention.source}]))
     formula = "(2;%repetition%) > (2;%pronoun%)"
     return _suite(f"coreference_{genre}", formula, items, ["antecedent", "re-mention"], excluded)
 
@@ -132,43 +135,64 @@ def re_mentions(genre: str, path: Path) -> Suite:
 def connectives(
     path: Path, least: int, match_case: bool, most: int | None, seed: tuple[object, ...]
 ) -> Iterator[Suite]:
-    """A suite for each connective, sense and replacement: the original against another connective (section 4.5).
+    """A connective against another one, for each connective, sense and replacement (section 4.5).
 
-    Uses that open their segment are left out, as in the paper; so are senses with fewer than ``least`` uses. With
-    ``match_case`` a replacement is capitalised where the original is; without, as in the paper, it is in lower case
-    everywhere, so that every use which opens a sentence (all of "However") is also spoilt by its case.
+    Uses that open their segment are left out, as in the paper.
+
+    Args:
+        path: JSON lines (``.jsonl``), or Disco-Annotation.
+        least: uses of a connective in a sense; one with fewer is left out.
+        match_case: whether a replacement is capitalised where the original is. Without, as in the
+            paper, it is in lower case everywhere, so that every use which opens a sentence (all of
+            "However") is also spoilt by its case.
+        most: uses of a connective in a sense, drawn where there are more.
+        seed: of that draw.
     """
-    uses = (
-        readers.read_connective_lines(path)
-        if path.suffix == ".jsonl"
-        else readers.read_disco_annotation(path)
-    )
-    opening = Counter(use.connective for use in uses if not use.text[: use.start].strip())
-    inside = [use for use in uses if use.text[: use.start].strip() and use.text[use.end :].strip()]
-    kinds = grouped(
-        (use for use in inside if use.connective in CONNECTIVES),
-        lambda use: (use.connective, use.sense),
-    )
-    for (connective, sense), found in sorted(kinds.items()):
-        kept = drawn(found, most, (*seed, connective, sense))
+    # 1. Uses inside their segments, by connective and sense.
+    if path.suffix == ".jsonl":
+        uses = readers.read_connective_lines(path)
+    else:
+        uses = readers.read_disco_annotation(path)
+    opening = Counter[str]()
+    inside = []
+    for use in uses:
+        if not use.text[: use.start].strip():
+            opening[use.connective] += 1
+        elif use.text[use.end :].strip() and use.connective in CONNECTIVES:
+            inside.append(use)
+    uses_of = grouped(inside, lambda use: (use.connective, use.sense))
+    # 2. A suite for each replacement of each.
+    for (connective, sense), of_sense in sorted(uses_of.items()):
+        sample = _sample(of_sense, most, (*seed, connective, sense))
+        if len(sample) < least:
+            continue
         excluded = {"opens its segment": opening[connective]} if opening[connective] else {}
-        for other in CONNECTIVES if len(kept) >= least else ():
+        for other in CONNECTIVES:
             if other == connective:
                 continue
-            items = []
-            for number, use in enumerate(kept, 1):
-                _, edit = connective_replaced(use.text, use.start, use.end, other, match_case)
-                before, after = use.text[: use.start], use.text[use.end :]
-                conditions = {
-                    "original": (before, edit["old"], after),
-                    "manipulated": (before, edit["new"], after),
-                }
-                items.append(pair(number, conditions, [{**edit, "source": use.use_id}]))
-            name, regions = (
+            yield _suite(
                 f"connective_{connective}_{sense}_as_{other}",
+                "(3;%manipulated%) > (3;%original%)",
+                _connective_items(sample, other, match_case),
                 ["before", "connective", "continuation"],
+                excluded,
             )
-            yield _suite(name, "(3;%manipulated%) > (3;%original%)", items, regions, excluded)
+
+
+def _connective_items(
+    uses: Sequence[readers.ConnectiveUse], other: str, match_case: bool
+) -> list[SuiteItem]:
+    """Uses of a connective against another one."""
+    items = []
+    for number, use in enumerate(uses, 1):
+        _, edit = connective_replaced(use.text, use.start, use.end, other, match_case)
+        before, after = use.text[: use.start], use.text[use.end :]
+        conditions = {
+            "original": (before, edit["old"], after),
+            "manipulated": (before, edit["new"], after),
+        }
+        items.append(pair(number, conditions, [{**edit, "source": use.use_id}]))
+    return items
 
 
 def speaker_commitment(path: Path) -> Iterator[Suite]:
@@ -176,16 +200,15 @@ def speaker_commitment(path: Path) -> Iterator[Suite]:
     items: list[SuiteItem] = []
     excluded: Counter[str] = Counter()
     for name, first, second, label in readers.read_dialogue_nli(path):
-        if label == "negative":
-            conditions = {
-                "speaker_change": (f"{first} {MARK}", second),
-                "same_speaker": (first, second),
-            }
-            items.append(
-                pair(len(items) + 1, conditions, [{"kind": "speaker_change", "source": name}])
-            )
-        else:
+        if label != "negative":
             excluded[f"label {label}"] += 1
+            continue
+        conditions = {
+            "speaker_change": (f"{first} {MARK}", second),
+            "same_speaker": (first, second),
+        }
+        edit = {"kind": "speaker_change", "source": name}
+        items.append(pair(len(items) + 1, conditions, [edit]))
     formula = "(2;%same_speaker%) > (2;%speaker_change%)"
     yield _suite("speaker_commitment", formula, items, ["first", "second"], excluded)
 
@@ -195,30 +218,73 @@ def _suite(
     formula: str,
     items: Sequence[SuiteItem],
     regions: Sequence[str],
-    excluded: Any = None,
+    excluded: Mapping[str, int] | None = None,
 ) -> Suite:
+    """A suite of one prediction; ``regions`` are their names, ``excluded`` items by reason."""
     names = {str(number): region for number, region in enumerate(regions, 1)}
     meta = {"reference": "beyer2021", "excluded": dict(excluded or {})}
     return Suite(name, "mean", (formula,), tuple(items), names, meta)
 
 
-def _lines(path: Path) -> list[str]:
-    return [line for line in text_lines(path) if line.strip()]
-
-
-def _dialogues(path: Path, drop: bool) -> Sequence[Ordered]:
-    return (
-        readers.read_generated_dialogues(path)
-        if path.suffix == ".csv"
-        else readers.read_persona_chat(path, drop)
-    )
-
-
-def drawn(texts: Sequence[Any], most: int | None, seed: tuple[object, ...]) -> Sequence[Any]:
+def _sample(texts: Sequence[Any], most: int | None, seed: tuple[object, ...]) -> Sequence[Any]:
     """At most so many of the texts, drawn by seed, in their order."""
-    return [
-        texts[i] for i in sorted(generator(*seed, "most").permutation(len(texts))[:most].tolist())
-    ]
+    order = generator(*seed, "most").permutation(len(texts))
+    return [texts[number] for number in sorted(order[:most].tolist())]
+
+
+@dataclass(frozen=True)
+class _Builders:
+    """Makes suites from each kind of source; a method is named as its kind.
+
+    Settings are those of :func:`build`: ``min_uses`` its ``least``, ``max_texts`` its ``most``.
+    """
+
+    draws: tuple[object, ...]
+    drop_last: bool
+    lower: bool
+    match_case: bool
+    min_uses: int
+    max_texts: int | None
+
+    def stories(self, path: Path) -> Iterable[Suite]:
+        return stories(path, self.draws)
+
+    def dialogues(self, path: Path) -> Iterable[Suite]:
+        if path.suffix == ".csv":
+            dialogues = readers.read_generated_dialogues(path)
+        else:
+            dialogues = readers.read_persona_chat(path, self.drop_last)
+        sample = _sample(dialogues, self.max_texts, self.draws)
+        return orders("D", sample, self.draws, f" {MARK}")
+
+    def narration(self, path: Path) -> Iterable[Suite]:
+        pieces = readers.read_narration(path, SENTENCES)
+        return orders("N", _sample(pieces, self.max_texts, self.draws), self.draws)
+
+    def schemas(self, path: Path) -> Iterable[Suite]:
+        schemas = readers.read_schemas(path)
+        for kind in ("full", "partial"):
+            yield winograd(f"winograd_{kind}", schemas, kind, self.draws, self.lower)
+
+    def re_mentions(self, paths: Mapping[str, Path]) -> Iterable[Suite]:
+        for genre, path in paths.items():
+            yield re_mentions(genre, path)
+
+    def connectives(self, path: Path) -> Iterable[Suite]:
+        return connectives(path, self.min_uses, self.match_case, self.max_texts, self.draws)
+
+    def statements(self, path: Path) -> Iterable[Suite]:
+        return speaker_commitment(path)
+
+    def texts(self, paths: Mapping[str, Path]) -> Iterable[Suite]:
+        for language, path in paths.items():
+            texts = []
+            for number, line in enumerate(filter(str.strip, text_lines(path)), 1):
+                texts.append((f"{language}-{number}", sentence_texts(line)))
+            yield from orders(language, texts, self.draws)
+
+    def suites(self, path: Path) -> Iterable[Suite]:
+        return map(read_suite, sorted(path.glob("*.json")))
 
 
 def build(
@@ -237,60 +303,50 @@ def build(
     """Every suite that the sources allow, as one corpus.
 
     Args:
-        sources: path below ``raw`` by kind: ``stories``, ``dialogues``, ``schemas``, ``connectives``, ``statements``,
-            ``narration`` (pieces of five sentences, in place of ``stories``), and ``re_mentions`` (by genre), ``texts``
-            (by language), ``suites`` (a folder of SyntaxGym files).
+        name: of the corpus; the draws depend on it.
+        seed: of the draws.
+        raw: the folder of the sources.
+        sources: path below ``raw`` by kind: ``stories``, ``dialogues``, ``schemas``,
+            ``connectives``, ``statements``, ``narration`` (pieces of five sentences, in place of
+            ``stories``), and ``re_mentions`` (by genre), ``texts`` (by language), ``suites`` (a
+            folder of SyntaxGym files, which keep their metric).
         metric: of a region; the paper takes the mean.
         drop_last: the paper's count of dialogues, one short.
-        most: dialogues, pieces of narration, or uses of a connective in a sense, drawn by seed where there are more; by default all.
-        lower: of :func:`winograd`; ``least`` and ``match_case``: of :func:`connectives`.
+        lower: of :func:`winograd`.
+        least, match_case: of :func:`connectives`.
+        most: dialogues, pieces of narration, or uses of a connective in a sense, drawn by seed
+            where there are more; by default all.
+
     Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
-    draws = (seed, name)
-
-    def schemas(path: Path) -> Iterator[Suite]:
-        read = readers.read_schemas(path)
-        return (
-            winograd(f"winograd_{kind}", read, kind, draws, lower) for kind in ("full", "partial")
-        )
-
-    def texts(paths: Mapping[str, Path]) -> Iterator[Suite]:
-        for language, path in paths.items():
-            cut = [
-                (f"{language}-{i}", sentence_texts(line)) for i, line in enumerate(_lines(path), 1)
-            ]
-            yield from orders(language, cut, draws)
-
-    builders: dict[str, Callable[[Any], Iterable[Suite]]] = {
-        "stories": lambda path: stories(path, draws),
-        "dialogues": lambda path: orders(
-            "D", drawn(_dialogues(path, drop_last), most, draws), draws, f" {MARK}"
-        ),
-        "narration": lambda path: orders(
-            "N", drawn(readers.read_narration(path, SENTENCES), most, draws), draws
-        ),
-        "schemas": schemas,
-        "re_mentions": lambda paths: (re_mentions(genre, path) for genre, path in paths.items()),
-        "connectives": lambda path: connectives(path, least, match_case, most, draws),
-        "statements": speaker_commitment,
-        "texts": texts,
-        "suites": lambda path: (read_suite(file) for file in sorted(path.glob("*.json"))),
+    builders = _Builders((seed, name), drop_last, lower, match_case, least, most)
+    builder_of: dict[str, Callable[[Any], Iterable[Suite]]] = {
+        "stories": builders.stories,
+        "dialogues": builders.dialogues,
+        "narration": builders.narration,
+        "schemas": builders.schemas,
+        "re_mentions": builders.re_mentions,
+        "connectives": builders.connectives,
+        "statements": builders.statements,
+        "texts": builders.texts,
+        "suites": builders.suites,
     }
-    if unknown := sorted(sources.keys() - builders.keys()):
+    # kinds that nothing is made from are refused before any file is read
+    unknown = sorted(sources.keys() - builder_of.keys())
+    if unknown:
         raise BadInput(
-            f"prepare {name}: sources {unknown}; allowed are {sorted(builders)}; fix the entry"
+            f"prepare {name}: sources {unknown}; allowed are {sorted(builder_of)}; fix the entry"
         )
     suites: list[Suite] = []
-    for kind, place in sources.items():
-        below = (
-            {key: raw / value for key, value in place.items()}
-            if isinstance(place, Mapping)
-            else raw / place
-        )
-        made = builders[kind](below)
-        suites += (
-            made if kind == "suites" else (checked(replace(suite, metric=metric)) for suite in made)
-        )
-    return suites_to_corpus(
-        suites, {"excluded": {suite.name: suite.meta.get("excluded", {}) for suite in suites}}
-    )
+    for kind, source in sources.items():
+        below: Any
+        if isinstance(source, Mapping):
+            below = {key: raw / value for key, value in source.items()}
+        else:
+            below = raw / source
+        for suite in builder_of[kind](below):
+            if kind != "suites":
+                suite = checked(replace(suite, metric=metric))
+            suites.append(suite)
+    excluded = {suite.name: suite.meta.get("excluded", {}) for suite in suites}
+    return suites_to_corpus(suites, {"excluded": excluded})

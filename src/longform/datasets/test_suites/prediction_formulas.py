@@ -1,16 +1,20 @@
-"""SyntaxGym's region metrics and prediction language: an inequality between region values of two conditions.
+"""SyntaxGym's region metrics and prediction language.
+
+A prediction is an inequality between region values of two conditions:
 
     formula := comparison (("&" | "|") comparison)*        same precedence, left to right
-    comparison := sum (("<" | ">" | "=") sum)?              < and > are strict; = is equality up to a tolerance
+    comparison := sum (("<" | ">" | "=") sum)?              < and > are strict; = has a tolerance
     sum     := atom (("+" | "-") atom)*                     left to right
     atom    := region | number | "(" formula ")" | "[" formula "]"
     region  := "(" (digits | "*") ";%" name "%" ")"         name: letters, digits, _ and -
 
-``(2;%shuffled%) > (2;%original%)`` says that region 2 is more surprising in the condition "shuffled". A formula is
-checked as a whole when it is read: arithmetic takes numbers, ``&`` and ``|`` take comparisons, a prediction is true
-or false. The released tool ignores the tail of ``a < b < c``; here that is an error.
+``(2;%shuffled%) > (2;%original%)`` says that region 2 is more surprising in the condition
+"shuffled". A formula is checked as a whole when it is read: arithmetic takes numbers, ``&`` and
+``|`` take comparisons, a prediction is true or false. The released tool ignores the tail of ``a < b
+< c``; here that is an error.
 
-Source: cpllab/syntaxgym-core, prediction.py (commit ab6b1f8); Hu et al. (2020), section 3; beyer2021 equation 2.
+Source: cpllab/syntaxgym-core, prediction.py (commit ab6b1f8); Hu et al. (2020), section 3;
+beyer2021 equation 2.
 """
 
 import operator
@@ -22,6 +26,7 @@ import numpy as np
 
 from longform.errors import BadInput
 
+# how the surprisals of a region's tokens become its value
 METRICS: dict[str, Callable[[np.ndarray], float]] = {
     "sum": lambda bits: float(bits.sum()),
     "mean": lambda bits: float(bits.mean()),
@@ -29,7 +34,7 @@ METRICS: dict[str, Callable[[np.ndarray], float]] = {
     "range": lambda bits: float(np.ptp(bits)),
     "max": lambda bits: float(bits.max()),
     "min": lambda bits: float(bits.min()),
-}  # how the surprisals of a region's tokens become its value
+}
 RELATIVE, ABSOLUTE = 1e-5, 1e-3  # of "=": syntaxgym-core passes these to numpy.isclose
 
 
@@ -87,7 +92,8 @@ def parse(text: str, where: str = "formula") -> Formula:
         raise reader.error("the end or an operator (brackets must match; join comparisons with &)")
     if _kind(formula, where) != "truth":
         raise BadInput(
-            f"{where}: {text!r} is a number, a prediction is true or false; compare it with <, > or ="
+            f"{where}: {text!r} is a number, a prediction is true or false; "
+            "compare it with <, > or ="
         )
     return formula
 
@@ -114,11 +120,12 @@ def _kind(formula: Formula, where: str) -> str:
     """Whether a formula is a "number" or a "truth"; operands of the wrong kind are refused."""
     if not isinstance(formula, Binary):
         return "number"
-    wanted = "truth" if formula.symbol in LOGIC else "number"
+    needed = "truth" if formula.symbol in LOGIC else "number"
     for operand in (formula.left, formula.right):
-        if _kind(operand, where) != wanted:
+        if _kind(operand, where) != needed:
             raise BadInput(
-                f"{where}: {formula.symbol!r} takes a {wanted} on both sides, got {operand}; fix brackets"
+                f"{where}: {formula.symbol!r} takes a {needed} on both sides, got {operand}; "
+                "fix brackets"
             )
     return "number" if formula.symbol in ARITHMETIC else "truth"
 
@@ -174,6 +181,7 @@ class _Reader:
         return formula
 
     def atom(self) -> Formula:
+        """A region, a number, or a formula in brackets."""
         if self.match["region"] is not None:
             number, name = self.match["number"], self.match["name"]
             if not NAME.fullmatch(name):
@@ -182,17 +190,15 @@ class _Reader:
                 )
             self.take()
             return RegionValue(None if number == "*" else int(number), name)
+        # a number may have a sign, a formula in brackets not
         sign = self.taken() if self.symbol in ARITHMETIC else ""
         if self.match["constant"] is not None:
             value = float(sign + self.match["constant"])
             self.take()
             return Number(value)
         if sign or self.symbol not in CLOSING:
-            raise self.error(
-                "a number after a sign"
-                if sign
-                else "a region such as (2;%a%), a number or a bracket"
-            )
+            allowed = "a region such as (2;%a%), a number or a bracket"
+            raise self.error("a number after a sign" if sign else allowed)
         closing = CLOSING[self.taken()]
         formula = self.formula()
         if self.symbol != closing:

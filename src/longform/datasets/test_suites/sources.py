@@ -1,6 +1,7 @@
-"""Readers of what the suites are made from: stories, dialogues, statements, Winograd schemas, connectives.
+"""Readers of what suites are made from: stories, dialogues, statements, schemas, connectives.
 
-All raise InputError for a file that is absent or of another form; the message names the file and, where there is one, the line.
+All raise InputError for a file that is absent or of another form; the message names the file and,
+where there is one, the line.
 """
 
 import re
@@ -24,8 +25,11 @@ from longform.files.opening import records as json_records
 from longform.text.sentences import sentence_texts
 
 SENSES = {  # of the Penn Discourse Treebank
-    "Contingency.Cause": "causal", "Temporal": "temporal", "Comparison.Contrast": "contrast", "Comparison.Concession": "concession",
-}  # fmt: skip
+    "Contingency.Cause": "causal",
+    "Temporal": "temporal",
+    "Comparison.Contrast": "contrast",
+    "Comparison.Concession": "concession",
+}
 CONTEXT = [f"InputSentence{i}" for i in range(1, 5)]
 ENDINGS = ["RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2"]
 PERSONA = re.compile(r"(?:your|partner's) persona: ")
@@ -33,9 +37,19 @@ LABELS = ("positive", "negative", "neutral")  # entailment, contradiction, neutr
 ARTICLES = re.compile(r"(?:The|A|An|His|Her|Its|Their|My|Our|Your|He|She|It|They|We|You)\b")
 
 
+Ordered = tuple[str, list[str]]  # id, and sentences or utterances in their order
+
+
 @dataclass(frozen=True)
 class Schema:
-    """A text before and after a gap, and two candidates for it, of which that number ``right`` makes sense."""
+    """A text around a gap, and two candidates for it.
+
+    Attributes:
+        schema_id: of the schema.
+        before, after: the text.
+        candidates: for the gap.
+        right: number of the candidate that makes sense, 0 or 1.
+    """
 
     schema_id: str
     before: str
@@ -61,253 +75,317 @@ class ConnectiveUse:
 
 
 def read_stories(path: Path) -> list[tuple[str, tuple[str, ...], str, str]]:
-    """Id, four sentences of context, right and wrong ending of each story (Mostafazadeh et al. 2016), tab- or comma-separated."""
+    """Stories of four sentences with two endings (Mostafazadeh et al. 2016).
+
+    Args:
+        path: a tab- or comma-separated table; the tab-separated release quotes nothing, the
+            comma-separated one does.
+
+    Returns: id, context, right and wrong ending of each.
+    """
     needed = ["InputStoryid", *CONTEXT, *ENDINGS, "AnswerRightEnding"]
-    tabs = "\t" in next(
-        text_lines(path), ""
-    )  # the tab-separated release quotes nothing; the comma-separated one does
+    tabs = "\t" in next(text_lines(path), "")
     stories = []
     for where, row in numbered_rows(path, needed, "\t" if tabs else ",", quoted=not tabs):
-        if missing := [name for name in needed if not row[name]]:
+        missing = [name for name in needed if not row[name]]
+        if missing:
             raise InputError(f"{where}: a story lacks {missing}; fix the row")
         answer = row["AnswerRightEnding"].strip()
         if answer not in ("1", "2"):
             raise InputError(
                 f"{where}: AnswerRightEnding is {answer!r:.40}, allowed are 1 and 2; fix the line"
             )
-        right, wrong = (row[name] for name in (ENDINGS if answer == "1" else ENDINGS[::-1]))
-        stories.append((row["InputStoryid"], tuple(row[name] for name in CONTEXT), right, wrong))
+        first, second = row[ENDINGS[0]], row[ENDINGS[1]]
+        right, wrong = (first, second) if answer == "1" else (second, first)
+        context = tuple(row[name] for name in CONTEXT)
+        stories.append((row["InputStoryid"], context, right, wrong))
     return stories
 
 
-def read_persona_chat(path: Path, drop_last: bool = False) -> list[tuple[str, list[str]]]:
-    r"""Id and utterances of each dialogue (Zhang et al. 2018), speakers taking turns, from ParlAI's dialogue lines.
+def read_persona_chat(path: Path, drop_last: bool = False) -> list[Ordered]:
+    r"""Dialogues of two speakers who take turns (Zhang et al. 2018), from ParlAI's dialogue lines.
 
-    A line is ``n text``, n starting again at 1 with each dialogue; a turn is ``A\tB\t\tcandidates``. ``drop_last`` leaves out the
-    last dialogue, as a parser does that emits one only when the next begins: the paper has 967 items of 968 dialogues.
+    Args:
+        path: a line is ``n text``, n starting again at 1 with each dialogue; a turn is
+            ``A\tB\t\tcandidates``.
+        drop_last: leaves out the last dialogue, as a parser does that emits one only when the next
+            begins: the paper has 967 items of 968 dialogues.
+
+    Returns: id and utterances of each.
     """
     dialogues: list[list[str]] = []
-    for place, line in enumerate(text_lines(path), 1):
-        number, _, text = line.partition(" ")
+    for line_number, line in enumerate(text_lines(path), 1):
         if not line.strip():
             continue
+        # a line with the number 1 begins a dialogue
+        number, _, text = line.partition(" ")
         if not number.isdecimal() or (number != "1" and not dialogues):
             raise InputError(
-                f"{path}:{place}: got {line[:40]!r}, a line is its number in the dialogue, a blank and text"
+                f"{path}:{line_number}: got {line[:40]!r}, "
+                "a line is its number in the dialogue, a blank and text"
             )
         if number == "1":
             dialogues.append([])
-        fields = text.split("\t")
-        if PERSONA.match(text):  # of a speaker, not said
+        # what describes a speaker is not said
+        if PERSONA.match(text):
             continue
+        fields = text.split("\t")
         if len(fields) < 2:
             raise InputError(
-                f"{path}:{place}: got {text[:40]!r}, a turn has an utterance, a tab and its answer"
+                f"{path}:{line_number}: got {text[:40]!r}, "
+                "a turn has an utterance, a tab and its answer"
             )
-        dialogues[-1] += [field.replace("\\n", " ") for field in fields[:2]]
-    return [
-        (str(i), turns) for i, turns in enumerate(dialogues[:-1] if drop_last else dialogues, 1)
-    ]
+        for utterance in fields[:2]:
+            dialogues[-1].append(utterance.replace("\\n", " "))
+    if drop_last:
+        dialogues = dialogues[:-1]
+    return [(str(number), turns) for number, turns in enumerate(dialogues, 1)]
 
 
-def read_generated_dialogues(path: Path) -> list[tuple[str, list[str]]]:
-    """Id and utterances of each dialogue of Synthetic-Persona-Chat (Jandaghi et al. 2023), without its marks of speakers."""
-    dialogues = []
+def read_generated_dialogues(path: Path) -> list[Ordered]:
+    """Dialogues of Synthetic-Persona-Chat (Jandaghi et al. 2023), without its marks of speakers.
+
+    Returns: id and utterances of each; dialogues without any are left out.
+    """
+    dialogues: list[Ordered] = []
     for number, row in enumerate(rows(path, ("Best Generated Conversation",)), 1):
-        lines = row["Best Generated Conversation"].split("\n")
-        turns = [re.sub(r"^User [12]: *", "", line).strip() for line in lines]
-        said = [turn for turn in turns if turn]
-        if said:
-            dialogues.append((str(number), said))
+        turns = []
+        for line in row["Best Generated Conversation"].split("\n"):
+            utterance = re.sub(r"^User [12]: *", "", line).strip()
+            if utterance:
+                turns.append(utterance)
+        if turns:
+            dialogues.append((str(number), turns))
     return dialogues
 
 
-def read_narration(path: Path, sentences: int) -> list[tuple[str, list[str]]]:
-    """Id and sentences of one piece after another of so many sentences, of each human story (HANNA, Chhun et al. 2024)."""
-    found = []
-    for number, story in enumerate(
-        dict.fromkeys(row["Human"] for row in rows(path, ("Human",))), 1
-    ):
-        told = [" ".join(sentence.split()) for sentence in sentence_texts(story)]
-        pieces = range(0, len(told) - sentences + 1, sentences)
-        found += [
-            (f"{number}-{start // sentences + 1}", told[start : start + sentences])
-            for start in pieces
-        ]
-    return found
+def read_narration(path: Path, length: int) -> list[Ordered]:
+    """Pieces of the human stories of HANNA (Chhun et al. 2024), one after another.
+
+    Args:
+        path: HANNA's table.
+        length: sentences of a piece; what is left of a story is none.
+
+    Returns: id and sentences of each piece.
+    """
+    stories = dict.fromkeys(row["Human"] for row in rows(path, ("Human",)))
+    pieces: list[Ordered] = []
+    for number, story in enumerate(stories, 1):
+        sentences = [" ".join(sentence.split()) for sentence in sentence_texts(story)]
+        for piece in range(len(sentences) // length):
+            start = piece * length
+            pieces.append((f"{number}-{piece + 1}", sentences[start : start + length]))
+    return pieces
 
 
 def read_dialogue_nli(path: Path) -> list[tuple[str, str, str, str]]:
-    """Id, two statements and one of ``LABELS`` (Welleck et al. 2019): one JSON array, whatever the file's suffix says."""
+    """Pairs of statements (Welleck et al. 2019): one JSON array, whatever the file's suffix says.
+
+    Returns: id, two statements and one of ``LABELS`` of each.
+    """
     pairs = []
-    for place, record in enumerate(typed(json_file(path), list, f"{path}: not one JSON array")):
-        where = f"{path}: record {place}"
-        first, second, label = (
-            field_of(record, name, str, where) for name in ("sentence1", "sentence2", "label")
-        )
+    for number, record in enumerate(typed(json_file(path), list, f"{path}: not one JSON array")):
+        where = f"{path}: record {number}"
+        first = field_of(record, "sentence1", str, where)
+        second = field_of(record, "sentence2", str, where)
+        label = field_of(record, "label", str, where)
         if label not in LABELS:
             raise InputError(
-                f"{where} has label {label!r:.40}; needed are sentence1, sentence2 and one of {LABELS}"
+                f"{where} has label {label!r:.40}; "
+                f"needed are sentence1, sentence2 and one of {LABELS}"
             )
-        pairs.append((str(record.get("id", place)), first, second, label))
+        pairs.append((str(record.get("id", number)), first, second, label))
     return pairs
-
-
-def read_schemas(path: Path) -> list[Schema]:
-    """WSC273 (Levesque et al. 2012) in either of its two layouts.
-
-    Records of a JSON-lines file have ``sentence`` with a mask and ``candidates``; Trinh and Le's file (2018) is one JSON
-    array of substituted sentences, two consecutive ones to a schema.
-    """
-    text = read_text(path)
-    if text.lstrip().startswith("["):
-        schemas = typed(parse_json(text, str(path)), list, str(path))
-        found = [(f"{path}: record {place}", record) for place, record in enumerate(schemas, 1)]
-    else:
-        lines = [
-            (f"{path}:{number}", line)
-            for number, line in enumerate(text.split("\n"), 1)
-            if line.strip()
-        ]
-        found = [(where, parse_json(line, where)) for where, line in lines]
-    for where, record in found:
-        typed(record, dict, where)
-    if not found or "substitution" not in found[0][1]:
-        return [_masked(record, where) for where, record in found]
-    if len(found) % 2:
-        raise InputError(f"{path}: {len(found)} substitutions; they come in pairs, one is missing")
-    pairs = zip(found[::2], found[1::2], strict=True)
-    return [
-        _substituted(str(path), place, first, second) for place, (first, second) in enumerate(pairs)
-    ]
 
 
 Placed = tuple[str, dict[str, Any]]  # a record with its place
 
 
-def _substituted(path: str, place: int, first: Placed, second: Placed) -> Schema:
-    """The schema of two consecutive substitutions, of which one is correct."""
-    sentences = [
-        field_of(record, "substitution", str, where).split() for where, record in (first, second)
-    ]
-    correct = [_flag(record, "correctness", where) for where, record in (first, second)]
-    if correct[0] == correct[1]:
+def read_schemas(path: Path) -> list[Schema]:
+    """WSC273 (Levesque et al. 2012) in either of its two layouts.
+
+    Records of a JSON-lines file have ``sentence`` with a mask and ``candidates``; Trinh and Le's
+    file (2018) is one JSON array of substituted sentences, two consecutive ones to a schema.
+    """
+    schema_records = _array_or_lines(path)
+    if not schema_records or "substitution" not in schema_records[0][1]:
+        return [_masked(record, where) for where, record in schema_records]
+    if len(schema_records) % 2:
         raise InputError(
-            f"{path}: substitutions {2 * place} and {2 * place + 1} need exactly one correct one"
+            f"{path}: {len(schema_records)} substitutions; they come in pairs, one is missing"
+        )
+    schemas = []
+    for number in range(len(schema_records) // 2):
+        first, second = schema_records[2 * number : 2 * number + 2]
+        schemas.append(_substituted(str(path), number, first, second))
+    return schemas
+
+
+def _array_or_lines(path: Path) -> list[Placed]:
+    """The objects of one JSON array, or of JSON lines."""
+    text = read_text(path)
+    values: list[tuple[str, Any]] = []
+    if text.lstrip().startswith("["):
+        array = typed(parse_json(text, str(path)), list, str(path))
+        for number, value in enumerate(array, 1):
+            values.append((f"{path}: record {number}", value))
+    else:
+        for number, line in enumerate(text.split("\n"), 1):
+            where = f"{path}:{number}"
+            if line.strip():
+                values.append((where, parse_json(line, where)))
+    return [(where, typed(value, dict, where)) for where, value in values]
+
+
+def _substituted(path: str, number: int, first: Placed, second: Placed) -> Schema:
+    """The schema of two consecutive substitutions, of which one is correct."""
+    sentences = []
+    for where, record in (first, second):
+        sentences.append(field_of(record, "substitution", str, where).split())
+    first_is_correct = _flag(first[1], "correctness", first[0])
+    second_is_correct = _flag(second[1], "correctness", second[0])
+    if first_is_correct == second_is_correct:
+        raise InputError(
+            f"{path}: substitutions {2 * number} and {2 * number + 1} need exactly one correct one"
         )
     before, candidates, after = gap(*sentences)
-    name = str(first[1].get("question_id", place))
-    return Schema(name, before, candidates, after, int(not correct[0]))
+    name = str(first[1].get("question_id", number))
+    return Schema(name, before, candidates, after, int(second_is_correct))
 
 
 def _flag(record: dict[str, Any], name: str, where: str) -> bool:
+    """A field that is true or false."""
     value = record.get(name)
     if value not in (0, 1):  # True and False among them
         raise InputError(
-            f"{where}: {name} is {short_repr(value)}, allowed are true and false, or 1 and 0; fix it"
+            f"{where}: {name} is {short_repr(value)}, allowed are true and false, or 1 and 0; "
+            "fix it"
         )
     return bool(value)
 
 
 def _masked(record: dict[str, Any], where: str) -> Schema:
+    """The schema of a sentence with a mask."""
     if not {"sentence", "candidates", "correct"} <= record.keys():
         raise InputError(
-            f"{where}: got {sorted(record)}; a schema has sentence, candidates and correct, or substitution"
+            f"{where}: got {sorted(record)}; "
+            "a schema has sentence, candidates and correct, or substitution"
         )
-    sentence, candidates = (
-        field_of(record, "sentence", str, where),
-        texts(record["candidates"], f"{where}, candidates"),
-    )
-    before, mask, after = sentence.partition(
-        typed(record.get("mask", "[MASK]"), str, f"{where}, mask") or "[MASK]"
-    )
-    if not mask or len(candidates) != 2:
+    sentence = field_of(record, "sentence", str, where)
+    candidates = texts(record["candidates"], f"{where}, candidates")
+    mask = typed(record.get("mask", "[MASK]"), str, f"{where}, mask") or "[MASK]"
+    before, separator, after = sentence.partition(mask)
+    if not separator or len(candidates) != 2:
         raise InputError(
             f"{where}: {sentence!r:.60} must hold one mask and come with two candidates"
         )
+    first, second = candidates
     right = int(_flag(record, "correct", where))
     name = str(record.get("id", where))
-    return Schema(name, before.strip(), (candidates[0], candidates[1]), after.strip(), right)
+    return Schema(name, before.strip(), (first, second), after.strip(), right)
 
 
 def gap(first: list[str], second: list[str]) -> tuple[str, tuple[str, str], str]:
     """What two sentences share in front, in what they differ, and what they share behind.
 
+    Args:
+        first, second: words of the sentences.
+
     Raises InputError: they are equal, or one of them is nothing but the other's frame.
     """
     shorter = min(len(first), len(second))
-    before = next((i for i in range(shorter) if first[i] != second[i]), shorter)
-    most = shorter - before
-    after = next((i for i in range(most) if first[-1 - i] != second[-1 - i]), most)
-    one, other = (" ".join(words[before : len(words) - after]) for words in (first, second))
-    if not one or not other:
+    before = _num_shared(first, second)
+    after = _num_shared(first[::-1][: shorter - before], second[::-1][: shorter - before])
+    candidate, other = (" ".join(words[before : len(words) - after]) for words in (first, second))
+    if not candidate or not other:
         raise InputError(
-            f"schema: {' '.join(first)!r} and {' '.join(second)!r} have no candidate each; fix the pair"
+            f"schema: {' '.join(first)!r} and {' '.join(second)!r} have no candidate each; "
+            "fix the pair"
         )
-    return " ".join(first[:before]), (one, other), " ".join(first[len(first) - after :])
+    return " ".join(first[:before]), (candidate, other), " ".join(first[len(first) - after :])
+
+
+def _num_shared(first: list[str], second: list[str]) -> int:
+    """How many words are the same from the start on."""
+    for number, (word, other) in enumerate(zip(first, second, strict=False)):
+        if word != other:
+            return number
+    return min(len(first), len(second))
 
 
 def in_sentence_case(candidate: str, before: str) -> str:
-    """A candidate's article in lower case unless it opens a sentence ("because the city councilmen", not "because The")."""
+    """A candidate's article in lower case unless it opens a sentence.
+
+    "because the city councilmen", not "because The city councilmen".
+    """
+    first, rest = candidate[:1], candidate[1:]
     if not before or before.rstrip("\"')")[-1:] in ".!?":
-        return candidate[:1].upper() + candidate[1:]
-    return candidate[:1].lower() + candidate[1:] if ARTICLES.match(candidate) else candidate
+        return first.upper() + rest
+    if ARTICLES.match(candidate):
+        return first.lower() + rest
+    return candidate
 
 
 def read_disco_annotation(path: Path) -> list[ConnectiveUse]:
-    r"""Lines ``id \t connective \t sense \t segment``, the use marked ``<c>...</c>`` or else its first occurrence.
+    r"""Lines ``id \t connective \t sense \t segment``.
 
-    The corpus (Popescu-Belis et al. 2012) is distributed on request, and its layout could not be checked against a copy: this
-    reader is the only place that knows it.
+    The use is marked ``<c>...</c>``, or else it is the connective's first occurrence. The corpus
+    (Popescu-Belis et al. 2012) is distributed on request, and its layout could not be checked
+    against a copy: this reader is the only place that knows it.
     """
     uses = []
-    for place, line in enumerate(text_lines(path), 1):
-        fields = line.split("\t")
+    for number, line in enumerate(text_lines(path), 1):
         if not line.strip():
             continue
+        fields = line.split("\t")
         if len(fields) != 4:
             raise InputError(
-                f"{path}:{place}: {len(fields)} columns, allowed are four: id, connective, sense, segment"
+                f"{path}:{number}: {len(fields)} columns, "
+                "allowed are four: id, connective, sense, segment"
             )
-        name, connective, sense, text = fields
-        found = re.search(r"<c>(.*?)</c>", text) or re.search(
-            rf"\b({re.escape(connective)})\b", text, re.IGNORECASE
-        )
-        if found is None:
+        name, connective, sense, segment = fields
+        # the use, with its mark or without
+        match = re.search(r"<c>(.*?)</c>", segment)
+        if match is None:
+            match = re.search(rf"\b({re.escape(connective)})\b", segment, re.IGNORECASE)
+        if match is None:
             raise InputError(
-                f"{path}:{place}: {connective!r} is not in the segment; mark the use with <c>...</c>"
+                f"{path}:{number}: {connective!r} is not in the segment; "
+                "mark the use with <c>...</c>"
             )
-        start, word = found.start(), found[1]
-        uses.append(
-            ConnectiveUse(
-                name, text[:start] + word + text[found.end() :], start, start + len(word), sense
-            )
-        )
+        start, word = match.start(), match[1]
+        text = segment[:start] + word + segment[match.end() :]
+        uses.append(ConnectiveUse(name, text, start, start + len(word), sense))
     return uses
 
 
 def read_connective_lines(path: Path) -> list[ConnectiveUse]:
-    """``sentence``, ``begin``, ``end`` and ``sense`` (by the names of beyer2021's Table 4), with ``prev_sentence``, if any, in front."""
+    """JSON lines with ``sentence``, ``begin``, ``end`` and ``sense``, perhaps ``prev_sentence``.
+
+    Senses get the names of beyer2021's Table 4; the previous sentence stands in front.
+    """
     uses = []
-    for place, (where, record) in enumerate(
-        json_records(path, ("sentence", "begin", "end", "sense")), 1
-    ):
-        sentence, written_sense = (
-            field_of(record, name, str, where) for name in ("sentence", "sense")
-        )
-        begin, end = (field_of(record, name, int, where) for name in ("begin", "end"))
+    needed = ("sentence", "begin", "end", "sense")
+    for number, (where, record) in enumerate(json_records(path, needed), 1):
+        sentence = field_of(record, "sentence", str, where)
+        sense = _sense(field_of(record, "sense", str, where))
+        begin = field_of(record, "begin", int, where)
+        end = field_of(record, "end", int, where)
         if not 0 <= begin < end <= len(sentence):
             raise InputError(
                 f"{where}: characters {begin} to {end} are not in its sentence; fix begin and end"
             )
         previous = typed(record.get("prev_sentence") or "", str, f"{where}, prev_sentence")
         context = f"{previous} " if previous else ""
-        sense = next(
-            (ours for theirs, ours in SENSES.items() if written_sense.startswith(theirs)),
-            written_sense,
-        )
-        name = str(record.get("id", place))
-        uses.append(
-            ConnectiveUse(name, context + sentence, begin + len(context), end + len(context), sense)
-        )
+        start, stop = begin + len(context), end + len(context)
+        name = str(record.get("id", number))
+        uses.append(ConnectiveUse(name, context + sentence, start, stop, sense))
     return uses
+
+
+def _sense(treebank_name: str) -> str:
+    """Our name of a sense of the Penn Discourse Treebank; another name stands as it is."""
+    for prefix, name in SENSES.items():
+        if treebank_name.startswith(prefix):
+            return name
+    return treebank_name
