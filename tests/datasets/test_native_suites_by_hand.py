@@ -176,7 +176,7 @@ def test_texts_that_are_drawn_keep_their_order(monkeypatch):
 
     draw = SimpleNamespace(permutation=lambda count: np.array([3, 1, 0, 2])[:count])
     monkeypatch.setattr(native, "generator", lambda *names: draw if names == (5, "most") else None)
-    assert native.drawn("abcd", 2, (5,)) == ["b", "d"] and native.drawn("abcd", None, (5,)) == [
+    assert native.sample("abcd", 2, (5,)) == ["b", "d"] and native.sample("abcd", None, (5,)) == [
         *"abcd"
     ]
 
@@ -194,7 +194,7 @@ def test_sources_of_a_corpus_go_to_their_builders_with_the_settings(monkeypatch,
             called(name, f"suite of {name}" if name == "re_mentions" else [f"suite of {name}"]),
         )
     monkeypatch.setattr(native, "winograd", called("winograd", "suite of winograd"))
-    monkeypatch.setattr(native, "drawn", lambda texts, most, seed: (texts, most, seed))
+    monkeypatch.setattr(native, "sample", lambda texts, most, seed: (texts, most, seed))
     monkeypatch.setattr(native, "_dialogues", lambda path, drop: (path.name, drop))
     monkeypatch.setattr(native.readers, "read_narration", lambda path, count: (path.name, count))
     monkeypatch.setattr(native.readers, "read_schemas", lambda path: f"schemas of {path.name}")

@@ -163,8 +163,8 @@ def connectives(
     uses_of = grouped(inside, lambda use: (use.connective, use.sense))
     # 2. A suite for each replacement of each.
     for (connective, sense), of_sense in sorted(uses_of.items()):
-        sample = _sample(of_sense, most, (*seed, connective, sense))
-        if len(sample) < least:
+        chosen = sample(of_sense, most, (*seed, connective, sense))
+        if len(chosen) < least:
             continue
         excluded = {"opens its segment": opening[connective]} if opening[connective] else {}
         for other in CONNECTIVES:
@@ -173,7 +173,7 @@ def connectives(
             yield _suite(
                 f"connective_{connective}_{sense}_as_{other}",
                 "(3;%manipulated%) > (3;%original%)",
-                _connective_items(sample, other, match_case),
+                _connective_items(chosen, other, match_case),
                 ["before", "connective", "continuation"],
                 excluded,
             )
@@ -226,7 +226,14 @@ def _suite(
     return Suite(name, "mean", (formula,), tuple(items), names, meta)
 
 
-def _sample(texts: Sequence[Any], most: int | None, seed: tuple[object, ...]) -> Sequence[Any]:
+def _dialogues(path: Path, drop_last: bool) -> Sequence[Ordered]:
+    """Dialogues of Synthetic-Persona-Chat (a ``.csv`` file) or of PERSONA-CHAT."""
+    if path.suffix == ".csv":
+        return readers.read_generated_dialogues(path)
+    return readers.read_persona_chat(path, drop_last)
+
+
+def sample(texts: Sequence[Any], most: int | None, seed: tuple[object, ...]) -> Sequence[Any]:
     """At most so many of the texts, drawn by seed, in their order."""
     order = generator(*seed, "most").permutation(len(texts))
     return [texts[number] for number in sorted(order[:most].tolist())]
@@ -250,16 +257,12 @@ class _Builders:
         return stories(path, self.draws)
 
     def dialogues(self, path: Path) -> Iterable[Suite]:
-        if path.suffix == ".csv":
-            dialogues = readers.read_generated_dialogues(path)
-        else:
-            dialogues = readers.read_persona_chat(path, self.drop_last)
-        sample = _sample(dialogues, self.max_texts, self.draws)
-        return orders("D", sample, self.draws, f" {MARK}")
+        texts = sample(_dialogues(path, self.drop_last), self.max_texts, self.draws)
+        return orders("D", texts, self.draws, f" {MARK}")
 
     def narration(self, path: Path) -> Iterable[Suite]:
         pieces = readers.read_narration(path, SENTENCES)
-        return orders("N", _sample(pieces, self.max_texts, self.draws), self.draws)
+        return orders("N", sample(pieces, self.max_texts, self.draws), self.draws)
 
     def schemas(self, path: Path) -> Iterable[Suite]:
         schemas = readers.read_schemas(path)
