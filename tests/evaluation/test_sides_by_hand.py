@@ -285,9 +285,10 @@ def test_sources_are_told_by_the_distance_of_their_values():
     assert math.isnan(detector.score_of(nothing)) and np.isnan(detector.distances(nothing)).all()
 
 
-def test_distances_are_scaled_from_one_to_two_and_stand_for_each_pair():
+def test_distances_are_scaled_from_one_to_two_and_stand_for_each_pair(monkeypatch):
     """Human 1 and 3, machine 5 and 5; a document without a number is excluded, and a resample of it
     alone has no distance."""
+    monkeypatch.setattr(sides, "RESAMPLES", 40)
     train = [both("t", 1.0, 5.0), both("u", 3.0, 5.0), both("v", math.nan, 5.0)]
     tested = [both("a", 2.0, 6.0), both("b", 2.0, 6.0), both("c", 2.0, math.inf)]
     first, *distances = sides.source_detection(

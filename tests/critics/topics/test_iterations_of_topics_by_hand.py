@@ -140,6 +140,7 @@ def test_only_training_documents_with_known_words_are_fitted_and_counted(
         return start
 
     monkeypatch.setattr(train, "maximise", maximise)
+    monkeypatch.setattr(train, "seeded_model", lambda counts, topics, seed: model())
     documents = texts(
         "ash birch cedar xylem", "ash birch", "cedar cedar", "yarrow zinnia", "birch ash cedar"
     ) + texts("ash quince quince", split="test")
