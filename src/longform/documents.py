@@ -272,7 +272,7 @@ class Chain(Unit):
 
 
 def chains_to_predictions(chains: Sequence[Chain]) -> Predictions:
-    """Pack chains for ``data/inference``: ``chain`` indexes ``symbol_names``."""
+    """Pack chains for ``data/predictions``: ``chain`` indexes ``symbol_names``."""
     names = sorted({symbol for chain in chains for symbol in chain.symbols})
     index = {name: i for i, name in enumerate(names)}
     arrays = ragged(

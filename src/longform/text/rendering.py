@@ -73,7 +73,7 @@ class TokenText(Unit):
 
 
 def texts_to_predictions(units: Sequence[TokenText]) -> Predictions:
-    """Pack token texts for ``data/inference``."""
+    """Pack token texts for ``data/predictions``."""
     tokens = ragged("token", [unit.tokens for unit in units], np.int64)
     return Predictions.of(
         units, tokens | ragged("reference", [unit.reference for unit in units], np.int64)

@@ -69,7 +69,7 @@ class CheckedText(Unit):
 
 
 def checks_to_predictions(units: Sequence[CheckedText]) -> Predictions:
-    """Pack verdicts for ``data/inference``.
+    """Pack verdicts for ``data/predictions``.
 
     Returns:
         Ragged ``label``, an index into ``label_names``, and ``evidence``, one string a sentence: a
@@ -139,7 +139,7 @@ class CheckedGeneration(Unit):
 
 
 def generations_to_predictions(units: Sequence[CheckedGeneration]) -> Predictions:
-    """Pack generations for ``data/inference``; either all of them have a truth or none."""
+    """Pack generations for ``data/predictions``; either all of them have a truth or none."""
     # 1. Columns of all units.
     checks, tokens, truths = [], [], []
     settings, pages, about, tables, claims, lines = [], [], [], [], [], []
