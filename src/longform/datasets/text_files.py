@@ -1,7 +1,9 @@
-"""Texts in plain and published forms: JSON lines, HANNA's stories, sentences beside translations, and what people rated: GCDC's
-classes of coherence, SummEval's marks of summaries."""
+"""Texts in plain and published forms.
 
-import math
+JSON lines, HANNA's stories, sentences beside translations, and what people rated: GCDC's classes of
+coherence, SummEval's ratings of summaries.
+"""
+
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,189 +39,267 @@ HANNA = ("Prompt", "Human", "Story", "Model")
 
 
 def hanna(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES) -> Corpus:
-    """HANNA's stories of large language models (Chhun et al. 2024), a CSV file: for each prompt the human story and one of every model.
+    """HANNA's stories of large language models (Chhun et al. 2024).
 
-    Documents ``<prompt>-human`` and ``<prompt>-<model>``; all stories of a prompt are in one split; prompts that lack one are counted.
+    For each prompt there is the human story and one of every model.
+
+    Args:
+        name: of the corpus.
+        seed: of the splits.
+        raw: a CSV file with the columns ``HANNA``.
+        shares: of prompts by split.
+
+    Returns: documents ``<prompt>-human`` and ``<prompt>-<model>``, all of a prompt in one split;
+    facts
+        count prompts that lack a story.
+    Raises InputError: no prompt with all stories, or rows that contradict each other.
     """
-    stories: dict[str, dict[str, tuple[Section, ...]]] = {}
-    names: dict[str, str] = {}  # a writer's name in ids -> as the file spells it
+    # 1. The stories of each prompt, by writer.
+    stories = _stories_by_prompt(raw)
+    writers = set[str]()
+    for by_writer in stories.values():
+        writers.update(by_writer)
+    order = ["human", *sorted(writers - {"human"})]
+    # 2. Prompts with all of them.
     dropped: Counter[str] = Counter()
-    for where, row in numbered_rows(raw, HANNA):
-        written = stories.setdefault(row["Prompt"], {"human": _blocks(row["Human"])})
-        if written["human"] != _blocks(row["Human"]):
-            raise InputError(
-                f"{where}: another human story than an earlier row of its prompt has; fix one of them"
-            )
-        writer = re.sub(r"\W+", "_", row["Model"].strip().lower())
-        if names.setdefault(writer, row["Model"]) != row["Model"] or writer == "human":
-            spelt = f"{names[writer]!r} and {row['Model']!r}"
-            raise InputError(
-                f"{where}: models {spelt} have one name here, {writer!r}; rename one of them"
-            )
-        if writer in written:
-            raise InputError(
-                f"{where}: a second story of {row['Model']!r} for its prompt; keep one of them"
-            )
-        written[writer] = _blocks(row["Story"])
-    writers = sorted({writer for written in stories.values() for writer in written} - {"human"})
-    kept = {}
-    for number, written in enumerate(stories.values(), 1):
-        if missing := [writer for writer in ("human", *writers) if not written.get(writer)]:
+    complete = {}
+    for number, by_writer in enumerate(stories.values(), 1):
+        missing = [writer for writer in order if not by_writer.get(writer)]
+        if missing:
             dropped.update(f"prompt without a story of {writer}" for writer in missing)
-            continue
-        kept[f"prompt_{number:03d}"] = written
-    if not kept:
+        else:
+            complete[f"prompt_{number:03d}"] = by_writer
+    if not complete:
         raise InputError(
-            f"{raw}: 0 of {len(stories)} prompts have all stories ({dict(dropped)}); fetch the file again"
+            f"{raw}: 0 of {len(stories)} prompts have all stories ({dict(dropped)}); "
+            "fetch the file again"
         )
-    splits = dict(zip(kept, split_by_seed(list(kept), shares, seed), strict=True))
-    documents = [
-        Document(f"{prompt}-{writer}", splits[prompt], written[writer])
-        for prompt, written in kept.items()
-        for writer in ("human", *writers)
-    ]
-    return Corpus(
-        documents,
-        facts={"corpus": name, "prompts": len(kept), "writers": writers, "dropped": dropped},
-    )
+    # 3. Their documents.
+    splits = split_by_seed(list(complete), shares, seed)
+    documents = []
+    for (prompt, by_writer), split in zip(complete.items(), splits, strict=True):
+        for writer in order:
+            documents.append(Document(f"{prompt}-{writer}", split, by_writer[writer]))
+    facts = {"corpus": name, "prompts": len(complete), "writers": order[1:], "dropped": dropped}
+    return Corpus(documents, facts=facts)
 
 
-def _blocks(text: str | None) -> tuple[Section, ...]:
-    return tuple(
-        Section(None, " ".join(b.split())) for b in re.split(r"\n\s*\n", text or "") if b.strip()
-    )
+def _stories_by_prompt(path: Path) -> dict[str, dict[str, tuple[Section, ...]]]:
+    """The stories of each prompt of HANNA, by writer."""
+    stories: dict[str, dict[str, tuple[Section, ...]]] = {}
+    spelling: dict[str, str] = {}  # of each writer in the file
+    for where, row in numbered_rows(path, HANNA):
+        human = _paragraphs(row["Human"])
+        by_writer = stories.setdefault(row["Prompt"], {"human": human})
+        if by_writer["human"] != human:
+            raise InputError(
+                f"{where}: another human story than an earlier row of its prompt has; "
+                "fix one of them"
+            )
+        model = row["Model"]
+        writer = re.sub(r"\W+", "_", model.strip().lower())
+        if spelling.setdefault(writer, model) != model or writer == "human":
+            raise InputError(
+                f"{where}: models {spelling[writer]!r} and {model!r} have one name here, "
+                f"{writer!r}; rename one of them"
+            )
+        if writer in by_writer:
+            raise InputError(
+                f"{where}: a second story of {model!r} for its prompt; keep one of them"
+            )
+        by_writer[writer] = _paragraphs(row["Story"])
+    return stories
 
 
-PARALLEL_ENDS = np.cumsum(
-    (0.8, 0.1)
-)  # of train, then validation; the rest is test (deng2022, appendix C)
+def _paragraphs(text: str | None) -> tuple[Section, ...]:
+    """The paragraphs of a text, each on one line, as untitled sections."""
+    sections = []
+    for paragraph in re.split(r"\n\s*\n", text or ""):
+        if paragraph.strip():
+            sections.append(Section(None, " ".join(paragraph.split())))
+    return tuple(sections)
+
+
+# of train, then validation; the rest is test (deng2022, appendix C)
+PARALLEL_ENDS = np.cumsum((0.8, 0.1))
 TARGETS = ("de", "es", "fr")  # deng2022, appendix C
 
 
 def parallel(
     *, raw: Path, name: str, seed: int, source: str = "en", targets: Sequence[str] = TARGETS
 ) -> Corpus:
-    """Sentence pairs, one per sentence and target language; all pairs of a sentence lie in one split, drawn by seed and id.
+    """Sentence pairs, one per sentence and target language.
 
-    A JSON-lines file (``*.jsonl`` or ``*.jsonl.gz``) has one sentence a line, ``{"id": ..., "en": ..., "de": ...}``; aligned plain
-    files share a stem: ``talks.en``, ``talks.de``, one sentence a line. Empty sides are left out and counted. Documents have sections
-    ``source`` and ``target``, and the truth ``language`` into ``language_names``.
+    All pairs of a sentence lie in one split, drawn by seed and id. Empty sides are left out and
+    counted.
+
+    Args:
+        raw: a JSON-lines file (``*.jsonl`` or ``*.jsonl.gz``) with one sentence a line, ``{"id":
+            ..., "en": ..., "de": ...}``, or a folder of these or of aligned plain files that share
+            a stem: ``talks.en``, ``talks.de``, one sentence a line.
+        name: of the corpus.
+        seed: of the splits.
+        source: the language that is translated.
+        targets: the languages into which.
+
+    Returns: documents with sections ``source`` and ``target``; truth ``language``, int32
+    (documents,),
+        counts into ``language_names``.
+    Raises InputError: no pair, or a file of another form.
     """
     documents: list[Document] = []
-    spoken: list[int] = []
-    dropped = 0
+    languages: list[int] = []
+    num_dropped = 0
     for key, sentence in sentences(raw, (source, *targets)):
+        # 1. Draw the sentence's split.
         draw = generator("parallel split", seed, key).random()
-        split = ("train", "validation", "test")[
-            int(np.searchsorted(PARALLEL_ENDS, draw, side="right"))
-        ]
+        interval = int(np.searchsorted(PARALLEL_ENDS, draw, side="right"))
+        split = ("train", "validation", "test")[interval]
+        # 2. Pair it with each of its translations.
+        source_text = sentence.get(source, "").strip()
         for number, language in enumerate(targets):
-            sides = sentence.get(source, "").strip(), sentence.get(language, "").strip()
-            if not all(sides):
-                dropped += 1
+            target_text = sentence.get(language, "").strip()
+            if not source_text or not target_text:
+                num_dropped += 1
                 continue
-            sections = (Section("source", sides[0]), Section("target", sides[1]))
+            sections = (Section("source", source_text), Section("target", target_text))
             documents.append(Document(f"{key}-{language}", split, sections))
-            spoken.append(number)
+            languages.append(number)
     if not documents:
         raise InputError(
             f"{raw}: no pair of {source} with {list(targets)}; fix the languages or the folder"
         )
     truth = {
-        "language": np.array(spoken, np.int32),
+        "language": np.array(languages, np.int32),
         "language_names": np.array(list(targets), dtype=np.str_),
     }
-    return Corpus(
-        documents,
-        truth,
-        {"name": name, "documents": len(documents), "pairs_without_a_side": dropped},
-    )
+    facts = {"name": name, "documents": len(documents), "pairs_without_a_side": num_dropped}
+    return Corpus(documents, truth, facts)
 
 
 def sentences(raw: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """(id, text by language) of every sentence of a folder or of one file, in order of file names."""
+    """Id and text by language of every sentence of a folder or of one file, by file names.
+
+    Args:
+        raw: as for :func:`parallel`.
+        languages: those that are read; files of the first one name the stems.
+
+    Raises InputError: absent, or of another form.
+    """
     if not raw.exists():
         raise InputError(f"{raw}: no such file or folder of parallel text")
-    for path in sorted(path for path in raw.iterdir() if path.is_file()) if raw.is_dir() else [raw]:
+    paths = [raw]
+    if raw.is_dir():
+        paths = sorted(path for path in raw.iterdir() if path.is_file())
+    for path in paths:
+        stem = _stem(path.name, languages[0])
         if path.name.endswith(JSON_LINES):
-            for number, (where, record) in enumerate(records(path), 1):
-                name = record.get("id", f"{path.name}-{number:06d}")
-                if not isinstance(name, str | int) or isinstance(name, bool):
-                    raise InputError(
-                        f"{where}: id is {short_repr(name)}, allowed is a string or a whole number"
-                    )
-                spoken = [language for language in languages if record.get(language) is not None]
-                yield (
-                    str(name),
-                    {language: field_of(record, language, str, where) for language in spoken},
-                )
-        elif stem := _stem(path.name, languages[0]):
+            yield from _sentence_records(path, languages)
+        elif stem:
             yield from _aligned(path.parent, stem, languages)
 
 
+def _sentence_records(path: Path, languages: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Id and text by language of every line of a JSON-lines file."""
+    for number, (where, record) in enumerate(records(path), 1):
+        name = record.get("id", f"{path.name}-{number:06d}")
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise InputError(
+                f"{where}: id is {short_repr(name)}, allowed is a string or a whole number"
+            )
+        translations = {}
+        for language in languages:
+            if record.get(language) is not None:
+                translations[language] = field_of(record, language, str, where)
+        yield str(name), translations
+
+
 def _stem(name: str, language: str) -> str:
-    """``talks`` of ``talks.en`` or ``talks.en.gz``; nothing where the file is none of that language."""
-    endings = [
-        f".{language}{packing}" for packing in PACKINGS if name.endswith(f".{language}{packing}")
-    ]
-    return name.removesuffix(endings[0]) if endings else ""
+    """``talks`` of ``talks.en`` or ``talks.en.gz``.
+
+    Nothing where the file is none of that language.
+    """
+    for packing in PACKINGS:
+        ending = f".{language}{packing}"
+        if name.endswith(ending):
+            return name.removesuffix(ending)
+    return ""
 
 
 def _aligned(
     folder: Path, stem: str, languages: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Sentences of the files of a stem, one for each language, packed or not."""
+    # 1. The lines of each language's file.
     lines: dict[str, list[str]] = {}
     for language in languages:
-        named = [folder / f"{stem}.{language}{packing}" for packing in PACKINGS]
-        present = [path for path in named if path.is_file()]
+        candidates = [folder / f"{stem}.{language}{packing}" for packing in PACKINGS]
+        present = [path for path in candidates if path.is_file()]
         if len(present) > 1:
             raise InputError(
-                f"{folder}: {present[0].name} and {present[1].name} stand side by side; keep one of them"
+                f"{folder}: {present[0].name} and {present[1].name} stand side by side; "
+                "keep one of them"
             )
         if present:
             lines[language] = list(text_lines(present[0]))
     lengths = {language: len(side) for language, side in lines.items()}
     if len(set(lengths.values())) > 1:
-        told = f"aligned files of {stem!r} have {lengths} lines"
-        raise InputError(f"{folder}: {told}; sentence i must stand on line i of each")
+        raise InputError(
+            f"{folder}: aligned files of {stem!r} have {lengths} lines; "
+            "sentence i must stand on line i of each"
+        )
+    # 2. Line by line.
     for number, row in enumerate(zip(*lines.values(), strict=True)):
         yield f"{stem}-{number:06d}", dict(zip(lines, row, strict=True))
 
 
 def gcdc(*, name: str, raw: Path, validation: float = 0.1) -> Corpus:
-    """Texts rated for coherence in three classes, GCDC's own CSV (Lai and Tetreault 2018), for sheng2024 appendix B.
+    """Texts rated for coherence in three classes (Lai and Tetreault 2018; sheng2024 appendix B).
 
-    ``*train*.csv`` and ``*test*.csv`` of a folder have ``text_id``, ``text`` and ``labelA``, the consensus of the expert ratings: 1 low,
-    2 medium, 3 high. Every k-th training text becomes validation. The files (Yahoo, Enron, Clinton, Yelp) are gated and no part of this
-    repository. Paragraphs become untitled sections; ``truth["rating"]`` is int64 (units,); facts count classes and what was dropped.
+    GCDC's files (Yahoo, Enron, Clinton, Yelp) are gated and no part of this repository.
+
+    Args:
+        name: of the corpus.
+        raw: a folder of ``*train*.csv`` and ``*test*.csv`` with columns ``text_id``, ``text`` and
+            ``labelA``, the consensus of the expert ratings: 1 low, 2 medium, 3 high.
+        validation: share of the training texts that become validation: every k-th.
+
+    Returns: texts whose lines are untitled sections; ``truth["rating"]`` is int64 (units,); facts
+        count classes and what was dropped.
+    Raises InputError: no usable text, or two with one id.
     """
     files = sorted(raw.glob("*.csv")) if raw.is_dir() else []
-    documents, ratings, dropped, seen = [], [], Counter[str](), set[tuple[str, str]]()
+    documents, ratings, dropped = [], [], Counter[str]()
+    seen = set[tuple[str, str]]()
     for file in files:
         split = "train" if "train" in file.stem.lower() else "test"
         for number, (where, row) in enumerate(numbered_rows(file, ("text_id", "text", "labelA"))):
-            sections = tuple(
-                Section(None, line.strip()) for line in row["text"].split("\n") if line.strip()
-            )
-            rating = _number(row["labelA"])
-            if not sections or rating not in (1, 2, 3):
-                wrong = "no rating" if rating is None else "rating outside 1..3"
-                dropped[wrong if sections else "no text"] += 1
+            # 1. Drop what has no text or no rating.
+            text_id, rating = row["text_id"], _number(row["labelA"])
+            lines = [line.strip() for line in row["text"].split("\n")]
+            sections = tuple(Section(None, line) for line in lines if line)
+            if not sections:
+                dropped["no text"] += 1
                 continue
-            if (split, row["text_id"]) in seen:
+            if rating not in (1, 2, 3):
+                dropped["no rating" if rating is None else "rating outside 1..3"] += 1
+                continue
+            # 2. Refuse a second text of one id.
+            if (split, text_id) in seen:
                 raise InputError(
-                    f"{where}: a second {split} text with the id {row['text_id']!r}; rename one of them"
+                    f"{where}: a second {split} text with the id {text_id!r}; rename one of them"
                 )
-            seen.add((split, row["text_id"]))
-            held = split == "train" and validation > 0 and number % round(1 / validation) == 0
-            documents.append(
-                Document(f"{split}-{row['text_id']}", "validation" if held else split, sections)
-            )
+            seen.add((split, text_id))
+            # 3. Keep it, in split validation now and then.
+            own_split = split
+            if split == "train" and validation > 0 and number % round(1 / validation) == 0:
+                own_split = "validation"
+            documents.append(Document(f"{split}-{text_id}", own_split, sections))
             ratings.append(int(rating))
     if not documents:
         raise InputError(
-            f"{raw}: {len(files)} CSV files, 0 usable texts; put <domain>_train.csv and _test.csv there"
+            f"{raw}: {len(files)} CSV files, 0 usable texts; "
+            "put <domain>_train.csv and _test.csv there"
         )
     facts = {"corpus": name, "ratings": Counter(map(str, ratings)), "dropped": dropped}
     return Corpus(documents, {"rating": np.array(ratings, dtype=np.int64)}, facts)
@@ -233,11 +313,20 @@ def _number(text: str) -> float | None:
 
 
 def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
-    """SummEval (Fabbri et al. 2021): system summaries as documents of split test, the human references, once per article, as split train.
+    """SummEval (Fabbri et al. 2021): summaries by systems, and those that people wrote.
 
-    One file per system; a line has ``id`` (the article), ``model_id``, ``decoded`` (the summary), ``references`` (human summaries)
-    and ``expert_annotations``, one record of dimensions per rater. Truth: ``marks`` float64 (documents, raters), nan for references;
-    ``cluster`` the article; ``system`` the system, or ``reference``. Articles stand together, so that neighbours share their words.
+    Articles stand together, so that neighbours share their words.
+
+    Args:
+        raw: a folder with one file per system; a line has ``id`` (the article), ``model_id``,
+            ``decoded`` (the summary), ``references`` (human summaries) and ``expert_annotations``,
+            one record of dimensions per rater.
+        dimension: which of the ratings is kept.
+
+    Returns: system summaries as documents of split test, the references, once per article, as split
+        train. Truth: ``marks`` float64 (documents, raters), nan for references; ``cluster`` the
+        article; ``system`` the system, or ``reference``.
+    Raises InputError: no summary, one twice, or a record of another form.
     """
     by_id: dict[str, _Rated] = {}
     for path in json_lines_in(raw):
@@ -247,24 +336,25 @@ def summeval(*, raw: Path, dimension: str = "coherence") -> Corpus:
         raise InputError(
             f"{raw}: no *.jsonl with a summary; give the folder of SummEval's *_annotations.jsonl"
         )
-    # references of an article are written before its first summary, so that neighbours share their words
-    ordered = sorted(by_id.values(), key=lambda rated: (rated.article, rated.first_system))
-    raters = max(len(rated.marks) for rated in ordered)
+    # references of an article come before its first summary, so that neighbours share their words
+    ordered = sorted(by_id.values(), key=lambda text: (text.article, text.first_system))
+    raters = max(len(text.ratings) for text in ordered)
+    ratings = np.full((len(ordered), raters), np.nan)
+    for row, text in enumerate(ordered):
+        ratings[row, : len(text.ratings)] = text.ratings
     truth = {
-        "marks": np.array(
-            [rated.marks + [math.nan] * (raters - len(rated.marks)) for rated in ordered]
-        ),
-        "cluster": np.array([rated.article for rated in ordered]),
-        "system": np.array([rated.writer for rated in ordered]),
+        "marks": ratings,
+        "cluster": np.array([text.article for text in ordered]),
+        "system": np.array([text.writer for text in ordered]),
     }
-    summaries = [rated for rated in ordered if rated.document.split == "test"]
+    summaries = [text for text in ordered if text.document.split == "test"]
     facts = {
-        "systems": sorted({rated.writer for rated in summaries}),
-        "articles": len({rated.article for rated in summaries}),
+        "systems": sorted({summary.writer for summary in summaries}),
+        "articles": len({summary.article for summary in summaries}),
         "summaries": len(summaries),
         "dimension": dimension,
     }
-    return Corpus([rated.document for rated in ordered], truth, facts)
+    return Corpus([text.document for text in ordered], truth, facts)
 
 
 @dataclass(frozen=True)
@@ -272,41 +362,50 @@ class _Rated:
     """A summary with its ratings, or a reference beside it."""
 
     article: str
-    first_system: str  # whose record told it
+    first_system: str  # in whose record it stands
     document: Document
     writer: str  # a system, or ``reference``
-    marks: list[float]
+    ratings: list[float]
     where: str
 
 
 def _add(rated: _Rated, by_id: dict[str, _Rated]) -> None:
-    """Keep a summary or a reference by its id. Raises InputError: another one has the id, or a summary comes twice."""
-    earlier = by_id.get(rated.document.id)
+    """Keep a summary or a reference by its id.
+
+    Raises InputError: another one has the id, or a summary comes twice.
+    """
+    unit = rated.document.id
+    earlier = by_id.get(unit)
     if earlier is None:
-        by_id[rated.document.id] = rated
+        by_id[unit] = rated
     elif earlier.document != rated.document or rated.writer != "reference":
-        told = f"{rated.document.id!r} stands in {earlier.where} too"
-        raise InputError(f"{rated.where}: {told}, another one or the same again; keep one of them")
+        raise InputError(
+            f"{rated.where}: {unit!r} stands in {earlier.where} too, "
+            "another one or the same again; keep one of them"
+        )
     elif rated.first_system < earlier.first_system:
-        by_id[rated.document.id] = rated
+        by_id[unit] = rated
 
 
 def _rated(path: Path, dimension: str) -> Iterator[_Rated]:
     """Each summary of a file, behind the references beside it."""
     for where, record in records(path, ("id", "model_id", "decoded", "expert_annotations")):
-        article, system, summary = (
-            field_of(record, name, str, where) for name in ("id", "model_id", "decoded")
-        )
-        marks = []
+        article = field_of(record, "id", str, where)
+        system = field_of(record, "model_id", str, where)
+        summary = field_of(record, "decoded", str, where)
+        # 1. Its ratings.
+        ratings = []
         for rater, rating in enumerate(field_of(record, "expert_annotations", list, where), 1):
-            place = f"{where}, summary {article}/{system}, rater {rater}"
-            if dimension not in typed(rating, dict, place):
-                raise InputError(f"{place}: no rating {dimension!r}; allowed are {sorted(rating)}")
-            marks.append(float(field_of(rating, dimension, float, place)))
-        for number, text in enumerate(
-            texts(record.get("references") or [], f"{where}, references")
-        ):
+            its_place = f"{where}, summary {article}/{system}, rater {rater}"
+            if dimension not in typed(rating, dict, its_place):
+                raise InputError(
+                    f"{its_place}: no rating {dimension!r}; allowed are {sorted(rating)}"
+                )
+            ratings.append(float(field_of(rating, dimension, float, its_place)))
+        # 2. The references, then the summary.
+        references = texts(record.get("references") or [], f"{where}, references")
+        for number, text in enumerate(references):
             reference = Document(f"{article}/reference-{number}", "train", (Section(None, text),))
             yield _Rated(article, system, reference, "reference", [], where)
         document = Document(f"{article}/{system}", "test", (Section(None, summary),))
-        yield _Rated(article, system, document, system, marks, where)
+        yield _Rated(article, system, document, system, ratings, where)

@@ -1,10 +1,10 @@
-"""Where a person's texts may lie beside a folder and a ``.jsonl`` file: a column, standard input, a hub.
+"""Where a person's texts may lie beside a folder and a ``.jsonl`` file.
 
-- ``stories.csv:story``, ``stories.tsv:story``, ``stories.parquet:story``: a text a row, of one column;
-  without a column that of the name ``text``. A column ``id`` names the texts.
+- ``stories.csv:story``, ``stories.tsv:story``, ``stories.parquet:story``: a text a row, of one
+  column; without a column that of the name ``text``. A column ``id`` names the texts.
 - ``-``: JSON lines on standard input.
-- ``hub:OWNER/NAME@COMMIT:PATH``: a file of a data set on the Hugging Face hub, at a pinned commit; what
-  follows the path is a column, as above. ``HF_HUB_OFFLINE`` is respected.
+- ``hub:OWNER/NAME@COMMIT:PATH``: a file of a data set on the Hugging Face hub, at a pinned commit;
+  what follows the path is a column, as above. ``HF_HUB_OFFLINE`` is respected.
 """
 
 import re
@@ -47,15 +47,17 @@ def table_rows(path: Path, column: str | None) -> Iterator[Row]:
         InputError: no such column, or the file cannot be read as a table.
         BadInput: a ``.parquet`` file, and pyarrow is not installed.
     """
-    wanted = column or TEXT
-    if path.suffix.lower() == ".parquet":
-        yield from _parquet_rows(path, wanted)
+    text_column = column or TEXT
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        yield from _parquet_rows(path, text_column)
         return
-    for place, row in numbered_rows(path, (wanted,), DELIMITERS[path.suffix.lower()]):
-        yield place.removeprefix(str(path)).lstrip(":"), _named(row, wanted)
+    for where, row in numbered_rows(path, (text_column,), DELIMITERS[suffix]):
+        yield where.removeprefix(str(path)).lstrip(":"), _named(row, text_column)
 
 
 def _parquet_rows(path: Path, column: str) -> Iterator[Row]:
+    """The rows of a ``.parquet`` file, read batch by batch."""
     extras.check("parquet", "pyarrow")
     import pyarrow
     import pyarrow.parquet
@@ -64,9 +66,9 @@ def _parquet_rows(path: Path, column: str) -> Iterator[Row]:
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names
         _check_column(path, column, names)
-        wanted = [name for name in (ID, column) if name in names]
+        columns = [name for name in (ID, column) if name in names]
         number = 0
-        for batch in file.iter_batches(columns=wanted):
+        for batch in file.iter_batches(columns=columns):
             for row in batch.to_pylist():
                 number += 1
                 yield f"row {number}", _named(row, column)
@@ -77,14 +79,17 @@ def _parquet_rows(path: Path, column: str) -> Iterator[Row]:
 
 
 def _check_column(path: Path, column: str, names: list[str]) -> None:
+    """Raises InputError: a table has no such column."""
     if column not in names:
         close = did_you_mean(column, names)
         raise InputError(
-            f"{path}: has no column {column!r}{close}, its columns are {names}; name one: {path.name}:COLUMN"
+            f"{path}: has no column {column!r}{close}, its columns are {names}; "
+            f"name one: {path.name}:COLUMN"
         )
 
 
 def _named(row: dict[str, Any], column: str) -> dict[str, Any]:
+    """The text of a row and its id, if it has one."""
     record = {TEXT: row[column]}
     if row.get(ID) not in (None, ""):
         record[ID] = str(row[ID])
@@ -100,17 +105,22 @@ def standard_input() -> Iterator[tuple[int, bytes]]:
 
 
 def from_hub(given: str) -> str | None:
-    """The local path (with its column) of a file of a hub's data set; None where ``given`` names none.
+    """The local path (with its column) of a file of a hub's data set.
+
+    Args:
+        given: what a person named; None is returned where it names no hub.
 
     Raises:
-        ConfigError: no full commit is named, huggingface_hub is not installed, or the file cannot be had.
+        ConfigError: no full commit is named, huggingface_hub is not installed, or the file cannot
+            be had.
     """
     if not given.startswith("hub:"):
         return None
     match = _HUB.fullmatch(given)
     if match is None or not _COMMIT.fullmatch(match["commit"]):
         raise ConfigError(
-            f"{given}: allowed is hub:OWNER/NAME@COMMIT:PATH with a commit of 40 digits, so that the texts stay the same"
+            f"{given}: allowed is hub:OWNER/NAME@COMMIT:PATH with a commit of 40 digits, "
+            "so that the texts stay the same"
         )
     extras.check("models", "huggingface_hub")
     from huggingface_hub import hf_hub_download
@@ -123,6 +133,7 @@ def from_hub(given: str) -> str | None:
         )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise ConfigError(
-            f"{given}: cannot be had ({type(error).__name__}); check name, commit and path, or download it and give the file"
+            f"{given}: cannot be had ({type(error).__name__}); "
+            "check name, commit and path, or download it and give the file"
         ) from error
     return f"{local}:{column}" if column else local

@@ -1,7 +1,12 @@
-r"""WikiSection cities (Arnold et al. 2019), told apart by what a file holds; an unusable article is counted by its reason.
+r"""WikiSection cities (Arnold et al. 2019) in three forms, told apart by what a file holds.
 
-*Marked*: one article a line, ``[ ABSTRACT ] text [ HISTORY ] text ...`` (Wang et al. 2022); *plain*: the same without markers, which
-BBScore scores; *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading", "sectionLabel"}]}``."""
+- *Marked*: one article a line, ``[ ABSTRACT ] text [ HISTORY ] text ...`` (Wang et al. 2022).
+- *Plain*: the same without markers, which BBScore scores.
+- *JSON* (``.json``): ``{"text", "abstract", "annotations": [{"begin", "length", "sectionHeading",
+  "sectionLabel"}]}``.
+
+An unusable article is counted by its reason.
+"""
 
 import re
 from collections import Counter
@@ -19,9 +24,8 @@ from longform.files.opening import json_file, text_lines
 from longform.statistics.splits import SHARES, split_by_seed
 from longform.text.sentences import SPLITTERS
 
-MARKER = re.compile(
-    r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)"
-)  # Wang et al. 2022: upper case, blanks inside the brackets
+# Wang et al. 2022: upper case, blanks inside the brackets
+MARKER = re.compile(r"\[ ([A-Z][A-Z /&'-]*) \](?: |$)")
 ABSTRACT = "abstract"
 
 Titled = list[tuple[str | None, str]]  # title and text of each section of an article
@@ -36,11 +40,22 @@ def build(
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
 ) -> Corpus:
-    """Articles of one file, split by seed, or of one file for each split, as the papers publish train and test.
+    """Articles of one file, split by seed, or of one file for each split, as papers publish them.
 
-    ``raw`` is the file, or with ``files`` (split -> file name) the folder that holds them; where there is no validation file, validation /
-    (train + validation) of the training articles are held out. The marked and the plain form of one file split alike. ``splitter`` counts
-    sentences for ``truth["sentences"]``, int64 (units,), and facts; BBScore's release has ``full_stops``.
+    Where there is no file for validation, validation / (train + validation) of the training
+    articles are held out. The marked and the plain form of one file split alike.
+
+    Args:
+        name: of the corpus.
+        seed: of the splits.
+        raw: the file, or the folder that holds ``files``.
+        files: file name by split.
+        shares: of articles by split.
+        splitter: a key of ``SPLITTERS``, which counts sentences; BBScore's release has
+            ``full_stops``.
+
+    Returns: the articles; ``truth["sentences"]`` is int64 (units,), and facts summarise it.
+    Raises InputError: an unknown splitter, other splits, or a file without a usable article.
     """
     if splitter not in SPLITTERS:
         raise InputError(
@@ -50,56 +65,67 @@ def build(
         raise InputError(
             f"files of splits {sorted(files)}; allowed are {list(SPLITS)}, of which train is needed"
         )
-    given = {split: raw / file for split, file in (files or {}).items()} or {"": raw}
-    documents, lengths, dropped, counts = [], [], Counter[str](), Counter[str]()
-    for split, file in given.items():
-        for number, found in enumerate(_articles(file, counts), 1):
-            sections = found if isinstance(found, str) else _usable(found)
+    # 1. Read the articles of each file.
+    paths = {split: raw / file for split, file in files.items()} if files else {"": raw}
+    documents: list[Document] = []
+    dropped, counts = Counter[str](), Counter[str]()
+    for split, path in paths.items():
+        kind = "article" if ".json" in path.suffixes else "line"
+        for number, article in enumerate(_articles(path, counts), 1):
+            sections = article if isinstance(article, str) else _usable(article)
             if isinstance(sections, str):
                 dropped[sections] += 1
                 continue
-            unit = f"{'article' if '.json' in file.suffixes else 'line'}-{number:05d}"
-            documents.append(
-                Document(f"{split}-{unit}" if split else unit, split or "train", sections)
-            )
-            lengths.append(sum(len(SPLITTERS[splitter](section.text)) for section in sections))
-    read = len(documents) + sum(dropped.values())
+            unit = f"{kind}-{number:05d}"
+            if split:
+                unit = f"{split}-{unit}"
+            documents.append(Document(unit, split or "train", sections))
+    num_read = len(documents) + dropped.total()
     if not documents:
         raise InputError(
-            f"{raw}: zero of {read} articles can be used ({dict(dropped)}); check the file's form"
+            f"{raw}: zero of {num_read} articles can be used ({dict(dropped)}); "
+            "check the file's form"
         )
-    if files is None or ("validation" not in files and "validation" in shares):
-        if files is not None:
-            held = shares["validation"] / (shares["train"] + shares["validation"])
-            shares = {"train": 1 - held, "validation": held}
-        drawn = [document.id for document in documents if document.split == "train"]
-        splits = dict(zip(drawn, split_by_seed(drawn, shares, seed), strict=True))
-        documents = [
-            replace(document, split=splits.get(document.id, document.split))
-            for document in documents
-        ]
-    sentence_counts = np.array(lengths, dtype=np.int64)
-    titles = Counter(
-        section.title for document in documents for section in document.sections if section.title
-    )
+    # 2. Split those of the training file, as far as no other file is another split.
+    if files is None:
+        documents = _split(documents, shares, seed)
+    elif "validation" not in files and "validation" in shares:
+        held_out = shares["validation"] / (shares["train"] + shares["validation"])
+        documents = _split(documents, {"train": 1 - held_out, "validation": held_out}, seed)
+    # 3. Describe them.
+    sentences = np.array([_num_sentences(doc, splitter) for doc in documents], dtype=np.int64)
+    titles = Counter[str]()
+    for document in documents:
+        titles.update(section.title for section in document.sections if section.title)
     facts: dict[str, Any] = {
         "corpus": name,
-        "articles_read": read,
+        "articles_read": num_read,
         "dropped": dropped,
         "section_titles": titles,
+        "splits": Counter(document.split for document in documents),
+        "splitter": splitter,
+        "sentences": int(sentences.sum()),
+        "sentences_median": float(np.median(sentences)),
+        "sentences_range": [int(sentences.min()), int(sentences.max())],
     }
-    facts |= {"splits": Counter(document.split for document in documents), "splitter": splitter}
-    facts |= {
-        "sentences": int(sentence_counts.sum()),
-        "sentences_median": float(np.median(sentence_counts)),
-    }
-    facts["sentences_range"] = [int(sentence_counts.min()), int(sentence_counts.max())]
     if counts:
         facts["articles_with_text_outside_their_sections"] = counts["text outside the sections"]
-    return Corpus(documents, {"sentences": sentence_counts}, facts)
+    return Corpus(documents, {"sentences": sentences}, facts)
+
+
+def _split(documents: Sequence[Document], shares: Mapping[str, float], seed: int) -> list[Document]:
+    """The documents, those of split train split by seed."""
+    ids = [document.id for document in documents if document.split == "train"]
+    split_of = dict(zip(ids, split_by_seed(ids, shares, seed), strict=True))
+    return [replace(doc, split=split_of.get(doc.id, doc.split)) for doc in documents]
+
+
+def _num_sentences(document: Document, splitter: str) -> int:
+    return sum(len(SPLITTERS[splitter](section.text)) for section in document.sections)
 
 
 def _articles(file: Path, counts: Counter[str]) -> Iterator[Titled | str]:
+    """The sections of each article, or the reason why it is unusable."""
     if not file.is_file():
         raise InputError(
             f"{file}: no such file; see docs/data_cards/wikisection.md for where to get it"
@@ -110,13 +136,17 @@ def _articles(file: Path, counts: Counter[str]) -> Iterator[Titled | str]:
             raise InputError(
                 f"{file}: got {type(articles).__name__}, WikiSection JSON is a list of articles"
             )
-        return (_json_article(article, counts) for article in articles)
+        for article in articles:
+            yield _json_article(article, counts)
+        return
     lines = list(text_lines(file))
     marked = any(MARKER.match(line) for line in lines)
-    return (_line_article(line, marked) for line in lines)
+    for line in lines:
+        yield _line_article(line, marked)
 
 
 def _line_article(line: str, marked: bool) -> Titled | str:
+    """The sections of an article on one line; without markers it is one untitled section."""
     if not line.strip():
         return "blank line"
     if not marked:
@@ -124,71 +154,93 @@ def _line_article(line: str, marked: bool) -> Titled | str:
     before, *pieces = MARKER.split(line)
     if before.strip() and len(pieces) > 1:
         return "text before the first marker"
-    return [(title.lower(), text) for title, text in zip(pieces[::2], pieces[1::2], strict=True)]
+    titles, texts = pieces[::2], pieces[1::2]
+    return [(title.lower(), text) for title, text in zip(titles, texts, strict=True)]
 
 
 def _usable(sections: Titled) -> tuple[Section, ...] | str:
-    if not sections or sections[0][0] not in (ABSTRACT, None):
-        return "abstract missing" if sections else "no sections"
-    made = tuple(Section(title, text.strip()) for title, text in sections)
-    return made if all(section.text for section in made) else "empty section"
+    """Sections that begin with an abstract (or have no titles) and are not empty.
+
+    Or what is wrong.
+    """
+    if not sections:
+        return "no sections"
+    first_title, _ = sections[0]
+    if first_title not in (ABSTRACT, None):
+        return "abstract missing"
+    stripped = tuple(Section(title, text.strip()) for title, text in sections)
+    if not all(section.text for section in stripped):
+        return "empty section"
+    return stripped
 
 
 def _json_article(record: Any, counts: Counter[str]) -> Titled | str:
-    """The abstract and the annotated sections of one JSON article; titles are the section labels without their type.
+    """The abstract and the annotated sections of one JSON article; or what is wrong with it.
 
-    An article with text that is neither abstract nor section is counted in ``counts``.
+    Titles are the section labels without their type. An article with text that is neither abstract
+    nor section is counted in ``counts``.
     """
+    # 1. Its form.
     if not isinstance(record, dict):
         return "malformed record"
-    text, abstract, marks = (
-        record.get("text"),
-        record.get("abstract") or "",
-        record.get("annotations"),
-    )
-    if not isinstance(text, str) or not isinstance(abstract, str) or not isinstance(marks, list):
+    text, annotations = record.get("text"), record.get("annotations")
+    abstract = record.get("abstract") or ""
+    if not isinstance(text, str) or not isinstance(abstract, str):
         return "malformed record"
+    if not isinstance(annotations, list):
+        return "malformed record"
+    # 2. Its sections.
     sections: Titled = []
     spans: list[tuple[int, int]] = []
-    for mark in marks:
-        found = _annotated(mark)
-        if found is None:
+    for annotation in annotations:
+        section = _annotated(annotation)
+        if section is None:
             return "malformed record"
-        label, begin, length = found
-        if begin < 0 or length < 0 or begin + length > len(text):
+        label, begin, length = section
+        end = begin + length
+        if begin < 0 or length < 0 or end > len(text):
             return "section outside the text"
-        sections.append(
-            (label.split(".")[-1].strip().lower(), text[begin : begin + length])
-        )  # city.history
-        spans.append((begin, begin + length))
+        title = label.split(".")[-1].strip().lower()  # city.history
+        sections.append((title, text[begin:end]))
+        spans.append((begin, end))
+    # 3. What stands between them.
     spans.sort()
-    if any(start < stop for (_, stop), (start, _) in pairwise(spans)):
-        return "sections overlap"
+    for (_, end), (begin, _) in pairwise(spans):
+        if begin < end:
+            return "sections overlap"
     between = " ".join(_between(text, spans).split())
-    if any(letter.isalnum() for letter in between) and between != " ".join(abstract.split()):
+    has_words = any(letter.isalnum() for letter in between)
+    if has_words and between != " ".join(abstract.split()):
         counts["text outside the sections"] += 1
     if sections and sections[0][0] != ABSTRACT and abstract.strip():
         sections.insert(0, (ABSTRACT, abstract))
     return sections
 
 
-def _annotated(mark: Any) -> tuple[str, int, int] | None:
+def _annotated(annotation: Any) -> tuple[str, int, int] | None:
     """Label, first character and length of an annotated section; None where it has another form."""
-    if not isinstance(mark, dict):
+    if not isinstance(annotation, dict):
         return None
-    label = mark.get("sectionLabel") or mark.get("sectionHeading")
-    begin, length = mark.get("begin"), mark.get("length")
-    if not isinstance(label, str) or isinstance(begin, bool) or isinstance(length, bool):
+    label = annotation.get("sectionLabel") or annotation.get("sectionHeading")
+    begin, length = annotation.get("begin"), annotation.get("length")
+    if isinstance(begin, bool) or isinstance(length, bool):
         return None
-    return (label, begin, length) if isinstance(begin, int) and isinstance(length, int) else None
+    if isinstance(label, str) and isinstance(begin, int) and isinstance(length, int):
+        return label, begin, length
+    return None
 
 
 def _between(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """What of a text stands in none of the spans, which are sorted."""
-    starts = [0, *(stop for _, stop in spans)]
-    stops = [*(start for start, _ in spans), len(text)]
-    return (
-        "".join(text[start:stop] for start, stop in zip(starts, stops, strict=True))
-        if spans
-        else ""
-    )
+    """What of a text stands in none of the spans, which are sorted.
+
+    Nothing where there is no span.
+    """
+    if not spans:
+        return ""
+    pieces = []
+    end_before = 0
+    for start, end in spans:
+        pieces.append(text[end_before:start])
+        end_before = end
+    pieces.append(text[end_before:])
+    return "".join(pieces)
