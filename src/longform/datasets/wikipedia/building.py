@@ -1,7 +1,10 @@
-r"""English Wikipedia as deng2022 section 4 uses it: a dump -> a file of articles per shard -> filters -> a random split.
+r"""English Wikipedia as deng2022 section 4 uses it.
 
-A shard is the unit of work and of repetition: its file, then its record with a key and SHA-256s. A run redoes the shards whose
-record or file disagrees, so a killed run goes on; the bytes depend on dump and settings, not on workers or the clock."""
+A dump becomes a file of articles per shard; these are filtered and split at random. A shard is the
+unit of work and of repetition: its file, then its record with a key and SHA-256s. A run redoes the
+shards whose record or file disagrees, so a killed run goes on; the bytes depend on dump and
+settings, not on workers or the clock.
+"""
 
 import hashlib
 import json
@@ -9,11 +12,13 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -30,6 +35,7 @@ from longform.datasets.titles import (
 )
 from longform.datasets.wikipedia.dump import (
     MAX_PAGE_BYTES,
+    RankedPage,
     Shard,
     most_viewed,
     parse_page,
@@ -52,7 +58,10 @@ VERSION = 3  # of what a shard holds; raised when the reading changes, so that o
 class Extraction:
     """Everything that decides a shard's bytes, beside the dump itself.
 
-    ``page_seconds`` are CPU seconds before the scanner takes over a page; one of more than ``max_page_bytes`` of XML is set aside.
+    Attributes:
+        shard_bytes: compressed bytes of a shard, at least.
+        page_seconds: CPU seconds before the scanner takes over a page.
+        max_page_bytes: of XML; a page of more is set aside.
     """
 
     shard_bytes: int = 16 * 2**20
@@ -80,18 +89,19 @@ class Task:
 
     @property
     def source(self) -> str:
-        """Hash of the shard's bytes in the dump; costs a thousandth of parsing them, and a changed dump is seen."""
+        """Hash of the shard's bytes in the dump, by which a changed dump is seen.
+
+        It costs a thousandth of parsing them.
+        """
         return _digest(self.dump, self.shard.streams[0], self.shard.stop)
 
     @property
     def done(self) -> bool:
-        """Whether the shard's record agrees with what is asked, with the dump's bytes and with the shard's file."""
-        record = _ledger(self.record)
-        if (
-            not self.file.is_file()
-            or record.get("key") != self.key
-            or record.get("source") != self.source
-        ):
+        """Whether the shard's record agrees with its task, the dump and the shard's file."""
+        record = _record(self.record)
+        if not self.file.is_file() or record.get("key") != self.key:
+            return False
+        if record.get("source") != self.source:
             return False
         return record.get("sha256") == _digest(self.file)
 
@@ -99,24 +109,35 @@ class Task:
 def extract(
     dump: Path, folder: Path, *, extraction: Extraction | None = None, workers: int = 1
 ) -> dict[str, Any]:
-    """Read a dump into ``folder``, doing only what is missing there; returns the counts of the whole dump.
+    """Read a dump into a folder, doing only what is missing there.
 
+    Args:
+        dump: the file.
+        folder: of the shards.
+        extraction: by default :class:`Extraction`'s own values.
+        workers: processes.
+
+    Returns: how many shards there are, how many were read now, and counts of the whole dump.
     Raises BadInput: no dump, no stream in it, or a worker that died (finished shards are kept).
     """
-    asked = extraction or Extraction()
+    # 1. Plan the shards.
+    settings_of_shards = extraction or Extraction()
+    settings_text = json.dumps(asdict(settings_of_shards), sort_keys=True)
     folder.mkdir(parents=True, exist_ok=True)
     tasks = []
-    for shard in plan(dump, asked.shard_bytes):
-        stamp = f"{VERSION}|{json.dumps(asdict(asked), sort_keys=True)}|{shard}"
+    planned = set[str]()
+    for shard in plan(dump, settings_of_shards.shard_bytes):
+        stamp = f"{VERSION}|{settings_text}|{shard}"
         key = hashlib.blake2b(stamp.encode(), digest_size=16).hexdigest()
-        tasks.append(Task(dump, folder / f"shard-{shard.number:05d}.jsonl", shard, asked, key))
-    planned = {path.name for task in tasks for path in (task.file, task.record)}
-    for path in (
-        *folder.glob("shard-*"),
-        *folder.glob(".*.partial"),
-    ):  # of a killed run, or of another plan
+        file = folder / f"shard-{shard.number:05d}.jsonl"
+        task = Task(dump, file, shard, settings_of_shards, key)
+        tasks.append(task)
+        planned |= {task.file.name, task.record.name}
+    # 2. Remove what a killed run or another plan left.
+    for path in (*folder.glob("shard-*"), *folder.glob(".*.partial")):
         if path.name not in planned:
             path.unlink()
+    # 3. Read what is missing.
     missing = [task for task in tasks if not task.done]
     if missing and workers > 1:
         try:
@@ -130,28 +151,34 @@ def extract(
             ) from error
     else:
         _report(dump, len(missing), map(extract_shard, missing))
-    records = [_ledger(task.record) for task in tasks]
+    # 4. Add up the records.
+    counts = Counter[str]()
+    wikitext_bytes = 0
+    for task in tasks:
+        record = _record(task.record)
+        counts += Counter(record["counts"])
+        wikitext_bytes += record["wikitext_bytes"]
     return {
         "shards": len(tasks),
         "redone": len(missing),
-        "counts": dict(
-            sorted(sum((Counter(record["counts"]) for record in records), Counter()).items())
-        ),
-        "wikitext_mb": sum(record["wikitext_bytes"] for record in records) / 1e6,
+        "counts": dict(sorted(counts.items())),
+        "wikitext_mb": wikitext_bytes / 1e6,
     }
 
 
 def _report(dump: Path, shards: int, finished: Iterator[None]) -> None:
     """Wait for all shards, with a line at most every ten seconds."""
-    said = time.monotonic()
+    last_report = time.monotonic()
     for done, _ in enumerate(finished, 1):
-        if time.monotonic() - said > REPORT_EVERY and done < shards:
-            said = time.monotonic()
+        if time.monotonic() - last_report > REPORT_EVERY and done < shards:
+            last_report = time.monotonic()
             print(f"{dump.name}: {done} of {shards} shards read", flush=True)
 
 
 def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
-    digest, left = hashlib.sha256(), (path.stat().st_size if stop is None else stop) - start
+    """SHA-256 of a file's bytes between two offsets, by default of all."""
+    digest = hashlib.sha256()
+    left = (path.stat().st_size if stop is None else stop) - start
     with path.open("rb") as file:
         file.seek(start)
         while left > 0 and (chunk := file.read(min(1 << 22, left))):
@@ -160,7 +187,8 @@ def _digest(path: Path, start: int = 0, stop: int | None = None) -> str:
     return digest.hexdigest()
 
 
-def _ledger(path: Path) -> dict[str, Any]:
+def _record(path: Path) -> dict[str, Any]:
+    """The record of a shard; empty where there is none, or none that can be read."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -170,29 +198,38 @@ def _ledger(path: Path) -> dict[str, Any]:
 
 def extract_shard(task: Task) -> None:
     """Read one shard, write its articles and then its record."""
-    counts, size = Counter[str](), 0
+    counts = Counter[str]()
+    wikitext_bytes = 0
     with (
         atomic_write(task.file) as partial,
         partial.open("w", encoding="utf-8", errors="replace") as lines,
         GuardedParser(task.extraction.page_seconds) as parser,
     ):
         for raw in raw_pages(task.dump, task.shard, task.extraction.max_page_bytes):
+            # 1. What is no article is counted by its reason.
             page = parse_page(raw) if isinstance(raw, bytes) else raw
             if isinstance(page, str):
                 counts[page] += 1
                 continue
-            size += len(page.text.encode("utf-8", "surrogatepass"))
+            # 2. So is an article that cannot be read, or has no abstract.
+            wikitext_bytes += len(page.text.encode("utf-8", "surrogatepass"))
             sections, outcome = parser.read(page.text)
-            if sections is None or not sections[0][1]:
-                counts[outcome if sections is None else "abstract missing"] += 1
+            if sections is None:
+                counts[outcome] += 1
                 continue
+            _, abstract = sections[0]
+            if not abstract:
+                counts["abstract missing"] += 1
+                continue
+            # 3. The others are written, one a line.
             counts["article" if outcome == "parsed" else f"article, {outcome}"] += 1
-            told = [{"title": title, "text": text} for title, text in sections]
-            article = {"id": page.id, "title": page.title, "sections": told}
+            rows = [{"title": title, "text": text} for title, text in sections]
+            article = {"id": page.id, "title": page.title, "sections": rows}
             print(json.dumps(article, sort_keys=True, ensure_ascii=False), file=lines)
     record = {"key": task.key, "source": task.source, "sha256": _digest(task.file)}
     struck = dict(sorted(parser.struck.items()))
-    write_json(task.record, record | {"counts": counts, "struck": struck, "wikitext_bytes": size})
+    statistics = {"counts": counts, "struck": struck, "wikitext_bytes": wikitext_bytes}
+    write_json(task.record, record | statistics)
 
 
 NAMES = 100  # of templates that a corpus's facts list
@@ -205,17 +242,15 @@ class Shards:
         self.files = sorted(folder.glob("shard-*.jsonl"))
         unfinished = [path.name for path in self.files if not path.with_suffix(".json").is_file()]
         if not self.files or unfinished:
-            what = f"unfinished {unfinished[:3]}" if unfinished else "no shard-*.jsonl"
+            problem = f"unfinished {unfinished[:3]}" if unfinished else "no shard-*.jsonl"
             raise BadInput(
-                f"{folder}: {what}; run the extraction again, it redoes only what is missing"
+                f"{folder}: {problem}; run the extraction again, it redoes only what is missing"
             )
 
     def __iter__(self) -> Iterator[Document]:
         for record in self.records():
-            sections = tuple(
-                Section(section["title"], section["text"]) for section in record["sections"]
-            )
-            yield Document(record["id"], "train", sections)
+            sections = [Section(row["title"], row["text"]) for row in record["sections"]]
+            yield Document(record["id"], "train", tuple(sections))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Id, title and sections of every article."""
@@ -226,30 +261,27 @@ class Shards:
     @property
     def counts(self) -> Counter[str]:
         """Pages by outcome over all shards."""
-        return sum(
-            (Counter(_ledger(path.with_suffix(".json"))["counts"]) for path in self.files),
-            Counter(),
-        )
+        counts = Counter[str]()
+        for path in self.files:
+            counts += Counter(_record(path.with_suffix(".json"))["counts"])
+        return counts
 
     @property
     def struck(self) -> dict[str, int]:
-        """Sentences left out of all pages since a template or tag in them shows text that is not known, by its name.
+        """Sentences left out of all pages, by the template or tag whose text is not known.
 
         The ``NAMES`` most frequent names, and the sum of the others.
         """
         struck = Counter[str]()
         for path in self.files:
-            struck.update(_ledger(path.with_suffix(".json")).get("struck", {}))
+            struck.update(_record(path.with_suffix(".json")).get("struck", {}))
         ranked = sorted(struck.items(), key=lambda item: (-item[1], item[0]))
         others = sum(count for _, count in ranked[NAMES:])
         return dict(ranked[:NAMES]) | ({"other names": others} if others else {})
 
 
-SHARES = {
-    "train": 0.8,
-    "validation": 0.1,
-    "test": 0.1,
-}  # deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
+# deng2022 Table 11: 111.40k, 13.97k and 13.98k articles
+SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
 
 def build(
@@ -266,121 +298,188 @@ def build(
     extraction: Mapping[str, Any] | None = None,
     workers: int = 1,
 ) -> Corpus:
-    """Filtered articles of a dump, split by seed; facts hold pages by outcome besides, and the sentences struck from all of them.
+    """Filtered articles of a dump, split by seed.
 
-    ``raw`` is a dump (``.bz2``), a folder with one, or one of finished shards, which else go to ``scratch``, so that a killed run is taken
-    up; ``filters`` and ``extraction`` are fields of :class:`longform.datasets.titles.Filters` and of :class:`Extraction`. The ``subset``
-    ``short`` is WIKI-SHORT; ``tokenizer`` is a ``tokenizer.json`` beside the dump; ``workers`` change no byte of the result.
+    Args:
+        name: of the corpus.
+        seed: of the splits.
+        raw: a dump (``.bz2``), a folder with one, or one of finished shards.
+        scratch: where the shards of a dump go, so that a killed run is taken up; by default a
+            temporary folder.
+        shares: of articles by split.
+        filters: fields of :class:`longform.datasets.titles.Filters`.
+        subset: ``short`` is WIKI-SHORT.
+        short_tokens: of the longest section of an article of that subset.
+        tokenizer: a ``tokenizer.json`` beside the dump; without one pieces are counted.
+        extraction: fields of :class:`Extraction`.
+        workers: processes; they change no byte of the result.
+
+    Returns: the corpus; facts hold pages by outcome besides, and the sentences struck from all
+    pages. Raises BadInput: an unknown setting or subset, or no dump. InputError: no article that
+    passes.
     """
     if subset not in (None, "short"):
         raise BadInput(f"subset is {subset!r}, allowed are null and 'short'; fix the entry")
     folder = raw if raw.is_dir() else raw.parent
     count = token_counter(folder / tokenizer if tokenizer else None)
-    thresholds, asked = settings(Filters, filters or {}), settings(Extraction, extraction or {})
+    thresholds = settings(Filters, filters or {})
+    settings_of_shards = settings(Extraction, extraction or {})
+    splitter = partial(split_by_seed, shares=shares, seed=seed)
     with ExitStack() as stack:
+        # shards that are not there yet are read from the dump
         if not (raw.is_dir() and any(raw.glob("shard-*.json"))):
-            folder = (
-                scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            ) / "shards"
-            extract(dump_in(raw), folder, extraction=asked, workers=workers)
+            parent = scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            folder = parent / "shards"
+            extract(dump_in(raw), folder, extraction=settings_of_shards, workers=workers)
         shards = Shards(folder)
-        read = {"corpus": name, "pages": shards.counts, "struck_sentences": shards.struck}
-        selection = select(shards, thresholds, count, lambda ids: split_by_seed(ids, shares, seed))
-    return filtered_corpus(
-        shortened(selection, short_tokens) if subset else selection, count, raw, read
-    )
+        facts = {"corpus": name, "pages": shards.counts, "struck_sentences": shards.struck}
+        selection = select(shards, thresholds, count, splitter)
+    if subset:
+        selection = shortened(selection, short_tokens)
+    return filtered_corpus(selection, count, raw, facts)
 
 
 def dump_in(raw: Path) -> Path:
-    """The dump: the file itself, or the only one in a folder, where an index (a file with "index" in its name) is passed over."""
+    """The dump: the file itself, or the only one in a folder.
+
+    An index (a file with "index" in its name) is passed over.
+
+    Raises BadInput: none or several.
+    """
     if raw.is_file():
         return raw
-    found = sorted(path for path in raw.glob("*.bz2") if "index" not in path.name)
-    if len(found) != 1:
-        names = [path.name for path in found]
+    dumps = sorted(path for path in raw.glob("*.bz2") if "index" not in path.name)
+    if len(dumps) != 1:
+        names = [path.name for path in dumps]
         raise BadInput(
-            f"{raw}: found dumps {names}, exactly one is needed; name the file, or move the others away"
+            f"{raw}: found dumps {names}, exactly one is needed; "
+            "name the file, or move the others away"
         )
-    return found[0]
+    return dumps[0]
 
 
-YEARS = {
-    "test": 2017,
-    "validation": 2018,
-}  # massarelli2020 section 5; the later split takes what the former leaves
-LEAST = 1000  # views of a month by one kind of access; what has fewer is not counted, so that memory stays bounded
+# massarelli2020 section 5; the later split takes what the former leaves
+YEARS = {"test": 2017, "validation": 2018}
+# views of a month by one kind of access; what has fewer is not counted, so that memory stays
+# bounded
+LEAST = 1000
 ROOM = 8  # ranked pages that are looked for in the dump, for every page that is wanted
 _NAMESPACE = re.compile(
-    r"(?:Special|Media|User|Wikipedia|WP|Project|File|Image|MediaWiki|Template|Help|Category|Portal|Book|Draft|TimedText|Module"
-    r"|Education_Program|Gadget|Topic)(?:_talk)?:|Talk:",
+    r"(?:Special|Media|User|Wikipedia|WP|Project|File|Image|MediaWiki|Template|Help|Category|Portal"
+    r"|Book|Draft|TimedText|Module|Education_Program|Gadget|Topic)(?:_talk)?:|Talk:",
     re.IGNORECASE,
 )
 _LIST = re.compile(r"(?:Lists?|Index|Outline)_of_|Deaths_in_", re.IGNORECASE)
-_LISTING = re.compile(
-    r"\b(?:is|are) (?:an?|the) (?:[\w-]+ ){0,2}lists? of\b"
-)  # "The following is a list of ..."
+# "The following is a list of ..."
+_LISTING = re.compile(r"\b(?:is|are) (?:an?|the) (?:[\w-]+ ){0,2}lists? of\b")
 
 
 def most_visited(*, name: str, raw: Path, pages: int = 1000, least: int = LEAST) -> Corpus:
-    """Introductions of the most visited articles of ``YEARS``, ranked by the Wikimedia page views of twelve months each.
+    """Introductions of the most visited articles of ``YEARS``.
 
-    A page is found in the dump by its id, which stays when it is renamed, else by a title. The dump's redirects are not kept: views
-    of a redirect count for its target only where Wikimedia gave them the target's id. The Main Page, other namespaces and lists are
-    passed over; years and disambiguations are no articles of the dump.
+    They are ranked by the Wikimedia page views of twelve months each. A page is found in the dump
+    by its id, which stays when it is renamed, else by a title. The dump's redirects are not kept:
+    views of a redirect count for its target only where Wikimedia gave them the target's id. The
+    Main Page, other namespaces and lists are passed over; years and disambiguations are no articles
+    of the dump.
 
-    ``raw`` has ``pages``, the shards of a dump, and ``views``, one file a month: ``pageviews-YYYYMM-user.bz2`` of
-    dumps.wikimedia.org/other/pageview_complete/monthly (or unpacked, or gzip), or ``pageviews-YYYYMM.json``, the answer of the REST call
-    ``pageviews/top``, which knows 1,000 pages a month. Each split has ``pages``; a line of fewer than ``least`` views is not counted.
+    Args:
+        name: of the corpus.
+        raw: a folder of ``pages``, the shards of a dump, and ``views``, one file a month:
+            ``pageviews-YYYYMM-user.bz2`` of dumps.wikimedia.org/other/pageview_complete/monthly (or
+            unpacked, or gzip), or ``pageviews-YYYYMM.json``, the answer of the REST call
+            ``pageviews/top``, which knows 1,000 pages a month.
+        pages: of each split.
+        least: views; a line of fewer is not counted.
 
-    Truth is ``rank`` (among all titles of its year) and ``views``; facts count lines and what was passed over.
+    Returns: the corpus; truth is ``rank`` (among all titles of its year) and ``views``; facts count
+        lines and what was passed over.
+    Raises BadInput: a month is missing, or the dump has too few of the pages.
     """
-    years = {split: most_viewed(raw / "views", year, least) for split, year in YEARS.items()}
-    wanted = {split: ranked[: ROOM * pages] for split, (ranked, _) in years.items()}
-    candidates = [one for row in wanted.values() for one in row]
-    ids = {one.id for one in candidates if one.id}
-    titles = {title for one in candidates for title in one.titles}
-    by_id, by_title = dict[str, Document](), dict[str, Document]()
+    # 1. The most visited pages of each year, more than are needed.
+    candidates: dict[str, list[RankedPage]] = {}
+    counts: dict[str, Counter[str]] = {}
+    for split, year in YEARS.items():
+        ranked, counts[split] = most_viewed(raw / "views", year, least)
+        candidates[split] = ranked[: ROOM * pages]
+    # 2. Their articles.
     shards = Shards(raw / "pages")
-    for record in shards.records():
-        spelt = record["title"].replace(" ", "_")
-        if record["id"] in ids or spelt in titles:
-            introduction = (Section(record["title"], from_lines(record["sections"][0]["text"])),)
-            by_id[record["id"]] = by_title[spelt] = Document(record["id"], "test", introduction)
-    chosen, taken = list[tuple[Document, int, int]](), set[str]()
-    facts: dict[str, Any] = {"corpus": name, "years": {}, "struck_sentences": shards.struck}
-    for split, row in wanted.items():
-        passed, missing, before = Counter[str](), list[str](), len(chosen)
-        for rank, one in enumerate(row, 1):
-            found = by_id.get(one.id) or next(
-                (by_title[title] for title in one.titles if title in by_title), None
-            )
-            if _NAMESPACE.match(one.titles[0]):
-                passed["other namespace"] += 1
-            elif "Main_Page" in one.titles:
-                passed["main page"] += 1
-            elif _LIST.match(one.titles[0]) or (found and _LISTING.search(found.text[:300])):
-                passed["list"] += 1
-            elif found is None:
-                passed["not in the dump"] += 1
-                missing.append(one.titles[0])
-            elif found.id in taken:
-                passed["chosen before"] += 1
+    articles = _Articles(shards, list(chain.from_iterable(candidates.values())))
+    # 3. The first of each split that can be taken.
+    documents: list[Document] = []
+    ranks: list[int] = []
+    views: list[int] = []
+    years: dict[str, Any] = {}
+    taken = set[str]()
+    for split, year in YEARS.items():
+        passed_over, missing = Counter[str](), list[str]()
+        num_before = len(documents)
+        for rank, page in enumerate(candidates[split], 1):
+            article = articles.of(page)
+            reason = _reason_to_pass_over(page, article, taken)
+            if reason or article is None:
+                passed_over[reason] += 1
+                if reason == "not in the dump":
+                    missing.append(page.titles[0])
             else:
-                taken.add(found.id)
-                chosen.append((Document(found.id, split, found.sections), rank, one.views))
-            if len(chosen) - before == pages:
+                taken.add(article.id)
+                documents.append(replace(article, split=split))
+                ranks.append(rank)
+                views.append(page.views)
+            if len(documents) - num_before == pages:
                 break
-        made = {**years[split][1], "passed over": passed}
-        if len(chosen) - before < pages:
-            told = f"{raw}: year {YEARS[split]}: {len(chosen) - before} of {pages} pages for {split} ({made})"
-            raise BadInput(f"{told}; take a dump of about that year, or lower pages or least")
-        facts["years"][str(YEARS[split])] = {
-            **made,
-            "last rank": chosen[-1][1],
-            "first not in the dump": missing[:20],
-        }
-    truth = {
-        "rank": np.array([rank for _, rank, _ in chosen]),
-        "views": np.array([views for *_, views in chosen]),
-    }
-    return Corpus([document for document, *_ in chosen], truth, facts)
+        statistics = {**counts[split], "passed over": passed_over}
+        num_taken = len(documents) - num_before
+        if num_taken < pages:
+            raise BadInput(
+                f"{raw}: year {year}: {num_taken} of {pages} pages for {split} ({statistics}); "
+                "take a dump of about that year, or lower pages or least"
+            )
+        last_rank = {"last rank": ranks[-1], "first not in the dump": missing[:20]}
+        years[str(year)] = statistics | last_rank
+    facts = {"corpus": name, "years": years, "struck_sentences": shards.struck}
+    return Corpus(documents, {"rank": np.array(ranks), "views": np.array(views)}, facts)
+
+
+class _Articles:
+    """The introductions of ranked pages, by id and by title."""
+
+    def __init__(self, shards: Shards, pages: Sequence[RankedPage]) -> None:
+        ids, titles = set[str](), set[str]()
+        for page in pages:
+            if page.id:
+                ids.add(page.id)
+            titles.update(page.titles)
+        self.by_id: dict[str, Document] = {}
+        self.by_title: dict[str, Document] = {}
+        for record in shards.records():
+            title = record["title"].replace(" ", "_")
+            if record["id"] in ids or title in titles:
+                text = from_lines(record["sections"][0]["text"])
+                document = Document(record["id"], "test", (Section(record["title"], text),))
+                self.by_id[record["id"]] = self.by_title[title] = document
+
+    def of(self, page: RankedPage) -> Document | None:
+        """The article of a page: by its id, else by the first of its titles that has one."""
+        if page.id in self.by_id:
+            return self.by_id[page.id]
+        for title in page.titles:
+            if title in self.by_title:
+                return self.by_title[title]
+        return None
+
+
+def _reason_to_pass_over(page: RankedPage, article: Document | None, taken: set[str]) -> str:
+    """Why a page is not taken; nothing where it is."""
+    title = page.titles[0]
+    if _NAMESPACE.match(title):
+        return "other namespace"
+    if "Main_Page" in page.titles:
+        return "main page"
+    if _LIST.match(title):
+        return "list"
+    if article is None:
+        return "not in the dump"
+    if _LISTING.search(article.text[:300]):
+        return "list"
+    return "chosen before" if article.id in taken else ""
