@@ -240,3 +240,23 @@ def test_the_guarded_parser_counts_what_it_strikes():
         parser.read("And {{strange|6}} more.")
     assert (sections, outcome) == ([("abstract", "It is old.")], "parsed")
     assert parser.struck == {"strange": 2}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{age|²|1|1|2000|1|1}}",
+        "{{convert|1e400|km|mi}}",
+        "{{convert|5|km|mi|999}}",
+        "{{formatnum:" + "9" * 5000 + "}}",
+        "{{track gauge|" + "9" * 5000 + "mm}}",
+    ],
+)
+def test_numbers_that_no_page_shows_cost_their_sentence_alone(template):
+    struck = Counter()
+    text = wikitext.sections(f"It is {template} old. It stands.", struck)[0][1]
+    assert text == "It stands." and struck.total() == 1
+
+
+def test_half_a_character_is_shown_as_one_that_is_not_known():
+    assert wikitext.sections("It is &#xD800; old.")[0][1] == "It is \ufffd old."

@@ -77,6 +77,13 @@ def test_an_item_of_thousands_of_digits_is_refused_like_any_other(visitor, store
     assert store.answers() == []
 
 
+def test_a_length_of_thousands_of_digits_is_refused_like_any_other(visitor, store):
+    for length in ("9" * 5000, "\xb2", "-1", "1.0", ""):
+        header = {"content-length": length.encode("latin-1")}
+        assert visitor.post("/answer", {"item": "0"}, **header).status_code == 403
+    assert store.answers() == []
+
+
 def test_testing_items_are_taken_after_training_alone(visitor, store):
     testing = next(item for item in visitor.study.order(visitor.token) if item.phase == "testing")
     assert visitor.answer(testing).status_code == 403

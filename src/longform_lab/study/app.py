@@ -200,7 +200,7 @@ def _refusal(request: Request) -> str:
     if request.method in ("GET", "HEAD"):
         return ""
     length = request.headers.get("content-length", "")
-    if not length.isdigit() or int(length) > LIMIT:
+    if not re.fullmatch("[0-9]{1,9}", length) or int(length) > LIMIT:
         return "too large, or of unknown length"
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return "a post from another site"

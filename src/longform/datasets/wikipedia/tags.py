@@ -143,7 +143,7 @@ def raised(inside: str, before: str) -> str:
     base = before[-1:]
     if not base or not (base.isalnum() or base in ")]}'″′_²³\uf027\uf029\uf05d"):
         return inside
-    if base.isdigit() and _ORDINAL.fullmatch(inside) and not re.fullmatch(r"[aeo]", inside):
+    if base.isdecimal() and _ORDINAL.fullmatch(inside) and not re.fullmatch(r"[aeo]", inside):
         return inside
     if base.isalpha() and (re.fullmatch(r"[^\W\d_]{2,}\.?", inside) or inside in "®™"):
         return inside

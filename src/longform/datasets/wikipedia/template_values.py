@@ -29,11 +29,11 @@ _MONTHS = [
 def written_date(arguments: Arguments, start: int = 1, american: bool = True) -> str | None:
     """Year, month and day in three parameters as they are written out."""
     year, month, day = (arguments[start + place] for place in range(3))
-    if not year.isdigit():
+    if not year.isdecimal():
         return year or None
     if not month:
         return year
-    number = int(month) if month.isdigit() else 0
+    number = int(month) if month.isdecimal() else 0
     name = (
         _MONTHS[number - 1]
         if 1 <= number <= 12
@@ -45,7 +45,7 @@ def written_date(arguments: Arguments, start: int = 1, american: bool = True) ->
         return None
     if not day:
         return f"{name} {year}"
-    if not day.isdigit():
+    if not day.isdecimal():
         return None
     if arguments.yes("df") or (not american and arguments["df"].lower() != "us"):
         return f"{int(day)} {name} {year}"
@@ -68,9 +68,9 @@ def as_of(arguments: Arguments) -> str | None:
 
 def _calendar(arguments: Arguments, start: int) -> date | None:
     parts = [arguments[start + place] for place in range(3)]
-    if not parts[0].isdigit():
+    if not parts[0].isdecimal():
         return None
-    numbers = [int(part) if part.isdigit() else 1 for part in parts]
+    numbers = [int(part) if part.isdecimal() else 1 for part in parts]
     try:
         return date(*numbers)
     except ValueError:
@@ -111,7 +111,7 @@ def death_and_age(arguments: Arguments) -> str | None:
 
 
 def measurement(arguments: Arguments) -> str | None:
-    named = {key: plain(value) for key, value in arguments.named.items() if not key.isdigit()}
+    named = {key: plain(value) for key, value in arguments.named.items() if not key.isdecimal()}
     if arguments.name == "cvt":
         named["cvt"] = "yes"
     positional = [arguments[place] for place in range(1, 40) if str(place) in arguments.named]
@@ -180,7 +180,7 @@ def chemical(arguments: Arguments) -> str | None:
             raised(part.replace("-", "−"), "x")
             if charge
             else lowered(part, text)
-            if part.isdigit()
+            if part.isdecimal()
             else part
         )
     return text or None

@@ -21,6 +21,8 @@ _SEPARATORS = re.compile(r"\[\[|\]\]|\|")
 _SPACES = re.compile(r"[\s_]+")
 _PREFIX = re.compile(r"^(?:(?:subst|safesubst|template|msgnw|msg)\s*:\s*)+", re.IGNORECASE)
 
+_ENDLESS = re.compile(r"\d{300}")  # digits of a number that no page shows and that is no float
+
 
 def without_templates(text: str, holes: Holes) -> str:
     """Templates rendered, innermost first, and tables cut; an opening that never closes stays.
@@ -115,21 +117,28 @@ def render(inside: str, holes: Holes) -> str:
     """What the reader sees of a template, given what stands between its braces: text, nothing, or a hole."""
     parts = [inside] if "|" not in inside and ":" not in inside else split_arguments(inside)
     name = template_name(parts[0])
-    shown = _parser_function(parts, holes) if ":" in name or name.startswith("#") else None
-    if shown is None:
-        renderer = renderers().get(name)
-        if renderer is not None:
-            shown = renderer(_arguments(name, parts))
-        elif hidden(name):
-            shown = GONE
-        else:
-            renderer = family(name)
-            shown = None if renderer is None else renderer(_arguments(name, parts))
+    try:
+        shown = None if _ENDLESS.search(inside) else _shown(name, parts, holes)
+    except OverflowError:  # a number beyond those of floats, which no page shows
+        shown = None
     if shown is None and "\n" in inside.strip():  # set over several lines: a box beside the text
         return BREAK
     if shown is None:
         return holes.mark(name if len(name) <= 60 else name[:60])
     return (shown or GONE).replace("=", literal("=")).replace("\n|", "\n" + literal("|"))
+
+
+def _shown(name: str, parts: list[str], holes: Holes) -> str | None:
+    """What a parser function or a known template shows; None where it is not known."""
+    if ":" in name or name.startswith("#"):
+        shown = _parser_function(parts, holes)
+        if shown is not None:
+            return shown
+    renderer = renderers().get(name)
+    if renderer is None and hidden(name):
+        return GONE
+    renderer = renderer or family(name)
+    return None if renderer is None else renderer(_arguments(name, parts))
 
 
 def _arguments(name: str, parts: list[str]) -> Arguments:

@@ -85,6 +85,7 @@ _SPACE = re.compile(r"[^\S\n]+")
 _UNSEEN = re.compile(
     "[\u00ad\u200b\u200e\u200f\u2060\ufeff]"
 )  # soft hyphens, zero widths, marks of direction
+_HALVES = re.compile("[\ud800-\udfff]")  # of a character, as &#xD800; names one: no file holds it
 _NO_MARKUP = "{}<>=_'~"  # the tree is to see links and entities alone
 _LEADING = re.compile(r"^[-*#:;|!]+")
 _RESIDUE = re.compile(r"\[\[|\]\]")
@@ -325,6 +326,7 @@ def tidy(text: str) -> str:
         text = _BAD_CLOSING.sub(")", _BAD_OPENING.sub("(", text))
         text = _BEFORE_STOP.sub("", text)
     text = _UNSEEN.sub("", plain(text.replace("\n", " ").replace(LINE, "\n")))
+    text = _HALVES.sub("\ufffd", text)
     lines = (_SPACE.sub(" ", line).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
 
