@@ -21,7 +21,10 @@ Renderer = Callable[["Arguments"], str | None]
 
 
 class Arguments:
-    """Parameters of one template, those without a name under "1", "2" ...; a missing one is empty."""
+    """Parameters of one template; those without a name are called "1", "2" ...
+
+    A missing one is empty.
+    """
 
     def __init__(self, name: str, parts: list[str]) -> None:
         self.name = name
@@ -33,8 +36,8 @@ class Arguments:
                 self.named[key.strip().lower()] = value.strip()
             else:
                 self.positional.append(part)
-        for place, value in enumerate(self.positional, 1):
-            self.named.setdefault(str(place), value)
+        for number, value in enumerate(self.positional, 1):
+            self.named.setdefault(str(number), value)
 
     def __getitem__(self, key: int | str) -> str:
         return self.named.get(str(key), "").strip(" \n\t")

@@ -44,7 +44,12 @@ def without_marks(text: str) -> str:
 
 
 def literal(text: str, entities: bool = True) -> str:
-    """Text that is shown as it stands: none of its characters is markup, but for entities unless told otherwise."""
+    """Text that is shown as it stands: none of its characters is markup.
+
+    Args:
+        text: of a page.
+        entities: whether entities in it are still read.
+    """
     return text.translate(_NO_ENTITY if entities else _LITERALS)
 
 
@@ -63,16 +68,16 @@ class Holes:
 
     def __init__(self) -> None:
         self.names: list[str] = list(TAGS)
-        self._places = {name: place for place, name in enumerate(TAGS)}
+        self._numbers = {name: number for number, name in enumerate(TAGS)}
 
     def mark(self, name: str) -> str:
         """The character for a name; beyond some 2,000 names on a page the last one is shared."""
-        place = self._places.get(name)
-        if place is None:
-            place = min(len(self.names), _LAST_HOLE - _FIRST_HOLE)
-            self.names[place:] = [*self.names[place:], name]
-            self._places[name] = place
-        return chr(_FIRST_HOLE + place)
+        number = self._numbers.get(name)
+        if number is None:
+            number = min(len(self.names), _LAST_HOLE - _FIRST_HOLE)
+            self.names[number:] = [*self.names[number:], name]
+            self._numbers[name] = number
+        return chr(_FIRST_HOLE + number)
 
 
 def hole_name(hole: str, names: Sequence[str]) -> str:

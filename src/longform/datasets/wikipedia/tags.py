@@ -63,7 +63,8 @@ _ORDINAL = re.compile(r"st|nd|rd|th|er|re|e|ème|o|a|º|ª|TM|SM|®|\(?tm\)?", r
 def without_extension_tags(text: str, holes: Holes) -> str:
     """Comments and notes gone, formulas as text, and what ``nowiki`` and its kin hold as it stands.
 
-    A tag that is never closed stays; an opening that another one of its name follows was never closed.
+    A tag that is never closed stays; an opening that another one of its name follows was never
+    closed.
     """
     pieces: list[str] = []
     opened: list[tuple[str, int]] = []  # name of an open tag, number of pieces before it
@@ -74,6 +75,7 @@ def without_extension_tags(text: str, holes: Holes) -> str:
         position = token.end()
         name = (token["name"] or token["closed"] or "").lower()
         ending = "-->" if not name else f"</{name}"
+        # 1. Comments.
         if not name:
             end = -1 if ending in unclosed else text.find(ending, position)
             if end < 0:  # a comment that never ends hides the rest
@@ -82,14 +84,17 @@ def without_extension_tags(text: str, holes: Holes) -> str:
             position = end + len(ending)
         elif token["empty"]:
             pieces.append(GONE)
+        # 2. A closing tag takes everything from its opening on with it.
         elif token["closed"]:
-            place = _last_open(opened, name)
-            if place is None:
+            last = _last_open(opened, name)
+            if last is None:
                 pieces.append(token[0])
             else:
-                del pieces[opened[place][1] :]
-                del opened[place:]
+                _, start = opened[last]
+                del pieces[start:]
+                del opened[last:]
                 pieces.append(GONE)
+        # 3. Tags whose content is no wikitext, read to their end at once.
         elif name in _OPAQUE:
             closing = (
                 None
@@ -113,10 +118,13 @@ def without_extension_tags(text: str, holes: Holes) -> str:
 
 
 def _last_open(opened: list[tuple[str, int]], name: str) -> int | None:
-    """Place of the last open tag of a name; only the last few are looked at, so that a page costs linear time."""
-    for place in range(len(opened) - 1, max(-1, len(opened) - 8), -1):
-        if opened[place][0] == name:
-            return place
+    """Index of the last open tag of a name.
+
+    Only the last few are looked at, so that a page costs linear time.
+    """
+    for index in range(len(opened) - 1, max(-1, len(opened) - 8), -1):
+        if opened[index][0] == name:
+            return index
     return None
 
 
@@ -170,7 +178,10 @@ def lowered(inside: str, before: str) -> str:
 
 
 def without_html(text: str) -> str:
-    """Tags of HTML as what they show: lines, paragraphs, raised and lowered text; anything else in ``<>`` is text."""
+    """Tags of HTML as what they show: lines, paragraphs, raised and lowered text.
+
+    Anything else in ``<>`` is text.
+    """
     if "<" not in text:
         return text
     text = _HIDDEN_SPAN.sub(GONE, text)

@@ -1,7 +1,7 @@
-"""Templates of a page as its reader sees them: one pass over the brackets, parser functions, and what is not known as a hole.
+"""Templates of a page as its reader sees them: one pass over the brackets, and parser functions.
 
-What each template shows is in :mod:`.template_text`. A template that is not known, or whose text needs the day of reading or other
-pages, leaves a hole of its name.
+What each template shows is in :mod:`.template_text`. A template that is not known, or whose text
+needs the day of reading or other pages, leaves a hole of its name.
 """
 
 import ast
@@ -9,7 +9,7 @@ import operator
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 from longform.datasets.wikipedia.arguments import Arguments, grouped, hidden
 from longform.datasets.wikipedia.marks import BREAK, FRACTION, GONE, HOLE, Holes, literal, plain
@@ -24,31 +24,41 @@ _PREFIX = re.compile(r"^(?:(?:subst|safesubst|template|msgnw|msg)\s*:\s*)+", re.
 _ENDLESS = re.compile(r"\d{300}")  # digits of a number that no page shows and that is no float
 
 
+class _Opening(NamedTuple):
+    """Brackets that are open."""
+
+    kind: str  # of a table or of templates
+    braces: int  # how many
+    start: int  # number of pieces of text before it
+
+
 def without_templates(text: str, holes: Holes) -> str:
     """Templates rendered, innermost first, and tables cut; an opening that never closes stays.
 
     One pass over the brackets with a stack, so a page costs linear time.
     """
     pieces: list[str] = []
-    opened: list[list[Any]] = []  # kind, how many braces, number of pieces before it
+    opened: list[_Opening] = []
     position = 0
     for mark in _MARKS.finditer(text):
         pieces.append(text[position : mark.start()])
         position = mark.end()
         symbol = mark[0].strip(" \t:" + GONE)
+        # tables
         if symbol == "{|":
-            opened.append(["{|", 0, len(pieces)])
+            opened.append(_Opening("{|", 0, len(pieces)))
             pieces.append(mark[0])
         elif symbol == "|}":
-            place = _nearest(opened, "{|")
-            if place is None:
+            nearest = _nearest(opened, "{|")
+            if nearest is None:
                 pieces.append(mark[0])
             else:
-                del pieces[opened[place][2] :]
-                del opened[place:]
+                del pieces[opened[nearest].start :]
+                del opened[nearest:]
                 pieces.append(BREAK)
+        # templates
         elif symbol[0] == "{":
-            opened.append(["{{", len(symbol), len(pieces)])
+            opened.append(_Opening("{{", len(symbol), len(pieces)))
             pieces.append(symbol)
         else:
             left = _close_braces(len(symbol), opened, pieces, holes)
@@ -57,33 +67,33 @@ def without_templates(text: str, holes: Holes) -> str:
     return re.sub(rf"(?<=\d){FRACTION}", " ", "".join(pieces)).replace(FRACTION, "")
 
 
-def _nearest(opened: list[list[Any]], kind: str) -> int | None:
-    """Place of the nearest opening of a kind; those above it were never closed."""
-    for place in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
-        if opened[place][0] == kind:
-            return place
+def _nearest(opened: list[_Opening], kind: str) -> int | None:
+    """Index of the nearest opening of a kind; those above it were never closed."""
+    for index in range(len(opened) - 1, max(-1, len(opened) - NESTING), -1):
+        if opened[index].kind == kind:
+            return index
     return None
 
 
-def _close_braces(count: int, opened: list[list[Any]], pieces: list[str], holes: Holes) -> int:
+def _close_braces(count: int, opened: list[_Opening], pieces: list[str], holes: Holes) -> int:
     """Close as many templates as ``count`` braces end; returns the braces that are left over."""
     while count >= 2:
-        place = _nearest(opened, "{{")
-        if place is None:
+        nearest = _nearest(opened, "{{")
+        if nearest is None:
             break
-        _, braces, start = opened[place]
+        # 1. What stands between the braces: three are a parameter, two a template.
+        _, braces, start = opened[nearest]
         used = 3 if count >= 3 and braces >= 3 else 2
         inside = "".join(pieces[start + 1 :])
-        if (
-            used == 2 and count == 3 and inside.count("{") > inside.count("}")
-        ):  # the first brace is the parameter's own
-            inside, count = inside + "}", 2
+        if used == 2 and count == 3 and inside.count("{") > inside.count("}"):
+            inside, count = inside + "}", 2  # the first brace is the parameter's own
+        # 2. What it shows, behind the braces that stay open.
         shown = _default(inside) if used == 3 else render(inside, holes)
         del pieces[start:]
-        del opened[place:]
+        del opened[nearest:]
         rest = braces - used
         if rest >= 2:
-            opened.append(["{{", rest, len(pieces)])
+            opened.append(_Opening("{{", rest, len(pieces)))
         if rest:
             pieces.append("{" * rest)
         pieces.append(shown)
@@ -114,14 +124,20 @@ def split_arguments(inside: str) -> list[str]:
 
 
 def render(inside: str, holes: Holes) -> str:
-    """What the reader sees of a template, given what stands between its braces: text, nothing, or a hole."""
+    """What the reader sees of a template: text, nothing, or a hole.
+
+    Args:
+        inside: what stands between its braces.
+        holes: of the page.
+    """
     parts = [inside] if "|" not in inside and ":" not in inside else split_arguments(inside)
     name = template_name(parts[0])
     try:
         shown = None if _ENDLESS.search(inside) else _shown(name, parts, holes)
     except OverflowError:  # a number beyond those of floats, which no page shows
         shown = None
-    if shown is None and "\n" in inside.strip():  # set over several lines: a box beside the text
+    # what is not known is a box beside the text where it is set over several lines, else a hole
+    if shown is None and "\n" in inside.strip():
         return BREAK
     if shown is None:
         return holes.mark(name if len(name) <= 60 else name[:60])
@@ -221,11 +237,15 @@ _SILENT = frozenset(
 
 
 def _parser_function(parts: list[str], holes: Holes) -> str | None:
-    """``{{#if: ...}}``, ``{{formatnum: ...}}`` and their kin; "" for nothing shown, None if it is none of these."""
+    """``{{#if: ...}}``, ``{{formatnum: ...}}`` and their kin.
+
+    "" where nothing is shown, None where it is none of these.
+    """
     function, _, first = parts[0].partition(":")
     function = template_name(function)
     first, rest = first.strip(), [part.strip() for part in parts[1:]]
     branches = [*rest, "", ""]
+    # functions that choose or compute
     if function in _SILENT:
         return GONE
     if function == "#tag":
@@ -240,9 +260,9 @@ def _parser_function(parts: list[str], holes: Holes) -> str | None:
         value = calculated(plain(first))
         return None if value is None else _number(value)
     if function == "formatnum":
-        return (
-            grouped(first) if "r" not in [part.lower() for part in rest] else first.replace(",", "")
-        )
+        raw = "r" in [part.lower() for part in rest]
+        return first.replace(",", "") if raw else grouped(first)
+    # functions of a single text
     simple: dict[str, Callable[[str], str]] = {
         "lc": str.lower,
         "uc": str.upper,
