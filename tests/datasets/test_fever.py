@@ -180,3 +180,24 @@ def test_published_articles_are_pages_and_claims_with_a_sentence_stay_together(t
         raw=tmp_path,
     )
     refuses("no such file", encyclopedia.claims, name="c", seed=1, raw=tmp_path, pairs="lost.jsonl")
+
+
+def test_a_small_model_reads_the_openings_it_will_continue(tmp_path):
+    (tmp_path / "cities.txt").write_text("\n".join(CITIES) + "\n", encoding="utf-8")
+    given = {
+        "name": "p",
+        "seed": 1,
+        "raw": tmp_path / "cities.txt",
+        "shares": {"train": 0.5, "validation": 0.25, "test": 0.25},
+    }
+    pages = {page.id: page for page in encyclopedia.pages(**given).documents}
+    read = encyclopedia.read_openings(**given, sentences=1).documents
+    taught = [document for document in read if document.split == "train"]
+    assert {d.id for d in taught} == {i for i, page in pages.items() if page.split != "train"}
+    again = [document for document in read if document.split == "validation"]
+    held = {i: page.split for i, page in pages.items()}
+    assert [held[document.id.removesuffix("-again")] for document in again] == ["validation"]
+    for document in taught:
+        page = pages[document.id].sections[0]
+        first = page.text.split(".")[0]
+        assert document.text == f"{page.title}. {first}."

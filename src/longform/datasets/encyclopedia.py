@@ -104,6 +104,44 @@ def read_whole(*, name: str, seed: int, raw: Path, shares: Mapping[str, float] =
     return Corpus([*training, *validation], facts=corpus.facts)
 
 
+def read_openings(
+    *,
+    name: str,
+    seed: int,
+    raw: Path,
+    sentences: int,
+    shares: Mapping[str, float] = SHARES,
+    splitter: str = "rules",
+) -> Corpus:
+    """What a small model has read that knows the pages which it will continue, and nothing else.
+
+    Args:
+        name: of the corpus.
+        seed: of the split, which is that of :func:`pages`.
+        raw: the file of articles.
+        sentences: how many of an article are read, from the first one on.
+        shares: of the splits; articles of split train are left out.
+        splitter: how a text is cut into sentences.
+
+    Returns:
+        ``title. sentences`` of each article, as prompts begin, all in split train; those of split
+        validation once more, to choose a checkpoint by.
+    """
+    encyclopedia = pages(name=name, seed=seed, raw=raw, shares=shares, splitter=splitter)
+    read: list[Document] = []
+    again: list[Document] = []
+    for document in encyclopedia.documents:
+        if document.split == "train":
+            continue
+        page = document.sections[0]
+        opening = " ".join(SPLITTERS[splitter](page.text)[:sentences])
+        sections = (Section(None, f"{page.title}. {opening}"),)
+        read.append(replace(document, split="train", sections=sections))
+        if document.split == "validation":
+            again.append(replace(document, id=f"{document.id}-again", sections=sections))
+    return Corpus([*read, *again], facts=encyclopedia.facts)
+
+
 def claims(
     *,
     name: str,

@@ -417,6 +417,37 @@ class EncyclopediaRead(FileDataset):
         return read_whole(name=name, seed=seed, raw=raw, shares=self.shares)
 
 
+class EncyclopediaOpenings(FileDataset):
+    """What a small model has read that knows the pages which it will continue, and nothing else."""
+
+    sentences: int = parameter(
+        "Sentences of an article that are read, from the first one on.",
+        unit="sentences",
+        source="ours",
+        ge=1,
+    )
+    shares: SplitShares = parameter(
+        SHARES,
+        {"train": 0.7, "validation": 0.1, "test": 0.2},
+        source="Arnold et al. 2019, section 3",
+    )
+    splitter: Splitter = parameter(SPLITTER, "rules", source=SPLITTER_SOURCE)
+
+    def load(
+        self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
+    ) -> "Corpus":
+        from longform.datasets.encyclopedia import read_openings
+
+        return read_openings(
+            name=name,
+            seed=seed,
+            raw=raw,
+            sentences=self.sentences,
+            shares=self.shares,
+            splitter=self.splitter,
+        )
+
+
 class EncyclopediaClaims(FileDataset):
     """Claims of Symmetric FEVER beside WikiSection's pages, and statements of the pages themselves."""
 
@@ -623,6 +654,11 @@ class NativeSuites(FileDataset):
         source="ours",
         ge=1,
     )
+    replaced: list[str] | None = parameter(
+        "Connectives that are replaced by others; null takes every one of the paper's.",
+        None,
+        source="beyer2021 Table 4",
+    )
 
     def load(
         self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
@@ -640,6 +676,7 @@ class NativeSuites(FileDataset):
             least=self.least,
             match_case=self.match_case,
             most=self.most,
+            replaced=self.replaced,
         )
 
 
@@ -655,6 +692,7 @@ REGISTRY: dict[str, type[FileDataset]] = {
     "wikisection": WikiSection,
     "encyclopedia_pages": EncyclopediaPages,
     "encyclopedia_read": EncyclopediaRead,
+    "encyclopedia_openings": EncyclopediaOpenings,
     "encyclopedia_claims": EncyclopediaClaims,
     "fever": Fever,
     "hanna": Hanna,

@@ -133,23 +133,32 @@ def re_mentions(genre: str, path: Path) -> Suite:
 
 
 def connectives(
-    path: Path, least: int, match_case: bool, most: int | None, seed: tuple[object, ...]
+    path: Path,
+    least: int,
+    match_case: bool,
+    most: int | None,
+    seed: tuple[object, ...],
+    replaced: Sequence[str] = CONNECTIVES,
 ) -> Iterator[Suite]:
     """A connective against another one, for each connective, sense and replacement (section 4.5).
 
     Uses that open their segment are left out, as in the paper.
 
     Args:
-        path: JSON lines (``.jsonl``), or Disco-Annotation.
+        path: JSON lines (``.jsonl``), a folder in the Penn Discourse Treebank's format, or
+            Disco-Annotation.
         least: uses of a connective in a sense; one with fewer is left out.
         match_case: whether a replacement is capitalised where the original is. Without, as in the
             paper, it is in lower case everywhere, so that every use which opens a sentence (all of
             "However") is also spoilt by its case.
         most: uses of a connective in a sense, drawn where there are more.
         seed: of that draw.
+        replaced: the connectives whose uses are taken.
     """
     # 1. Uses inside their segments, by connective and sense.
-    if path.suffix == ".jsonl":
+    if path.is_dir():
+        uses = readers.read_discourse_treebank(path)
+    elif path.suffix == ".jsonl":
         uses = readers.read_connective_lines(path)
     else:
         uses = readers.read_disco_annotation(path)
@@ -158,7 +167,7 @@ def connectives(
     for use in uses:
         if not use.text[: use.start].strip():
             opening[use.connective] += 1
-        elif use.text[use.end :].strip() and use.connective in CONNECTIVES:
+        elif use.text[use.end :].strip() and use.connective in replaced:
             inside.append(use)
     uses_of = grouped(inside, lambda use: (use.connective, use.sense))
     # 2. A suite for each replacement of each.
@@ -252,6 +261,7 @@ class _Builders:
     match_case: bool
     min_uses: int
     max_texts: int | None
+    replaced: Sequence[str]
 
     def stories(self, path: Path) -> Iterable[Suite]:
         return stories(path, self.draws)
@@ -274,7 +284,9 @@ class _Builders:
             yield re_mentions(genre, path)
 
     def connectives(self, path: Path) -> Iterable[Suite]:
-        return connectives(path, self.min_uses, self.match_case, self.max_texts, self.draws)
+        return connectives(
+            path, self.min_uses, self.match_case, self.max_texts, self.draws, self.replaced
+        )
 
     def statements(self, path: Path) -> Iterable[Suite]:
         return speaker_commitment(path)
@@ -302,6 +314,7 @@ def build(
     least: int = 1,
     match_case: bool = False,
     most: int | None = None,
+    replaced: Sequence[str] | None = None,
 ) -> Corpus:
     """Every suite that the sources allow, as one corpus.
 
@@ -317,12 +330,15 @@ def build(
         drop_last: the paper's count of dialogues, one short.
         lower: of :func:`winograd`.
         least, match_case: of :func:`connectives`.
+        replaced: of :func:`connectives`; by default all of the paper's.
         most: dialogues, pieces of narration, or uses of a connective in a sense, drawn by seed
             where there are more; by default all.
 
     Raises BadInput: an unknown kind of source, or a file that its reader refuses.
     """
-    builders = _Builders((seed, name), drop_last, lower, match_case, least, most)
+    builders = _Builders(
+        (seed, name), drop_last, lower, match_case, least, most, replaced or CONNECTIVES
+    )
     builder_of: dict[str, Callable[[Any], Iterable[Suite]]] = {
         "stories": builders.stories,
         "dialogues": builders.dialogues,

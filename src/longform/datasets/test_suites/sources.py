@@ -389,3 +389,72 @@ def _sense(treebank_name: str) -> str:
         if treebank_name.startswith(prefix):
             return name
     return treebank_name
+
+
+def read_discourse_treebank(folder: Path) -> list[ConnectiveUse]:
+    """Explicit connectives of a folder in the format of the Penn Discourse Treebank, as GUM has it.
+
+    Args:
+        folder: with ``raw``, texts of tokens parted by blanks, and ``gold``, files of the same names
+            whose lines have fields parted by bars (Liu et al. 2024; field 0 is the kind of
+            relation, 1 the characters of the connective, 7 the connective, 8 its sense, 14 and 20
+            the characters of its arguments).
+
+    Returns:
+        Each use with the sentences of its arguments and the one before them, tokens joined as in
+        print. Uses in senses beyond ``SENSES``, of no characters or of several parts ("if ...
+        then"), and those of texts that are masked, are left out.
+
+    Raises:
+        InputError: no text, or a line of another form.
+    """
+    uses = []
+    texts = sorted(path for path in (folder / "raw").rglob("*") if path.is_file())
+    if not texts:
+        raise InputError(f"{folder}: no text below raw; name the folder that has raw and gold")
+    for path in texts:
+        text = path.read_text(encoding="utf-8")
+        ends = [0, *(match.end() for match in re.finditer(r" [.?!] ", text)), len(text)]
+        gold = folder / "gold" / path.relative_to(folder / "raw")
+        for number, line in enumerate(text_lines(gold), 1):
+            fields = line.split("|")
+            if fields[0] != "Explicit" or fields[1:2] == [""] or ";" in fields[1]:
+                continue
+            try:
+                start, end = _characters(fields[1])
+                arguments = [*_characters(fields[14]), *_characters(fields[20])]
+                connective, sense = fields[7], fields[8]
+            except (IndexError, ValueError) as error:
+                raise InputError(
+                    f"{gold}:{number}: no explicit relation of the Penn Discourse Treebank; "
+                    "its fields 1, 14 and 20 are characters as in 3..54"
+                ) from error
+            ours = next((name for theirs, name in SENSES.items() if sense.startswith(theirs)), None)
+            if ours is None or text[start:end].lower() != connective.lower():
+                continue
+            # 1. From the sentence before those of the arguments to the end of the last of them.
+            first, last = min(start, *arguments), max(end, *arguments)
+            begins = [place for place in ends if place <= first]
+            begin = begins[-2] if len(begins) > 1 else begins[-1]
+            stop = next(place for place in ends if place >= last)
+            # 2. The text around the connective as it is printed.
+            before, after = _printed(text[begin:start]), _printed(text[end:stop]).rstrip()
+            written = before + text[start:end] + after
+            place = len(before)
+            uses.append(
+                ConnectiveUse(f"{path.name}-{number}", written, place, place + end - start, ours)
+            )
+    return uses
+
+
+def _characters(field: str) -> list[int]:
+    """First and last place of ``3..54;60..70``."""
+    places = [int(place) for span in field.split(";") for place in span.split("..")]
+    return [min(places), max(places)]
+
+
+def _printed(tokens: str) -> str:
+    """Tokens parted by blanks with the blanks of print."""
+    text = re.sub(r" ([,.;:?!)\]])", r"\1", tokens)
+    text = re.sub(r"([(\[]) ", r"\1", text)
+    return re.sub(r" (n['’]t|['’](?:s|re|ve|ll|d|m))\b", r"\1", text)
