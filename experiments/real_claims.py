@@ -5,6 +5,7 @@ what two scales measured, say a ranker of one and a classifier of the other.
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from longform_lab.reporting.verdicts import (
     HOLDS,
     UNDECIDED,
     Judged,
+    Row,
     claims_markdown,
     write_claims,
 )
@@ -34,6 +36,8 @@ SCALES = (
     "real_connectives",
     "paper_lapata2005",
 )
+POWER = 0.8  # of the test that would find the smallest effect
+TO_FIND = (1.960 + 0.842) / 1.960  # of a 95 % interval's arm, for a power of 0.8
 MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 NAME = "real"  # by which claims give reasons why published text cannot test them
 
@@ -54,6 +58,50 @@ def judged() -> list[Judged]:
     ]
 
 
+def smallest_effect(row: Row, scale: str) -> float | None:
+    """The smallest effect that a test on the same numbers finds in four of five cases.
+
+    Args:
+        row: a comparison of a claim.
+        scale: ``ratio`` or ``difference``.
+
+    Returns:
+        2.80 standard errors of a difference, which are taken from the wider arm of its interval; a
+        factor where numbers are compared by ratios. Of two shares without an interval, those of the
+        fewer units at one half. None where nothing was compared.
+    """
+    contrast = row.contrast
+    if contrast is None:
+        return None
+    if contrast.low is None or contrast.high is None:
+        if not contrast.units:
+            return None
+        return min(1.0, TO_FIND * 1.960 * math.sqrt(0.5 / contrast.units))
+    if scale == "ratio":
+        logs = [
+            math.log(max(number, 1e-12)) for number in (contrast.low, contrast.value, contrast.high)
+        ]
+        return math.exp(TO_FIND * max(logs[1] - logs[0], logs[2] - logs[1]))
+    return TO_FIND * max(contrast.value - contrast.low, contrast.high - contrast.value)
+
+
+def could_have_found(claim: Judged) -> str:
+    """The smallest effects of a claim's undecided rows; empty where none is undecided."""
+    if claim.verdict != UNDECIDED:
+        return ""
+    effects = []
+    for row in claim.rows:
+        effect = smallest_effect(row, claim.scale) if row.verdict == UNDECIDED else None
+        if effect is not None:
+            effects.append(effect)
+    if not effects:
+        return ""
+    low, high = f"{min(effects):.2g}", f"{max(effects):.2g}"
+    sizes = low if low == high else f"{low} to {high}"
+    what = "a factor of " if claim.scale == "ratio" else ""
+    return f"; *the undecided numbers could have found {what}{sizes}*"
+
+
 def superseded(claim: Judged) -> list[str]:
     """Why a claim's numbers wait for a new run of their scale; empty where they do not, or where nothing was measured."""
     if claim.verdict not in MEASURED:
@@ -71,7 +119,16 @@ def markdown(claims: Sequence[Judged]) -> str:
     """Counts by paper; then its claims with their verdicts, intervals and reasons, our own checks in a part of their own."""
     waiting = sum(bool(superseded(one)) for one in claims)
     note = f"{waiting} of the measured verdicts rest on numbers that are superseded until their scale is run again; they say so."
-    parts = ["# Claims on published text", claims_markdown(claims), *([note] if waiting else [])]
+    effects = (
+        f"Behind an undecided claim stands the smallest effect that its numbers could have found: with a power of {POWER:g}, "
+        "at a level of 5 %, by each of its undecided comparisons."
+    )
+    parts = [
+        "# Claims on published text",
+        claims_markdown(claims),
+        *([note] if waiting else []),
+        effects,
+    ]
     groups = [
         (paper, list(group)) for paper, group in itertools.groupby(claims, lambda one: one.paper)
     ]
@@ -82,7 +139,7 @@ def markdown(claims: Sequence[Judged]) -> str:
                 waits = "".join(
                     f"; *superseded until the scale is run again*: {why}" for why in superseded(one)
                 )
-                lines.append(f"- {one.sentence()}{waits}")
+                lines.append(f"- {one.sentence()}{could_have_found(one)}{waits}")
         if lines:
             parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
