@@ -395,7 +395,7 @@ def read_discourse_treebank(folder: Path) -> list[ConnectiveUse]:
     """Explicit connectives of a folder in the format of the Penn Discourse Treebank, as GUM has it.
 
     Args:
-        folder: with ``raw``, texts of tokens parted by blanks, and ``gold``, files of the same names
+        folder: with ``raw``, texts of tokens parted by blanks, and ``gold``, files of those names
             whose lines have fields parted by bars (Liu et al. 2024; field 0 is the kind of
             relation, 1 the characters of the connective, 7 the connective, 8 its sense, 14 and 20
             the characters of its arguments).
@@ -408,49 +408,61 @@ def read_discourse_treebank(folder: Path) -> list[ConnectiveUse]:
     Raises:
         InputError: no text, or a line of another form.
     """
-    uses = []
     texts = sorted(path for path in (folder / "raw").rglob("*") if path.is_file())
     if not texts:
         raise InputError(f"{folder}: no text below raw; name the folder that has raw and gold")
+    uses: list[ConnectiveUse] = []
     for path in texts:
         text = path.read_text(encoding="utf-8")
-        ends = [0, *(match.end() for match in re.finditer(r" [.?!] ", text)), len(text)]
         gold = folder / "gold" / path.relative_to(folder / "raw")
         for number, line in enumerate(text_lines(gold), 1):
             fields = line.split("|")
             if fields[0] != "Explicit" or fields[1:2] == [""] or ";" in fields[1]:
                 continue
-            try:
-                start, end = _characters(fields[1])
-                arguments = [*_characters(fields[14]), *_characters(fields[20])]
-                connective, sense = fields[7], fields[8]
-            except (IndexError, ValueError) as error:
-                raise InputError(
-                    f"{gold}:{number}: no explicit relation of the Penn Discourse Treebank; "
-                    "its fields 1, 14 and 20 are characters as in 3..54"
-                ) from error
-            ours = next((name for theirs, name in SENSES.items() if sense.startswith(theirs)), None)
-            if ours is None or text[start:end].lower() != connective.lower():
-                continue
-            # 1. From the sentence before those of the arguments to the end of the last of them.
-            first, last = min(start, *arguments), max(end, *arguments)
-            begins = [place for place in ends if place <= first]
-            begin = begins[-2] if len(begins) > 1 else begins[-1]
-            stop = next(place for place in ends if place >= last)
-            # 2. The text around the connective as it is printed.
-            before, after = _printed(text[begin:start]), _printed(text[end:stop]).rstrip()
-            written = before + text[start:end] + after
-            place = len(before)
-            uses.append(
-                ConnectiveUse(f"{path.name}-{number}", written, place, place + end - start, ours)
-            )
+            use = _treebank_use(text, fields, f"{gold}:{number}", f"{path.name}-{number}")
+            if use is not None:
+                uses.append(use)
     return uses
 
 
-def _characters(field: str) -> list[int]:
+def _treebank_use(text: str, fields: list[str], where: str, use_id: str) -> ConnectiveUse | None:
+    """The use that a line tells of; None for another sense than ours, or in a masked text."""
+    try:
+        start, end = _characters(fields[1])
+        first_argument = _characters(fields[14])
+        second_argument = _characters(fields[20])
+        connective, sense = fields[7], fields[8]
+    except (IndexError, ValueError) as error:
+        raise InputError(
+            f"{where}: no explicit relation of the Penn Discourse Treebank; "
+            "its fields 1, 14 and 20 are characters as in 3..54"
+        ) from error
+    sense_name = _sense(sense)
+    if sense_name == sense or text[start:end].lower() != connective.lower():
+        return None
+    # 1. From the sentence before those of the arguments to the end of the last of them.
+    span_start = min(start, first_argument[0], second_argument[0])
+    span_end = max(end, first_argument[1], second_argument[1])
+    begins, stop = [0], len(text)
+    for match in re.finditer(r" [.?!] ", text):
+        if match.end() <= span_start:
+            begins.append(match.end())
+        elif match.end() >= span_end:
+            stop = match.end()
+            break
+    begin = begins[-2] if len(begins) > 1 else begins[-1]
+    # 2. The text around the connective as it is printed.
+    before = _printed(text[begin:start])
+    after = _printed(text[end:stop]).rstrip()
+    offset = len(before)
+    segment = before + text[start:end] + after
+    return ConnectiveUse(use_id, segment, offset, offset + end - start, sense_name)
+
+
+def _characters(field: str) -> tuple[int, int]:
     """First and last place of ``3..54;60..70``."""
-    places = [int(place) for span in field.split(";") for place in span.split("..")]
-    return [min(places), max(places)]
+    places = list(map(int, field.replace(";", "..").split("..")))
+    return min(places), max(places)
 
 
 def _printed(tokens: str) -> str:
