@@ -18,7 +18,7 @@ REAL_THREADS ?= $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT sh -c 'echo $
 # Without WORKERS Python counts the cores: nproc would obey OMP_NUM_THREADS, which Make 4.4 hands to $(shell) and Make 4.3 does not.
 AS_MANY = $(if $(WORKERS),--workers $(WORKERS))
 N ?= 100
-.PHONY: setup repro test check mutants gpu gpu-inputs smoke scale gallery real real-models paper rehearse lint lock clean
+.PHONY: setup repro test check mutants gpu gpu-inputs smoke scale site real real-models paper rehearse lint lock clean
 
 repro: $(VENV)/warm ## the default study: corpora, models, generations, critics, tables; WORKERS=1 for one stage at a time
 	python -m longform_lab.repro $(AS_MANY)
@@ -50,8 +50,11 @@ gpu-inputs: $(VENV)/ready ## what a machine with a GPU needs of this repository,
 smoke: SCALE = smoke
 smoke: scale ## the same pipeline, much smaller
 
-gallery: $(VENV)/ready ## one page of every figure and table that is in git, to open in a browser: docs/gallery/index.html
-	PYTHONPATH=src python experiments/gallery.py
+site: $(VENV)/ready ## pages, gallery of figures and tables, and reference as a web site: scratch/site/html/index.html
+	$(PYTHON) -m venv scratch/site-tools
+	for p in scratch/site-tools/lib/python*/site-packages; do echo $(abspath $(VENV))/lib/python*/site-packages > $$p/main.pth; done
+	scratch/site-tools/bin/pip install --quiet --disable-pip-version-check -r requirements-site.txt
+	PYTHONPATH=src:. scratch/site-tools/bin/python -m experiments.site
 
 scale: $(VENV)/ready ## another scale in a folder of its own: make scale SCALE=hsmm_medium; TARGETS=stages for some of it
 	python -m longform_lab.scale $(SCALE)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.gallery import CLAIM
+from experiments.site.exhibits import CLAIM
 from longform.files.artefacts import read_yaml
 from longform.files.opening import rows as table_rows
 from longform.results import Results
@@ -157,7 +157,7 @@ def correct_notes(page: Path, claims: Sequence[Judged]) -> None:
     sentences = {one.claim.says: one for one in claims}
     lines = page.read_text(encoding="utf-8").splitlines()
     for place, line in enumerate(lines):
-        told = re.fullmatch(CLAIM, line)
+        told = CLAIM.fullmatch(line)
         one = sentences.get(told[1]) if told else None
         if one is not None:
             lines[place] = f"- {one.sentence()}"

@@ -5,7 +5,7 @@ import json
 import sys
 import types
 
-from experiments.gallery import _claims
+from experiments.site.exhibits import read_claims
 
 MARK = "\ufeff"
 
@@ -45,5 +45,5 @@ def test_a_claim_may_hold_a_line_end_of_another_kind(tmp_path):
     (tmp_path / "claims.csv").write_text(
         f'{columns}\np,c,,holds,"a\x85b",s,w\u2028x,,,,,\n', encoding="utf-8"
     )
-    (claim,) = _claims(tmp_path / "claims.csv").values()
+    (claim,) = read_claims(tmp_path / "claims.csv").values()
     assert claim.says == "a\x85b" and claim.verdict == "holds"

@@ -100,6 +100,7 @@ def test_every_requirement_is_pinned_and_listed_with_its_licence():
     for name, heading in (
         ("requirements.txt", "Runtime"),
         ("requirements-dev.txt", "Development only"),
+        ("requirements-site.txt", "Web site only"),
     ):
         text = (ROOT / name).read_text(encoding="utf-8")
         lines = [

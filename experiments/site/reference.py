@@ -1,0 +1,142 @@
+"""Write the site's reference: classes and functions from their docstrings, parameters from the schema."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+from experiments.site.gallery import escape, toctree
+from longform import critics
+
+# Modules whose public names users import, with what they are for.
+MODULES = {
+    "longform": "The tools in one call each",
+    "longform.results": "What critics give back",
+    "longform.documents": "Texts and their parts",
+    "longform.hsmm": "The hidden semi-Markov model on arrays",
+    "longform.errors": "Errors",
+}
+REFERENCE = Path("reference")
+Definition = dict[str, Any]
+
+
+def reference_pages(root: Path) -> dict[Path, str]:
+    """All pages of the reference that are made, by their place in the site."""
+    pages = {REFERENCE / "critics.md": _critics()}
+    for module, purpose in MODULES.items():
+        pages[REFERENCE / f"{module}.md"] = _module(module, purpose)
+    parameters = parameter_pages(root / "params.schema.json")
+    entries = [path.name for path in parameters]
+    index = ["# Parameters", "", "What `params.yaml` may say, kind by kind, from its schema.", ""]
+    pages[REFERENCE / "parameters.md"] = "\n".join([*index, *toctree(entries), ""])
+    return pages | parameters
+
+
+def _critics() -> str:
+    """Every critic's class; all have the same face, which stands once."""
+    lines = [
+        "# Critics",
+        "",
+        "Every critic has `fit`, `score`, `compare` and `attribute`, on strings or documents. "
+        "`longform critics` lists what each asks, needs and costs.",
+        "",
+        "```{eval-rst}",
+        ".. autoclass:: longform.critics.base.TextCritic",
+        "   :members:",
+        "",
+    ]
+    for name in critics.__all__:
+        module = getattr(critics, name).__module__
+        lines += [f".. autoclass:: {module}.{name}", "   :show-inheritance:", ""]
+    return "\n".join([*lines, "```", ""])
+
+
+def _module(module: str, purpose: str) -> str:
+    lines = [
+        f"# {module}",
+        "",
+        f"{purpose}.",
+        "",
+        "```{eval-rst}",
+        f".. automodule:: {module}",
+        "   :members:",
+    ]
+    if hasattr(importlib.import_module(module), "__all__"):  # it names what it offers
+        lines.append("   :imported-members:")
+    lines += ["```", ""]
+    return "\n".join(lines)
+
+
+def parameter_pages(schema_path: Path) -> dict[Path, str]:
+    """A page for each place of the settings (``corpora``, ``models``, ...) with all its kinds."""
+    schema = json.loads(schema_path.read_text(encoding="utf-8"))
+    definitions = schema["$defs"]
+    places: dict[str, list[str]] = {}
+    for name in definitions:
+        place, dot, kind = name.partition(".")
+        if dot:
+            places.setdefault(place, []).append(kind)
+    pages = {}
+    for place, kinds in places.items():
+        lines = [f"# {place}", ""]
+        for kind in sorted(kinds):
+            definition = definitions[f"{place}.{kind}"]
+            lines += [f"## {kind}", "", escape(definition.get("description", "")), ""]
+            lines += [*_fields(definition, schema), ""]
+        pages[REFERENCE / f"parameters-{place}.md"] = "\n".join(lines)
+    return pages
+
+
+def _fields(definition: Definition, schema: Definition) -> list[str]:
+    """A table of one kind's fields."""
+    required = definition.get("required", [])
+    lines = ["| field | type | default | what |", "|---|---|---|---|"]
+    for name, reference in definition.get("properties", {}).items():
+        settings = _resolved(reference, schema)
+        if "const" in settings:  # the kind itself
+            continue
+        default = "required" if name in required else _code(settings.get("default"))
+        what = escape(settings.get("description", "")).replace("|", "\\|")
+        lines.append(f"| `{name}` | {_type(settings, schema)} | {default} | {what} |")
+    return lines if len(lines) > 2 else ["No further settings."]
+
+
+def _resolved(settings: Definition, schema: Definition) -> Definition:
+    """Settings behind references, which are paths into the schema."""
+    while "$ref" in settings:
+        place: Any = schema
+        for key in settings["$ref"].removeprefix("#/").split("/"):
+            place = place[key]
+        settings = {**place, **{k: v for k, v in settings.items() if k != "$ref"}}
+    return settings
+
+
+def _type(settings: Definition, schema: Definition) -> str:
+    """A type with its range, in words."""
+    settings = _resolved(settings, schema)
+    for several in ("anyOf", "oneOf"):
+        if several in settings:
+            types = [_type(one, schema) for one in settings[several]]
+            return " or ".join(dict.fromkeys(types))
+    if "enum" in settings:
+        return ", ".join(_code(value) for value in settings["enum"])
+    if "const" in settings:
+        return _code(settings["const"])
+    if settings.get("type") == "array" and "items" in settings:
+        return f"list of {_type(settings['items'], schema)}"
+    return _range(settings)
+
+
+def _range(settings: Definition) -> str:
+    words = [str(settings.get("type", "any"))]
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    for key, sign in signs.items():
+        if key in settings:
+            words.append(f"{sign} {settings[key]}")
+    return " ".join(words)
+
+
+def _code(value: Any) -> str:
+    return f"`{json.dumps(value, ensure_ascii=False)}`"

@@ -1,0 +1,230 @@
+"""Lay out what the site is generated from: the repository's pages, the files that they link to, menus.
+
+The folder mirrors the repository's tree, so that relative links lead where they do on disk. The
+README is the first page; ``docs/index.md`` gives the menu: a heading is a section of it, and each
+row of the table below is a page.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from urllib.parse import unquote
+
+from experiments.site.exhibits import Run, read_runs
+from experiments.site.gallery import GALLERY, exhibit_page, gallery_pages, run_page, toctree
+from experiments.site.reference import MODULES, REFERENCE, reference_pages
+
+PAGES = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/**/*.md",
+    "experiments/*.md",
+    "experiments/*/*.md",
+    "src/longform/**/README.md",
+    "data/README.md",
+    "data/raw/README.md",
+)
+LINK = re.compile(r"(\]\()([^)#:\s]+)((?:#[^)\s]*)?\))")
+MENU_ROW = re.compile(r"\| \[[^\]]+\]\(([^)]+)\) \|")
+CARD_PICTURE = re.compile(r":img-top: (.+)")
+CONTENTS = "contents.md"
+MENU = Path("docs/index.md")
+MADE_PAGES = {  # first in a section of the menu
+    "Results": (GALLERY / "index.md", Path("experiments/README.md")),
+    "Reference": (
+        REFERENCE / "critics.md",
+        *(REFERENCE / f"{module}.md" for module in MODULES),
+        REFERENCE / "parameters.md",
+    ),
+}
+PARTS = {  # pages below a page of the menu, by its place
+    "docs/decisions/README.md": ("docs/decisions/2*.md",),
+    "docs/data_cards/contents.md": ("docs/data_cards/*.md", "data/*.md"),
+    "docs/model_cards/README.md": ("docs/model_cards/*.md",),
+    "experiments/README.md": ("experiments/*/README.md", "experiments/*/deviations.md"),
+    "reference/critics.md": ("src/longform/critics/*/README.md",),
+    "reference/longform.hsmm.md": ("src/longform/hsmm/README.md",),
+}
+FRONT = Path("index.md")
+
+
+def write_source(root: Path, source: Path) -> None:
+    """Write all pages below a folder, which is emptied first.
+
+    Args:
+        root: of the repository.
+        source: where the generator will read.
+    """
+    shutil.rmtree(source, ignore_errors=True)
+    runs = read_runs(root)
+    pages = {path: (root / path).read_text(encoding="utf-8") for path in repository_pages(root)}
+    pages |= gallery_pages(root, runs) | reference_pages(root)
+
+    links = Links(root, pages, _places_of_exhibits(root, runs))
+    pages = links.followed()
+    pages[FRONT] = pages.pop(Path("README.md"))
+    _add_menus(pages)
+    for path, text in pages.items():
+        target = source / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    for linked in sorted(links.files):
+        copy = source / linked
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / linked, copy)
+
+
+def repository_pages(root: Path) -> list[Path]:
+    """Markdown pages that the site shows, relative to the repository."""
+    pages = set()
+    for pattern in PAGES:
+        for path in root.glob(pattern):
+            pages.add(path.relative_to(root))
+    return sorted(pages)
+
+
+class Links:
+    """Turns links between files of the repository into links between pages of the site.
+
+    A Markdown file that a page links to becomes a page; so does a folder, which is then listed.
+
+    Attributes:
+        files: what pages link to that is no page; it is copied, so that links lead there.
+    """
+
+    def __init__(self, root: Path, pages: Mapping[Path, str], exhibits: Mapping[Path, Path]):
+        """
+        Args:
+            root: of the repository.
+            pages: of the site, by place.
+            exhibits: where files and folders of ``paper_figures`` are shown.
+        """
+        self.root = root
+        self.pages = dict(pages)
+        self.exhibits = exhibits
+        self.files: set[Path] = set()
+
+    def followed(self) -> dict[Path, str]:
+        """All pages, those that links lead to among them, with their links changed."""
+        changed: dict[Path, str] = {}
+        while len(changed) < len(self.pages):
+            for page in [page for page in self.pages if page not in changed]:
+                changed[page] = self.redirected(page, self.pages[page])
+        return changed
+
+    def redirected(self, page: Path, text: str) -> str:
+        """A page's text with its links changed, outside code."""
+        lines = []
+        in_code = False
+        for line in text.split("\n"):
+            if line.lstrip().startswith("```") and not line.lstrip().startswith("```{"):
+                in_code = not in_code
+            lines.append(line if in_code else self._line(page, line))
+        return "\n".join(lines)
+
+    def _line(self, page: Path, line: str) -> str:
+        def change(match: re.Match[str]) -> str:
+            before, target, after = match.groups()
+            return before + self._target(page, target) + after
+
+        line = LINK.sub(change, line)
+        picture = CARD_PICTURE.fullmatch(line)
+        if picture:
+            self._target(page, picture[1])
+        return line
+
+    def _target(self, page: Path, target: str) -> str:
+        """Where a link of a page leads in the site; one that leads nowhere is left as it is."""
+        place = Path(os.path.normpath(page.parent / unquote(target.strip("<>"))))
+        if place in self.exhibits:
+            return os.path.relpath(self.exhibits[place], page.parent)
+        if place == Path("README.md"):
+            return os.path.relpath(FRONT, page.parent)
+        path = self.root / place
+        if place in self.pages:
+            return target
+        if path.is_dir():
+            readme = place / "README.md"
+            if readme in self.pages:
+                return os.path.relpath(readme, page.parent)
+            self.pages.setdefault(place / CONTENTS, _contents(self.root, place))
+            return os.path.relpath(place / CONTENTS, page.parent)
+        if path.suffix == ".md" and path.is_file():
+            self.pages[place] = path.read_text(encoding="utf-8")
+        elif path.is_file():
+            self.files.add(place)
+        return target
+
+
+def _places_of_exhibits(root: Path, runs: Sequence[Run]) -> dict[Path, Path]:
+    """Pages of the gallery by what they show: a Markdown file, its folder, a paper's folder."""
+    places = {}
+    for run in runs:
+        for exhibit in run.exhibits:
+            folder = exhibit.folder.relative_to(root)
+            places[folder.parent] = run_page(run)
+            places[folder] = exhibit_page(run, exhibit)
+            if exhibit.page in exhibit.files:
+                places[exhibit.page.relative_to(root)] = exhibit_page(run, exhibit)
+    return places
+
+
+def _contents(root: Path, folder: Path) -> str:
+    """A page that lists a folder."""
+    lines = [f"# {folder}", ""]
+    for path in sorted((root / folder).iterdir()):
+        if not path.name.startswith((".", "__")):
+            lines.append(f"- [{path.name}](<{path.name}>)")
+    return "\n".join([*lines, ""])
+
+
+def _add_menus(pages: dict[Path, str]) -> None:
+    """Menus: sections of ``docs/index.md`` at the front page, parts at the pages they belong to."""
+    in_menu: set[Path] = set()
+    menu = []
+    for section, entries in menu_sections(pages[MENU], pages).items():
+        menu += ["", *toctree([_entry(FRONT, page) for page in entries], True, section)]
+        in_menu.update(entries)
+    pages[FRONT] += "\n".join([*menu, ""])
+
+    for name, patterns in PARTS.items():
+        whole = Path(name)
+        parts = []
+        for page in pages:
+            matches = any(fnmatch(str(page), pattern) for pattern in patterns)
+            if matches and page not in in_menu and page != whole:
+                parts.append(page)
+        entries = [_entry(whole, part) for part in parts]
+        pages[whole] += "\n".join(["", *toctree(entries, hidden=True), ""])
+        in_menu.update(parts)
+    for page, text in pages.items():
+        if page not in in_menu and page.parts[0] not in (GALLERY.name, REFERENCE.name, FRONT.name):
+            pages[page] = f"---\norphan: true\n---\n{text}"  # linked to, in no menu
+
+
+def menu_sections(index: str, pages: Mapping[Path, str]) -> dict[str, list[Path]]:
+    """Pages of each section of the index; pages that are made come first in theirs."""
+    sections: dict[str, list[Path]] = {}
+    section = ""
+    for line in index.splitlines():
+        if line.startswith("## "):
+            section = line.removeprefix("## ").strip()
+            sections[section] = list(MADE_PAGES.get(section, ()))
+        row = MENU_ROW.match(line)
+        if row:
+            page = Path(os.path.normpath(MENU.parent / row[1]))
+            if page in pages:
+                sections[section].append(page)
+    return sections
+
+
+def _entry(page: Path, target: Path) -> str:
+    """A page as a menu names it."""
+    return os.path.relpath(target.with_suffix(""), page.parent)

@@ -1,0 +1,49 @@
+"""Claims on published text are judged by the results in git, and say what those could have found."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from experiments import real_claims
+from longform_lab.reporting.estimates import Estimate
+from longform_lab.reporting.verdicts import ABSENT, UNDECIDED, Row
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_claims_on_published_text_are_judged_by_the_results_in_git():
+    with (ROOT / "experiments" / "real_claims.csv").open(encoding="utf-8", newline="") as lines:
+        told = {
+            (row["paper"], row["claim"]): row["verdict"]
+            for row in csv.DictReader(lines)
+            if not row["row"]
+        }
+    judged = real_claims.judged()
+    assert told == {(one.paper, one.claim.id): one.verdict for one in judged}
+    assert [one.claim.id for one in judged if one.verdict == ABSENT] == []
+
+
+def test_verdicts_of_superseded_numbers_say_so():
+    judged = {
+        (one.paper, one.claim.id): real_claims.superseded(one) for one in real_claims.judged()
+    }
+    assert any("scored as if they had ended" in why for why in judged["deng2022", "titles_help"])
+    assert any("tokens" in why for why in judged["deng2022", "titles_change_latent_ppl_more"])
+    assert judged["lapata2005", "hirst_st_onge_is_highest"] == []
+    assert judged["deng2022", "hsmm_nearer_than_transformer"] == []  # not measured on real text
+
+
+def test_undecided_claims_say_what_their_numbers_could_find():
+    row = Row("", "a < b", Estimate(0.1, -0.1, 0.3), UNDECIDED)
+    # 1.96 + 0.84 standard errors of 0.2 / 1.96
+    assert real_claims.smallest_effect(row, "difference") == pytest.approx(
+        0.2 * 2.8016 / 1.96, 1e-3
+    )
+    factor = Row("", "a < b", Estimate(1.0, 0.5, 2.0), UNDECIDED)
+    assert real_claims.smallest_effect(factor, "ratio") == pytest.approx(2 ** (2.8016 / 1.96), 1e-3)
+    few = Row("", "a < b", Estimate(0.1, None, None, units=10), UNDECIDED)
+    assert real_claims.smallest_effect(few, "difference") == pytest.approx(0.6264, 1e-3)
+    for one in real_claims.judged():
+        if one.verdict == UNDECIDED:
+            assert "could have found" in real_claims.could_have_found(one), one.claim.id
