@@ -7,10 +7,11 @@ what two scales measured, say a ranker of one and a classifier of the other.
 import itertools
 import math
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from longform.files.artefacts import atomic_write, read_yaml
-from longform.results import Results
+from longform.results import Record, Results
 from longform_lab.reporting.printed import read_expected
 from longform_lab.reporting.verdicts import (
     CONTRADICTED,
@@ -34,8 +35,20 @@ SCALES = (
     "real_decoders",
     "real_orders",
     "real_connectives",
+    "real_read",
     "paper_lapata2005",
 )
+# What another scale measures as the claims need it: fields of records by scale, with wildcards.
+ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
+    "real_decoders": (
+        {"metric": ("SPG", "SPV", "USPG", "USPV", "correlation", "distinct_supported")},
+        "its network has not read the pages and is hardly ever supported; `real_read` has",
+    ),
+    "real_read": (
+        {"metric": ("distinct_4grams", "proportion_4grams")},
+        "its network is small and knows its texts; that of `real_decoders` is a pretrained one",
+    ),
+}
 POWER = 0.8  # of the test that would find the smallest effect
 TO_FIND = (1.960 + 0.842) / 1.960  # of a 95 % interval's arm, for a power of 0.8
 MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
@@ -45,7 +58,12 @@ NAME = "real"  # by which claims give reasons why published text cannot test the
 def judged() -> list[Judged]:
     """Every claim, from the results in git of the scales above."""
     places = [ROOT / "experiments" / "scales" / scale / RECORDS for scale in sorted(SCALES)]
-    results = Results(record for place in places for record in scale_results(place))
+    results = Results(
+        record
+        for place in places
+        for record in scale_results(place)
+        if not measured_elsewhere(place.parent.name, record)
+    )
     nowhere = ROOT / "data" / "no corpora"
     papers = [
         read_expected(path.parent, NAME)
@@ -56,6 +74,16 @@ def judged() -> list[Judged]:
         for paper in papers
         for claim in paper.judged(with_derived(paper.paper, results), nowhere)
     ]
+
+
+def measured_elsewhere(scale: str, record: Record) -> bool:
+    """Whether claims take a scale's record from another scale."""
+    fields, _ = ELSEWHERE.get(scale, ({}, ""))
+    for name, patterns in fields.items():
+        value = getattr(record, name) or ""
+        if any(fnmatchcase(value, pattern) for pattern in patterns):
+            return True
+    return False
 
 
 def smallest_effect(row: Row, scale: str) -> float | None:
@@ -123,11 +151,13 @@ def markdown(claims: Sequence[Judged]) -> str:
         f"Behind an undecided claim stands the smallest effect that its numbers could have found: with a power of {POWER:g}, "
         "at a level of 5 %, by each of its undecided comparisons."
     )
+    taken = [f"Not from `{scale}`: {why}." for scale, (_, why) in sorted(ELSEWHERE.items())]
     parts = [
         "# Claims on published text",
         claims_markdown(claims),
         *([note] if waiting else []),
         effects,
+        " ".join(taken),
     ]
     groups = [
         (paper, list(group)) for paper, group in itertools.groupby(claims, lambda one: one.paper)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments import real_claims
+from longform.results import Record
 from longform_lab.reporting.estimates import Estimate
 from longform_lab.reporting.verdicts import ABSENT, UNDECIDED, Row
 
@@ -47,3 +48,9 @@ def test_undecided_claims_say_what_their_numbers_could_find():
     for one in real_claims.judged():
         if one.verdict == UNDECIDED:
             assert "could have found" in real_claims.could_have_found(one), one.claim.id
+
+
+def test_no_record_of_a_claim_comes_from_two_real_scales():
+    support = Record("verifiability", "SPG", system="beam", value=0.1, units=20)
+    assert real_claims.measured_elsewhere("real_decoders", support)
+    assert not real_claims.measured_elsewhere("real_read", support)
