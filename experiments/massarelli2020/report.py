@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from longform.critics.verifiability.checks import LABELS
-from longform.critics.verifiability.reliability import FLAGS, judged, read_answers
+from longform.critics.verifiability.reliability import FLAGS, judged, judges_see, read_answers
 from longform.results import Record, Results
 from longform.tables import Cell, Figure, Files, Table, cell, csv_text
 from longform_lab.reporting.pivot import COLOURS, Given, errors
@@ -220,18 +220,12 @@ def table_2(given: Given, answers: str | None = None) -> Files:
         )
         kappa = f"Cohen's kappa {held['cohen_kappa']:.2f} (paper {block['cohen_kappa']})"
         notes[1:] = [f"{held['annotators']} annotators, {kappa}", found]
-    shown = []
-    for item in items:
-        said = f" Said before: {item['before']}" if item["before"] else ""
-        shown.append(
-            (item["item"], item["claim"], f"{item['evidence'] or 'No page was found.'}{said}")
-        )
     asked_for, known = (
         ("item_id", "claim", "evidence"),
         ("decoder", "page", "generation", "sentence"),
     )
     texts = {
-        "sheet.csv": csv_text(asked_for, shown),
+        "sheet.csv": csv_text(asked_for, judges_see(sheet)),
         "key.csv": csv_text(
             ("item", *known), [(item["item"], *map(item["key"].get, known)) for item in items]
         ),

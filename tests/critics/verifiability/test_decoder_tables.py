@@ -225,10 +225,10 @@ def test_the_sheet_hides_who_wrote_a_sentence_and_holds_each_once():
         len(made["items"]) == 6 and made["prefixes"] == 1
     )  # the first generation of two decoders of the table
     assert sorted(i["key"]["decoder"] for i in made["items"]) == ["beam"] * 3 + ["top_k"] * 3
-    third = next(
-        i for i in made["items"] if i["key"]["generation"] == "b" and i["key"]["sentence"] == 2
-    )
-    assert (third["claim"], third["before"], third["evidence"]) == ("four", "one three", "P: four")
+    seen = {sentence: text for _, sentence, text in reliability.judges_see(made)}
+    assert seen["four"] == "P: four Said before: one three"
+    assert seen["one"] in ("P: one", "P: one Said before: one two")
+    assert sorted(made["evidence"]) == ["P: four", "P: one", "P: three", "P: two"]
     assert (
         made["exact_repeats"]["beam"] == pytest.approx(1 / 3)
         and made["exact_repeats"]["top_k"] == 0

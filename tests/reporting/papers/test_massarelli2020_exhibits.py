@@ -38,9 +38,11 @@ def run(name, *decoders):
 
 
 def sheet():
-    items = [{"item": "s0", "claim": "A.", "evidence": "", "before": "B.",
-              "key": {"decoder": "beam", "page": "p", "generation": 0, "sentence": 0}}]  # fmt: skip
-    details = {"items": items, "prefixes": 1, "exact_repeats": {"beam": 0.25, "top_k": None}}
+    key = {"decoder": "beam", "page": "p", "generation": "g"}
+    items = [{"item": "s0", "claim": "A.", "evidence": 0, "key": {**key, "sentence": 1}},
+             {"item": "s1", "claim": "B.", "evidence": 1, "key": {**key, "sentence": 0}}]  # fmt: skip
+    details = {"items": items, "evidence": ["", "P: B."], "prefixes": 1,
+               "exact_repeats": {"beam": 0.25, "top_k": None}}  # fmt: skip
     return record("test", "", "exact_repeats", 0.2, details=details)
 
 

@@ -57,7 +57,9 @@ def sheet_record(
         decoders: whose continuations are judged.
 
     Returns:
-        The share of exact repeats; ``details`` hold the sheet's items.
+        The share of exact repeats; ``details`` hold the sheet: ``items``, in which ``evidence`` is
+        a place in the list ``evidence``, since many sentences share one. :func:`judges_see` reads
+        them.
     """
     # 1. First continuations of the drawn prefixes.
     repeat = UNIT_COLUMNS.index("repeat")
@@ -78,14 +80,18 @@ def sheet_record(
                 "generation": unit.unit_id,
                 "sentence": number,
             }
-            before = " ".join(unit.texts[:number])
-            items.append({"claim": claim, "before": before, "evidence": lines, "key": key})
+            items.append({"claim": claim, "evidence": lines, "key": key})
     # 3. In random order, numbered.
     sheet = []
     order = generator("annotation sheet", "order").permutation(len(items))
     for number, i in enumerate(order):
         sheet.append({"item": f"s{number:05d}", **items[i]})
-    # 4. Exact repeats of each decoder, and of all.
+    # 4. Each evidence once.
+    evidence = list(dict.fromkeys(item["evidence"] for item in sheet))
+    place_of = {lines: place for place, lines in enumerate(evidence)}
+    for item in sheet:
+        item["evidence"] = place_of[item["evidence"]]
+    # 5. Exact repeats of each decoder, and of all.
     repeats = {}
     by_decoder = grouped(first, lambda unit: unit.setting)
     for decoder in decoders:
@@ -97,8 +103,37 @@ def sheet_record(
         units=len(units),
         better="lower",
         signature="sentences equal to an earlier one of the text",
-        details={"items": sheet, "exact_repeats": repeats, "prefixes": len(chosen_pages)},
+        details={
+            "items": sheet,
+            "evidence": evidence,
+            "exact_repeats": repeats,
+            "prefixes": len(chosen_pages),
+        },
     )
+
+
+def judges_see(details: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The sheet as judges read it.
+
+    Args:
+        details: of the record that :func:`sheet_record` makes.
+
+    Returns:
+        Of each item its id, its sentence, and the evidence with what its text said before.
+    """
+    sentences: dict[tuple[Any, int], str] = {}
+    for item in details["items"]:
+        key = item["key"]
+        sentences[key["generation"], key["sentence"]] = item["claim"]
+    rows = []
+    for item in details["items"]:
+        key = item["key"]
+        earlier = [sentences[key["generation"], i] for i in range(key["sentence"])]
+        text = details["evidence"][item["evidence"]] or "No page was found."
+        if earlier:
+            text += f" Said before: {' '.join(earlier)}"
+        rows.append((item["item"], item["claim"], text))
+    return rows
 
 
 def _repeated(units: Sequence[CheckedGeneration]) -> float:
