@@ -6,7 +6,6 @@ of numbers that no record can correct get the note of ``superseded.yaml``.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

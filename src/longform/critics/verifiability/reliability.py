@@ -87,10 +87,10 @@ def sheet_record(
     for number, i in enumerate(order):
         sheet.append({"item": f"s{number:05d}", **items[i]})
     # 4. Each evidence once.
-    evidence = list(dict.fromkeys(item["evidence"] for item in sheet))
-    place_of = {lines: place for place, lines in enumerate(evidence)}
+    numbers: dict[str, int] = {}
     for item in sheet:
-        item["evidence"] = place_of[item["evidence"]]
+        item["evidence"] = numbers.setdefault(item["evidence"], len(numbers))
+    evidence = list(numbers)
     # 5. Exact repeats of each decoder, and of all.
     repeats = {}
     by_decoder = grouped(first, lambda unit: unit.setting)
@@ -128,10 +128,11 @@ def judges_see(details: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     rows = []
     for item in details["items"]:
         key = item["key"]
-        earlier = [sentences[key["generation"], i] for i in range(key["sentence"])]
         text = details["evidence"][item["evidence"]] or "No page was found."
-        if earlier:
-            text += f" Said before: {' '.join(earlier)}"
+        if key["sentence"]:
+            text += " Said before:"
+        for earlier in range(key["sentence"]):
+            text += f" {sentences[key['generation'], earlier]}"
         rows.append((item["item"], item["claim"], text))
     return rows
 
