@@ -1,7 +1,8 @@
-"""What a network can read: how many tokens, which ones, and how far back, asked of the network itself.
+"""What a network can read, asked of the network itself: how many tokens, which, and how far back.
 
-Configurations name these things in their own ways (``max_position_embeddings``, ``n_positions``, ``max_seq_len``, or not at
-all), and those of networks for text and pictures keep them in a part of their own.
+Configurations name these things in their own ways (``max_position_embeddings``, ``n_positions``,
+``max_seq_len``, or not at all), and those of networks for text and pictures keep them in a part of
+their own.
 """
 
 from typing import Any
@@ -15,29 +16,45 @@ POSITION_NAMES = (
     "max_seq_len",
     "max_sequence_length",
 )
-UNLIMITED = 2048  # ours: tokens of a window where the architecture sets no limit (alibi, recurrent networks)
+# Ours: tokens of a window where the architecture sets no limit (alibi, recurrent networks).
+UNLIMITED = 2048
+ROTATIONS_BY_LENGTH = ("dynamic", "longrope")
 
 
 def text_config(network: Any) -> Any:
     """The configuration of the part that reads text."""
     config = network.config
-    return config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
+    if hasattr(config, "get_text_config"):
+        return config.get_text_config(decoder=True)
+    return config
 
 
 def positions(network: Any) -> int | None:
-    """The most tokens that the network can read at once; None where its architecture sets no limit.
+    """The most tokens that the network can read at once.
 
-    RoBERTa and its kin number positions from behind their padding token, so that as many rows of their table stay unused.
+    RoBERTa and its kin number positions from behind their padding token, so that as many rows of
+    their table stay unused.
+
+    Returns:
+        Tokens; None where the architecture sets no limit.
     """
-    config = text_config(network)
-    named = (getattr(config, name, None) for name in POSITION_NAMES)
-    limit = next((value for value in named if isinstance(value, int) and value > 0), None)
+    limits = []
+    configured = _configured_positions(text_config(network))
+    if configured is not None:
+        limits.append(configured)
     for name, module in network.named_modules():
         is_table = isinstance(module, nn.Embedding) and name.endswith("position_embeddings")
         if is_table and module.padding_idx is not None:
-            usable = module.num_embeddings - module.padding_idx - 1
-            limit = usable if limit is None else min(limit, usable)
-    return limit
+            limits.append(module.num_embeddings - module.padding_idx - 1)
+    return min(limits, default=None)
+
+
+def _configured_positions(config: Any) -> int | None:
+    for name in POSITION_NAMES:
+        value = getattr(config, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
 
 
 def window_size(network: Any, at_most: int | None = None) -> int:
@@ -47,7 +64,7 @@ def window_size(network: Any, at_most: int | None = None) -> int:
 
 
 def vocabulary_size(network: Any) -> int:
-    """How many tokens the network knows: the rows of its input embeddings, or what its configuration says."""
+    """Tokens that the network knows: rows of its input embeddings, else what is configured."""
     try:
         return int(network.get_input_embeddings().weight.shape[0])
     except NotImplementedError:  # n-grams have none
@@ -55,17 +72,30 @@ def vocabulary_size(network: Any) -> int:
 
 
 def sliding_window(network: Any) -> int | None:
-    """How many tokens back a layer sees at least (itself included), or None where every layer sees all before it."""
+    """How many tokens back the layer that sees least far sees, itself included.
+
+    Returns:
+        Tokens; None where every layer sees all that stands before.
+    """
     config = text_config(network)
     window = getattr(config, "sliding_window", None)
-    layers = getattr(config, "layer_types", None)
-    if not window or (layers is not None and "sliding_attention" not in layers):
+    if not window:
+        return None
+    layer_types = getattr(config, "layer_types", None)
+    if layer_types is not None and "sliding_attention" not in layer_types:
         return None
     return int(window)
 
 
 def turns_by_length(network: Any) -> bool:
-    """Whether rotary positions depend on the longest row of the batch (dynamic NTK, LongRoPE), and with them every row."""
+    """Whether rotary positions depend on the longest row of the batch (dynamic NTK, LongRoPE).
+
+    With them every row of the batch depends on it.
+    """
+    # One set of parameters, or one for each type of layer.
     rotations = getattr(text_config(network), "rope_parameters", None) or {}
-    kinds = [rotations, *(part for part in rotations.values() if isinstance(part, dict))]
-    return any(kind.get("rope_type") in ("dynamic", "longrope") for kind in kinds)
+    parts = [rotations]
+    for value in rotations.values():
+        if isinstance(value, dict):
+            parts.append(value)
+    return any(part.get("rope_type") in ROTATIONS_BY_LENGTH for part in parts)

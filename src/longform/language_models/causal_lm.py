@@ -1,11 +1,12 @@
-r"""Causal language models, finetuned or from scratch (deng2022 section 4 and appendix E; section 3 for the synthetic one).
+r"""Causal language models, finetuned or from scratch (deng2022 section 4, appendix E).
 
-The loss is the mean of $-\log p(x_t \mid x_{<t})$ in nats over the tokens of a block; the first token of a
-block is context only. ``stream`` packing cuts one long token stream into blocks that may cross articles, as the
-paper's script does; ``documents`` packing gives every document its own row.
+Section 3 of the paper has the synthetic one. The loss is the mean of $-\log p(x_t \mid x_{<t})$ in
+nats over the tokens of a block; the first token of a block is context only. ``stream`` packing cuts
+one long token stream into blocks that may cross articles, as the paper's script does; ``documents``
+packing gives every document its own row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,22 @@ from longform.language_models.tokenizers import (
 )
 
 IGNORED = -100  # transformers' label for "no loss here"
+PACKINGS: Mapping[str, Callable[..., Any]] = {
+    "stream": stream_blocks,
+    "documents": document_windows,
+}
 
 
 class CausalLanguageModel(Learner):
     """Nats per predicted token of a transformers causal LM."""
 
     def loss(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
-        logits = self.network(**inputs, use_cache=False).logits[:, :-1]
-        return cross_entropy(
-            logits.flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
+        output = self.network(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
         )
+        logits = output.logits[:, :-1].flatten(0, 1).float()
+        labels = batch["labels"][:, 1:].flatten()
+        return cross_entropy(logits, labels, ignore_index=IGNORED)
 
     def weight(self, batch: Mapping[str, torch.Tensor]) -> int:
         return int((batch["labels"][:, 1:] != IGNORED).sum())
@@ -52,96 +58,151 @@ class CausalLanguageModel(Learner):
 def fit(
     *,
     documents: Sequence[Document],
-    base: Path,  # a checkpoint to finetune, or a tokenizer beside which ``shape`` makes a network from scratch
+    base: Path,
     name: str,
     seed: int,
     scratch: Path,
-    titles: bool,  # whether section titles are part of the text (W/ Title) or not (W/O Title)
-    packing: str,  # "stream" or "documents"
-    context: int,  # tokens of a block; at most the network's positions
+    titles: bool,
+    packing: str,
+    context: int,
     schedule: Mapping[str, Any],
     shape: Mapping[str, Any] | None = None,
     bases: Path | None = None,
     validation_documents: int | None = None,
 ) -> SavedModel:
-    """Train on the documents of split train, keeping the weights of the best loss on split validation.
+    """Train on the documents of split train, keeping the weights of the best validation loss.
 
     Args:
+        documents: of splits train and validation; others are passed over.
+        base: folder of a checkpoint to finetune, or of a tokenizer beside which ``shape`` makes a
+            network from scratch.
+        name: of the model, in progress lines and errors.
+        seed: of initial weights, the order of items, and dropout.
+        scratch: folder for unfinished work.
+        titles: whether section titles are part of the text (W/ Title) or not (W/O Title).
+        packing: "stream" or "documents".
+        context: tokens of a block; at most the network's positions.
+        schedule: fields of :class:`longform.language_models.schedule.Schedule`.
         shape: ``{"model_type": "gpt2", ...}``, keywords of its transformers configuration.
-        bases: pretrained networks, of which the one with the shape is finetuned; None trains the shape from scratch.
-        validation_documents: how many documents of split validation choose the weights, the first ones; None for all. A large
-            split, which other critics need, would make each validation long.
+        bases: folder of pretrained networks, of which the one with the shape is finetuned; None
+            trains the shape from scratch.
+        validation_documents: how many documents of split validation choose the weights, the first
+            ones; None for all. A large split, which other critics need, would make each validation
+            long.
+
+    Raises:
+        BadInput: no network to start from, an unknown packing, or no items of a split.
     """
     if shape is None and not has_model(base):
         raise BadInput(
             f"train {name}: {base} holds no model and the entry gives no shape; add one of the two"
         )
-    pack: Any = {"stream": stream_blocks, "documents": document_windows}.get(packing)
-    if pack is None:
+    if packing not in PACKINGS:
         raise BadInput(f"train {name}: packing {packing!r}; allowed are 'stream' and 'documents'")
+    # 1. The network to start from.
     tokenizer = load_tokenizer(base)
-    if shape is not None and bases is None:
+    if shape is None:
+        network = load_model(base, AutoModelForCausalLM)
+    elif bases is None:
         network = from_scratch(shape, tokenizer, context, seed)
     else:
-        start = (
-            base_of(bases, shape, tokenizer) if shape is not None and bases is not None else base
-        )
-        network = load_model(start, AutoModelForCausalLM)
-    network = (
-        network.float()
-    )  # some published checkpoints are halves, in which small updates vanish
-    texts = {split: [d for d in documents if d.split == split] for split in ("train", "validation")}
-    texts["validation"] = texts["validation"][:validation_documents]
-    items = {split: pack(chosen, tokenizer, titles, context) for split, chosen in texts.items()}
-    names: dict[str, Any] = {"seed": seed, "name": name, "scratch": scratch}
-    told = fit_learner(CausalLanguageModel, network, items, collate, schedule, **names)
-    return SavedModel(network, tokenizer, (told.COLUMNS, *told.rows))
+        network = load_model(base_of(bases, shape, tokenizer), AutoModelForCausalLM)
+    # Some published checkpoints are halves, in which small updates vanish.
+    network = network.float()
+    # 2. Rows of tokens of each split.
+    training = [document for document in documents if document.split == "train"]
+    validation = [document for document in documents if document.split == "validation"]
+    pack = PACKINGS[packing]
+    items = {
+        "train": pack(training, tokenizer, titles, context),
+        "validation": pack(validation[:validation_documents], tokenizer, titles, context),
+    }
+    # 3. Train.
+    progress = fit_learner(
+        CausalLanguageModel,
+        network,
+        items,
+        collate,
+        schedule,
+        seed=seed,
+        name=name,
+        scratch=scratch,
+    )
+    return SavedModel(network, tokenizer, (progress.COLUMNS, *progress.rows))
 
 
 def base_of(folder: Path, shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> Path:
-    """The base below a folder whose configuration agrees with the shape, ``{"model_type": "gpt2", ...}``, in every keyword.
+    """The base below a folder whose configuration agrees with a shape in every keyword.
 
-    Raises BadInput: no base has the shape, or the bases' vocabulary is another than the tokenizer's.
+    Args:
+        folder: of the bases, with their ``tokenizer``.
+        shape: ``{"model_type": "gpt2", ...}``.
+        tokenizer: of the study.
+
+    Raises:
+        BadInput: no base has the shape, or the bases' vocabulary is another than the tokenizer's.
     """
     if load_tokenizer(folder / "tokenizer").get_vocab() != tokenizer.get_vocab():
-        advice = "give tokenizer: {folder: bases/tokenizer}"
-        raise BadInput(f"{folder}: the bases have another vocabulary than the study; {advice}")
-    configurations = {path.parent: read_json(path) for path in sorted(folder.glob("*/config.json"))}
-    for place, configuration in configurations.items():
-        if shape.items() <= configuration.items():
-            return place
-    known = [{key: held.get(key) for key in shape} for held in configurations.values()]
+        raise BadInput(
+            f"{folder}: the bases have another vocabulary than the study; "
+            "give tokenizer: {folder: bases/tokenizer}"
+        )
+    other_shapes = []
+    for path in sorted(folder.glob("*/config.json")):
+        config = read_json(path)
+        if shape.items() <= config.items():
+            return path.parent
+        other_shapes.append({key: config.get(key) for key in shape})
     raise BadInput(
-        f"{folder}: no base has the shape {dict(shape)}, there are {known}; say from_scratch: true in the model's entry, add"
-        " a base with the scale 'bases', or set training.bases to null, which trains every model of the study from scratch"
+        f"{folder}: no base has the shape {dict(shape)}, there are {other_shapes}; say "
+        "from_scratch: true in the model's entry, add a base with the scale 'bases', or set "
+        "training.bases to null, which trains every model of the study from scratch"
     )
 
 
 def from_scratch(
     shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase, context: int, seed: int
 ) -> Any:
-    """A network of the given shape with seeded random weights, for a tokenizer and a context."""
-    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
-    ends["pad_token_id"] = (
-        None  # whose embedding some networks keep at zero: often the end, with which a text begins
-    )
+    """A network with seeded random weights, for a tokenizer.
+
+    Args:
+        shape: ``{"model_type": "gpt2", ...}``, keywords of its configuration.
+        tokenizer: gives the vocabulary and the tokens at which texts begin and end.
+        context: positions.
+        seed: of the weights.
+
+    Raises:
+        BadInput: as :func:`longform.language_models.checkpoints.new_network`.
+    """
+    config = {
+        **shape,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        # Some networks keep its embedding at zero: often the end, with which a text begins.
+        "pad_token_id": None,
+    }
     sizes = {"vocab_size": len(tokenizer), "max_position_embeddings": context}
-    network = new_network({**shape, **ends}, AutoModelForCausalLM, seed, **sizes)
-    network.config.pad_token_id = network.generation_config.pad_token_id = (
-        tokenizer.pad_token_id
-    )  # as its files name it
+    network = new_network(config, AutoModelForCausalLM, seed, **sizes)
+    # The files name it.
+    network.config.pad_token_id = tokenizer.pad_token_id
+    network.generation_config.pad_token_id = tokenizer.pad_token_id
     return network
 
 
 def untrained(*, base: Path, seed: int, context: int, shape: Mapping[str, Any]) -> SavedModel:
-    """A network that has read nothing, with the seeded weights from which training would start: the floor of every trained one."""
+    """A network that has read nothing: the floor of every trained one.
+
+    Its weights are those from which training would start; see :func:`from_scratch`.
+    """
     tokenizer = load_tokenizer(base)
     return SavedModel(from_scratch(shape, tokenizer, context, seed), tokenizer)
 
 
 def collate(items: Sequence[Sequence[int] | Window]) -> dict[str, torch.Tensor]:
     """Pad to the longest row; padding, and what a window has as context alone, carries no loss."""
-    rows = [item.ids if isinstance(item, Window) else item for item in items]
+    rows = []
+    for item in items:
+        rows.append(item.ids if isinstance(item, Window) else item)
     labels = padded(rows, IGNORED)
     for label, item in zip(labels, items, strict=True):
         if isinstance(item, Window):

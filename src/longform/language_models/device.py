@@ -1,13 +1,18 @@
-"""Where networks run and how exactly they multiply: two variables of the environment that training, sampling and reading obey.
+"""Where networks run and how exactly they multiply, as two variables of the environment say.
 
-``LONGFORM_DEVICE`` is a name of torch ("cpu", "cuda", "cuda:1"); unset, it is the first GPU, else the processor. It changes no result
-beyond rounding. ``LONGFORM_PRECISION`` is one of ``PRECISIONS``:
+Training, sampling and reading obey them.
+
+``LONGFORM_DEVICE`` is a name of torch ("cpu", "cuda", "cuda:1"); unset, it is the first GPU, else
+the processor. It changes no result beyond rounding. ``LONGFORM_PRECISION`` is one of
+``PRECISIONS``:
 
 - ``float32``, the default;
-- ``tf32``: products of float32 matrices with 10 bits of mantissa, on GPUs that have them. Sampled documents stay the same bytes,
-  since the float64 passes decide what is not certain (:mod:`longform.decoding.exact_sampling`); they decide more often;
-- ``bfloat16``: networks that are only read with have bfloat16 weights, and float32 products elsewhere are as in ``tf32``. Readings
-  then have two or three digits. What a training multiplies in is its schedule's ``precision``.
+- ``tf32``: products of float32 matrices with 10 bits of mantissa, on GPUs that have them. Sampled
+  documents stay the same bytes, since the float64 passes decide what is not certain
+  (:mod:`longform.decoding.exact_sampling`); they decide more often;
+- ``bfloat16``: networks that are only read with have bfloat16 weights, and float32 products
+  elsewhere are as in ``tf32``. Log-probabilities then have two or three digits. What a training
+  multiplies in is its schedule's ``precision``.
 """
 
 import os
@@ -23,30 +28,36 @@ PRECISIONS = ("float32", "tf32", "bfloat16")
 def chosen_device() -> torch.device:
     """Where models run: what ``LONGFORM_DEVICE`` names, else the first GPU, else the processor.
 
-    Raises BadInput: no device has that name, or it is a GPU that is not there.
+    Raises:
+        BadInput: no device has that name, or it is a GPU that is not there.
     """
-    there = torch.cuda.is_available()
-    name = os.environ.get("LONGFORM_DEVICE") or ("cuda" if there else "cpu")
+    has_gpu = torch.cuda.is_available()
+    name = os.environ.get("LONGFORM_DEVICE") or ("cuda" if has_gpu else "cpu")
     try:
         device = torch.device(name)
     except RuntimeError as error:
         raise BadInput(
             f"LONGFORM_DEVICE is {name!r}; allowed are torch's names such as cpu, cuda, cuda:1"
         ) from error
-    count = torch.cuda.device_count() if there else 0
-    if device.type == "cuda" and (device.index or 0) >= count:
+    num_gpus = torch.cuda.device_count() if has_gpu else 0
+    if device.type == "cuda" and (device.index or 0) >= num_gpus:
         raise BadInput(
-            f"LONGFORM_DEVICE is {name!r}, and torch sees {count} GPUs; set cpu, or unset it"
+            f"LONGFORM_DEVICE is {name!r}, and torch sees {num_gpus} GPUs; set cpu, or unset it"
         )
     return device
 
 
 def chosen_precision() -> str:
-    """One of ``PRECISIONS``: what ``LONGFORM_PRECISION`` names, else float32. Raises BadInput: another name."""
+    """One of ``PRECISIONS``: what ``LONGFORM_PRECISION`` names, else float32.
+
+    Raises:
+        BadInput: another name.
+    """
     name = os.environ.get("LONGFORM_PRECISION") or PRECISIONS[0]
     if name not in PRECISIONS:
         raise BadInput(
-            f"LONGFORM_PRECISION is {name!r}, allowed are {list(PRECISIONS)}; set it right or unset it"
+            f"LONGFORM_PRECISION is {name!r}, allowed are {list(PRECISIONS)}; "
+            "set it right or unset it"
         )
     return name
 
@@ -61,19 +72,24 @@ def placed(network: Any, reading: bool = False) -> Any:
     """The network on the chosen device; one for ``reading`` alone in the chosen precision."""
     set_products()
     network = network.to(chosen_device())
-    return network.to(torch.bfloat16) if reading and chosen_precision() == "bfloat16" else network
+    if reading and chosen_precision() == "bfloat16":
+        return network.to(torch.bfloat16)
+    return network
 
 
 def trainer_devices(processes: int) -> dict[str, Any]:
-    """``accelerator`` and ``devices`` of Lightning's Trainer for so many processes on the chosen device.
+    """``accelerator`` and ``devices`` of Lightning's Trainer for processes on the chosen device.
 
-    Raises BadInput: several processes, and one GPU by its number.
+    Raises:
+        BadInput: several processes, and one GPU by its number.
     """
     device = chosen_device()
     accelerator = "gpu" if device.type == "cuda" else device.type
     if device.index is None or device.type == "cpu":
         return {"accelerator": accelerator, "devices": processes}
     if processes > 1:
-        told = f"LONGFORM_DEVICE names one GPU, {device}, and LONGFORM_DEVICES asks for {processes}"
-        raise BadInput(f"{told}; set LONGFORM_DEVICE=cuda, or unset it")
+        raise BadInput(
+            f"LONGFORM_DEVICE names one GPU, {device}, and LONGFORM_DEVICES asks for {processes}; "
+            "set LONGFORM_DEVICE=cuda, or unset it"
+        )
     return {"accelerator": accelerator, "devices": [device.index]}

