@@ -130,6 +130,7 @@ def test_n_grams_write_nothing(fitted, tmp_path):
 def test_an_order_that_has_no_room_and_a_corpus_without_training_text_are_refused(fitted):
     _, folder = fitted
     given = {"base": folder, "titles": False, "context": 64}
+    refuses("order 1; allowed is 2 to 7", ngram.fit, documents=documents(), order=1, **given)
     refuses("order 9; allowed is 2 to 7", ngram.fit, documents=documents(), order=9, **given)
     refuses(
         "context 1; allowed is 2",
