@@ -137,8 +137,14 @@ def _column(cells: Sequence[Cell], column: str) -> list[Cell]:
     return [one for one in cells if one.column == column and one.value is not None]
 
 
+def measured_models(given: Given, suites: Sequence[str], systems: Sequence[str]) -> list[str]:
+    """The models of a list that have records of suites, in the list's order."""
+    measured = _accuracies(given, *suites).values("system")
+    return [name for name in systems if name in measured]
+
+
 def region_surprisal(
-    given: Given, suites: Sequence[str], likelier: Sequence[str], systems: Sequence[str]
+    given: Given, suites: Sequence[str], likelier: Sequence[str], system: str
 ) -> Figure:
     """Bits of the judged region under either condition.
 
@@ -146,12 +152,10 @@ def region_surprisal(
         given: the records; their details have the bits of each term of a formula.
         suites: by name or pattern.
         likelier: the conditions in which the region is predicted less surprising.
-        systems: the first of them that the run has is shown.
+        system: the model.
     """
     # 1. The mean over items with its normal interval, for each term of a suite's formula.
     records = _accuracies(given, *suites)
-    measured = records.values("system")
-    system = next((name for name in systems if name in measured), "")
     cells = []
     for record in given.ordered(records.where(system=system), "task"):
         for term, bits in record.details["formula_bits"].items():

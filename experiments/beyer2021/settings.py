@@ -61,18 +61,21 @@ class SizeSweep(Exhibit):
 
 
 class RegionSurprisal(Exhibit):
-    """Bits of the judged region under the conditions predicted ``likelier`` and the others, of the first system that the run has."""
+    """Bits of the judged region under the conditions predicted ``likelier`` and the others, a figure for each model."""
 
     suites: list[str] = parameter("Suites, a panel each.")
     likelier: list[str] = parameter("Conditions that are predicted to be likelier.")
-    systems: list[str] = parameter("Models, of which the first that the run has is shown.")
+    systems: list[str] = parameter("Models; those that the run has are shown.")
 
     def draw(self, given: "Given") -> Sheet:
-        from experiments.beyer2021.report import region_surprisal
+        from experiments.beyer2021.report import measured_models, region_surprisal
+        from longform_lab.reporting.pivot import for_each_system
 
-        return region_surprisal(
-            given, suites=self.suites, likelier=self.likelier, systems=self.systems
-        )
+        def figure(own: "Given", system: str) -> Sheet:
+            return region_surprisal(own, suites=self.suites, likelier=self.likelier, system=system)
+
+        systems = measured_models(given, self.suites, self.systems)
+        return for_each_system(given, systems, figure)
 
 
 class HumanSheet(Exhibit):

@@ -104,18 +104,22 @@ class Figure5(Exhibit):
     """The worst article's beginning with its chain below it, each symbol with its log probability."""
 
     def draw(self, given: "Given") -> Sheet:
-        from experiments.deng2022.report.mentions import figure_5
+        from experiments.deng2022.report.mentions import figure_5, models_with_articles
+        from longform_lab.reporting.pivot import for_each_system
 
-        return figure_5(given)
+        return for_each_system(given, models_with_articles(given), lambda own, _: figure_5(own))
 
 
 class Figures1013(Exhibit):
     """Four generated articles, mentions coloured by entity, improbable 5-grams circled: HTML pages, a picture of the first."""
 
     def draw(self, given: "Given") -> Sheet:
-        from experiments.deng2022.report.mentions import figures_10_13
+        from experiments.deng2022.report.mentions import figures_10_13, models_with_articles
+        from longform_lab.reporting.pivot import for_each_system
 
-        return figures_10_13(given)
+        return for_each_system(
+            given, models_with_articles(given), lambda own, _: figures_10_13(own)
+        )
 
 
 class FigureWrongPronoun(Exhibit):
@@ -128,10 +132,10 @@ class FigureWrongPronoun(Exhibit):
 
 
 class GeneratedArticles(Exhibit):
-    """The share of derivable sentences of real text and of every system; the first articles of one, beside real ones."""
+    """The share of derivable sentences of real text and of every system; the first articles of each model, beside real ones."""
 
     corpus: str = parameter("Whose articles are shown.")
-    system: str = parameter("The model that wrote them.")
+    systems: list[str] = parameter("The models that wrote them, a page each.")
     generated: int = parameter("Articles of the model.", 5, ge=1)
     real: int = parameter("Real articles beside them.", 2, ge=0)
 
@@ -139,7 +143,11 @@ class GeneratedArticles(Exhibit):
         from experiments.deng2022.report.pages import generated_articles
 
         return generated_articles(
-            given, corpus=self.corpus, system=self.system, generated=self.generated, real=self.real
+            given,
+            corpus=self.corpus,
+            systems=self.systems,
+            generated=self.generated,
+            real=self.real,
         )
 
 
@@ -278,9 +286,10 @@ class Figure4(Exhibit):
     """P(z_m | z_{m-1}) of a model less that of real text, on the most common titles, improbable ones framed."""
 
     def draw(self, given: "Given") -> Sheet:
-        from experiments.deng2022.report.transitions import figure_4
+        from experiments.deng2022.report.transitions import LATENT, figure_4
+        from longform_lab.reporting.pivot import for_each_system
 
-        return figure_4(given)
+        return for_each_system(given, given.models(LATENT), lambda own, _: figure_4(own))
 
 
 class ArticlePage(Exhibit):
@@ -292,9 +301,13 @@ class ArticlePage(Exhibit):
     )
 
     def draw(self, given: "Given") -> Sheet:
-        from experiments.deng2022.report.transitions import article_page
+        from experiments.deng2022.report.transitions import LATENT, article_page
+        from longform_lab.reporting.pivot import for_each_system
 
-        return article_page(given, caption=self.caption, kind=self.choice)
+        def page(own: "Given", _: str) -> Sheet:
+            return article_page(own, caption=self.caption, kind=self.choice)
+
+        return for_each_system(given, given.models(LATENT), page)
 
 
 class HumanStudy(Exhibit):

@@ -166,6 +166,37 @@ class Files:
             save_drawing(drawing, folder / name)
 
 
+@dataclass(frozen=True)
+class Several:
+    """The same sheet of several systems, by their labels; the first has the folder itself.
+
+    ``others`` are sheets by the name of a folder of their own inside it. Each Markdown page says
+    whose sheet it is and leads to the others.
+    """
+
+    first: Table | Listing | Figure | Files
+    label: str
+    others: Mapping[str, tuple[str, Table | Listing | Figure | Files]]
+
+    def save(self, folder: Path, stem: str) -> None:
+        """The first sheet as it is saved alone, the others each in its folder, all under ``stem``."""
+        self.first.save(folder, stem)
+        links = []
+        for name, (label, _) in self.others.items():
+            links.append(f"[{label}]({name}/{stem}.md)")
+        _append(folder / f"{stem}.md", f"\nHere: {self.label}. Also: {', '.join(links)}.\n")
+        for name, (label, sheet) in self.others.items():
+            (folder / name).mkdir()
+            sheet.save(folder / name, stem)
+            back = f"\nHere: {label}. Also: [{self.label}](../{stem}.md).\n"
+            _append(folder / name / f"{stem}.md", back)
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
 def save_drawing(drawing: Drawing, path: Path) -> None:
     """``path.png`` of few colours, and ``path.pdf`` where ``LONGFORM_PDF`` is set; neither holds a clock."""
     import matplotlib

@@ -19,7 +19,7 @@ from longform.errors import BadInput, ConfigError
 from longform.files.artefacts import atomic_write, read_arrays, read_corpus, write_predictions
 from longform.processes import first_process, side_by_side
 from longform.settings import parse_kind
-from longform_lab.experiment import Experiment, System, chosen_systems
+from longform_lab.experiment import Experiment, System, systems_of
 from longform_lab.scratch import resumable
 from longform_lab.settings.critics import READINGS, TRAININGS
 from longform_lab.settings.entries import ReadingPlacement, TrainingPlacement
@@ -109,7 +109,7 @@ def _files(experiment: Experiment, study: str, entry: Entry) -> dict[System, Pat
     files = {}
     for corpus in corpora:
         systems = [System(study, corpus), *experiment.systems(study, corpus)]
-        for system in chosen_systems(entry.placed.of, systems):
+        for system in systems_of(experiment, entry.placed.of, systems):
             files[system] = Path(system.corpus, system.folder, stored)
     return files
 

@@ -5,6 +5,15 @@ All of it is read from ``params.yaml``. A study is a set of texts that are asked
 every corpus of the study in the same way, and a *system* is a corpus, a model, whether the model
 saw section titles, and which of several trainings it is. Critics read the study's corpora and what
 its systems wrote.
+
+Some names stand for several models of a study, so that a model that is added is read, scored and
+shown. In ``of`` of ``params.yaml`` the study is that of the critic; in the papers' own
+``params.yaml`` its name and a dot stand before them (``articles.models``):
+
+- ``models``: all that the study trains, its ladder of sizes among them;
+- ``sizes``: the ladder alone;
+- ``trained``: those of every kind but ``untrained``;
+- ``kind.hsmm`` and the like: those of a kind.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +25,7 @@ from typing import Any
 from longform.documents import Document
 from longform.errors import BadInput, did_you_mean
 from longform.files.artefacts import read_documents, read_yaml
+from longform.files.yaml_dialect import KIND
 from longform.statistics.random_streams import derived_seed
 
 TITLES = {"with": True, "without": False}  # deng2022 section 4: W/ Title and W/O Title
@@ -281,3 +291,116 @@ def chosen_systems(of: str | Sequence[str], systems: Sequence[System]) -> Iterat
         is_model = system.model != "data"
         if "all" in names or system.model in names or ("models" in names and is_model):
             yield system
+
+
+# -- groups of models --
+
+MODELS, SIZES, TRAINED = "models", "sizes", "trained"
+OF_A_KIND = "kind."
+PUBLISHED = ("finetuned", "published")  # kinds that begin with published weights
+
+
+def models_of(experiment: Experiment, study: str, group: str) -> list[str]:
+    """The models of a study that a group's name stands for, in the order of the lists.
+
+    Args:
+        experiment: the parameters.
+        study: an entry of ``params.yaml`` with models.
+        group: ``models``, ``sizes``, ``trained`` or ``kind.`` and a kind.
+
+    Raises:
+        BadInput: there is no such group, or no such study.
+    """
+    settings = experiment.settings(study)
+    ladder = (settings.get("sizes") or {}).get("models") or []
+    if group == SIZES:
+        return list(ladder)
+    models = list(dict.fromkeys([*(settings.get("models") or []), *ladder]))
+    if group == MODELS:
+        return models
+    if group == TRAINED:
+        return [name for name in models if _entry(experiment, name).get(KIND) != "untrained"]
+    if group.startswith(OF_A_KIND):
+        kind = group.removeprefix(OF_A_KIND)
+        _check_kind(kind)
+        return [name for name in models if _entry(experiment, name).get(KIND) == kind]
+    allowed = [MODELS, SIZES, TRAINED, f"{OF_A_KIND}network"]
+    raise BadInput(
+        f"{study}.{group}: there is no group of models {group!r}{did_you_mean(group, allowed)}; "
+        f"allowed are {allowed} or another kind of language model"
+    )
+
+
+def _entry(experiment: Experiment, name: str) -> Mapping[str, Any]:
+    return experiment.settings("models", name)
+
+
+def _check_kind(kind: str) -> None:
+    """Raises BadInput: there is no such kind of language model."""
+    from longform.language_models.settings import REGISTRY
+
+    if kind not in REGISTRY:
+        raise BadInput(
+            f"there is no kind of language model {kind!r}{did_you_mean(kind, REGISTRY)}; "
+            f"allowed are {sorted(REGISTRY)}"
+        )
+
+
+def with_groups(experiment: Experiment, names: Sequence[Any]) -> list[Any]:
+    """Names of systems, with a study's models in place of ``STUDY.models`` and other groups."""
+    systems: list[Any] = []
+    for name in names:
+        study, dot, group = str(name).partition(".")
+        systems += models_of(experiment, study, group) if dot else [name]
+    return list(dict.fromkeys(systems))
+
+
+def systems_of(
+    experiment: Experiment, of: str | Sequence[str], systems: Sequence[System]
+) -> Iterator[System]:
+    """The systems that an entry of ``params.yaml`` concerns.
+
+    Args:
+        experiment: the parameters.
+        of: ``all``, ``models``, ``data``, names of models, and groups of a kind.
+        systems: those of one corpus; the first is the corpus itself.
+
+    Raises:
+        BadInput: there is no system or kind of a name.
+    """
+    names: list[str] = []
+    present = {system.model for system in systems}
+    for name in [of] if isinstance(of, str) else of:
+        if name == TRAINED or name.startswith(OF_A_KIND):
+            models = models_of(experiment, systems[0].study, name)
+            names += [model for model in models if model in present]
+        else:
+            names.append(name)
+    return chosen_systems(names, systems)
+
+
+def from_scratch(experiment: Experiment) -> frozenset[str]:
+    """Models that a study trains from scratch beside others that it finetunes.
+
+    Tables and figures mark them: what pretraining bought the others, they lack. Where a study trains
+    every model from scratch no mark is needed.
+    """
+    marked: set[str] = set()
+    for settings in experiment.params.values():
+        if not isinstance(settings, Mapping) or not isinstance(settings.get("models"), list):
+            continue
+        ladder = (settings.get("sizes") or {}).get("models") or []
+        bases = (settings.get("training") or {}).get("bases")
+        scratch, finetuned = set(), set()
+        for name in [*settings["models"], *ladder]:
+            entry = _entry(experiment, name)
+            kind = entry.get(KIND)
+            if kind in PUBLISHED or (
+                kind == "network" and bases and not entry.get("from_scratch", False)
+            ):
+                finetuned.add(name)
+            elif kind in ("network", "own_training"):
+                scratch.add(name)
+        if finetuned:
+            marked |= scratch
+    return frozenset(marked)

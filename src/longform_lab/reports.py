@@ -10,7 +10,7 @@ from longform.files.artefacts import atomic_write, read_yaml
 from longform.results import Results, read_results
 from longform.settings import KIND, Nothing, parse_kind
 from longform.tables import write_rows
-from longform_lab.experiment import Experiment
+from longform_lab.experiment import Experiment, from_scratch, with_groups
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import Line, ledger_markdown, read_expected
 from longform_lab.reporting.verdicts import claims_markdown, write_claims
@@ -44,10 +44,16 @@ def report(experiment: Experiment, paper: str, subject: str) -> None:
         raise BadInput(f"{path} has no report {subject!r}{did_you_mean(subject, subjects)}")
     entry: Mapping[str, Any] = subjects[subject]
     results = with_derived(paper, scores(experiment, entry["scores"]))
-    chosen = {
-        name: _with_models(experiment, choice or {}) for name, choice in entry["exhibits"].items()
-    }
-    expected = read_expected(EXPERIMENTS / paper, scale_of(experiment), chosen)
+    chosen, settings = {}, {}
+    for name, choice in entry["exhibits"].items():
+        chosen[name] = _with_models(experiment, choice or {})
+    for name, own in entry.get("settings", {}).items():
+        settings[name] = _with_models(experiment, own)
+    entry = {**entry, "settings": settings}
+    expected = replace(
+        read_expected(EXPERIMENTS / paper, scale_of(experiment), chosen),
+        from_scratch=from_scratch(experiment),
+    )
     decoders = {
         name: settings
         for listed in experiment.decoders("facts").values()
@@ -80,24 +86,19 @@ def drawn(place: str, paper: str, entry: Mapping[str, Any], given: Given, **more
 
 
 def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str, Any]:
-    """What an exhibit shows, with the names of a study's models in place of ``STUDY.models`` and ``STUDY.sizes``.
+    """What an exhibit shows, with a study's models in place of ``STUDY.models`` and other groups.
 
-    ``STUDY.models`` are all that the study trains, those of its ladder of sizes too: claims about every system judge them
-    all, so the tables of these claims show them all.
+    Claims about every system judge all that the study trains, so ``STUDY.models`` are all of these,
+    its ladder of sizes too. Groups stand below ``system`` and ``systems``, alone or in a list.
     """
-    systems = choice.get("system")
-    if not isinstance(systems, list):
-        return dict(choice)
-    names: list[str] = []
-    for name in systems:
-        study, dot, part = str(name).partition(".")
-        if not dot:
-            names.append(name)
-            continue
-        settings = experiment.settings(study)
-        sizes = settings.get("sizes", {}).get("models", [])
-        names += sizes if part == "sizes" else [*settings["models"], *sizes]
-    return {**choice, "system": list(dict.fromkeys(names))}
+    shown = dict(choice)
+    for name in ("system", "systems"):
+        value = shown.get(name)
+        if isinstance(value, str) and "." in value:
+            value = [value]
+        if isinstance(value, list):
+            shown[name] = with_groups(experiment, value)
+    return shown
 
 
 def scores(experiment: Experiment, places: list[str]) -> Results:

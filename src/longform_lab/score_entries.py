@@ -27,7 +27,7 @@ from longform.statistics.signatures import signature
 from longform.statistics.sufficient_statistics import SufficientStatistics, clustered
 from longform.statistics.sum_scored import SumScored, unit_scores
 from longform.text.permutations import ShuffleTask, permuted_documents, written
-from longform_lab.experiment import Experiment, System, chosen_systems
+from longform_lab.experiment import Experiment, System, systems_of
 from longform_lab.settings.critics import EVALUATIONS, METRICS
 from longform_lab.settings.entries import EvaluationPlacement, MetricPlacement, QuestionPlacement
 
@@ -147,7 +147,8 @@ def measure(experiment: Experiment, real: System, entry: Entry) -> list[Record]:
     """
     placed: MetricPlacement = entry.placed
     systems = []
-    for system in chosen_systems(placed.of, [real, *experiment.systems(real.study, real.corpus)]):
+    present = [real, *experiment.systems(real.study, real.corpus)]
+    for system in systems_of(experiment, placed.of, present):
         if placed.titles in (None, system.titles):
             systems.append(system)
     fitted = _fit(experiment, real, systems[0], entry)
@@ -379,7 +380,7 @@ def evaluate(experiment: Experiment, entry: Entry) -> list[Record]:
         train_corpus = System(entry.study, placed.train_corpus or corpus)
         systems = [data, *experiment.systems(entry.study, corpus)]
         previous: Predictions | None = None
-        for system in chosen_systems(placed.of, systems):
+        for system in systems_of(experiment, placed.of, systems):
             titled = replace(system, titles=True)
             if train_name == "with_titles" and (
                 system.titles is not False or titled not in systems

@@ -105,7 +105,8 @@ def experiment(tmp_path):
         (["data", "articles.models"], ["data", "a", "b", "c"]),
         (["articles.sizes", "c", "x"], ["c", "x"]),
         (["plain.models", "plain.sizes"], ["d"]),
-        ("articles.models", "articles.models"),
+        ("articles.models", ["a", "b", "c"]),
+        ("gpt2", "gpt2"),
         ([], []),
     ],
 )

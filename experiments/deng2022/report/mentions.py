@@ -151,6 +151,12 @@ def ngram_records(record: Record) -> list[Record]:
     return [beside(record, metric, value, task=task) for (metric, task), value in made.items()]
 
 
+def models_with_articles(given: Given) -> list[str]:
+    """The models whose records carry articles to show, in the order of their labels."""
+    found = [record for record in given.select(BLAMED) if record.details.get("articles")]
+    return list(dict.fromkeys(record.system for record in given.ordered(found, "system")))
+
+
 def _articles(given: Given) -> list[tuple[str, str, list[Mark]]]:
     found = [article for _, details in _details(given) for article in details["articles"]]
     if not found:

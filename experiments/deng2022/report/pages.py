@@ -261,12 +261,20 @@ def escaped(text: str) -> str:
 
 
 def generated_articles(
-    given: Given, corpus: str, system: str, generated: int = 5, real: int = 2
+    given: Given, corpus: str, systems: Sequence[str], generated: int = 5, real: int = 2
 ) -> Files:
-    """The share of derivable sentences of real text and of every system; the first articles of one, beside real ones.
+    """The share of derivable sentences of real text and of every system; the first articles of each model, beside real ones.
 
-    ``generated``: how many with titles, and how many without, of the first seed; ``real``: how many of the corpus's test split.
-    Raises BadInput: no record of the system or of real text, or texts that are not there or are not those that were scored.
+    Args:
+        given: the records.
+        corpus: whose articles are shown.
+        systems: the models, a page each; the first one's is ``articles.md``.
+        generated: how many articles with titles, and how many without, of the first seed.
+        real: how many of the corpus's test split.
+
+    Raises:
+        BadInput: no record of a system or of real text, or texts that are not there or are not
+            those that were scored.
     """
     notes = [
         "shares of sentences and of words, intervals over articles; real text has 1 because the world wrote it",
@@ -274,37 +282,53 @@ def generated_articles(
     ]
     caption = "Shares of sentences and of words that the synthetic world could have written, with 95 % intervals"
     table = Table(caption, given.pivot(COLUMNS), [*notes, *given.notes])
+    pages: dict[str, str] = {}
+    links = ""
+    judged = select(given.results, {**SHARE, "corpus": corpus}).values("system")
+    for system in [name for name in systems if name in judged] or systems:
+        name = f"articles_{system}.md" if pages else "articles.md"
+        whose = f", {given.label('system', system)}" if pages else ""
+        pages[name] = _page_of_articles(given, corpus, system, generated, real)
+        links += f"\n[The first articles in full{whose}]({name})\n"
+    return Files(pages, table, links)
+
+
+def _page_of_articles(given: Given, corpus: str, system: str, generated: int, real: int) -> str:
+    """The first articles of a model with titles, without titles, and real ones, in Markdown."""
     shown: list[str] = []
     for titles, count in ((True, generated), (False, generated), (None, real)):
-        fields = {
-            **SHARE,
-            "corpus": corpus,
-            "system": "data" if titles is None else system,
-            "titles": titles,
-        }
-        found = select(given.results, fields)
-        if not found:
-            raise BadInput(
-                f"no record has {fields}; run the stage that scores it, or change the exhibit's settings"
-            )
-        record = min(found, key=lambda record: -1 if record.seed is None else record.seed)
-        folder = (
-            folder_of(given.data / "corpora", corpus)
-            if titles is None
-            else generated_folder(given.data, record)
-        )
-        folder = folder or given.data / "corpora" / corpus
-        documents = [d for d in texts_in(folder) if d.split in ("test", "generated")][:count]
-        refused = record.details["refused"]
-        if missing := [document.id for document in documents if document.id not in refused]:
-            told = f"{missing[0]!r} is not among the scored texts {list(refused)}; score them, or show fewer"
-            raise BadInput(f"{folder / 'documents.jsonl'}: {told}")
-        name = given.labels(record, *SYSTEM) + (
-            "" if record.seed is None else f", seed {record.seed}"
-        )
-        shown += [
-            _article(f"{name}, article {i}", d, refused[d.id]) for i, d in enumerate(documents)
-        ]
+        writer = "data" if titles is None else system
+        shown += _shown_articles(given, corpus, writer, titles, count)
     title = f"# {2 * generated} articles of {given.label('system', system)} beside {real} real ones"
-    page = "\n\n".join([title, LEGEND, *shown]) + "\n"
-    return Files({"articles.md": page}, table, "\n[The first articles in full](articles.md)\n")
+    return "\n\n".join([title, LEGEND, *shown]) + "\n"
+
+
+def _shown_articles(
+    given: Given, corpus: str, system: str, titles: bool | None, count: int
+) -> list[str]:
+    """The first articles of a system, each with the sentences that the grammar refuses in bold."""
+    # 1. The record of the first training.
+    fields = {**SHARE, "corpus": corpus, "system": system, "titles": titles}
+    found = select(given.results, fields)
+    if not found:
+        raise BadInput(
+            f"no record has {fields}; run the stage that scores it, or change the exhibit's settings"
+        )
+    record = min(found, key=lambda record: -1 if record.seed is None else record.seed)
+    # 2. Its texts, which must be those that were scored.
+    if titles is None:
+        folder = folder_of(given.data / "corpora", corpus) or given.data / "corpora" / corpus
+    else:
+        folder = generated_folder(given.data, record)
+    documents = [d for d in texts_in(folder) if d.split in ("test", "generated")][:count]
+    refused = record.details["refused"]
+    if missing := [document.id for document in documents if document.id not in refused]:
+        told = f"{missing[0]!r} is not among the scored texts {list(refused)}; score them, or show fewer"
+        raise BadInput(f"{folder / 'documents.jsonl'}: {told}")
+    # 3. In Markdown.
+    seed = "" if record.seed is None else f", seed {record.seed}"
+    name = given.labels(record, *SYSTEM) + seed
+    return [
+        _article(f"{name}, article {i}", document, refused[document.id])
+        for i, document in enumerate(documents)
+    ]

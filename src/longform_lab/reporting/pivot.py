@@ -11,7 +11,7 @@ from typing import Any
 
 from longform.errors import BadInput
 from longform.results import ANY, FEWEST_UNITS, Record, Results
-from longform.tables import Cell, cell, exact
+from longform.tables import Cell, Several, cell, exact
 from longform_lab.reporting.estimates import DEFAULTS, IDENTITY, Estimate, Facts, of_records, select
 from longform_lab.reporting.printed import INCOMPARABLE, Expected, Printed, verdict_on
 
@@ -54,6 +54,17 @@ class Given:
         """Its claims, one sentence each with its verdict."""
         claims = self.expected.judged(self.results, self.data, self.name)
         return [claim.sentence() for claim in claims]
+
+    def of_system(self, system: str) -> "Given":
+        """The same, restricted to one system."""
+        choices = {**(self.expected.choices or {}), self.name: {**self.where, "system": system}}
+        return replace(self, expected=replace(self.expected, choices=choices))
+
+    def models(self, *filters: Mapping[str, Any]) -> list[str]:
+        """The systems among its own records that are no real text, in the order of their labels."""
+        found = self.ordered(self.select(*filters), "system")
+        names = [record.system for record in found if record.system != "data"]
+        return list(dict.fromkeys(names))
 
     def label(self, name: str, value: Any) -> str:
         """How a field's value is shown."""
@@ -240,6 +251,30 @@ class Given:
             else:
                 position.append(-1 if value in ("", None) else len(labelled))
         return tuple(position)
+
+
+def for_each_system(given: Given, systems: Sequence[str], draw: Callable[[Given, str], Any]) -> Any:
+    """A sheet that shows one system, drawn for each of several.
+
+    Args:
+        given: the records.
+        systems: the first of them has the exhibit's own folder.
+        draw: draws the sheet of a system from its records alone.
+
+    Returns:
+        The sheet; of several systems their sheets as one. Without systems the sheet of nobody,
+        whose drawing says what is missing.
+    """
+    if not systems:
+        return draw(given, "")
+    first, *others = systems
+    sheet = draw(given.of_system(first), first)
+    if not others:
+        return sheet
+    further = {}
+    for system in others:
+        further[system] = (given.label("system", system), draw(given.of_system(system), system))
+    return Several(sheet, given.label("system", first), further)
 
 
 def seed_suffix(record: Record) -> str:

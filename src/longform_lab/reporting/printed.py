@@ -5,7 +5,7 @@ says how they are written.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,7 @@ INCOMPARABLE, LOST = "not comparable at this size", "lost"
 VERDICTS = (WITHIN, DIFFERS, INCOMPARABLE, ABSENT, LOST)
 PRECISION = 0.005  # the papers print two decimals: half a unit of the last one
 NO_RESULTS = ("setting", "quoted")  # kinds of tables
+SCRATCH = "from scratch"  # the mark of a label
 NumberPath = tuple[str, ...]  # the keys that lead to a number in its table
 
 
@@ -176,12 +177,15 @@ class Expected:
         content: of its ``expected.yaml``.
         scale: names where the records come from.
         choices: fields of records to which a table or figure is restricted, by its name.
+        from_scratch: systems that were trained from scratch where others were finetuned; their
+            labels say so.
     """
 
     paper: str
     content: Mapping[str, Any]
     scale: str = "default"
     choices: Mapping[str, Mapping[str, Any]] | None = None
+    from_scratch: Collection[str] = frozenset()
 
     def __getitem__(self, table: str) -> Any:
         return self.content[table]
@@ -205,9 +209,16 @@ class Expected:
         return self.entries.labels.get(name, {})
 
     def label(self, name: str, value: Any) -> str:
-        """How a field's value is shown: by the file's ``labels``, else its own name in words."""
+        """How a field's value is shown: by the file's ``labels``, else its own name in words.
+
+        A system that was trained from scratch beside finetuned ones is marked as such.
+        """
         label = self.labels(name).get(value)
-        return str(value).replace("_", " ") if label is None else label
+        if label is None:
+            label = str(value).replace("_", " ")
+        if name == "system" and value in self.from_scratch and SCRATCH not in label:
+            return f"{label} ({SCRATCH})"
+        return label
 
     @cached_property
     def numbers(self) -> Sequence[Printed]:

@@ -38,7 +38,10 @@ class ModelPlacement(Settings):
     )
 
 
-OF = "Whose texts: ``data``, ``models``, ``all``, or names of models."
+OF = (
+    "Whose texts: ``data``, ``models``, ``all``, ``trained`` models, those of a kind "
+    "(``kind.hsmm``), or names of models."
+)
 CORPORA = "The corpora whose texts are concerned; null is all that the critic judges."
 PREDICTIONS = "The predictions that are scored, by name."
 TRAIN = "The predictions of training texts that it learns from; null is those that are scored."

@@ -16,7 +16,7 @@ from tests.reporting.papers.exhibits import at, draw, printed, save, state
 from tests.reporting.papers.test_deng2022_exhibits import near, verdict
 
 EXPECTED = printed("deng2022", generated_articles={"corpus": "wiki"})
-SHOWN = {"corpus": "wiki", "system": "gpt2", "generated": 2, "real": 1}
+SHOWN = {"corpus": "wiki", "systems": ["gpt2"], "generated": 2, "real": 1}
 TEXT = (
     Section("plot", "He came. The *end* is.\nnear. "),
     Section("cast", "1. Nobody."),
@@ -182,7 +182,7 @@ def test_table_1_holds_printed_numbers_against_ours_at_the_papers_size_alone(tmp
 def test_bad_input_is_named(tmp_path):
     results = project(tmp_path)
     for said, place, over in (("'a2' is not among the scored texts", tmp_path, {"generated": 3}),
-                              ("run the stage that scores it", tmp_path, {"system": "gpt_neo"}),
+                              ("run the stage that scores it", tmp_path, {"systems": ["gpt_neo"]}),
                               ("no such file; generate the texts", tmp_path / "elsewhere", {})):  # fmt: skip
         refuses(said, draw, EXPECTED, "generated_articles", results, place, **SHOWN | over)
     refuses("there is no paper", with_derived, "nobody1999", Results([]))
