@@ -18,6 +18,8 @@ PAGES = sorted(
     path.relative_to(ROOT)
     for pattern in (
         "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
         "docs/**/*.md",
         "data/**/*.md",
         "experiments/**/*.md",
