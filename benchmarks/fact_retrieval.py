@@ -26,7 +26,7 @@ from longform.critics.verifiability.checker import (
     TitlesAndBm25,
     _best,
     _bm25,
-    _scores,
+    _bm25_scores,
     frozen,
     words,
 )
@@ -108,7 +108,7 @@ class InMemory:
 
     def best(self, tokens: Sequence[str], limit: int) -> list[int]:
         """Every page is scored."""
-        return _best(_scores(self.weights, tokens, len(self.rows)), limit)
+        return _best(_bm25_scores(self.weights, tokens, len(self.rows)), limit)
 
 
 def measured(step: str, count: int, folder: Path) -> dict[str, Any]:

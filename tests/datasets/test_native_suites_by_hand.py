@@ -8,6 +8,8 @@ from longform.datasets.test_suites import native
 from longform.documents import Corpus
 from tests.refusals import refuses
 
+PAPERS_CONNECTIVES = ("although", "as", "however", "since", "though", "while", "yet")
+
 
 def conditions(item):
     return {one.name: [region.content for region in one.regions] for one in item.conditions}
@@ -223,7 +225,7 @@ def test_sources_of_a_corpus_go_to_their_builders_with_the_settings(monkeypatch,
         ("winograd", ("winograd_full", "schemas of d", "full", draws, True)),
         ("winograd", ("winograd_partial", "schemas of d", "partial", draws, True)),
         ("re_mentions", ("news", tmp_path / "e")),
-        ("connectives", (tmp_path / "f", 1, False, None, draws)), ("speaker_commitment", (tmp_path / "g",)),
+        ("connectives", (tmp_path / "f", 1, False, None, draws, PAPERS_CONNECTIVES)), ("speaker_commitment", (tmp_path / "g",)),
     ]  # fmt: skip
     assert {suite.metric for suite in corpus.facts["suites"]} == {"mean"} and len(
         corpus.facts["suites"]
@@ -236,13 +238,14 @@ def test_sources_of_a_corpus_go_to_their_builders_with_the_settings(monkeypatch,
         "match_case": True,
         "most": 7,
         "drop_last": True,
+        "replaced": ["as", "since"],
         "metric": "sum",
     }
     corpus = native.build(name="n", seed=5, raw=tmp_path, sources=sources, **settings)
     assert calls[1] == ("orders", ("D", (("b", True), 7, draws), draws, " [SEP]"))
     assert calls[3][1][4] is False and calls[6] == (
         "connectives",
-        (tmp_path / "f", 3, True, 7, draws),
+        (tmp_path / "f", 3, True, 7, draws, ["as", "since"]),
     )
     assert corpus.facts["suites"][0].metric == "sum"
     refuses(

@@ -11,10 +11,12 @@ from typing import Any
 
 from longform.errors import InputError, short_repr
 from longform.files.opening import (
+    decode,
     field_of,
     json_file,
     numbered_rows,
     parse_json,
+    read_bytes,
     read_text,
     rows,
     text_lines,
@@ -413,7 +415,9 @@ def read_discourse_treebank(folder: Path) -> list[ConnectiveUse]:
         raise InputError(f"{folder}: no text below raw; name the folder that has raw and gold")
     uses: list[ConnectiveUse] = []
     for path in texts:
-        text = path.read_text(encoding="utf-8")
+        text = decode(
+            read_bytes(path), str(path)
+        )  # spans count the characters of its line ends too
         gold = folder / "gold" / path.relative_to(folder / "raw")
         for number, line in enumerate(text_lines(gold), 1):
             fields = line.split("|")
