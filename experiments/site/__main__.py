@@ -18,7 +18,7 @@ def main() -> int:
     source, html = out / "source", out / "html"
     write_source(ROOT, source)
     configuration = Path(__file__).parent
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
+    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going"]
     command += ["--jobs", "auto", "--conf-dir", str(configuration), "--doctree-dir"]
     command += [str(out / "doctrees"), str(source), str(html)]
     failed = subprocess.run(command, cwd=ROOT).returncode

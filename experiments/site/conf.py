@@ -1,7 +1,5 @@
 """How Sphinx makes the site; nothing is loaded from another server when it is read."""
 
-import warnings
-
 from longform.version import __version__
 
 project = "longform"
@@ -18,4 +16,3 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 napoleon_numpy_docstring = False
 suppress_warnings = ["myst.header"]  # generated articles print their headings as they are
-warnings.filterwarnings("ignore")
