@@ -64,6 +64,12 @@ class Entry:
         """Its dotted key in the parameters."""
         return f"{self.study}.critics.{self.critic}.scores.{self.kind}.{self.name}"
 
+    def shows(self, metric: str) -> bool:
+        """Whether ``data/metrics`` shows the values of a metric; an evaluation may list its few."""
+        if not isinstance(self.placed, EvaluationPlacement) or self.placed.shown is None:
+            return True
+        return metric in self.placed.shown
+
 
 def read_entries(experiment: Experiment, study: str, critic: str) -> list[Entry]:
     """Every entry of a critic's ``scores``, checked before any file is read.

@@ -25,13 +25,17 @@ from longform_lab.score_entries import read_entries, records_of
 def score(experiment: Experiment, study: str, critic: str) -> None:
     """Every metric, question and evaluation of a critic, for every corpus and system.
 
-    Writes ``data/scores/<study>/<critic>.json``, and values alone below ``data/metrics``.
+    Writes ``data/scores/<study>/<critic>.json``, and below ``data/metrics`` the values alone of
+    those metrics that an entry shows.
     """
     records: list[Record] = []
+    shown_records: list[Record] = []
     for entry in read_entries(experiment, study, critic):
-        records += records_of(experiment, entry)
+        records_of_entry = records_of(experiment, entry)
+        records += records_of_entry
+        shown_records += [record for record in records_of_entry if entry.shows(record.metric)]
     write_results(experiment.data / "scores" / study / f"{critic}.json", records)
-    write_json(experiment.data / "metrics" / study / f"{critic}.json", metrics(records))
+    write_json(experiment.data / "metrics" / study / f"{critic}.json", metrics(shown_records))
 
 
 def metrics(records: Sequence[Record]) -> dict[str, Any]:

@@ -20,16 +20,17 @@ from longform.documents import (
 from longform.evaluation import human_ratings
 from longform.evaluation.corruption_response import corruption_response, of_failure, of_severity
 from longform.evaluation.order_discrimination import order_discrimination
-from longform.files.artefacts import write_corpus, write_json, write_predictions
+from longform.files.artefacts import read_json, write_corpus, write_json, write_predictions
 from longform.results import Record, read_results, write_results
 from longform.settings import parse_kind
 from longform.statistics.markov_chain import BigramCritic
 from longform.text.permutations import permuted_documents
+from longform_lab import scoring
 from longform_lab.experiment import System
 from longform_lab.score_entries import Entry, answer
 from longform_lab.scoring import curve, metrics, ratings
 from longform_lab.settings.critics import METRICS
-from longform_lab.settings.entries import QuestionPlacement
+from longform_lab.settings.entries import EvaluationPlacement, MetricPlacement, QuestionPlacement
 from tests.refusals import refuses
 
 PLACE = "mine.critics.x.scores"
@@ -150,6 +151,28 @@ def test_shown_metrics_are_means_over_seeds_by_corpus_and_system_without_tasks()
     assert shown == {
         "wiki": {"lm": {"ppl": 3.0, "acc_gold": 5.0, "kept": 3.0}, "data": {"ppl": 9.0}}
     }
+
+
+def test_an_evaluation_of_many_metrics_shows_those_it_lists_and_records_all(tmp_path, monkeypatch):
+    few = EvaluationPlacement(predictions="checks", shown=["SPG"])
+    placements = {
+        "a": few,
+        "b": EvaluationPlacement(predictions="p"),
+        "c": MetricPlacement(predictions="p"),
+    }
+    entries = [Entry("mine", "x", "any", name, placed, None) for name, placed in placements.items()]
+
+    def records_of(_, entry):
+        fields = {"corpus": entry.name, "system": "data"}
+        return [Record("x", name, value=2.0, units=9, **fields) for name in ("SPG", "SPV")]
+
+    monkeypatch.setattr(scoring, "read_entries", lambda *_: entries)
+    monkeypatch.setattr(scoring, "records_of", records_of)
+    scoring.score(study(tmp_path), "mine", "x")
+    both = {"data": {"SPG": 2.0, "SPV": 2.0}}
+    shown = read_json(tmp_path / "metrics/mine/x.json")
+    assert shown == {"a": {"data": {"SPG": 2.0}}, "b": both, "c": both}
+    assert len(read_results(tmp_path / "scores/mine/x.json")) == 6
 
 
 def test_ratings_hold_every_critics_values_against_the_marks_of_the_same_text(

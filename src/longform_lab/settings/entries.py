@@ -129,6 +129,9 @@ class EvaluationPlacement(Settings):
     corpora: list[str] | None = parameter(CORPORA, None)
     of: str | list[str] = parameter(OF, "data")
     variant: str = parameter("What tells it from others of one name.", "")
+    shown: list[str] | None = parameter(
+        "The metrics whose values ``data/metrics`` shows; null is all of them.", None
+    )
 
 
 class Sheet(Protocol):
