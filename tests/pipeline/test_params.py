@@ -66,6 +66,11 @@ WRONG = [  # a key, what stands there, and the sentence about it
         ["tset"],
         "articles.critics.bbscore.predictions.paths.splits: 0 is 'tset', allowed is 'train', ",
     ),
+    (
+        "models.counts",
+        {"kind": "ngrams", "context": 64, "order": 1},
+        "models.counts: order is 1, allowed is a number from 2; fix params.yaml",
+    ),
     ("seed", -1, "params.yaml: seed is -1, allowed is a whole number from 0"),
     (
         "facts.runs.test.repeat",

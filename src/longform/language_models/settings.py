@@ -274,7 +274,7 @@ class Ngrams(LanguageModel):
     """Counts of n-grams of tokens, which know no grammar and no person."""
 
     context: int = parameter("Positions that its readers may use.", unit="tokens", ge=2)
-    order: int = parameter("The longest n-gram.", unit="tokens", source="ours", ge=1)
+    order: int = parameter("The longest n-gram.", unit="tokens", source="ours", ge=2)
 
     def train(self, inputs: TrainingInputs) -> Saved:
         from longform.language_models.ngram import fit
