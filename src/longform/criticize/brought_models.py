@@ -1,4 +1,4 @@
-"""The models that a person brings, a language model and a sentence encoder: opened and tried before any critic runs."""
+"""The models that a person brings: opened and tried before any critic runs."""
 
 import json
 from dataclasses import dataclass
@@ -11,13 +11,21 @@ from longform.language_models.named_models import CONFIGURATIONS, NETWORKS, Name
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may bring beside the texts: a language model and the folder of a sentence encoder; and the seed of every draw."""
+    """What a person may bring beside the texts.
+
+    Attributes:
+        model: a causal language model; None for the packaged one.
+        encoder: folder of a sentence encoder; None for the packaged one.
+        seed: of every draw.
+        packaged: without a model, whether SmolLM2 is taken where the optional extra is installed.
+        packaged_encoder: likewise MiniLM.
+    """
 
     model: NamedModel | None = None
     encoder: Path | None = None
     seed: int = 1234
-    packaged: bool = True  # without a model, take SmolLM2 where the optional extra is installed
-    packaged_encoder: bool = True  # likewise MiniLM
+    packaged: bool = True
+    packaged_encoder: bool = True
 
 
 def check(options: Options) -> None:
@@ -45,13 +53,13 @@ def _try_model(model: NamedModel) -> None:
 
 
 def _try_encoder(folder: Path) -> None:
-    given = f"--encoder {folder}"
+    option = f"--encoder {folder}"
     if not any((folder / file).is_file() for file in CONFIGURATIONS):
         raise BadInput(
-            f"{given}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); name one in Hugging Face "
-            "format, or leave the option out"
+            f"{option}: no model folder ({' or '.join(CONFIGURATIONS)} is missing); "
+            "name one in Hugging Face format, or leave the option out"
         )
-    check_tokenizer_file(folder, given)
+    check_tokenizer_file(folder, option)
     extras.check("models", *NETWORKS)
     from longform.language_models.sentence_features import open_encoder
 
@@ -61,16 +69,24 @@ def _try_encoder(folder: Path) -> None:
         raise BadInput(f"--encoder {error}") from error
 
 
-def check_tokenizer_file(folder: Path, given: str) -> None:
-    """Raises BadInput: a tokenizer.json over which its own reader would stumble without a sentence."""
+def check_tokenizer_file(folder: Path, option: str) -> None:
+    """Refuse a tokenizer.json over which its own reader would stumble without a sentence.
+
+    Args:
+        folder: of a model.
+        option: the command's option that named it, with its value.
+
+    Raises:
+        BadInput: there is a file, and it holds no tokenizer.
+    """
     path = folder / "tokenizer.json"
     if not path.is_file():
         return
     try:
-        held = json.loads(path.read_bytes())
+        tokenizer = json.loads(path.read_bytes())
     except (ValueError, OSError, RecursionError) as error:
         raise BadInput(
-            f"{given}: tokenizer.json cannot be read ({error}); fetch the folder again"
+            f"{option}: tokenizer.json cannot be read ({error}); fetch the folder again"
         ) from error
-    if not isinstance(held, dict) or not {"model", "added_tokens"} <= held.keys():
-        raise BadInput(f"{given}: tokenizer.json holds no tokenizer; fetch the folder again")
+    if not isinstance(tokenizer, dict) or not {"model", "added_tokens"} <= tokenizer.keys():
+        raise BadInput(f"{option}: tokenizer.json holds no tokenizer; fetch the folder again")

@@ -10,24 +10,31 @@ COPIES_PACE = 200_000  # words a second in which near copies are looked for and 
 
 def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
     """How many words are read, by which critics, and for about how long on one core."""
-    counts = [
-        sum(len(document.text.split()) for document in side.documents) for side in (real, *systems)
-    ]
-    searched = sum(counts) / COPIES_PACE
-    readers = [panel for panel in panels if not panel.absent]
-    seconds = [sum(counts) / panel.pace for panel in readers]
+    # 1. Words of each side; each critic reads them all at its pace.
+    num_words = [_num_words(side) for side in (real, *systems)]
+    total_words = sum(num_words)
+    total_seconds = 0.0
     shares = []
-    for panel, own in zip(readers, seconds, strict=True):
-        shares.append(
-            f"{panel.name} {duration(own)}" + (f" ({panel.spared})" if panel.spared else "")
-        )
-    whole = duration(sum(seconds) + searched)
-    about = whole if whole.startswith("under") else f"about {whole}"
+    for panel in panels:
+        if panel.absent:
+            continue
+        seconds = total_words / panel.pace
+        total_seconds += seconds
+        how_to_spare = f" ({panel.spared})" if panel.spared else ""
+        shares.append(f"{panel.name} {duration(seconds)}{how_to_spare}")
+    # 2. The search for copies comes on top.
+    total = duration(total_seconds + total_words / COPIES_PACE)
+    about = total if total.startswith("under") else f"about {total}"
+    num_texts = " + ".join(str(len(side.documents)) for side in systems)
     return (
-        f"{len(real.documents)} real and {' + '.join(str(len(side.documents)) for side in systems)} generated texts, "
-        f"{counts[0]:,} and {sum(counts[1:]):,} words; "
-        f"{len(readers)} critics, {about} on one core: {'; '.join(shares)}"
+        f"{len(real.documents)} real and {num_texts} generated texts, "
+        f"{num_words[0]:,} and {sum(num_words[1:]):,} words; "
+        f"{len(shares)} critics, {about} on one core: {'; '.join(shares)}"
     )
+
+
+def _num_words(texts: Texts) -> int:
+    return sum(len(document.text.split()) for document in texts.documents)
 
 
 def duration(seconds: float) -> str:

@@ -1,8 +1,10 @@
-"""Texts of equal length: longer ones are cut, since every critic here is moved by length or by how far a text has come.
+"""Texts of equal length: longer ones are cut.
 
-Measured on human texts (``python experiments/false_alarms.py --lengths``): the same texts, whole, halved and shorter still, differ
-under each critic in one collection or another. So the text of rank r on one side is cut to the length of the text of that rank on
-the other side. Both sides then have the same lengths, no text is left out, and texts of equal lengths stay whole.
+Every critic here is moved by length or by how far a text has come. Measured on human texts
+(``python experiments/false_alarms.py --lengths``): the same texts, whole, halved and shorter still,
+differ under each critic in one collection or another. So the text of rank r on one side is cut to
+the length of the text of that rank on the other side. Both sides then have the same lengths, no
+text is left out, and texts of equal lengths stay whole.
 """
 
 import hashlib
@@ -13,6 +15,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longform.documents import Document, Section
 from longform.text.sentences import sentences
@@ -20,13 +23,19 @@ from longform.text.sentences import sentences
 Measure = Literal["sections", "sentences", "words"]
 MEASURES: tuple[Measure, ...] = ("sections", "sentences", "words")
 _WORD = re.compile(r"\S+")
+Lengths = NDArray[np.int64]  # (texts of a side,)
 
 
 @dataclass(frozen=True)
 class Excerpt(Document):
-    """The beginning of a text, maybe all of it."""
+    """The beginning of a text, maybe all of it.
 
-    ends: bool = True  # whether its end may be judged: neither it nor its counterpart on the other side was cut
+    Attributes:
+        ends: whether its end may be judged: neither it nor its counterpart on the other side was
+            cut.
+    """
+
+    ends: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ def length(document: Document, measure: Measure) -> int:
 def equal_lengths(
     real: Sequence[Document], generated: Sequence[Document], measure: Measure
 ) -> EqualLengths:
-    """Two sides at equal lengths; see :func:`cut_to_equal_lengths`."""
+    """Two sides, neither of them empty, at equal lengths; see :func:`cut_to_equal_lengths`."""
     sides, cut = cut_to_equal_lengths([real, generated], measure)
     return EqualLengths(measure, sides[0], sides[1], (cut[0], cut[1]))
 
@@ -66,8 +75,9 @@ def cut_to_equal_lengths(
 ) -> tuple[list[tuple[Excerpt, ...]], list[int]]:
     """Cut each text to the length of the shortest text of equal rank on all sides.
 
-    Ranks of texts of one length follow a hash of their words, so that neither the order of a file nor its names matter.
-    Where the sides have different numbers of texts, the rank is the share of a side that is shorter.
+    Ranks of texts of one length follow a hash of their words, so that neither the order of a file
+    nor its names matter. Where the sides have different numbers of texts, the rank is the share of
+    a side that is shorter.
 
     Args:
         sides: sets of texts, none of them empty.
@@ -76,17 +86,17 @@ def cut_to_equal_lengths(
     Returns:
         The sides with their texts cut, and how many texts of each are shorter than they were.
     """
-    lengths = []
+    lengths: list[Lengths] = []
     for side in sides:
-        own = [length(document, measure) for document in side]
-        lengths.append(np.array(own, dtype=np.int64))
+        of_side = [length(document, measure) for document in side]
+        lengths.append(np.array(of_side, dtype=np.int64))
     excerpts: list[tuple[Excerpt, ...]] = []
     cut: list[int] = []
     for number, side in enumerate(sides):
         others = lengths[:number] + lengths[number + 1 :]
         counterparts = [_counterparts(lengths[number], side, other) for other in others]
         shortest = np.min([lengths[number], *counterparts], axis=0)
-        # a text's end may be judged where neither it nor any counterpart is longer than the others
+        # A text's end may be judged where neither it nor any counterpart is longer than the others.
         longest = np.max([lengths[number], *counterparts], axis=0)
         rows = zip(side, lengths[number].tolist(), shortest.tolist(), longest.tolist(), strict=True)
         excerpts.append(tuple(_excerpt(*row, measure) for row in rows))
@@ -94,22 +104,32 @@ def cut_to_equal_lengths(
     return excerpts, cut
 
 
-def _counterparts(own: np.ndarray, documents: Sequence[Document], other: np.ndarray) -> np.ndarray:
-    """The length on the other side of each text's rank, int64 (texts,)."""
-    digests = [
-        hashlib.blake2b(document.text.encode(), digest_size=8).digest() for document in documents
-    ]
-    order = sorted(range(len(own)), key=lambda row: (own[row], digests[row]))
-    shares = np.empty(len(own))
-    shares[order] = (np.arange(len(own)) + 0.5) / len(own)
-    return np.sort(other)[np.floor(shares * len(other)).astype(np.int64)]
+def _counterparts(lengths: Lengths, documents: Sequence[Document], other: Lengths) -> Lengths:
+    """The length on the other side of each text's rank.
+
+    Args:
+        lengths: of ``documents``.
+        documents: one side.
+        other: lengths of the other side, in any order.
+    """
+    # 1. Order by length, then by a hash of the words.
+    digests = []
+    for document in documents:
+        digests.append(hashlib.blake2b(document.text.encode(), digest_size=8).digest())
+    order = sorted(range(len(lengths)), key=lambda row: (lengths[row], digests[row]))
+    # 2. The share of texts before the middle of each one picks a text of the other side.
+    shares = np.empty(len(lengths))
+    shares[order] = (np.arange(len(lengths)) + 0.5) / len(lengths)
+    ranks = np.floor(shares * len(other)).astype(np.int64)
+    return np.sort(other)[ranks]
 
 
 def _excerpt(
-    document: Document, own: int, shortest: int, longest: int, measure: Measure
+    document: Document, num_units: int, shortest: int, longest: int, measure: Measure
 ) -> Excerpt:
+    """A text cut to the shortest of its rank, from its own length and those of its counterparts."""
     sections = document.sections
-    if own > shortest:
+    if num_units > shortest:
         sections = _beginning(sections, shortest, measure)
     ends = shortest == longest
     return Excerpt(document.id, document.split, sections, document.edits, ends=ends)
@@ -119,15 +139,15 @@ def _beginning(sections: Sequence[Section], limit: int, measure: Measure) -> tup
     """Sections up to so many sections, sentences or words; the last one may be cut."""
     if measure == "sections":
         return tuple(sections[:limit])
-    kept = []
+    beginning: list[Section] = []
     for section in sections:
         if limit <= 0:
             break
         ends = _ends(section.text, measure)
         text = section.text if len(ends) <= limit else section.text[: ends[limit - 1]]
-        kept.append(replace(section, text=text))
+        beginning.append(replace(section, text=text))
         limit -= len(ends)
-    return tuple(kept)
+    return tuple(beginning)
 
 
 def _ends(text: str, measure: Measure) -> list[int]:

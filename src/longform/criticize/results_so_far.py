@@ -1,4 +1,7 @@
-"""Each critic's result, written as soon as it is there, so that a comparison that was stopped goes on where it was."""
+"""Each critic's result, written as soon as it is there.
+
+So a comparison that was stopped goes on where it was.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +20,14 @@ from longform.statistics.signatures import signature
 
 
 class ResultsSoFar:
-    """A file of JSON lines, one result a line, each with a key of all that it depends on; without a file it keeps nothing."""
+    """A file of JSON lines, one result a line, each with a key of all that it depends on.
+
+    Args:
+        path: the file; None where nothing is written or taken back.
+        documents: all texts that are compared.
+        options: what a person brought.
+        paired: whether texts of one prompt are compared.
+    """
 
     def __init__(
         self,
@@ -39,7 +49,10 @@ class ResultsSoFar:
                 self.lines[record["critic"]] = record
 
     def find(self, panel: Panel) -> Judged | None:
-        """The result of an earlier run on the same texts with the same settings and program, if there is one."""
+        """The result of an earlier run on the same texts with the same settings and program.
+
+        None where there is none.
+        """
         record = self.find_record(panel)
         return None if record is None else judged_from(panel, record)
 
@@ -55,7 +68,10 @@ class ResultsSoFar:
         return record
 
     def add_record(self, panel: Panel, result: Mapping[str, Any]) -> None:
-        """Write what came out for a critic, as JSON; records of other texts or settings leave the file."""
+        """Write what came out for a critic, as JSON.
+
+        Records of other texts or settings leave the file.
+        """
         if self.path is None:
             return
         head = {

@@ -1,4 +1,7 @@
-"""Which real texts teach a critic and which are compared, several times over, and what several tests say together."""
+"""Which real texts teach a critic and which are compared, several times over.
+
+And what several tests, one for each halving, say together.
+"""
 
 import hashlib
 import math
@@ -27,26 +30,33 @@ def halves(documents: Sequence[Document], sources: Mapping[str, int], number: in
 
     Args:
         documents: real texts.
-        sources: of each id, the same number for near copies (:func:`longform.criticize.copies.sources`).
+        sources: of each id, the same number for near copies
+            (:func:`longform.criticize.copies.sources`).
         number: 0, 1, ...; each gives other halves.
 
     Raises:
         BadInput: all texts are copies of one.
     """
+    # 1. Groups of near copies, in the order of their hashes.
     digests = {document.id: _digest(document, number) for document in documents}
     groups = grouped(documents, lambda document: sources[document.id]).values()
     if len(groups) < 2:
         raise BadInput(
-            f"the {len(documents)} real texts are near copies of one, two texts are needed: one to learn from, one to "
-            "compare with"
+            f"the {len(documents)} real texts are near copies of one, two texts are needed: "
+            "one to learn from, one to compare with"
         )
+
+    def smallest_digest(group: Sequence[Document]) -> str:
+        return min(digests[document.id] for document in group)
+
+    ordered = sorted(groups, key=smallest_digest)
+    # 2. Groups teach as long as they fit in one half: the first does always, the last never.
     train: set[str] = set()
-    for group in sorted(groups, key=lambda group: min(digests[document.id] for document in group))[
-        :-1
-    ]:
-        if len(train) + len(group) <= len(documents) // 2 or not train:
+    for group in ordered[:-1]:
+        if not train or len(train) + len(group) <= len(documents) // 2:
             train.update(document.id for document in group)
-    return Halves(frozenset(train), frozenset(document.id for document in documents) - train)
+    test = {document.id for document in documents} - train
+    return Halves(frozenset(train), frozenset(test))
 
 
 def _digest(document: Document, number: int) -> str:
@@ -55,38 +65,51 @@ def _digest(document: Document, number: int) -> str:
 
 
 def combined_p(p_values: Sequence[float]) -> float:
-    r"""One valid p-value from those of dependent tests of one hypothesis: $\min(1, \frac{K}{k} p_{(k)})$, k the middle rank.
+    r"""One valid p-value from those of dependent tests of one hypothesis.
 
-    Of one test it is its own p, of five 5/3 of the median. By Markov's inequality at least k of K valid p-values are at most
-    $\alpha k / K$ with probability at most $\alpha$, whatever their dependence (Rüschendorf 1982; for repeated splits of one
-    sample Meinshausen, Meier and Bühlmann 2009, whose "twice the median" is the limit of many).
+    It is $\min(1, \frac{K}{k} p_{(k)})$, k the middle rank: of one test its own p, of five 5/3 of
+    the median. By Markov's inequality at least k of K valid p-values are at most $\alpha k / K$
+    with probability at most $\alpha$, whatever their dependence (Rüschendorf 1982; for repeated
+    splits of one sample Meinshausen, Meier and Bühlmann 2009, whose "twice the median" is the limit
+    of many).
+
+    Args:
+        p_values: of K tests, at least one.
     """
-    middle = (len(p_values) + 1) // 2
-    return min(1.0, sorted(p_values)[middle - 1] * len(p_values) / middle)
+    rank = (len(p_values) + 1) // 2
+    middle_p = sorted(p_values)[rank - 1]
+    return min(1.0, middle_p * len(p_values) / rank)
 
 
 def one_row_per_source(
     statistics: SufficientStatistics, sources: Mapping[str, int]
 ) -> SufficientStatistics:
-    """Near copies as one text: the mean row of those that could be scored, under the name of their source.
+    """Near copies as one text, under the name of their source.
 
-    Eight copies of a text are one observation: neither an interval nor a test may count them as eight.
+    Its row is the mean row of those that could be scored. Eight copies of a text are one
+    observation: neither an interval nor a test may count them as eight.
+
+    Args:
+        statistics: a row for each text, perhaps with a column ``excluded``.
+        sources: the source of each text by its id.
     """
+    # 1. The new row of each text; sources keep the order in which they are met.
     names = [f"source {sources[unit]}" for unit in statistics.unit_ids]
-    place = {name: row for row, name in enumerate(dict.fromkeys(names))}
-    rows = np.array([place[name] for name in names], dtype=np.int64)
-    excluded = (
-        statistics.column("excluded") > 0
-        if "excluded" in statistics.columns
-        else np.zeros(len(rows), dtype=bool)
-    )
-    scored = np.bincount(rows[~excluded], minlength=len(place))
-    values = np.zeros((len(place), len(statistics.columns)))
-    np.add.at(values, rows[~excluded], statistics.values[~excluded])
-    values /= np.maximum(scored, 1)[:, None]
-    if "excluded" in statistics.columns:
-        values[:, statistics.columns.index("excluded")] = scored == 0
-    return SufficientStatistics(tuple(place), statistics.columns, values)
+    row_of_source = {name: row for row, name in enumerate(dict.fromkeys(names))}
+    rows = np.array([row_of_source[name] for name in names], dtype=np.int64)
+    # 2. The mean over the copies that are scored.
+    has_exclusions = "excluded" in statistics.columns
+    scored = np.ones(len(rows), dtype=bool)
+    if has_exclusions:
+        scored = ~(statistics.column("excluded") > 0)
+    num_scored = np.bincount(rows[scored], minlength=len(row_of_source))
+    values = np.zeros((len(row_of_source), len(statistics.columns)))
+    np.add.at(values, rows[scored], statistics.values[scored])
+    values /= np.maximum(num_scored, 1)[:, None]
+    # 3. A source none of whose copies is scored is left out.
+    if has_exclusions:
+        values[:, statistics.columns.index("excluded")] = num_scored == 0
+    return SufficientStatistics(tuple(row_of_source), statistics.columns, values)
 
 
 def middle(values: Sequence[float]) -> float:
