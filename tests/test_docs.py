@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.readme import MARK, fill, pages
+from experiments.site.source import repository_pages
 from longform.cli import main
 from longform.files.artefacts import read_yaml
 from longform_lab.experiment import Experiment
@@ -176,6 +177,51 @@ def test_the_readme_has_at_most_900_words_and_a_result_page_800():
     for page in pages(ROOT):
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
         assert len(text.split()) <= (900 if page.name == "README.md" else 800), page.name
+
+
+def prose(text):
+    """Words outside code, tables, generated blocks and the addresses of links."""
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    text = re.sub(r"<!-- .*?-->\n.*?<!-- end -->", "", text, flags=re.S)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("|")]
+    return [word for line in lines for word in line.split() if re.search(r"\w", word)]
+
+
+def test_no_page_of_the_site_has_more_than_800_words_of_prose():
+    """But pages that programs write from records: figures, tables, reference, and these."""
+    written_by_programs = {Path("experiments/real_claims.md")}
+    site_pages = set(repository_pages(ROOT))
+    assert len(site_pages) > 150 and written_by_programs < site_pages
+    too_long = {}
+    for page in site_pages - written_by_programs:
+        words = len(prose((ROOT / page).read_text(encoding="utf-8")))
+        if words > 800:
+            too_long[str(page)] = words
+    assert too_long == {}
+
+
+def test_headings_that_links_lead_to_exist():
+    checked = 0
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", text):
+            place = (ROOT / page).parent / target if target else ROOT / page
+            if place.suffix == ".md":
+                headings = re.findall(r"^#+ (.+)$", place.read_text(encoding="utf-8"), re.M)
+                anchors = {
+                    re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-") for name in headings
+                }
+                assert anchor in anchors, f"{page}: {target}#{anchor}"
+                checked += 1
+    assert checked >= 15
+
+
+def test_no_program_hides_a_package_of_ours_by_its_name():
+    """``python folder/synthetic_world.py`` puts its folder first, and imports itself for the package."""
+    programs = [path for top in TOP[1:] for path in (ROOT / top).rglob("*.py")]
+    assert len(programs) > 100
+    assert [path.name for path in programs if path.stem in PACKAGES] == []
 
 
 def test_a_mark_may_name_a_scale_and_the_rows_to_show(tmp_path):

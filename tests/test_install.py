@@ -136,6 +136,14 @@ def test_what_is_pinned_satisfies_what_the_package_declares_and_the_hook_is_the_
     ]
 
 
+def test_the_project_has_one_version():
+    """What pip shows, what programs print, what is cited, and the newest heading of the changelog."""
+    version = PROJECT["version"]
+    assert f'__version__ = "{version}"' in read("src/longform/version.py")
+    assert re.search(r"^version: (\S+)$", read("CITATION.cff"), re.M)[1] == version
+    assert re.search(r"^## ([\d.]+)", read("CHANGELOG.md"), re.M)[1] == version
+
+
 def test_extras_leave_a_users_environment_its_versions():
     for extra in ("", *PROJECT["optional-dependencies"]):
         for name, wanted in ranges(extra).items():

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -48,7 +47,7 @@ PARTS = {  # pages below a page of the menu, by its place
     "docs/decisions/README.md": ("docs/decisions/2*.md",),
     "docs/data_cards/contents.md": ("docs/data_cards/*.md", "data/*.md"),
     "docs/model_cards/README.md": ("docs/model_cards/*.md",),
-    "experiments/README.md": ("experiments/*/README.md", "experiments/*/deviations.md"),
+    "experiments/README.md": ("experiments/*.md", "experiments/*/*.md"),
     "reference/critics.md": ("src/longform/critics/*/README.md",),
     "reference/longform.hsmm.md": ("src/longform/hsmm/README.md",),
 }
@@ -198,7 +197,7 @@ def _add_menus(pages: dict[Path, str]) -> None:
         whole = Path(name)
         parts = []
         for page in pages:
-            matches = any(fnmatch(str(page), pattern) for pattern in patterns)
+            matches = any(page.match(pattern) for pattern in patterns)
             if matches and page not in in_menu and page != whole:
                 parts.append(page)
         entries = [_entry(whole, part) for part in parts]

@@ -1,3 +1,3 @@
 """The version, for what is imported by the package's front door and for what it imports."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -11,7 +11,7 @@ import pytest
 from notebooks.exhibits import ROOT, Exhibits
 
 NOTEBOOKS = sorted(p for p in (ROOT / "notebooks").glob("*.py") if p.stem != "exhibits")
-GUIDES = [path for path in NOTEBOOKS if path.stem != "synthetic_world"]
+GUIDES = [path for path in NOTEBOOKS if path.stem != "known_truth"]
 PAPERS = {"deng2022", "sheng2024", "beyer2021", "lapata2005", "massarelli2020", "matrix"}
 
 

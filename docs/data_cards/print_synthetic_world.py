@@ -1,4 +1,4 @@
-"""The data card of the synthetic world, measured and printed: ``python docs/data_cards/synthetic_world.py``."""
+"""The data card of the synthetic world, measured and printed: ``python docs/data_cards/print_synthetic_world.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ SEED, EXAMPLE = 1, 2  # the wiki page that the corruptions are shown on
 EXACT = ("section_latent_ppl", "mention_latent_ppl", "topic_latent_nll", "bridge_variance_estimate", "bridge_score",
          "grid_log_probability", "rater_agreement")  # fmt: skip
 INTRODUCTION = (
-    Path(__file__).with_suffix(".md").read_text(encoding="utf-8").split("\n## Measured")[0]
+    Path(__file__)
+    .with_name("synthetic_world.md")
+    .read_text(encoding="utf-8")
+    .split("\n## Measured")[0]
 )
 
 
@@ -32,10 +35,14 @@ def card(documents: int = 1000) -> Iterator[str]:
     yield "\n## Closed forms\n"
     yield from _closed_forms(corpora)
     yield "\n## The eleven corruptions\n\nEach struck at severity 1; one edit of one page.\n"
+    yield "| corruption | places | before | after |"
+    yield "|---|---|---|---|"
     yield from _corruptions()
     yield "\n## How a document of each domain begins\n"
+    yield "| domain | first words |"
+    yield "|---|---|"
     for name, corpus in corpora.items():
-        yield f"- **{name}**: {_short(corpus.documents[0].text, 240)}"
+        yield f"| {name} | {_short(corpus.documents[0].text, 240)} |"
 
 
 def _short(text: str, width: int) -> str:
@@ -78,7 +85,7 @@ def _corruptions() -> Iterator[str]:
         edits = corrupt(page, domain_name="wiki", corruption=name, severity=1.0, seed=SEED).edits
         edit = edits[len(edits) // 2]
         before, after = (_short(edit[side], 160) for side in ("before", "after"))
-        yield f"- **{name}** ({len(edits)} places): {before} **becomes** {after}"
+        yield f"| {name} | {len(edits)} | {before} | {after} |"
 
 
 if __name__ == "__main__":
