@@ -171,6 +171,19 @@ def test_prompts_are_ids_where_systems_share_them_else_places():
     )
 
 
+def test_prompts_that_one_system_left_blank_do_not_shift_the_others(tmp_path):
+    texts = [f"The town {n} is old." for n in range(4)]
+    lines = {"a": [texts[0], "", *texts[2:]], "b": [*texts[:2], "", texts[3]]}
+    read = {name: read_texts(write(tmp_path / f"{name}.jsonl", own)) for name, own in lines.items()}
+    assert [len(side.documents) for side in read.values()] == [3, 3]
+    refuses("a has nothing to compare for text 2, where another", prompts, read)
+    named = [{"id": f"b{n}", "text": text} for n, text in enumerate(texts)]
+    with_ids = "".join(json.dumps(record) + "\n" for record in named)
+    (tmp_path / "ids.jsonl").write_text(with_ids)
+    placed = prompts({"a": read_texts(texts), "b": read_texts(tmp_path / "ids.jsonl")})
+    assert placed["a/text-2"] == placed["b/b1"] == "text 2"
+
+
 def test_the_smallest_difference_seen_shrinks_with_the_root_of_the_texts():
     few, many = side("f", 10), side("m", 40)
     plans = {
@@ -270,13 +283,33 @@ def test_texts_come_from_columns_and_standard_input(tmp_path, monkeypatch):
     documents = read_texts(f"{table}:story").documents
     assert [one.id for one in documents] == ["7", "8"]
     assert documents[0].text == 'One day, a "cat" sat.\nIt slept.'
-    refuses(r"lacks \['text'\]", read_texts, str(table))
-    refuses(r"lacks \['tale'\]", read_texts, f"{table}:tale")
+    named = r"its columns are \['id', 'story', 'note'\]; name one: stories.csv:COLUMN"
+    refuses(f"has no column 'text', {named}", read_texts, str(table))
+    refuses(rf"has no column 'stry' \(near: story\), {named}", read_texts, f"{table}:stry")
     lines = io.TextIOWrapper(io.BytesIO(b'{"text": "From a pipe."}\n[1]\n'))
     monkeypatch.setattr(sys, "stdin", lines)
     texts = read_texts("-")
     assert [one.text for one in texts.documents] == ["From a pipe."]
     assert texts.set_aside == (("line 2", "list, not an object"),)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_a_csv_file_may_have_the_delimiter_of_a_spreadsheet(delimiter, tmp_path):
+    table = tmp_path / "stories.csv"
+    rows = [["id", "text"], ["7", '"One, two; three|four.\tIt slept."'], ["8", "Two, and one."]]
+    lines = "\r\n".join(delimiter.join(row) for row in rows)
+    table.write_text(f"\ufeff\r\n{lines}\r\n", newline="")
+    documents = read_texts(table).documents
+    assert [one.id for one in documents] == ["7", "8"]
+    assert documents[1].text == "Two, and one."
+
+
+@pytest.mark.parametrize(("content", "sentence"), [("", "no line in it"), ('"a\nb', "fix its quotes"),
+                                                   ("a\rtext\rb", "has no column 'text'")])  # fmt: skip
+def test_a_table_without_a_readable_header_is_refused(content, sentence, tmp_path):
+    table = tmp_path / "stories.csv"
+    table.write_text(content, newline="")
+    refuses(sentence, read_texts, table)
 
 
 def test_a_hubs_data_set_needs_a_full_commit_and_is_read_from_its_cache(tmp_path, monkeypatch):

@@ -4,9 +4,11 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import longform
@@ -135,6 +137,30 @@ def test_a_difference_of_plain_texts_is_unpaired_unless_said_so():
     refuses("6 and 2 texts are no pairs", WordLength().compare, better, worse[:2], paired=True)
 
 
+def test_texts_without_ids_of_their_own_are_no_pairs_in_any_form(tmp_path):
+    """A column, records, a generator or a file number their texts; equal numbers mean nothing."""
+    better = ["aaa", "bbbb", "ccccc", "dddddd"]
+    worse = [text[:-1] for text in better]
+    for form in (pandas.Series, np.array, iter, records, partial(jsonl, tmp_path)):
+        found = WordLength().compare(form(better), form(worse))
+        assert not found.paired and found.difference == pytest.approx(1), form
+    assert WordLength().compare(records(better), records(worse), paired=True).paired
+    named_records = [
+        [record | {"id": record["text"][0]} for record in records(side)] for side in (better, worse)
+    ]
+    assert WordLength().compare(*named_records).paired
+
+
+def records(texts):
+    return [{"text": text} for text in texts]
+
+
+def jsonl(folder, texts):
+    path = folder / f"{texts[0]}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records(texts)))
+    return path
+
+
 def test_parts_have_their_place_their_words_and_what_they_add():
     found = WordLength().attribute("ccc  a dd")
     assert [(p.text, p.start, p.end, p.value) for p in found.parts] == [
@@ -149,9 +175,11 @@ def test_parts_have_their_place_their_words_and_what_they_add():
 @pytest.mark.parametrize(
     "name",
     [
+        "code_mixing",
         "entity_grid",
         "entity_grid_in_blocks",
         "grid_ranker",
+        "language_dispersion",
         "repetition",
         "section_order",
         "shared_nouns",
@@ -179,6 +207,8 @@ def test_what_is_no_list_of_texts_is_refused_in_a_sentence():
         (3, "got int; give a list of texts"),
         (named("a", "b"), "got Document; give a list of texts"),
         ({"text": "a"}, "got dict; give a list of texts"),
+        (pandas.DataFrame({"id": [1], "text": ["a b"]}), "frame.NAME. with one of 'id', 'text'"),
+        ({"a b", "c"}, "got a set, whose order changes from run to run"),
         ([{"words": "a"}], "text 1: neither 'text' nor 'sections'"),
     ):
         for method in (critic.fit, critic.score):

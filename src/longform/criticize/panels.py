@@ -324,19 +324,18 @@ def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
     """Perplexity of the words that :mod:`longform.critics.topics.read` reads by completion in some
     way, each at its own place.
     """
-    spans: dict[str, Spans] = {}
+    spans: dict[str, np.ndarray] = {}  # by text: int64 (words, 2)
 
     def units(documents: Sequence[Document]) -> list[Any]:
         found = read(documents)
-        rows = zip(found.unit_ids, found.ragged("token_span"), strict=True)
-        spans.update({name: [(a, b) for a, b in row.tolist()] for name, row in rows})
+        spans.update(zip(found.unit_ids, found.ragged("token_span"), strict=True))
         return token_units(found)
 
     question = "Does the second half keep to the topics of the first? (perplexity of its words)"
     needs = f"{COMMON_WORD}, in both of its halves"
 
     def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
-        return spans[document.id]
+        return [(start, end) for start, end in spans[document.id].tolist()]
 
     return Panel(
         "kept topics",

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -187,10 +188,7 @@ def _copies(found: "Criticism") -> list[str]:
 
 def _languages(found: "Criticism") -> list[str]:
     """Which side is not in English, for which the rules for sentences, nouns and persons are made."""
-    shares = []
-    for side in (found.real, found.generated):
-        english = sum(looks_english(document.text) for document in side.documents)
-        shares.append(english / len(side.documents))
+    shares = found.english
     told = [
         f"{1 - share:.0%} of the {side} texts do not look like English: rules for sentences, nouns and persons are for English, "
         "and numbers on these texts mean little"
@@ -395,6 +393,15 @@ class Criticism:
     def level(self) -> float:
         """What a p-value must stay below: 0.05 over the number of tests (Bonferroni)."""
         return SIGNIFICANT / max(1, len(self.judged))
+
+    @cached_property
+    def english(self) -> tuple[float, float]:
+        """Shares of the real and of the generated texts that look like English."""
+        shares = []
+        for side in (self.real, self.generated):
+            english = sum(looks_english(document.text) for document in side.documents)
+            shares.append(english / len(side.documents))
+        return shares[0], shares[1]
 
     @property
     def shared(self) -> int:

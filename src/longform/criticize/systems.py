@@ -30,7 +30,7 @@ from longform.criticize.lengths import MEASURES, Excerpt, Measure, cut_to_equal_
 from longform.criticize.panels import Panel, panels
 from longform.criticize.results_so_far import ResultsSoFar
 from longform.criticize.splits import Halves, combined_p, halves, middle, one_row_per_source
-from longform.datasets.own_texts import Texts, read_texts
+from longform.datasets.own_texts import Texts, place_in_source, read_texts
 from longform.documents import Document
 from longform.errors import BadInput, InputError
 from longform.statistics.comparisons import Comparison, compare
@@ -150,12 +150,36 @@ def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
         raise InputError(
             f"paired: the systems have different numbers of texts ({listed}); give one text a prompt to each"
         )
-    same_ids = len({frozenset(own) for own in ids.values()}) == 1
+    if len({frozenset(own) for own in ids.values()}) == 1:
+        places = ids
+    else:
+        places = {name: _places_in_source(own) for name, own in ids.items()}
+    _check_same_prompts(places)
     named: dict[str, str] = {}
     for name, own in ids.items():
-        for place, document in enumerate(own):
-            named[f"{name}/{document}"] = document if same_ids else f"text {place}"
+        for document, place in zip(own, places[name], strict=True):
+            named[f"{name}/{document}"] = place
     return named
+
+
+def _places_in_source(ids: Sequence[str]) -> list[str]:
+    """Where each text stands in its file, counting those that were set aside if ids say where they were."""
+    places = []
+    for row, document in enumerate(ids, 1):
+        places.append(f"text {place_in_source(document) or row}")
+    return places
+
+
+def _check_same_prompts(places: Mapping[str, Sequence[str]]) -> None:
+    """Raises InputError: a system has a text at a place where another has none."""
+    everywhere = set.union(*(set(own) for own in places.values()))
+    for name, own in places.items():
+        missing = sorted(everywhere - set(own))
+        if missing:
+            raise InputError(
+                f"paired: {name} has nothing to compare for {', '.join(missing[:3])}, where another system has a text; "
+                "leave these out of all systems, or give the texts ids"
+            )
 
 
 def criticize_systems(

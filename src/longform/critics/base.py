@@ -26,7 +26,7 @@ import numpy as np
 
 from longform.critics.saving import identity, load_critic, save_critic
 from longform.critics.scores import Attribution, Part, Score, ScoreDifference
-from longform.datasets.own_texts import documents_from
+from longform.datasets.own_texts import documents_from, is_named_by_place
 from longform.documents import Document, Unit
 from longform.errors import ConfigError, InputError
 from longform.statistics.comparisons import compare, resampled_difference
@@ -103,7 +103,8 @@ class TextCritic(SumScored):
         Raises:
             InputError: as :meth:`fit`, or no text could be scored; also where it is not fitted.
         """
-        return self._score(self._statistics(texts), resamples, generator(seed, "score"))
+        rows = self._statistics(self._units(texts))
+        return self._score(rows, resamples, generator(seed, "score"))
 
     def compare(
         self,
@@ -120,7 +121,8 @@ class TextCritic(SumScored):
         Args:
             first, second: as for :meth:`fit`.
             paired: whether the texts of the same place belong together, as two answers to one
-                prompt do. By default documents with the same ids do, and plain texts do not.
+                prompt do. By default documents with the same ids do, and texts without ids of
+                their own do not.
             permutations: of the test.
             resamples: of the bootstrap over texts.
             seed: of both.
@@ -129,9 +131,11 @@ class TextCritic(SumScored):
             InputError: as :meth:`score`, or ``paired`` with different numbers of texts.
         """
         # 1. Statistics of both sides, whose ids agree where texts are pairs.
-        first_rows = self._statistics(first)
-        second_rows = self._statistics(second)
-        plain = _plain(first) or _plain(second)
+        first_units = self._units(first)
+        second_units = self._units(second)
+        plain = any(is_named_by_place(unit.unit_id) for unit in (*first_units, *second_units))
+        first_rows = self._statistics(first_units)
+        second_rows = self._statistics(second_units)
         second_rows = self._matched(first_rows, second_rows, paired, plain)
         # 2. Each side's score, and the test of their difference.
         first_score = self._score(first_rows, resamples, generator(seed, "score"))
@@ -184,10 +188,11 @@ class TextCritic(SumScored):
         if document is not None:
             spans = self.spans(document, unit, values)
         parts = []
-        if document is None or spans is None:
+        scored = len(values) > 0
+        if scored and (document is None or spans is None):
             for name, value in zip(self.part_names(values), values.tolist(), strict=True):
                 parts.append(Part(name, value))
-        else:
+        elif scored and document is not None and spans is not None:
             for (start, end), value in zip(spans, values.tolist(), strict=True):
                 parts.append(Part(document.text[start:end], value, start, end))
         # 3. The score of the text alone.
@@ -231,12 +236,11 @@ class TextCritic(SumScored):
             return list(texts)
         return self.read_texts(documents_from(texts, self._name))
 
-    def _statistics(self, texts: Texts) -> SufficientStatistics:
-        """One row for each text, or for each group of texts that are not independent.
+    def _statistics(self, units: Sequence[Any]) -> SufficientStatistics:
+        """One row for each unit, or for each group of units that are not independent.
 
         Raises InputError: no text could be scored.
         """
-        units = self._units(texts)
         statistics = self.sufficient_statistics(units)
         if statistics.total("excluded") == len(units):
             raise InputError(
@@ -292,11 +296,6 @@ class TextCritic(SumScored):
 def _are_units(texts: Texts) -> bool:
     """Whether a list holds what a critic's reader made earlier."""
     return isinstance(texts, list | tuple) and len(texts) > 0 and isinstance(texts[0], Unit)
-
-
-def _plain(texts: Texts) -> bool:
-    """Whether texts are plain ones, which have no ids of their own."""
-    return isinstance(texts, Sequence) and any(isinstance(text, str) for text in texts)
 
 
 def by_sentence(parts: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,8 @@ _PARTS = frozenset(
 )
 
 
+_PLACE = re.compile(r"(?:text|line)-([0-9]+)")  # ids of texts that have none of their own
+
 Record = tuple[str, Document | str]  # where it stands, and its document or why there is none
 
 
@@ -82,6 +85,7 @@ def read_texts(given: Path | str | Sequence[str]) -> Texts:
     """
     # 1. What stands where.
     records: Iterable[Record]
+    _refuse_what_has_no_order(given, "texts")
     if isinstance(given, Path | str):
         records = _records_of(str(given))
     elif isinstance(given, Iterable) and not isinstance(given, Mapping):
@@ -177,6 +181,7 @@ def documents_from(texts: Any, who: str) -> list[Document]:
         )
     if isinstance(texts, Path):
         return list(read_texts(texts).documents)
+    _refuse_what_has_no_order(texts, who)
     if isinstance(texts, Mapping | Document) or not isinstance(texts, Iterable):
         raise InputError(
             f"{who}: got {type(texts).__name__}; give a list of texts or documents, or a Path"
@@ -187,6 +192,17 @@ def documents_from(texts: Any, who: str) -> list[Document]:
     if not any(_has_word(document) for document in documents):
         raise InputError(f"{who}: {len(documents)} texts without a word in any; give texts")
     return documents
+
+
+def _refuse_what_has_no_order(texts: Any, who: str) -> None:
+    """Raises InputError: a data frame, which gives its columns' names one by one, or a set."""
+    if hasattr(texts, "columns"):
+        names = ", ".join(map(repr, texts.columns))
+        raise InputError(
+            f"{who}: got a data frame; give its column of texts, frame[NAME] with one of {names}"
+        )
+    if isinstance(texts, AbstractSet):
+        raise InputError(f"{who}: got a set, whose order changes from run to run; give a list")
 
 
 def _document_from(item: Any, number: int, who: str) -> Document:
@@ -382,6 +398,17 @@ def _document(name: str, sections: Iterable[tuple[str | None, str]]) -> Document
         if section.title or section.text:
             cleaned.append(section)
     return Document(_clean(name), "test", tuple(cleaned) or (Section(None, ""),))
+
+
+def place_in_source(name: str) -> int | None:
+    """The place, from 1, of a text whose id says no more than that; None where it has one of its own."""
+    match = _PLACE.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def is_named_by_place(name: str) -> bool:
+    """Whether a text has no id of its own, so that an equal one elsewhere means nothing."""
+    return place_in_source(name) is not None
 
 
 def shortened(text: str, limit: int = 60) -> str:

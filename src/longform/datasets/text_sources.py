@@ -7,6 +7,7 @@
   what follows the path is a column, as above. ``HF_HUB_OFFLINE`` is respected.
 """
 
+import csv
 import re
 import sys
 from collections.abc import Iterator
@@ -15,10 +16,16 @@ from typing import Any
 
 from longform import extras
 from longform.errors import ConfigError, InputError, did_you_mean
-from longform.files.opening import numbered_rows
+from longform.files.opening import numbered_rows, text_lines
 
 STANDARD_INPUT = "-"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+OTHER_DELIMITERS = (
+    ";",
+    "\t",
+    "|",
+    ",",
+)  # of tables whose name says another; spreadsheets write these
 TABLES = (*DELIMITERS, ".parquet")
 TEXT, ID = "text", "id"  # columns
 _HUB = re.compile(r"hub:(?P<name>[^@:]+/[^@:]+)@(?P<commit>[^:]+):(?P<path>.+)")
@@ -52,8 +59,32 @@ def table_rows(path: Path, column: str | None) -> Iterator[Row]:
     if suffix == ".parquet":
         yield from _parquet_rows(path, text_column)
         return
-    for where, row in numbered_rows(path, (text_column,), DELIMITERS[suffix]):
+    delimiter = _delimiter(path, DELIMITERS[suffix], text_column)
+    for where, row in numbered_rows(path, (text_column,), delimiter):
         yield where.removeprefix(str(path)).lstrip(":"), _named(row, text_column)
+
+
+def _delimiter(path: Path, usual: str, column: str) -> str:
+    """What stands between a table's fields: the usual, or else what gives its header the column.
+
+    Raises InputError: nothing does.
+    """
+    header = next((line for line in text_lines(path) if line.strip()), "")
+    for delimiter in (usual, *OTHER_DELIMITERS):
+        if column in _names(header, delimiter):
+            return delimiter
+    # a name in quotes may go on in the next line, and an empty table has no header at all
+    if header and header.count('"') % 2 == 0:
+        _check_column(path, column, _names(header, usual))
+    return usual
+
+
+def _names(header: str, delimiter: str) -> list[str]:
+    """The columns of a table with that first line; none where it cannot be read."""
+    try:
+        return [name.strip() for name in next(csv.reader([header], delimiter=delimiter))]
+    except csv.Error:
+        return []
 
 
 def _parquet_rows(path: Path, column: str) -> Iterator[Row]:

@@ -4,6 +4,7 @@ The splitter's abbreviations, the nouns and the pronouns of this package are Eng
 language they find something too, which means nothing."""
 
 import re
+from collections.abc import Sequence
 
 from longform.text.nouns import CLOSED, LATIN, WORDS
 
@@ -12,7 +13,7 @@ MIN_ENGLISH = 0.07  # ours; lowest in English PUD, three sentences at once, .12;
 
 # words such as "in" and "was" are words of other languages too, and "die" of German
 _ENGLISH = frozenset(CLOSED) - frozenset(WORDS["other_languages"].split())
-_LETTER = re.compile(r"[^\W\d_]")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 _LATIN_WORD = re.compile(rf"[{LATIN}]+(?:['’][{LATIN}]+)*")
 
 
@@ -27,17 +28,20 @@ def english_share(text: str) -> float:
         0 in another script and in a text without letters.
     """
     words = _LATIN_WORD.findall(text)
-    if not words:
-        return 0.0
+    return latin_share(text) * _function_words(words) / len(words) if words else 0.0
+
+
+def _function_words(words: Sequence[str]) -> int:
+    """How many of them only English has as function words."""
     num_english = 0
     for word in words:
         num_english += word.lower().replace("’", "'") in _ENGLISH
-    return latin_share(text) * num_english / len(words)
+    return num_english
 
 
 def latin_share(text: str) -> float:
     """Share of the letters of ``text`` that are Latin; 1 where there is no letter."""
-    letters = "".join(_LETTER.findall(text))
+    letters = _NO_LETTERS.sub("", text)
     latin = "".join(_LATIN_WORD.findall(letters))
     return len(latin) / len(letters) if letters else 1.0
 
@@ -47,8 +51,10 @@ def looks_english(text: str) -> bool:
 
     A text of fewer than ``MIN_WORDS`` words of Latin script passes if at least half of its letters are Latin.
     """
-    if latin_share(text) < 0.5:
+    latin = latin_share(text)
+    if latin < 0.5:
         return False
-    if len(_LATIN_WORD.findall(text)) < MIN_WORDS:
+    words = _LATIN_WORD.findall(text)
+    if len(words) < MIN_WORDS:
         return True
-    return english_share(text) >= MIN_ENGLISH
+    return latin * _function_words(words) / len(words) >= MIN_ENGLISH
