@@ -1,5 +1,8 @@
 """The documentation speaks of what exists: files, folders, stages, modules, commands; the README shows the tables that the default run wrote."""
 
+import csv
+import io
+import json
 import re
 import subprocess
 from functools import cache
@@ -10,6 +13,7 @@ import pytest
 from experiments.readme import MARK, fill, pages
 from experiments.site.source import repository_pages
 from longform.cli import main
+from longform.examples import machine_articles
 from longform.files.artefacts import read_yaml
 from longform_lab.experiment import Experiment
 from longform_lab.stages import STAGES
@@ -263,6 +267,58 @@ def test_the_readmes_command_and_snippet_print_what_it_shows(tmp_path, monkeypat
         assert numbers(own) == pytest.approx(numbers(line), rel=0.02)
     exec(blocks(readme, "python")[0], {})
     assert numbers(capsys.readouterr().out) == pytest.approx(numbers(printed), abs=0.02)
+
+
+def test_the_page_of_one_critic_runs_and_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs" / "one_critic.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for command in blocks(page, "sh")[0].splitlines():
+        assert main(command.partition("#")[0].split()[1:]) == 0
+    snippets = blocks(page, "python")
+    namespace = {}
+    capsys.readouterr()
+    exec(snippets[0], namespace)
+    printed, shown = numbers(capsys.readouterr().out), numbers(blocks(page, "text")[0])
+    assert len(shown) == 7 and printed == pytest.approx(shown, abs=0.005)
+    for snippet in snippets[1:]:
+        exec(snippet, namespace)
+    worst, identity = capsys.readouterr().out.splitlines()
+    assert "['The miller sold the mill.']" in worst and identity.startswith(
+        "SectionOrder(delta=1.0"
+    )
+    assert list(namespace["frame"].columns) == ["text", "value", "start", "end"]
+
+
+def test_the_commands_on_ones_own_texts_take_every_form_of_texts(tmp_path, monkeypatch, capsys):
+    """The page's names stand for files here: JSON lines, a column, a folder, standard input."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["examples", "texts"]) == 0
+    stories = [article.text[:500] for article in machine_articles()]
+    with Path("stories.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["story"], *([story] for story in stories[:6])])
+    Path("folder").mkdir()
+    for number, story in enumerate(stories[6:12]):
+        Path(f"folder/{number}.txt").write_text(story)
+    places = {
+        "REAL": "texts/real.jsonl",
+        "SYSTEM_A": "stories.csv:story",
+        "SYSTEM_B": "folder",
+        "SYSTEM_C": "-",
+    }
+    page = (ROOT / "docs" / "judge_your_texts.md").read_text(encoding="utf-8")
+    commands = [line.partition("#")[0].strip() for line in blocks(page, "sh")[0].splitlines()]
+    several = [command for command in commands if "REAL" in command]
+    assert len(several) == 3
+    for command in several:
+        lines = b"".join(json.dumps({"text": story}).encode() + b"\n" for story in stories[12:18])
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+        for name, place in places.items():
+            command = command.replace(name, place)
+        plan = [*command.split()[1:], "--model", "none", "--encoder", "none", "--plan"]
+        capsys.readouterr()
+        assert main(plan) == 0
+        shown = capsys.readouterr().out
+        assert "entity grid" in shown and "stories" in shown and "folder" in shown
 
 
 def test_the_readmes_scoreboard_is_that_of_the_page_of_scoreboards():
