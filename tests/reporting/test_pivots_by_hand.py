@@ -1,0 +1,363 @@
+"""What tables are drawn from: small records laid out by hand, each rule of the layout by itself."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from longform.errors import BadInput
+from longform.results import Record, Results
+from longform_lab.reporting import pivot as p
+from longform_lab.reporting.estimates import Estimate, Facts
+from longform_lab.reporting.pivot import Given
+from longform_lab.reporting.printed import (
+    Expected,
+    Printed,
+    Rule,
+    ledger_markdown,
+    steps_of,
+    verdict_on,
+)
+from tests.reporting.papers.exhibits import state
+
+CONTENT = {
+    "labels": {
+        "system": {"small": "Small", "big": "Big"},
+        "titles": {True: "with titles"},
+        "corpus": {"wiki": "Wikipedia"},
+        "variant": {"mean": "mean reader"},
+    },
+    "table_1": {"small": 0.5, "big": 0.7, "lost": None},
+    "records": {
+        "table_1": [{"printed": "{system}", "where": {"metric": "share", "corpus": "wiki"}}]
+    },
+}
+EXPECTED = Expected("paper", CONTENT)
+
+
+def record(system="small", value=0.5, metric="share", **more):
+    return Record("c", metric, "wiki", system, value=value, **more)
+
+
+def given(*records, **more):
+    return Given(Results(records), EXPECTED, Path(), **more)
+
+
+def test_a_table_is_restricted_to_the_fields_chosen_for_it_and_to_one_system():
+    records = [record(), record("big"), record("data"), record("big", task="t")]
+    expected = replace(EXPECTED, choices={"a": {"system": "big"}, "b": {"task": "t"}})
+    a, b, c = (Given(Results(records), expected, Path(), name) for name in "abc")
+    assert list(a.select()) == [records[1]]
+    assert list(a.select({"system": "small"})) == [records[0]]
+    assert list(a.select({"system": "small"}, system="data")) == [records[2]]
+    assert list(b.select()) == [records[3]]
+    assert (b.models(), c.models()) == (["big"], ["small", "big"])
+    assert c.models({"system": "big"}) == ["big"]
+    single = b.of_system("small")
+    assert single.where == {"task": "t", "system": "small"} and list(single.select()) == []
+    assert single.expected.choices["a"] == {"system": "big"} and c.where == {}
+    assert c.of_system("data").where == {"system": "data"}
+    assert Given(Results(()), EXPECTED, Path(), "a").where == {}
+
+
+def test_labels_leave_out_fields_without_a_value_and_keep_false():
+    found = record(titles=True, variant="head_0")
+    assert given().labels(found, "corpus", "system", "titles", "task", "variant", "seed") == (
+        "Wikipedia, Small, with titles, head 0"
+    )
+    assert given().labels(record(titles=False), "titles") == "False"
+    marked = replace(EXPECTED, from_scratch={"big", "new_one"})
+    assert marked.label("system", "big") == "Big (from scratch)"
+    assert marked.label("system", "new_one") == "new one (from scratch)"
+    assert marked.label("corpus", "big") == "big"
+    said = Expected("paper", {"labels": {"system": {"a": "A, from scratch"}}}, from_scratch={"a"})
+    assert said.label("system", "a") == "A, from scratch"
+
+
+def test_records_stand_by_labels_no_value_first_and_unknown_ones_last():
+    records = [record(name, titles=t) for name in ("x", "big", "", "small") for t in (True, None)]
+    found = given().ordered(records, "system", "titles")
+    assert [(one.system, one.titles) for one in found] == [
+        (name, t) for name in ("", "small", "big", "x") for t in (None, True)
+    ]
+
+
+def test_a_pivot_has_a_mean_and_a_detail_for_each_seed_in_reading_order():
+    seeds = [record("big", value, seed=seed) for seed, value in ((1, 0.2), (2, 0.4))]
+    whole = record("small", 0.3, units=30, low=0.2, high=0.4, excluded=3, p_value=0.5)
+    other = record("small", 9.0, metric="ppl", units=30)
+    cells = given(*seeds, whole, other).pivot(
+        {"share": {"metric": "share"}, "PPL": {"metric": "ppl"}}, rows=("system",), factor=100
+    )
+    assert [(c.row, c.column, c.detail) for c in cells] == [
+        ("Small", "share", False),
+        ("Small", "PPL", False),
+        ("Big", "share", False),
+        ("Big, seed 1", "share", True),
+        ("Big, seed 2", "share", True),
+    ]
+    assert [c.value for c in cells] == pytest.approx([30, 900, 30, 20, 40])
+    assert (cells[0].low, cells[0].high, cells[0].units) == (20, 40, 30)
+    assert (cells[0].excluded, cells[0].p_value, cells[0].printed) == (3, 0.5, None)
+    assert cells[2].signature == "mean of 2 seeds"
+
+
+def test_a_mean_with_its_record_shows_the_seeds_alone_beside_it():
+    records = [record("big", 0.2, seed=1), record("big", 0.5), record("big", 0.4, seed=2)]
+    cells = given(*records).pivot({"share": {}}, rows=("system",))
+    assert [(c.row, c.value) for c in cells] == [
+        ("Big", 0.5),
+        ("Big, seed 1", 0.2),
+        ("Big, seed 2", 0.4),
+    ]
+    assert len(given(records[0]).pivot({"share": {}})) == 1
+    chosen = given(*records, record("big", 7.0, metric="ppl"))
+    assert [c.value for c in chosen.pivot({"x": {}}, records=[records[0]])] == [0.2]
+    assert [c.value for c in chosen.pivot({"x": {}}, where={"seed": 1})] == [0.2]
+    assert [c.row for c in chosen.pivot({"x": {}}, where={"seed": 1})] == ["Wikipedia, Big"]
+
+
+def test_a_mean_over_seeds_is_geometric_for_perplexities_and_counts_the_most_excluded():
+    shares = [record(value=v, seed=s, excluded=e) for v, s, e in ((2.0, 0, 4), (8.0, 1, None))]
+    mean = p.mean_over_seeds(Results(shares))
+    assert (mean.value, mean.low, mean.high, mean.units, mean.excluded) == (
+        5.0,
+        None,
+        None,
+        None,
+        4,
+    )
+    assert (mean.critic, mean.metric, mean.corpus, mean.system) == ("c", "share", "wiki", "small")
+    assert (mean.seed, mean.signature) == (None, "mean of 2 seeds")
+    ppls = [replace(one, metric="latent_ppl", better="lower") for one in shares]
+    geometric = p.mean_over_seeds(Results(ppls))
+    assert geometric.value == pytest.approx(4.0) and geometric.better == "lower"
+    holed = [replace(shares[0], value=None), shares[1]]
+    assert p.mean_over_seeds(Results(holed)).value is None
+    assert p.mean_over_seeds(Results([ppls[0], replace(ppls[1], value=None)])).value is None
+    with pytest.raises(BadInput, match="2 records of one seed"):
+        p.mean_over_seeds(Results([shares[0], shares[0]]))
+
+
+def test_a_printed_number_gives_its_cell_a_verdict_or_the_reason_for_none(tmp_path):
+    expected = Expected("paper", {**CONTENT, "comparable": {"facts": {"states": 9}, "why": "few"}})
+    state(tmp_path, "wiki", states=9)
+    here = Given(Results(()), expected, tmp_path)
+    ours = record(value=0.4, low=0.3, high=0.494, units=40)
+    assert here.cell("r", "c", ours, "table_1").verdict == "differs"
+    wide = here.cell("r", "c", replace(ours, high=0.496), "table_1")
+    assert (wide.row, wide.column, wide.printed, wide.verdict) == ("r", "c", 0.5, "within interval")
+    assert (wide.value, wide.low, wide.high, wide.why) == (0.4, 0.3, 0.496, "")
+    percent = here.cell("r", "c", replace(ours, value=0.004, low=None), "table_1", factor=125)
+    assert (percent.value, percent.verdict) == (0.5, "within interval")
+    assert here.cell("r", "c", replace(ours, value=None), "table_1").verdict == "not measured here"
+    assert here.cell("r", "c", record("lost"), "table_1").printed is None
+    state(tmp_path / "other", "wiki", states=4)
+    there = Given(Results(()), expected, tmp_path / "other").cell("r", "c", ours, "table_1")
+    assert there.verdict == "not comparable at this size"
+    assert there.why == "states 4 here, 9 in the paper; few"
+
+
+def test_printed_numbers_alone_are_those_without_a_record_of_ours():
+    def labels(number):
+        return None if number.path == ("none",) else ("row", number.name)
+
+    content = {**CONTENT, "table_1": {**CONTENT["table_1"], "none": 1.0, "two": 2.0},
+               "table_2": {"x": 3.0}}  # fmt: skip
+    found = Given(Results([record("big")]), Expected("paper", content), Path())
+    cells = found.printed_alone("table_1", labels)
+    assert [(c.row, c.column, c.value, c.printed) for c in cells] == [
+        ("row", "small", None, 0.5),
+        ("row", "two", None, 2.0),
+    ]
+    assert [c.printed for c in found.printed_alone("table_2", labels)] == [3.0]  # without a rule
+
+
+def test_a_test_against_real_text_is_one_sentence():
+    tested = record(value=0.5, reference=0.75, p_value=0.00126, units=20, seed=3, variant="mean")
+    sentence = (
+        "Wikipedia, Small, mean reader, seed 3: minus real text's own score -0.25, p = 0.0013"
+    )
+    untold = [replace(tested, units=19), replace(tested, units=None), replace(tested, p_value=None)]
+    nothing = Record("c", "m", value=1.0, difference=math.nan, p_value=0.5, units=50)
+    assert given().comparisons([tested, *untold, nothing, record(p_value=0.5, units=50)]) == [
+        sentence
+    ]
+
+
+def test_crossed_records_without_a_label_for_their_variant_are_details():
+    records = [record(task=task, variant=v) for task in ("b", "a") for v in ("", "mean", "head_0")]
+    cells = given().crossed(records, "", ("variant",), "task", 2)
+    assert [(c.row, c.column, c.value, c.detail) for c in cells] == [
+        (row, task, 1.0, row == "head 0")
+        for row in ("", "mean reader", "head 0")
+        for task in ("b", "a")
+    ]
+    cells = given().crossed(records[:1], "", ("system",), "task")
+    assert [(c.row, c.detail, c.value) for c in cells] == [("Small", False, 0.5)]
+
+
+def test_sheets_of_several_systems_stand_behind_the_first():
+    def draw(one, system):
+        return system, one.where
+
+    here = given(name="t")
+    assert p.for_each_system(here, [], draw) == ("", {})
+    assert p.for_each_system(here, ["big"], draw) == ("big", {"system": "big"})
+    several = p.for_each_system(here, ["big", "small", "x_y"], draw)
+    assert (several.first, several.label) == (("big", {"system": "big"}), "Big")
+    assert several.others == {
+        "small": ("Small", ("small", {"system": "small"})),
+        "x_y": ("x y", ("x_y", {"system": "x_y"})),
+    }
+
+
+def test_a_number_beside_a_record_is_of_its_system_seed_and_critic():
+    found = p.beside(record(titles=True, seed=2, variant="v", units=9), "m", 1.5, units=4, task="t")
+    assert found == Record("c", "m", "wiki", "small", True, task="t", seed=2, value=1.5, units=4)
+    assert (p.seed_suffix(record(seed=0)), p.seed_suffix(record())) == (", seed 0", "")
+
+
+def test_notes_name_the_numbers_of_trainings_and_degrees_of_freedom():
+    records = [record(details={"trainings": n}) for n in (5, 3, 5)]
+    (note,) = p.training_notes([*records, record()])
+    assert note.startswith("Numbers of 3 and 5 trainings") and "t with 2 and 4 degrees" in note
+    assert p.training_notes([record()]) == []
+
+
+def test_error_bars_are_arms_and_never_negative():
+    found = p.errors([Estimate(5.0, 3.0, 9.0), Estimate(5.0), Estimate(5.0, 6.0, 4.0)])
+    assert found == [[2.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize(("count", "across", "shape"), [(5, 3, (2, 3)), (3, 3, (1, 3)), (0, 2, (1, 2))])  # fmt: skip
+def test_panels_fill_a_grid_and_hide_the_spare_ones(count, across, shape):
+    from matplotlib.figure import Figure
+
+    canvas = Figure()
+    axes = p.panels(canvas, count, across, sharex=True)
+    assert len(axes) == count and len(canvas.axes) == shape[0] * shape[1]
+    assert [one.axison for one in canvas.axes] == [
+        place < count for place in range(len(canvas.axes))
+    ]
+    assert canvas.axes[0].get_gridspec().get_geometry() == shape
+    assert count < 2 or axes[0].get_shared_x_axes().joined(axes[0], axes[1])
+
+
+@pytest.mark.parametrize(
+    ("printed", "ours", "precision", "verdict"),
+    [
+        (None, Estimate(1.0), None, "lost"),
+        (1.0, None, None, "not measured here"),
+        (1.005, Estimate(1.0), None, "within interval"),
+        (0.995, Estimate(1.0), None, "within interval"),
+        (1.0051, Estimate(1.0), None, "differs"),
+        (0.9949, Estimate(1.0), None, "differs"),
+        (1.5, Estimate(1.0), 0.5, "within interval"),
+        (1.51, Estimate(1.0), 0.5, "differs"),
+        (2.0, Estimate(1.0, 0.5, 2.0, 50), None, "within interval"),
+        (2.01, Estimate(1.0, 0.5, 2.0, 50), None, "differs"),
+        (0.49, Estimate(1.0, 0.5, 2.0, 50), None, "differs"),
+        (1.5, Estimate(1.0, None, 2.0), None, "differs"),
+        (0.7, Estimate(1.0, 0.5, None), None, "differs"),
+    ],
+)  # fmt: skip
+def test_a_verdict_asks_whether_the_printed_number_lies_in_our_interval(
+    printed, ours, precision, verdict
+):
+    rule = None if precision is None else Rule(printed="x", cause="why", precision=precision)
+    assert verdict_on(Printed("t", ("x",), printed, rule=rule), ours) == verdict
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "names"),
+    [
+        ("a.{x}.*", "a b c", {"x": "b"}),
+        ("{x}.{y}", "a b", {"x": "a", "y": "b"}),
+        ("a.**", "a b c", {}),
+        ("{x}.**", "a", {"x": "a"}),
+        ("a", "a b", None),
+        ("a.b", "a", None),
+        ("a.b", "a c", None),
+        ("*.b", "a b", {}),
+        ("x{x}", "xa", None),
+    ],
+)
+def test_a_pattern_names_the_steps_of_a_path(pattern, path, names):
+    assert steps_of(pattern, path.split()) == names
+
+
+LEDGER = {
+    "kinds": {"t": "trained", "gone": "lost", "sizes": "setting", "quoted": "quoted"},
+    "t": {"columns": ["one", "two"], "grid": {"why": "a word", "names": ["x", 2],
+          "row": [1.0, 2], "longer": [3.0, None, True]}, "off": "text", "n": None},
+    "gone": {"x": None}, "sizes": {"x": 1.0}, "quoted": {"x": 2.0}, "claims": [],
+    "facts": {"wiki": {"k": 4.0, "z": 9.0}},
+    "records": {
+        "t": [
+            {"printed": "grid.row.{task}", "where": {"critic": "{why}", "variant": "{names}"},
+             "names": {"task": {"two": "block_2"}}, "times": 10.0, "cause": "tenths"},
+            {"printed": "grid.longer.{step}", "where": {"metric": "m", "system": ["a", "b"]}},
+        ],
+        "facts": [{"printed": "{corpus}.{name}", "fact": "{name}.in", "times": 0.5}],
+    },
+}  # fmt: skip
+
+
+def test_numbers_are_found_in_the_order_of_the_file_with_their_records():
+    found = {one.table + "." + one.name: one for one in Expected("paper", LEDGER).numbers}
+    assert {name: one.value for name, one in found.items()} == {
+        "t.grid.names.two": 2.0, "t.grid.row.one": 1.0, "t.grid.row.two": 2.0,
+        "t.grid.longer.0": 3.0, "gone.x": None, "facts.wiki.k": 4.0, "facts.wiki.z": 9.0,
+    }  # fmt: skip
+    row = found["t.grid.row.two"]
+    assert row.where == {"task": "block_2", "critic": "a word", "variant": "x 2"}
+    assert (row.times, row.fact, row.cause) == (10.0, None, "tenths")
+    assert found["t.grid.longer.0"].where == {"metric": "m", "system": ["a", "b"]}
+    assert found["t.grid.longer.0"].cause == "" and found["t.grid.longer.0"].times == 1.0
+    assert (found["facts.wiki.k"].fact, found["facts.wiki.k"].where["corpus"]) == ("k.in", "wiki")
+    assert found["gone.x"].cause == "no rule leads to a record" and found["gone.x"].where is None
+
+
+def test_a_ledger_has_our_number_times_the_unit_and_the_first_system_that_ran(tmp_path):
+    state(tmp_path, "wiki", k={"in": 8})
+    records = [
+        Record("a word", "x", task="one", variant="x 2", value=0.1, low=0.05, high=0.2, units=30),
+        Record("c", "m", system="b", value=4.0, units=5),
+        Record("c", "m", system="a", value=3.004, low=1.0, high=9.0, units=7),
+    ]
+    lines = Expected("paper", LEDGER).ledger(Results(records), tmp_path)
+    by_name = {line.number: line for line in lines}
+    one = by_name["grid.row.one"]
+    assert (one.ours, one.low, one.high, one.units) == (1.0, 0.5, 2.0, 30)
+    assert one.record == "task=one critic=a word variant=x 2" and one.verdict == "within interval"
+    longer = by_name["grid.longer.0"]
+    assert (longer.ours, longer.low, longer.high, longer.units) == (3.004, None, None, 7)
+    assert longer.verdict == "within interval"
+    fact = by_name["wiki.k"]
+    assert (fact.ours, fact.verdict, fact.record) == (
+        4.0,
+        "within interval",
+        "corpus=wiki fact=k.in",
+    )
+    assert by_name["wiki.z"].verdict == "not measured here" and by_name["x"].verdict == "lost"
+    assert (one.paper, one.table, one.printed, one.cause) == ("paper", "t", 1.0, "tenths")
+    last = ledger_markdown(lines).splitlines()[-1]
+    assert last.replace(" ", "") == "|paper|7|3|||3|1|"
+
+
+def test_a_number_is_incomparable_by_its_own_rule_before_that_of_the_file(tmp_path):
+    state(tmp_path, "wiki", states=9)
+    of_file = {"comparable": {"scales": ["paper"]}}
+    own = Rule(printed="x", cause="y", comparable={"facts": {"states": 8}})
+    number = Printed("t", ("x",), 1.0, {"corpus": "wiki"}, own)
+    facts = Facts(tmp_path)
+    assert Expected("paper", of_file).incomparable(replace(number, rule=None), facts) == (
+        "scale default"
+    )
+    assert Expected("paper", of_file, "paper").incomparable(replace(number, rule=None), facts) == ""
+    assert Expected("paper", of_file).incomparable(number, facts) == "states 9 here, 8 in the paper"
+    unknown = replace(number, where={"corpus": "news"})
+    assert "states unknown here" in Expected("paper", {}).incomparable(unknown, facts)
+    assert Expected("paper", {}).incomparable(Printed("t", ("x",), 1.0), facts) == ""
