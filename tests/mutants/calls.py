@@ -33,18 +33,22 @@ class Calls:
     at_import: set[str] = field(default_factory=set)
 
     def of(self, mutation: Mutation) -> list[str]:
-        """The tests to run for one mutation, in their order."""
+        """The tests to run for one mutation, in their order: those that call the function first."""
         function = f"{mutation.path}:{mutation.function}"
-        callers = self.tests.get(function, set())
-        if not callers:
+        direct = self.tests.get(function, set())
+        callers = direct
+        if not direct:
             callers = self._of_module(mutation)
         elif mutation.once or function in self.at_import:  # one test calls it for all that follow
-            callers = callers | self._of_module(mutation)
+            callers = direct | self._of_module(mutation)
         chosen = set(callers)
         for file in {_file(test) for test in callers}:
             chosen |= {test for test in self.by_file[file] if self.seconds[test] < CHEAP}
-        ordered = sorted(chosen, key=lambda test: (test not in callers, self.breadth[test], test))
-        return self._affordable(ordered)
+
+        def place(test: str) -> tuple[bool, bool, int, str]:
+            return test not in direct, test not in callers, self.breadth[test], test
+
+        return self._affordable(sorted(chosen, key=place))
 
     def _of_module(self, mutation: Mutation) -> set[str]:
         """Constants, compiled functions and classes: who runs the class, the module, its users."""

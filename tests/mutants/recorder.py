@@ -64,9 +64,10 @@ def module_of(frame: Any) -> str:
 
 
 def imported_by(frame: Any) -> bool:
-    """Whether a call comes from the import of one of our modules."""
+    """Whether a call comes from the import of one of our modules; a program's own is none."""
     while frame := frame.f_back:
-        if frame.f_code.co_name == "<module>" and module_of(frame):
+        is_program = frame.f_globals.get("__name__") == "__main__"
+        if frame.f_code.co_name == "<module>" and module_of(frame) and not is_program:
             return True
     return False
 
