@@ -35,11 +35,20 @@ SCALES = (
     "real_decoders",
     "real_orders",
     "real_connectives",
+    "real_gum",
     "real_read",
     "paper_lapata2005",
 )
 # What another scale measures as the claims need it: fields of records by scale, with wildcards.
 ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
+    "real_connectives": (
+        {"task": ("connective_as_*", "connective_since_*")},
+        "Europarl has as and since in one sense each; `real_gum` has both",
+    ),
+    "real_gum": (
+        {"task": ("connectives", "all suites")},
+        "it reads two connectives; `real_connectives` has seven",
+    ),
     "real_decoders": (
         {"metric": ("SPG", "SPV", "USPG", "USPV", "correlation", "distinct_supported")},
         "its network has not read the pages and is hardly ever supported; `real_read` has",
@@ -47,6 +56,24 @@ ELSEWHERE: dict[str, tuple[dict[str, tuple[str, ...]], str]] = {
     "real_read": (
         {"metric": ("distinct_4grams", "proportion_4grams")},
         "its network is small and knows its texts; that of `real_decoders` is a pretrained one",
+    ),
+}
+# Claims that one scale judges by itself, since the other scales have none of their systems.
+ALONE: dict[str, tuple[str, frozenset[str]]] = {
+    "real_ladder": (
+        "networks of 0.2 to 1.4 million weights from nothing, on cities",
+        frozenset(
+            {
+                "lm1_more_coherent",
+                "short_sections_do_not_help",
+                "size_lowers_word_ppl",
+                "size_does_not_lower_latent_ppl",
+                "mentions_above_data",
+                "mentions_above_data_at_every_size",
+                "size_does_not_lower_mentions",
+                "foreign_topics_are_seen",
+            }
+        ),
     ),
 }
 POWER = 0.8  # of the test that would find the smallest effect
@@ -57,23 +84,50 @@ NAME = "real"  # by which claims give reasons why published text cannot test the
 
 def judged() -> list[Judged]:
     """Every claim, from the results in git of the scales above."""
-    places = [ROOT / "experiments" / "scales" / scale / RECORDS for scale in sorted(SCALES)]
-    results = Results(
-        record
-        for place in places
-        for record in scale_results(place)
-        if not measured_elsewhere(place.parent.name, record)
-    )
-    nowhere = ROOT / "data" / "no corpora"
     papers = [
         read_expected(path.parent, NAME)
         for path in sorted((ROOT / "experiments").glob("*/expected.yaml"))
     ]
-    return [
-        claim
-        for paper in papers
-        for claim in paper.judged(with_derived(paper.paper, results), nowhere)
-    ]
+    nowhere = ROOT / "data" / "no corpora"
+    common = common_results()
+    alone = {scale: _results(scale) for scale in ALONE if _records_of(scale).is_file()}
+    claims = []
+    for paper in papers:
+        verdicts = paper.judged(with_derived(paper.paper, common), nowhere)
+        for scale, results in alone.items():
+            by_scale = paper.judged(with_derived(paper.paper, results), nowhere)
+            verdicts = [
+                own if judged_alone(own) == scale else claim
+                for claim, own in zip(verdicts, by_scale, strict=True)
+            ]
+        claims += verdicts
+    return claims
+
+
+def common_results() -> Results:
+    """What the scales measured that judge claims together."""
+    records = []
+    for scale in sorted(SCALES):
+        for record in _results(scale):
+            if not measured_elsewhere(scale, record):
+                records.append(record)
+    return Results(records)
+
+
+def judged_alone(claim: Judged) -> str:
+    """The scale that judges a claim by itself; empty where all judge it together."""
+    for scale, (_, ids) in ALONE.items():
+        if claim.claim.id in ids:
+            return scale
+    return ""
+
+
+def _records_of(scale: str) -> Path:
+    return ROOT / "experiments" / "scales" / scale / RECORDS
+
+
+def _results(scale: str) -> Results:
+    return Results(scale_results(_records_of(scale)))
 
 
 def measured_elsewhere(scale: str, record: Record) -> bool:
@@ -130,9 +184,18 @@ def could_have_found(claim: Judged) -> str:
     return f"; *the undecided numbers could have found {what}{sizes}*"
 
 
+def networks(claim: Judged) -> str:
+    """By which scale a claim is judged by itself, and what its networks are."""
+    scale = judged_alone(claim)
+    if not scale or claim.verdict not in MEASURED:
+        return ""
+    what, _ = ALONE[scale]
+    return f"; `{scale}`: {what}"
+
+
 def superseded(claim: Judged) -> list[str]:
     """Why a claim's numbers wait for a new run of their scale; empty where they do not, or where nothing was measured."""
-    if claim.verdict not in MEASURED:
+    if claim.verdict not in MEASURED or judged_alone(claim):
         return []
     exhibit = f"{claim.paper}/{claim.claim.exhibit}"
     entries = read_yaml(ROOT / "experiments" / "superseded.yaml")
@@ -169,7 +232,7 @@ def markdown(claims: Sequence[Judged]) -> str:
                 waits = "".join(
                     f"; *superseded until the scale is run again*: {why}" for why in superseded(one)
                 )
-                lines.append(f"- {one.sentence()}{could_have_found(one)}{waits}")
+                lines.append(f"- {one.sentence()}{networks(one)}{could_have_found(one)}{waits}")
         if lines:
             parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"

@@ -366,6 +366,13 @@ class WikiSection(FileDataset):
         source="Arnold et al. 2019, section 3",
     )
     splitter: Splitter = parameter(SPLITTER, "rules", source=SPLITTER_SOURCE)
+    short_tokens: int | None = parameter(
+        "An article with a longer section is left out, as of WIKI-SHORT; null keeps all.",
+        None,
+        unit="tokens",
+        source="deng2022 section 4: 500 for WIKI-SHORT",
+        ge=1,
+    )
 
     def load(
         self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
@@ -379,6 +386,7 @@ class WikiSection(FileDataset):
             files=self.files,
             shares=self.shares,
             splitter=self.splitter,
+            short_tokens=self.short_tokens,
         )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.datasets.titles import piece_count
 from longform.documents import SPLITS, Corpus, Document, Section
 from longform.errors import InputError
 from longform.files.opening import json_file, text_lines
@@ -39,6 +40,7 @@ def build(
     files: Mapping[str, str] | None = None,
     shares: Mapping[str, float] = SHARES,
     splitter: str = "rules",
+    short_tokens: int | None = None,
 ) -> Corpus:
     """Articles of one file, split by seed, or of one file for each split, as papers publish them.
 
@@ -53,6 +55,8 @@ def build(
         shares: of articles by split.
         splitter: a key of ``SPLITTERS``, which counts sentences; BBScore's release has
             ``full_stops``.
+        short_tokens: of the longest section; articles with a longer one are left out after the
+            split, so that the short ones lie in the split that they have among all. None keeps all.
 
     Returns: the articles; ``truth["sentences"]`` is int64 (units,), and facts summarise it.
     Raises InputError: an unknown splitter, other splits, or a file without a usable article.
@@ -92,7 +96,16 @@ def build(
     elif "validation" not in files and "validation" in shares:
         held_out = shares["validation"] / (shares["train"] + shares["validation"])
         documents = _split(documents, {"train": 1 - held_out, "validation": held_out}, seed)
-    # 3. Describe them.
+    # 3. Leave out those with a long section.
+    num_split = len(documents)
+    if short_tokens is not None:
+        documents = [doc for doc in documents if _longest_section(doc) <= short_tokens]
+        if not documents:
+            raise InputError(
+                f"{raw}: every article has a section of more than {short_tokens} tokens; "
+                "raise short_tokens"
+            )
+    # 4. Describe them.
     sentences = np.array([_num_sentences(doc, splitter) for doc in documents], dtype=np.int64)
     titles = Counter[str]()
     for document in documents:
@@ -108,6 +121,8 @@ def build(
         "sentences_median": float(np.median(sentences)),
         "sentences_range": [int(sentences.min()), int(sentences.max())],
     }
+    if short_tokens is not None:
+        facts["articles_with_a_long_section"] = num_split - len(documents)
     if counts:
         facts["articles_with_text_outside_their_sections"] = counts["text outside the sections"]
     return Corpus(documents, {"sentences": sentences}, facts)
@@ -118,6 +133,11 @@ def _split(documents: Sequence[Document], shares: Mapping[str, float], seed: int
     ids = [document.id for document in documents if document.split == "train"]
     split_of = dict(zip(ids, split_by_seed(ids, shares, seed), strict=True))
     return [replace(doc, split=split_of.get(doc.id, doc.split)) for doc in documents]
+
+
+def _longest_section(document: Document) -> int:
+    """Tokens of its longest section, counted as pieces before merging."""
+    return max(piece_count(section.text) for section in document.sections)
 
 
 def _num_sentences(document: Document, splitter: str) -> int:
