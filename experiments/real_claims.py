@@ -4,6 +4,7 @@
 what two scales measured, say a ranker of one and a classifier of the other.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -82,7 +83,8 @@ MEASURED = (HOLDS, CONTRADICTED, UNDECIDED)
 NAME = "real"  # by which claims give reasons why published text cannot test them
 
 
-def judged() -> list[Judged]:
+@functools.cache
+def judged() -> tuple[Judged, ...]:
     """Every claim, from the results in git of the scales above."""
     papers = [
         read_expected(path.parent, NAME)
@@ -101,7 +103,7 @@ def judged() -> list[Judged]:
                 for claim, own in zip(verdicts, by_scale, strict=True)
             ]
         claims += verdicts
-    return claims
+    return tuple(claims)
 
 
 def common_results() -> Results:

@@ -36,6 +36,19 @@ def city(number):
     return f"[ ABSTRACT ] Town {number} is a town. It is small. [ HISTORY ] It was founded. [ GEOGRAPHY ] It is flat."
 
 
+def test_short_cities_keep_the_split_that_they_have_among_all(tmp_path):
+    long = "[ ABSTRACT ] A town. [ HISTORY ] " + "It was founded. " * 3  # twelve tokens
+    short = [f"[ ABSTRACT ] Town {number}. [ HISTORY ] It was founded." for number in range(6)]
+    raw = written(tmp_path / "city.txt", long, *short, long)
+    every = {doc.id: doc.split for doc in cities(raw=raw, shares=SHARES).documents}
+    few = cities(raw=raw, shares=SHARES, short_tokens=4)
+    assert {doc.id: doc.split for doc in few.documents} == {
+        unit: split for unit, split in every.items() if unit not in ("line-00001", "line-00008")
+    }
+    assert few.facts["articles_with_a_long_section"] == 2
+    refuses("every article has a section of more than 2 tokens", cities, raw=raw, short_tokens=2)
+
+
 def test_a_marked_line_becomes_titled_sections_and_the_plain_form_splits_alike(tmp_path):
     marked = cities(seed=3, raw=written(tmp_path / "city.txt", *map(city, range(8))), shares=SHARES)
     assert [(s.title, s.text) for s in marked.documents[0].sections] == [
