@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from longform.datasets.rated_texts import dialogue_summaries, rated_stories
+from longform.datasets.rated_texts import dialogue_summaries, rated_stories, story_classes
 from tests.refusals import refuses
 
 
@@ -88,3 +88,32 @@ def test_a_rater_who_repeats_another_in_a_hundred_texts_is_a_copy(tmp_path, coun
 def test_files_of_another_shape_are_refused_by_place(tmp_path, content, told):
     (tmp_path / "r.json").write_text(content)
     refuses(told, rated_stories, raw=tmp_path / "r.json")
+
+
+def test_classes_of_stories_are_thirds_of_the_training_ratings(tmp_path):
+    def rated(first, ratings):
+        stories = {}
+        for number, scores in enumerate(ratings, first):
+            readers = dict(zip("abc", scores, strict=False))
+            stories[str(number)] = {
+                "Text": f"Story\n{number}.",
+                "HolisticData": {"scores": readers},
+            }
+        return json.dumps(stories)
+
+    means = [1, 1, 2, 2, 3, 3, 4, 5, 5]
+    training = [[mean, mean, np.nan] for mean in means[:6]]  # a reader who gave none
+    (tmp_path / "TrainData.json").write_text(rated(0, training))
+    (tmp_path / "TestData.json").write_text(rated(6, [[mean] for mean in means[6:]]))
+    corpus = story_classes(name="c", seed=1, raw=tmp_path, shares={"train": 0.67, "test": 0.33})
+    assert corpus.documents[0].text == "Story 0."
+    of_training = sorted(
+        mean
+        for mean, document in zip(means, corpus.documents, strict=True)
+        if document.split == "train"
+    )
+    low, high = of_training[1], of_training[3]  # of six, a third and two thirds
+    assert corpus.facts["bounds"] == [low, high]
+    assert corpus.truth["rating"].tolist() == [1 + (m > low) + (m > high) for m in means]
+    (tmp_path / "TestData.json").write_text(rated(0, [[1]]))
+    refuses("'0' comes twice", story_classes, name="c", seed=1, raw=tmp_path)

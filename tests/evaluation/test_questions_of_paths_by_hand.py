@@ -6,10 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from longform.critics.bbscore.bridge import LatentPath
 from longform.evaluation import sentence_paths
 from longform.evaluation.sentence_paths import LengthCorrelation
 from longform.results import Record
 from longform.statistics.sufficient_statistics import SufficientStatistics
+from longform.text.permutations import ShuffleTask
 from tests.refusals import refuses
 
 
@@ -362,3 +364,55 @@ def test_detection_takes_both_splits(monkeypatch):
     monkeypatch.setattr(sentence_paths.sides, "source_detection", lambda *rest: given.append(rest))
     sentence_paths.detection(train="p", texts="q", sources=["m"])
     assert given == [(sentence_paths.bbscore.text_diffusion, "q test", ["m"], "p train")]
+
+
+def walks(split, seed, sentences):
+    """Paths of several lengths whose sentences follow each other."""
+    rng = np.random.default_rng(seed)
+    paths = []
+    for number, length in enumerate(sentences):
+        latents = rng.normal(0, 0.4, (length, 2)).cumsum(axis=0)
+        paths.append(LatentPath(f"{split}{number}", split, latents, np.arange(length)))
+    return paths
+
+
+def area_by_hand(paths, variance):
+    """Share of originals and shuffles, one of each text, in which the original scores lower."""
+    originals, shuffles = [], []
+    for path in paths:
+        order = ShuffleTask("block", (1,), copies=1, draws=("block shuffle", 0)).orders(path)[0]
+        for latents, scores in ((path.latents, originals), (path.latents[order], shuffles)):
+            last = len(latents) - 1
+            terms = []
+            for place in range(1, last):
+                time = place / last
+                gap = latents[place] - (1 - time) * latents[0] - time * latents[-1]
+                spread = place * (last - place) / last * variance
+                terms.append(math.log(2 * math.pi * spread) + gap @ gap / (2 * spread))
+            scores.append(abs(sum(terms)) / (len(latents) - 2))
+    wins = [(a < b) + 0.5 * (a == b) for a in originals for b in shuffles]
+    return sum(wins) / len(wins)
+
+
+def test_the_variance_of_a_sweep_is_chosen_on_training_texts_alone(monkeypatch):
+    monkeypatch.setattr(sentence_paths.bbscore, "units_from_predictions", lambda given: given)
+    monkeypatch.setattr(sentence_paths.orders, "BLOCKS", (1,))
+    train, texts = walks("train", 5, [24, 40, 21, 33]), walks("test", 2, [22, 37, 28])
+    area, difference = sentence_paths.best_variance(train=train, texts=texts)
+    estimate, chosen = area.details["sigma2"], area.details["best_sigma2"]
+    sweep = [estimate * 10 ** (step / 8) for step in range(-32, 33)]
+    best = max(area_by_hand(train, variance) for variance in sweep)
+    assert area_by_hand(train, estimate) < area_by_hand(train, chosen) == best
+    nearer = [
+        one
+        for one in sweep
+        if abs(math.log(one / estimate)) < 0.99 * abs(math.log(chosen / estimate))
+    ]
+    assert nearer and max(area_by_hand(train, one) for one in nearer) < best
+    assert (area.task, area.variant, area.metric) == ("block_1", "best_variance", "area")
+    assert area.value == pytest.approx(area_by_hand(texts, chosen))
+    gained = area_by_hand(texts, chosen) - area_by_hand(texts, estimate)
+    assert difference.metric == "area_difference" and difference.value == pytest.approx(gained)
+    monkeypatch.setattr(sentence_paths.orders, "BLOCKS", (5,))
+    short = walks("train", 1, [3, 3])
+    refuses("block_5: 0 of 2", sentence_paths.best_variance, train=short, texts=texts)

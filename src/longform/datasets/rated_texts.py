@@ -1,13 +1,15 @@
 """Texts that people rated, beside SummEval and GCDC (:mod:`longform.datasets.text_files`).
 
-Here are stories and summaries of dialogues. Every reader gives the machine's texts as documents of
+Here are stories and summaries of dialogues. CoheSentia's stories come in three classes
+(:func:`story_classes`). Every other reader gives the machine's texts as documents of
 split test, and people's own texts of the same sources, where there are any, as split train. Truth:
 ``marks`` float64 (documents, raters), nan where nobody rated, without raters who repeat another one
 rating by rating (facts count them); ``cluster`` the source that a text was made from; ``system``
 who wrote it. Texts of one source stand together.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,11 @@ import numpy as np
 from longform.documents import Corpus, Document, Section
 from longform.errors import InputError, did_you_mean
 from longform.files.opening import field_of, json_file, records, typed
+from longform.statistics.splits import SHARES, split_by_seed
 
 REFERENCE = "reference"  # the writer of people's own texts
 MANY = 100  # texts in all of which two people do not agree by chance
+COHESENTIA_FILES = ("TrainData.json", "TestData.json")
 DIALOGUE_FIELDS = ("id", "model_id", "summary", "annotations")
 
 
@@ -84,6 +88,67 @@ def dialogue_summaries(*, raw: Path, dimension: str = "coherence") -> Corpus:
     # the file goes from writer to writer
     texts.sort(key=lambda text: text.source)
     return _corpus(texts, dimension, raw)
+
+
+def story_classes(
+    *, name: str, seed: int, raw: Path, shares: Mapping[str, float] = SHARES
+) -> Corpus:
+    """Stories of GPT-3 in three classes of coherence, as GCDC's texts are.
+
+    Source: Maimon and Tsarfaty 2023, CoheSentia. The classes are thirds of the training stories by
+    the mean rating of the whole story; equal ratings are of one class, the lower one.
+
+    Args:
+        name: of the corpus.
+        seed: of the splits. The published test split has 49 stories, too few to judge a classifier
+            by, so that stories of both files are split anew.
+        raw: a folder of ``TrainData.json`` and ``TestData.json``: stories by key, each with ``Text``
+            and ``HolisticData``, whose ``scores`` are the ratings, 1 to 5, by reader.
+        shares: of stories by split.
+
+    Returns: the stories; ``truth["rating"]`` is int64 (units,), 1 low to 3 high; facts count the
+        classes and tell the ratings that bound them.
+    Raises InputError: a missing file, another shape, or a story that nobody rated.
+    """
+    # 1. Texts and mean ratings.
+    texts: dict[str, str] = {}
+    means: list[float] = []
+    for file in COHESENTIA_FILES:
+        path = raw / file
+        for key, story in typed(json_file(path), dict, str(path)).items():
+            where = f"{path}, story {key!r}"
+            if key in texts:
+                raise InputError(f"{where} comes twice; keep one of them")
+            texts[key] = " ".join(field_of(story, "Text", str, where).split())
+            whole = field_of(story, "HolisticData", dict, where)
+            scores = field_of(whole, "scores", dict, where)
+            ratings = []
+            for score in scores.values():
+                if score == score:  # NaN stands for a reader who gave none
+                    ratings.append(float(typed(score, float, where)))
+            if not texts[key] or not ratings:
+                raise InputError(f"{where}: no text or no rating; drop the story")
+            means.append(float(np.mean(ratings)))
+    if not texts:
+        raise InputError(f"{raw}: no story; give the files as they are published")
+    # 2. Splits, and classes by thirds of the training stories.
+    units = [f"{name}-{key}" for key in texts]
+    splits = split_by_seed(units, shares, seed)
+    ratings_of_all = np.array(means)
+    of_training = ratings_of_all[np.array(splits) == "train"]
+    bounds = np.quantile(of_training, (1 / 3, 2 / 3), method="lower")
+    classes = 1 + np.searchsorted(bounds, ratings_of_all, side="left")
+    documents = [
+        Document(unit, split, (Section(None, text),))
+        for unit, split, text in zip(units, splits, texts.values(), strict=True)
+    ]
+    facts = {
+        "corpus": name,
+        "ratings": Counter(str(rating) for rating in classes),
+        "splits": Counter(splits),
+        "bounds": bounds.tolist(),
+    }
+    return Corpus(documents, {"rating": classes.astype(np.int64)}, facts)
 
 
 def _document(unit: str, split: str, record: Any, name: str, where: str) -> Document:

@@ -571,6 +571,21 @@ class Gcdc(FileDataset):
         return gcdc(name=name, raw=raw, validation=self.validation)
 
 
+class Cohesentia(FileDataset):
+    """Stories of GPT-3 in three classes of rated coherence (CoheSentia, Maimon and Tsarfaty 2023)."""
+
+    shares: SplitShares = parameter(
+        SHARES, {"train": 0.5, "validation": 0.05, "test": 0.45}, source="ours"
+    )
+
+    def load(
+        self, raw: Path, *, name: str, seed: int, scratch: Path, beside: Path | None
+    ) -> "Corpus":
+        from longform.datasets.rated_texts import story_classes
+
+        return story_classes(name=name, seed=seed, raw=raw, shares=self.shares)
+
+
 class SummEval(FileDataset):
     """Summaries by systems and people, rated by experts (Fabbri et al. 2021; lapata2005 section 4)."""
 
@@ -706,6 +721,7 @@ REGISTRY: dict[str, type[FileDataset]] = {
     "hanna": Hanna,
     "parallel_texts": ParallelTexts,
     "gcdc": Gcdc,
+    "cohesentia": Cohesentia,
     "summeval": SummEval,
     "rated_stories": RatedStories,
     "dialogue_summaries": DialogueSummaries,

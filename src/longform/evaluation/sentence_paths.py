@@ -17,7 +17,7 @@ from longform.critics.bbscore.bridge import BridgeFeatures, identity
 from longform.critics.bbscore.ranker import BridgeRanker
 from longform.critics.bbscore.score import BBScore, JointBridge
 from longform.documents import Predictions
-from longform.errors import ConfigError
+from longform.errors import ConfigError, InputError
 from longform.evaluation import human_vs_machine as sides
 from longform.evaluation import order_discrimination as orders
 from longform.evaluation.agreement import value_of, weighted_values
@@ -193,6 +193,65 @@ def _course(critic: BBScore, units: Sequence[Any], task: ShuffleTask) -> dict[st
         "sigma2": critic.sigma2,
         "sweep": {"sigma2": critic.variances(), "auc": areas, "accuracy": accuracies},
     }
+
+
+def best_variance(*, train: Predictions, texts: Predictions) -> list[Record]:
+    """The estimated variance against the best one of a sweep, chosen on other documents (Figure 9).
+
+    Args:
+        train: sentence paths; on the documents of split train the variance is estimated, and of
+            the sweep that with the largest area is chosen.
+        texts: sentence paths, on whose documents of split test both are judged.
+
+    Returns:
+        For each block task a record ``area`` of the chosen variance, and ``area_difference``, what
+        is lost by the estimate, both of variant ``best_variance``.
+
+    Raises:
+        InputError: no training document has a permutation of a task.
+    """
+    training = _split(train, "train")
+    tested = _split(texts, "test")
+    critic = BBScore().fit(training)
+    records = []
+    for size in orders.BLOCKS:
+        task = ShuffleTask("block", (size,), copies=1, draws=("block shuffle", 0))
+        # 1. Choose on the training documents.
+        sweep = _course(critic, training, task)["sweep"]
+        if np.isnan(sweep["auc"]).all():
+            raise InputError(
+                f"{task.name}: 0 of {len(training)} training documents have a permutation that "
+                "differs; add longer documents"
+            )
+        is_best = np.array(sweep["auc"]) == np.nanmax(sweep["auc"])
+        best = np.array(sweep["sigma2"])[is_best]
+        # of equal ones the nearest to the estimate
+        variance = float(best[np.abs(np.log(best / critic.sigma2)).argmin()])
+        chosen = replace(critic, sigma2=variance)
+        # 2. Judge on the others.
+        names = ("best variance", task.name)
+        fields = {"critic": "bbscore", "variant": "best_variance", "task": task.name}
+        of_chosen, of_estimate = [
+            _area_of_orders(judge, tested, task, {**fields, "metric": "area"})
+            for judge in (chosen, critic)
+        ]
+        details = {"sigma2": critic.sigma2, "best_sigma2": variance}
+        for record in of_chosen.records(*names):
+            records.append(replace(record, details={**record.details, **details}))
+        fields["metric"] = "area_difference"
+        records.append(paired_difference(of_chosen, of_estimate, *names, **fields))
+    return records
+
+
+def _area_of_orders(
+    judge: BBScore, units: Sequence[Any], task: ShuffleTask, fields: dict[str, Any]
+) -> Measurement:
+    """How a fitted judge tells documents from one permutation each."""
+    scores = []
+    for unit, unit_orders in zip(units, orders.drawn_orders(units, task), strict=True):
+        scores.append(judge.order_scores(unit, unit_orders))
+    metric = orders.Area("original", "permuted", signature(judge), lower=True)
+    return Measurement({"": metric}, {"": orders.first_permutations(units, scores)}, fields)
 
 
 def _split(predictions: Predictions, split: str) -> list[Any]:

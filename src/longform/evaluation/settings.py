@@ -89,6 +89,15 @@ class PathShuffleTasks(Evaluation):
         )
 
 
+class PathVariance(Evaluation):
+    """The estimated variance against the best of a sweep on other texts (sheng2024 Figure 9)."""
+
+    def evaluate(self, inputs: EvaluationInputs) -> "Sequence[Record]":
+        from longform.evaluation.sentence_paths import best_variance
+
+        return best_variance(train=inputs.train, texts=inputs.texts)
+
+
 class PathLength(Evaluation):
     """Rank correlation of a path's score with its number of sentences."""
 
@@ -270,6 +279,7 @@ EVALUATIONS: dict[str, type[Evaluation]] = {
     "path_profiles": PathProfiles,
     "path_detection": PathDetection,
     "path_classes": PathClasses,
+    "path_variance": PathVariance,
     "grid_shuffle_tasks": GridShuffleTasks,
     "grid_sources": GridSources,
     "suite_accuracy": SuiteAccuracy,
