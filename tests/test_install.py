@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zlib
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,26 @@ def test_the_project_has_one_version():
     assert f'__version__ = "{version}"' in read("src/longform/version.py")
     assert re.search(r"^version: (\S+)$", read("CITATION.cff"), re.M)[1] == version
     assert re.search(r"^## ([\d.]+)", read("CHANGELOG.md"), re.M)[1] == version
+
+
+def test_a_wheel_holds_every_package_and_stays_below_two_megabytes():
+    """Hatchling packs all files of these folders that git does not ignore, by zlib."""
+    wheel = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    folders = sorted(folder.parent for folder in (ROOT / "src").glob("*/__init__.py"))
+    assert sorted(ROOT / name for name in wheel["packages"]) == folders and len(wheel) == 1
+    size = 0
+    for folder in folders:
+        for path in folder.rglob("*"):
+            if path.is_file() and path.suffix != ".pyc":
+                size += len(zlib.compress(path.read_bytes()))
+    assert 500_000 < size < 2_000_000
+
+
+def test_building_leaves_nothing_behind():
+    """Setuptools would leave build/ and an .egg-info in the checkout; hatchling does not."""
+    build = tomllib.loads(read("pyproject.toml"))["build-system"]
+    assert build["build-backend"] == "hatchling.build"
+    assert [Requirement(line).name for line in build["requires"]] == ["hatchling"]
 
 
 def test_extras_leave_a_users_environment_its_versions():

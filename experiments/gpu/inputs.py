@@ -10,7 +10,6 @@ import importlib
 import subprocess
 import sys
 import tarfile
-import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -127,14 +126,12 @@ def reached(module: str) -> tuple[frozenset[Path], frozenset[tuple[str, Path]]]:
 
 
 def package_data(files: frozenset[Path]) -> list[Path]:
-    """Files beside modules that their packages read, as pyproject.toml lists them."""
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    folders = {file.parent for file in files}
+    """Files beside modules, or in a folder ``data`` beside them, that their packages read."""
     found: list[Path] = []
-    for package, patterns in listed["tool"]["setuptools"]["package-data"].items():
-        folder = OURS["longform"] / package.replace(".", "/")
-        if folder in folders:
-            found += [path for pattern in patterns for path in folder.glob(pattern)]
+    for folder in {file.parent for file in files if OURS["longform"] in file.parents}:
+        for path in (*folder.iterdir(), *(folder / "data").glob("*")):
+            if path.is_file() and path.suffix not in (".py", ".pyc", ".md"):
+                found.append(path)
     return found
 
 

@@ -1,6 +1,5 @@
 """Corpora of the world: articles sound, short, damaged and in native files, what networks have read; their tables and their card."""
 
-import fnmatch
 import itertools
 import json
 import re
@@ -56,11 +55,9 @@ def test_the_card_names_every_domain_and_corruption_on_two_screens():
 
 def test_an_installed_package_holds_every_table():
     given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = given["tool"]["setuptools"]["package-data"]["synthetic_world"]
-    files = [f"data/{path.name}" for path in FOLDER.iterdir()]
-    assert files and all(
-        any(fnmatch.fnmatch(file, pattern) for pattern in patterns) for file in files
-    )
+    wheel = given["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel.keys() == {"packages"} and "src/synthetic_world" in wheel["packages"]
+    assert FOLDER.is_relative_to(ROOT / "src" / "synthetic_world") and any(FOLDER.iterdir())
 
 
 def test_every_section_is_short_and_every_article_is_a_planted_one():
