@@ -8,16 +8,18 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from longform.files.artefacts import atomic_write, read_yaml
-from longform.results import Record, Results
+from longform.results import FEWEST_UNITS, Record, Results
 from longform_lab.reporting.printed import read_expected
 from longform_lab.reporting.verdicts import (
     CONTRADICTED,
     HOLDS,
     UNDECIDED,
+    UNTESTABLE,
     Judged,
     Row,
     claims_markdown,
@@ -102,8 +104,30 @@ def judged() -> tuple[Judged, ...]:
                 own if judged_alone(own) == scale else claim
                 for claim, own in zip(verdicts, by_scale, strict=True)
             ]
-        claims += verdicts
+        claims += [testable(claim) for claim in verdicts]
     return tuple(claims)
+
+
+def testable(claim: Judged) -> Judged:
+    """The claim; not testable where all that was measured is undecided and of too few texts."""
+    measured = [row for row in claim.rows if row.verdict in MEASURED]
+    if not measured or not all(map(_has_few_units, measured)):
+        return claim
+    units = [row.contrast.units for row in measured if row.contrast and row.contrast.units]
+    few, many = min(units), max(units)
+    why = f"its numbers rest on {few if few == many else f'{few} to {many}'} units"
+    rows = []
+    for row in claim.rows:
+        if row.verdict in MEASURED:
+            row = replace(row, verdict=UNTESTABLE, why=why, others={})
+        rows.append(row)
+    return replace(claim, rows=rows)
+
+
+def _has_few_units(row: Row) -> bool:
+    """Whether a row is undecided and rests on too few units for an interval."""
+    units = row.contrast.units if row.contrast else None
+    return row.verdict == UNDECIDED and units is not None and units < FEWEST_UNITS
 
 
 def common_results() -> Results:
@@ -195,6 +219,12 @@ def networks(claim: Judged) -> str:
     return f"; `{scale}`: {what}"
 
 
+def too_few(claim: Judged) -> str:
+    """On how many units the numbers of a claim rest that is not testable for that."""
+    reasons = {row.why for row in claim.rows if row.verdict == UNTESTABLE and row.contrast}
+    return "".join(f"; {reason}, fewer than {FEWEST_UNITS}" for reason in sorted(reasons))
+
+
 def superseded(claim: Judged) -> list[str]:
     """Why a claim's numbers wait for a new run of their scale; empty where they do not, or where nothing was measured."""
     if claim.verdict not in MEASURED or judged_alone(claim):
@@ -234,7 +264,9 @@ def markdown(claims: Sequence[Judged]) -> str:
                 waits = "".join(
                     f"; *superseded until the scale is run again*: {why}" for why in superseded(one)
                 )
-                lines.append(f"- {one.sentence()}{networks(one)}{could_have_found(one)}{waits}")
+                lines.append(
+                    f"- {one.sentence()}{networks(one)}{too_few(one)}{could_have_found(one)}{waits}"
+                )
         if lines:
             parts += [f"## {paper}{', our own checks' if own else ''}", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"

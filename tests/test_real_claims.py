@@ -1,6 +1,7 @@
 """Claims on published text are judged by the results in git, and say what those could have found."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from experiments import real_claims
 from longform.results import Record
 from longform_lab.reporting.estimates import Estimate
-from longform_lab.reporting.verdicts import ABSENT, UNDECIDED, Row
+from longform_lab.reporting.verdicts import ABSENT, HOLDS, UNDECIDED, UNTESTABLE, Row
 
 ROOT = Path(__file__).parents[1]
 
@@ -54,3 +55,20 @@ def test_no_record_of_a_claim_comes_from_two_real_scales():
     support = Record("verifiability", "SPG", system="beam", value=0.1, units=20)
     assert real_claims.measured_elsewhere("real_decoders", support)
     assert not real_claims.measured_elsewhere("real_read", support)
+
+
+def test_a_claim_undecided_by_fewer_than_twenty_texts_is_not_testable():
+    claim = real_claims.judged()[0]
+
+    def verdict(*rows):
+        rows = [
+            Row("", "a < b", Estimate(0.1, -0.1, 0.3, units=units), verdict)
+            for verdict, units in rows
+        ]
+        return real_claims.testable(replace(claim, rows=rows))
+
+    few = verdict((UNDECIDED, 19), (UNDECIDED, 4))
+    assert few.verdict == UNTESTABLE
+    assert real_claims.too_few(few) == "; its numbers rest on 4 to 19 units, fewer than 20"
+    assert verdict((UNDECIDED, 19), (UNDECIDED, 20)).verdict == UNDECIDED
+    assert verdict((HOLDS, 30), (UNDECIDED, 4)).verdict == UNDECIDED
