@@ -15,6 +15,7 @@ FINISHED = (
     "longform/files",
     "longform/hsmm",
     "longform/statistics",
+    "longform/text",
     "longform/tools",
     "longform_lab/reporting",
 )

@@ -1,7 +1,9 @@
-"""Entity grids: sentences x entities with the role of each entity in each sentence (lapata2005 section 3.1).
+"""Entity grids: the role of each entity in each sentence of a text (lapata2005 section 3.1).
 
-Every noun is an entity of its own, known by its string; all nouns of a phrase bear the role of its head; of several mentions in a
-sentence the highest role counts, S > O > X; passives enter their deep role."""
+Every noun is an entity of its own, known by its string; all nouns of a phrase bear the role of its
+head; of several mentions in a sentence the highest role counts, S > O > X; passives enter their
+deep role.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +18,24 @@ from longform.text.lexicon import Lexicon, read_lmf, read_wordnet
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentence_texts, spacy_pipeline
 
-ROLES = "SOX-"  # cell codes 0..3, highest role first, so that the highest of several mentions is the minimum
+# Cell codes 0..3, highest role first, so that the highest of several mentions is the minimum.
+ROLES = "SOX-"
 ABSENT = ROLES.index("-")
 Mention = tuple[int, str, str]  # sentence, entity, role
+# A corpus that knows its grids has these arrays.
+TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_counts")
+# Arrays of a corpus of rated texts that stay beside its grids.
+RATINGS = ("marks", "cluster", "system")
 
 
 @dataclass(frozen=True)
 class Grid(Unit):
-    """One document's grid: ``cells`` are uint8 (sentences, entities), indices into ``ROLES``."""
+    """One document's grid.
+
+    Attributes:
+        entities: the entities, one a column.
+        cells: indices into ``ROLES``, uint8 (sentences, entities).
+    """
 
     entities: tuple[str, ...]
     cells: np.ndarray
@@ -37,11 +49,12 @@ class Grid(Unit):
 
     @property
     def empty(self) -> bool:
+        """Whether there is no sentence or no entity."""
         return not self.cells.size
 
     @property
     def sentence_keys(self) -> list[bytes]:
-        """One key per sentence; sentences with equal roles are alike to every scorer of grids."""
+        """A key for each sentence; those with equal roles are alike to every scorer of grids."""
         return [row.tobytes() for row in self.cells]
 
     def nouns(self, sentence: int) -> list[str]:
@@ -52,52 +65,77 @@ class Grid(Unit):
 def grid_from_mentions(
     unit_id: str, split: str, sentences: int, mentions: Iterable[Mention]
 ) -> Grid:
-    """Columns in order of first mention; the highest role wins within a sentence."""
+    """The grid of a text whose mentions are known; the highest role wins within a sentence.
+
+    Args:
+        unit_id: of the text.
+        split: of the text.
+        sentences: how many the text has.
+        mentions: of entities; the grid's columns stand in the order of first mention.
+
+    Raises:
+        BadInput: a mention has another role, or stands in a sentence that the text does not have.
+    """
     mentions = list(mentions)
-    entities = {
-        entity: j for j, entity in enumerate(dict.fromkeys(entity for _, entity, _ in mentions))
-    }
-    cells = np.full((sentences, len(entities)), ABSENT, dtype=np.uint8)
+    columns: dict[str, int] = {}
+    for _, entity, _ in mentions:
+        columns.setdefault(entity, len(columns))
+    cells = np.full((sentences, len(columns)), ABSENT, dtype=np.uint8)
     for sentence, entity, role in mentions:
         if role not in "SOX" or not 0 <= sentence < sentences:
-            mention, last = (sentence, entity, role), sentences - 1
+            mention = (sentence, entity, role)
             raise BadInput(
-                f"grid {unit_id!r}: mention {mention}; roles are S, O, X, sentences 0..{last}"
+                f"grid {unit_id!r}: mention {mention}; "
+                f"roles are S, O, X, sentences 0..{sentences - 1}"
             )
-        column = entities[entity]
+        column = columns[entity]
         cells[sentence, column] = min(cells[sentence, column], ROLES.index(role))
-    return Grid(unit_id, split, tuple(entities), cells)
+    return Grid(unit_id, split, tuple(columns), cells)
 
 
 def grids_to_predictions(
     grids: Sequence[Grid], extra: Mapping[str, np.ndarray] | None = None
 ) -> Predictions:
-    """Arrays ``cells`` (row by row) with ``cells_lengths``, ``entity`` into ``entity_names``, and ``sentences``."""
-    names = sorted({entity for grid in grids for entity in grid.entities})
-    index = {name: i for i, name in enumerate(names)}
-    arrays = ragged("cells", [grid.cells.ravel() for grid in grids], np.uint8)
-    arrays |= ragged(
-        "entity", [[index[entity] for entity in grid.entities] for grid in grids], np.int32
-    )
+    """Pack grids for ``data/predictions``.
+
+    Args:
+        grids: one a text.
+        extra: arrays that are kept beside them.
+
+    Returns:
+        Arrays ``cells`` (row by row) with ``cells_lengths``, ``entity`` into ``entity_names``,
+        and ``sentences``.
+    """
+    # 1. Every entity of any grid has a number, by the alphabet.
+    entities: set[str] = set()
+    for grid in grids:
+        entities.update(grid.entities)
+    names = sorted(entities)
+    number_of = {name: number for number, name in enumerate(names)}
+    # 2. Each grid's columns by these numbers, and its cells.
+    columns, cells, lengths = [], [], []
+    for grid in grids:
+        columns.append([number_of[entity] for entity in grid.entities])
+        cells.append(grid.cells.ravel())
+        lengths.append(len(grid.cells))
+    arrays = ragged("cells", cells, np.uint8)
+    arrays |= ragged("entity", columns, np.int32)
     arrays["entity_names"] = np.array(names, dtype=np.str_)
-    arrays["sentences"] = np.array([len(grid.cells) for grid in grids], dtype=np.int64)
+    arrays["sentences"] = np.array(lengths, dtype=np.int64)
     return Predictions.of(grids, arrays | dict(extra or {}))
 
 
 def grids_from_predictions(predictions: Predictions) -> list[Grid]:
     """Inverse of :func:`grids_to_predictions`."""
     names = predictions.arrays["entity_names"].tolist()
-    return [
-        Grid(
-            unit,
-            split,
-            tuple(names[i] for i in entity.tolist()),
-            cells.reshape(sentences, len(entity)),
-        )
-        for unit, split, cells, entity, sentences in predictions.rows(
-            "cells", "entity", "sentences"
-        )
-    ]
+    grids = []
+    for unit_id, split, flat, numbers, sentences in predictions.rows(
+        "cells", "entity", "sentences"
+    ):
+        entities = tuple(names[number] for number in numbers.tolist())
+        cells = flat.reshape(sentences, len(entities))
+        grids.append(Grid(unit_id, split, entities, cells))
+    return grids
 
 
 def read(
@@ -109,73 +147,112 @@ def read(
     splits: Sequence[str] = (),
     model: str = "en_core_web_sm",
 ) -> Predictions:
-    """Grids of documents, beside the word net of the reader's folder where it holds one, which helps the rules.
+    """Grids of documents, beside the word net of the reader's folder where it holds one.
 
-    ``roles`` are ``truth`` (the texts' own, the arrays named in :data:`TRUTH`), ``spacy`` (by ``model``) or ``rules``; no splits are all.
+    Args:
+        documents: whose grids are wanted.
+        truth: arrays of the corpus, one row a document.
+        reader: a folder that may hold a word net, which helps the rules; see
+            :func:`folder_lexicon`.
+        roles: who finds the nouns and their roles: ``truth`` (the texts' own, by the arrays named
+            in :data:`TRUTH`), ``spacy`` or ``rules``.
+        splits: of the documents whose grids are kept; none are all.
+        model: spaCy's, where it is asked.
+
+    Returns:
+        As :func:`grids_to_predictions`, with the ratings of rated texts and the word net's arrays.
+
+    Raises:
+        BadInput: other ``roles``, or a corpus that does not know its grids.
     """
     lexicon = folder_lexicon(reader)
     if roles == "truth":
         grids = grids_from_truth(documents, truth)
-    elif roles in ("spacy", "rules"):
-        grids = found_grids(
-            documents, spacy_mentions(model) if roles == "spacy" else NounRules(lexicon).mentions
-        )
+    elif roles == "spacy":
+        grids = found_grids(documents, spacy_mentions(model))
+    elif roles == "rules":
+        grids = found_grids(documents, NounRules(lexicon).mentions)
     else:
         raise BadInput(f"entity grids: roles {roles!r}; allowed are ['rules', 'spacy', 'truth']")
-    kept = [i for i, grid in enumerate(grids) if not splits or grid.split in splits]
-    rated = {name: truth[name][kept] for name in ("marks", "cluster", "system") if name in truth}
-    return grids_to_predictions(
-        [grids[i] for i in kept], rated | (lexicon.to_arrays() if lexicon is not None else {})
-    )
+    chosen = [row for row, grid in enumerate(grids) if not splits or grid.split in splits]
+    extra = {name: truth[name][chosen] for name in RATINGS if name in truth}
+    if lexicon is not None:
+        extra |= lexicon.to_arrays()
+    return grids_to_predictions([grids[row] for row in chosen], extra)
 
 
 def folder_lexicon(folder: Path) -> Lexicon | None:
-    """The word net of a folder: ``lexicon.xml`` in WN-LMF, else WordNet's ``data.noun`` and its kin, else None."""
+    """The word net of a folder: ``lexicon.xml`` in WN-LMF, or WordNet's ``data.*``."""
     if (folder / "lexicon.xml").is_file():
         return read_lmf(folder / "lexicon.xml")
-    return read_wordnet(folder) if (folder / "data.noun").is_file() else None
-
-
-TRUTH = ("grid", "grid_lengths", "grid_sentences", "entity_names", "entity_counts")
+    if (folder / "data.noun").is_file():
+        return read_wordnet(folder)
+    return None
 
 
 def grids_from_truth(documents: Sequence[Document], truth: Mapping[str, np.ndarray]) -> list[Grid]:
-    """The known grids of a made corpus, one per document, in its order."""
+    """The known grids of a made corpus.
+
+    Args:
+        documents: of the corpus, in its order.
+        truth: its arrays, those of ``TRUTH`` among them: ``grid`` holds the cells of all grids row
+            by row, ``grid_lengths`` how many each has, ``grid_sentences`` how many sentences;
+            ``entity_names`` the columns of all grids, ``entity_counts`` how many each has.
+
+    Raises:
+        BadInput: the corpus lacks one of these arrays.
+    """
     if missing := [name for name in TRUTH if name not in truth]:
         raise BadInput(
-            f"entity grids: the corpus's truth lacks {missing}; use other roles, or a corpus with grids"
+            f"entity grids: the corpus's truth lacks {missing}; "
+            "use other roles, or a corpus with grids"
         )
-    rows = np.split(truth["grid"], np.cumsum(truth["grid_lengths"])[:-1])
+    flat_cells = np.split(truth["grid"], np.cumsum(truth["grid_lengths"])[:-1])
     names = np.split(truth["entity_names"], np.cumsum(truth["entity_counts"])[:-1])
-    parts = zip(documents, rows, names, truth["grid_sentences"].tolist(), strict=True)
-    return [
-        Grid(
-            document.id,
-            document.split,
-            tuple(named.tolist()),
-            cells.reshape(sentences, len(named)).astype(np.uint8),
-        )
-        for document, cells, named, sentences in parts
-    ]
+    counts = truth["grid_sentences"].tolist()
+    grids = []
+    for document, flat, columns, sentences in zip(
+        documents, flat_cells, names, counts, strict=True
+    ):
+        entities = tuple(columns.tolist())
+        cells = flat.reshape(sentences, len(entities)).astype(np.uint8)
+        grids.append(Grid(document.id, document.split, entities, cells))
+    return grids
 
 
 def found_grids(
     documents: Sequence[Document], finder: Callable[[str], Sequence[tuple[str, str]]]
 ) -> list[Grid]:
-    """Grids from a function that finds (noun, role) in a sentence. Raises BadInput: plain text instead of documents."""
+    """Grids of documents by a function that finds nouns.
+
+    Args:
+        documents: whose grids are wanted.
+        finder: (noun, role) of each noun of a sentence, in reading order.
+
+    Raises:
+        BadInput: plain text instead of documents.
+    """
     refuse_plain_text(documents, "entity grids")
     grids = []
     for document in documents:
-        found = [finder(sentence) for sentence in sentence_texts(document.text)]
-        mentions = [(i, noun, role) for i, row in enumerate(found) for noun, role in row]
-        grids.append(grid_from_mentions(document.id, document.split, len(found), mentions))
+        sentences = sentence_texts(document.text)
+        mentions = []
+        for number, sentence in enumerate(sentences):
+            for noun, role in finder(sentence):
+                mentions.append((number, noun, role))
+        grids.append(grid_from_mentions(document.id, document.split, len(sentences), mentions))
     return grids
 
 
 def grids_of_texts(documents: Sequence[Document], lexicon: Path | None = None) -> list[Grid]:
-    """Grids by the rules for nouns, helped by the word net of a folder where one is given.
+    """Grids by the rules for nouns, helped by the word net of a folder if one is named.
 
-    Raises ConfigError: the folder holds no word net.
+    Args:
+        documents: whose grids are wanted.
+        lexicon: a folder, see :func:`folder_lexicon`.
+
+    Raises:
+        ConfigError: the folder holds no word net.
     """
     words = None if lexicon is None else folder_lexicon(lexicon)
     if lexicon is not None and words is None:
@@ -184,31 +261,29 @@ def grids_of_texts(documents: Sequence[Document], lexicon: Path | None = None) -
 
 
 NOUNS = ("NOUN", "PROPN")
+WITHIN_PHRASE = ("compound", "nmod", "amod", "flat", "appos", "conj")
+SUBJECTS = ("nsubj", "csubj", "agent")
+OBJECTS = ("dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass")
 
 
 def spacy_mentions(model: str) -> Callable[[str], list[tuple[str, str]]]:
     """A finder over an installed spaCy pipeline with tagger and parser."""
     pipeline = spacy_pipeline(model)
-    return lambda text: [
-        (token.text.lower(), spacy_role(token)) for token in pipeline(text) if token.pos_ in NOUNS
-    ]
+
+    def mentions(sentence: str) -> list[tuple[str, str]]:
+        nouns = [token for token in pipeline(sentence) if token.pos_ in NOUNS]
+        return [(noun.text.lower(), spacy_role(noun)) for noun in nouns]
+
+    return mentions
 
 
 def spacy_role(token: Any) -> str:
     """S, O or X of a spaCy token, by the head of its noun phrase."""
-    while (
-        token.dep_ in ("compound", "nmod", "amod", "flat", "appos", "conj")
-        and token.head.i != token.i
-    ):
+    while token.dep_ in WITHIN_PHRASE and token.head.i != token.i:
         if token.head.pos_ not in NOUNS:
             break
         token = token.head
-    if token.dep_ in ("nsubj", "csubj", "agent") or (
-        token.dep_ == "pobj" and token.head.dep_ == "agent"
-    ):
+    of_agent = token.dep_ == "pobj" and token.head.dep_ == "agent"
+    if token.dep_ in SUBJECTS or of_agent:
         return "S"
-    return (
-        "O"
-        if token.dep_ in ("dobj", "obj", "nsubjpass", "nsubj:pass", "csubjpass", "csubj:pass")
-        else "X"
-    )
+    return "O" if token.dep_ in OBJECTS else "X"

@@ -15,21 +15,24 @@ class Heading:
 
 
 def top_sections(lines: Sequence[str], headings: Sequence[Heading]) -> list[tuple[str, list[str]]]:
-    """Title and lines of each section of the highest level, subsections and their headings included.
+    """Title and lines of each section of the highest level.
 
-    A heading that is alone on the highest level is the text's own title; its subsections are the sections then. What
-    stands before the first section belongs to none.
+    Subsections and their headings are among the lines. A heading that is alone on the
+    highest level is the text's own title; its subsections are the sections then. What stands before
+    the first section belongs to none.
 
     Args:
         lines: the lines of the text.
         headings: its headings, in reading order.
     """
+    if not headings:
+        return []
     levels = [heading.level for heading in headings]
-    if levels and levels.count(min(levels)) == 1 and len(levels) > 1:
+    if levels.count(min(levels)) == 1 and len(levels) > 1:
         levels.remove(min(levels))
-    top = [heading for heading in headings if levels and heading.level == min(levels)]
-    stops = [heading.first for heading in top[1:]] + [len(lines)]
+    top = [heading for heading in headings if heading.level == min(levels)]
     sections = []
-    for heading, stop in zip(top, stops, strict=False):  # without a heading there is no section
+    for number, heading in enumerate(top, 1):
+        stop = top[number].first if number < len(top) else len(lines)
         sections.append((heading.title, list(lines[heading.after : stop])))
     return sections

@@ -1,7 +1,8 @@
 """Whether a text is written in English, by its script and its function words.
 
-The splitter's abbreviations, the nouns and the pronouns of this package are English. In a text of another
-language they find something too, which means nothing."""
+The splitter's abbreviations, the nouns and the pronouns of this package are English. In a text of
+another language they find something too, which means nothing.
+"""
 
 import re
 from collections.abc import Sequence
@@ -9,23 +10,28 @@ from collections.abc import Sequence
 from longform.text.nouns import CLOSED, LATIN, WORDS
 
 MIN_WORDS = 30  # ours: in shorter texts function words decide nothing
-MIN_ENGLISH = 0.07  # ours; lowest in English PUD, three sentences at once, .12; highest in German, French, Spanish .077
+# Ours. Of three sentences of Parallel UD the lowest share in English is .12; the highest in German,
+# French and Spanish is .077.
+MIN_ENGLISH = 0.07
 
-# words such as "in" and "was" are words of other languages too, and "die" of German
+# Words such as "in" and "was" are words of other languages too, and "die" of German.
 _ENGLISH = frozenset(CLOSED) - frozenset(WORDS["other_languages"].split())
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 _LATIN_WORD = re.compile(rf"[{LATIN}]+(?:['’][{LATIN}]+)*")
 
 
 def english_share(text: str) -> float:
-    """Share of the letters that are Latin times share of the Latin words that only English has as function words.
+    """How English a text is.
+
+    It is the share of its letters that are Latin, times the share of its Latin words that are
+    function words of English and of no other language.
 
     Args:
         text: any text.
 
     Returns:
-        0 to 1: about .3 in English prose, .15 in captions of pictures, .01 in German, French, Spanish and Czech,
-        0 in another script and in a text without letters.
+        0 to 1: about .3 in English prose, .15 in captions of pictures, .01 in German, French,
+        Spanish and Czech, 0 in another script and in a text without letters.
     """
     words = _LATIN_WORD.findall(text)
     return latin_share(text) * _function_words(words) / len(words) if words else 0.0
@@ -49,7 +55,8 @@ def latin_share(text: str) -> float:
 def looks_english(text: str) -> bool:
     """Whether nothing speaks against English.
 
-    A text of fewer than ``MIN_WORDS`` words of Latin script passes if at least half of its letters are Latin.
+    A text of fewer than ``MIN_WORDS`` words of Latin script passes if at least half of its letters
+    are Latin.
     """
     latin = latin_share(text)
     if latin < 0.5:

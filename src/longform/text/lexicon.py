@@ -1,18 +1,19 @@
 """Word nets as plain arrays: synsets, their glosses, typed links and senses.
 
-They come from WN-LMF, the XML of the Global WordNet Association (schemas 1.0 to 1.4), or the Princeton WordNet's files, wndb(5WN)."""
+They come from WN-LMF, the XML of the Global WordNet Association (schemas 1.0 to 1.4), or the
+Princeton WordNet's files, wndb(5WN).
+"""
 
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from longform.documents import grouped
 from longform.errors import InputError
 from longform.files.opening import text_lines, whole_number, xml_root
 
@@ -24,44 +25,68 @@ INVERSE = {
     HOLONYM: MERONYM,
     HORIZONTAL: HORIZONTAL,
 }
-PARTS = ("", "location", "member", "part", "portion", "substance")
-LMF_LINKS = {
-    "hypernym": HYPERNYM, "instance_hypernym": HYPERNYM, "hyponym": HYPONYM, "instance_hyponym": HYPONYM,
-    "antonym": HORIZONTAL, "similar": HORIZONTAL, "also": HORIZONTAL, "attribute": HORIZONTAL, "pertainym": HORIZONTAL,
-    "meronym": MERONYM, "holonym": HOLONYM, "causes": CAUSE, "entails": CAUSE,
-}  # fmt: skip
-LMF_LINKS |= {f"mero_{part}": MERONYM for part in PARTS} | {
-    f"holo_{part}": HOLONYM for part in PARTS
-}
-POINTERS = {
-    "@": HYPERNYM, "@i": HYPERNYM, "~": HYPONYM, "~i": HYPONYM, "%m": MERONYM, "%s": MERONYM, "%p": MERONYM,
-    "#m": HOLONYM, "#s": HOLONYM, "#p": HOLONYM, "!": HORIZONTAL, "&": HORIZONTAL, "^": HORIZONTAL, "=": HORIZONTAL,
-    "\\": HORIZONTAL, "*": CAUSE, ">": CAUSE,
-}  # fmt: skip  # wninput(5WN)
-DATA_FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
-NOUN_ENDINGS = (
-    ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y"),
-)  # fmt: skip  # detachment rules for nouns, morphy(7WN)
-_TABLES = (
-    "synset",
-    "part_of_speech",
-    "gloss",
-    "sense",
-    "irregular",
-    "regular",
-    "links",
-    "sense_synset",
-    "sense_count",
+
+
+def _by_name(names_by_kind: Mapping[int, str]) -> dict[str, int]:
+    """The kind of link that each name stands for."""
+    kinds = {}
+    for kind, names in names_by_kind.items():
+        kinds.update(dict.fromkeys(names.split(), kind))
+    return kinds
+
+
+# Types of relations in WN-LMF.
+LMF_LINKS = _by_name(
+    {
+        HYPERNYM: "hypernym instance_hypernym",
+        HYPONYM: "hyponym instance_hyponym",
+        MERONYM: "meronym mero_location mero_member mero_part mero_portion mero_substance",
+        HOLONYM: "holonym holo_location holo_member holo_part holo_portion holo_substance",
+        HORIZONTAL: "antonym similar also attribute pertainym",
+        CAUSE: "causes entails",
+    }
 )
+# Signs of pointers in WordNet's files, wninput(5WN).
+POINTERS = _by_name(
+    {
+        HYPERNYM: "@ @i",
+        HYPONYM: "~ ~i",
+        MERONYM: "%m %s %p",
+        HOLONYM: "#m #s #p",
+        HORIZONTAL: "! & ^ = \\",
+        CAUSE: "* >",
+    }
+)
+DATA_FILES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
+# An inflected noun's ending, and what stands in its place in the lemma: morphy(7WN).
+NOUN_ENDINGS = {
+    "s": "",
+    "ses": "s",
+    "ves": "f",
+    "xes": "x",
+    "zes": "z",
+    "ches": "ch",
+    "shes": "sh",
+    "men": "man",
+    "ies": "y",
+}
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A word net; every table counts in the order of ``synsets``, the senses of a word stand in the order of the lexicon.
+    """A word net; every table counts in the order of ``synsets``.
 
-    Parts of speech are ``n``, ``v``, ``a``, ``r`` or ``s``, glosses definitions without examples. ``links`` are int64 (links, 3): source,
-    kind (``HYPERNYM`` ...), target; closed under inverse, no repeats. Of each sense: the lower-case lemma, its synset, and how often it
-    was tagged in text (0 where unknown). ``irregular``: inflected form -> lemma.
+    Attributes:
+        synsets: a name of each.
+        parts_of_speech: of each synset, ``n``, ``v``, ``a``, ``r`` or ``s``.
+        glosses: of each synset, its definition without examples.
+        links: int64 (links, 3): source, kind (``HYPERNYM`` ...), target; closed under inverse,
+            no repeats.
+        sense_words: the lower-case lemma of each sense; those of a word stand in the order of the
+            lexicon.
+        sense_synsets: int64 (senses,), the synset of each.
+        sense_counts: int64 (senses,), how often each was tagged in text; 0 where that is unknown.
+        irregular: inflected form -> lemma.
     """
 
     synsets: tuple[str, ...]
@@ -76,17 +101,16 @@ class Lexicon:
     @cached_property
     def nouns(self) -> dict[str, tuple[int, ...]]:
         """Noun lemma -> its synsets, first sense first."""
-        senses = zip(self.sense_words, self.sense_synsets.tolist(), strict=True)
-        nouns = grouped(
-            (sense for sense in senses if self.parts_of_speech[sense[1]] == "n"),
-            lambda sense: sense[0],
-        )
-        return {
-            word: tuple(dict.fromkeys(synset for _, synset in own)) for word, own in nouns.items()
-        }
+        # A word may have one synset twice; of keys of a dictionary the first stays.
+        synsets_of: dict[str, dict[int, None]] = {}
+        for word, synset in zip(self.sense_words, self.sense_synsets.tolist(), strict=True):
+            if self.parts_of_speech[synset] == "n":
+                synsets_of.setdefault(word, {})[synset] = None
+        return {word: tuple(synsets) for word, synsets in synsets_of.items()}
 
     @cached_property
     def nouns_only(self) -> bool:
+        """Whether the word net has no other part of speech."""
         return set(self.parts_of_speech) <= {"n"}
 
     @cached_property
@@ -101,12 +125,12 @@ class Lexicon:
     def uses(self) -> dict[str, dict[str, tuple[int, int]]]:
         """Lemma -> part of speech -> (tagged occurrences, senses)."""
         table: dict[str, dict[str, tuple[int, int]]] = {}
-        for word, synset, count in zip(
-            self.sense_words, self.sense_synsets.tolist(), self.sense_counts.tolist(), strict=True
-        ):
+        synsets, counts = self.sense_synsets.tolist(), self.sense_counts.tolist()
+        for word, synset, count in zip(self.sense_words, synsets, counts, strict=True):
+            part = self.parts_of_speech[synset]
             parts = table.setdefault(word, {})
-            tagged, senses = parts.get(self.parts_of_speech[synset], (0, 0))
-            parts[self.parts_of_speech[synset]] = tagged + count, senses + 1
+            tagged, senses = parts.get(part, (0, 0))
+            parts[part] = (tagged + count, senses + 1)
         return table
 
     def targets(self, *kinds: int) -> list[list[int]]:
@@ -118,113 +142,176 @@ class Lexicon:
         return rows
 
     def noun_lemmas(self, word: str) -> tuple[str, ...]:
-        """Noun entries that a word form may stand for: itself, an irregular form, or by the detachment rules."""
-        form = word.lower().replace("_", " ")
+        """Noun entries that a word form may stand for.
+
+        They are the form itself, what it is an irregular form of, and what the detachment rules
+        make of it.
+        """
+        form = _plain(word.lower())
         candidates = [form, self.irregular.get(form, form)]
-        candidates += [form[: -len(end)] + stem for end, stem in NOUN_ENDINGS if form.endswith(end)]
-        return tuple(
-            dict.fromkeys(candidate for candidate in candidates if candidate in self.nouns)
-        )
+        for ending, replacement in NOUN_ENDINGS.items():
+            if form.endswith(ending):
+                candidates.append(form[: -len(ending)] + replacement)
+        return tuple(lemma for lemma in dict.fromkeys(candidates) if lemma in self.nouns)
 
     def noun_senses(self, word: str) -> tuple[int, ...]:
-        """Noun synsets of a word form, those of each entry in turn; empty for a word that the lexicon lacks."""
-        return tuple(
-            dict.fromkeys(
-                synset for lemma in self.noun_lemmas(word) for synset in self.nouns[lemma]
-            )
-        )
+        """Noun synsets of a word form, those of each entry in turn; empty for an unknown word."""
+        synsets: dict[int, None] = {}
+        for lemma in self.noun_lemmas(word):
+            synsets.update(dict.fromkeys(self.nouns[lemma]))
+        return tuple(synsets)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """Plain arrays for an npz; every name ends in ``_names``, since no row belongs to a unit."""
-        strings = (
-            self.synsets,
-            self.parts_of_speech,
-            self.glosses,
-            self.sense_words,
-            [*self.irregular],
-        )
-        tables = [
-            np.array(values, dtype=np.str_) for values in (*strings, [*self.irregular.values()])
-        ]
-        tables += [
-            values.astype(np.int64)
-            for values in (self.links, self.sense_synsets, self.sense_counts)
-        ]
-        return {
-            f"lexicon_{name}_names": values for name, values in zip(_TABLES, tables, strict=True)
+        """Plain arrays for an npz; names end in ``_names``, since no row belongs to a unit."""
+        strings = {
+            "synset": self.synsets,
+            "part_of_speech": self.parts_of_speech,
+            "gloss": self.glosses,
+            "sense": self.sense_words,
+            "irregular": list(self.irregular),
+            "regular": list(self.irregular.values()),
         }
+        numbers = {
+            "links": self.links,
+            "sense_synset": self.sense_synsets,
+            "sense_count": self.sense_counts,
+        }
+        arrays = {}
+        for name, values in strings.items():
+            arrays[_array_name(name)] = np.array(values, dtype=np.str_)
+        for name, table in numbers.items():
+            arrays[_array_name(name)] = table.astype(np.int64)
+        return arrays
+
+
+def _array_name(table: str) -> str:
+    return f"lexicon_{table}_names"
 
 
 def lexicon_from_arrays(arrays: Mapping[str, np.ndarray]) -> Lexicon:
-    """Inverse of :meth:`Lexicon.to_arrays`."""
-    if "lexicon_synset_names" not in arrays:
+    """Inverse of :meth:`Lexicon.to_arrays`.
+
+    Raises:
+        InputError: the arrays hold no lexicon.
+    """
+    if _array_name("synset") not in arrays:
         raise InputError(
-            "predictions holds no lexicon; run the entity_grids reader with a folder that has a WN-LMF file"
+            "predictions holds no lexicon; "
+            "run the entity_grids reader with a folder that has a WN-LMF file"
         )
-    tables = [arrays[f"lexicon_{name}_names"] for name in _TABLES]
-    synsets, parts, glosses, words, forms, lemmas = (tuple(table.tolist()) for table in tables[:6])
-    links, senses, counts = tables[6:]
-    irregular = dict(zip(forms, lemmas, strict=True))
-    return Lexicon(synsets, parts, glosses, links.reshape(-1, 3), words, senses, counts, irregular)
+
+    def strings(table: str) -> tuple[str, ...]:
+        return tuple(arrays[_array_name(table)].tolist())
+
+    return Lexicon(
+        strings("synset"),
+        strings("part_of_speech"),
+        strings("gloss"),
+        arrays[_array_name("links")].reshape(-1, 3),
+        strings("sense"),
+        arrays[_array_name("sense_synset")],
+        arrays[_array_name("sense_count")],
+        dict(zip(strings("irregular"), strings("regular"), strict=True)),
+    )
 
 
-def closed_links(links: list[tuple[int, int, int]]) -> np.ndarray:
+def closed_links(links: Iterable[tuple[int, int, int]]) -> np.ndarray:
     """Links with their inverses, sorted, each once; int64 (links, 3)."""
-    both = links + [
-        (target, INVERSE[kind], source) for source, kind, target in links if kind in INVERSE
-    ]
-    return np.array(sorted(set(both)), dtype=np.int64).reshape(-1, 3)
+    closed = set()
+    for source, kind, target in links:
+        closed.add((source, kind, target))
+        if kind in INVERSE:
+            closed.add((target, INVERSE[kind], source))
+    return np.array(sorted(closed), dtype=np.int64).reshape(-1, 3)
 
 
 def read_lmf(path: Path) -> Lexicon:
-    """Read every lexicon of one WN-LMF file; sense relations (antonyms, for the most part) are raised to synsets."""
+    """Read every lexicon of one WN-LMF file.
+
+    Relations between senses, antonyms for the most part, become links between their synsets.
+
+    Raises:
+        InputError: the file holds no synset, or points to one that it does not hold.
+    """
     root = xml_root(path)
-    order = {node.get("id", ""): i for i, node in enumerate(root.iter("Synset"))}
-    if not order:
+    # 1. Synsets, numbered in the order of the file.
+    nodes = list(root.iter("Synset"))
+    numbers = {node.get("id", ""): number for number, node in enumerate(nodes)}
+    if not numbers:
         raise InputError(
             f"{path}: got zero Synset elements, at least one is needed; is it WN-LMF ({root.tag})?"
         )
-
-    def index(name: str) -> int:
-        if name not in order:
-            raise InputError(
-                f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link"
-            )
-        return order[name]
-
-    home = {sense.get("id", ""): sense.get("synset", "") for sense in root.iter("Sense")}
-    links = []
-    for node, own in (
-        *((n, "id") for n in root.iter("Synset")),
-        *((n, "synset") for n in root.iter("Sense")),
-    ):
-        for link in (*node.iter("SynsetRelation"), *node.iter("SenseRelation")):
-            kind, target = LMF_LINKS.get(link.get("relType", "")), link.get("target", "")
-            if kind is not None:
-                links.append((index(node.get(own, "")), kind, index(home.get(target, target))))
-    entries = []
+    parts, glosses = [], []
+    for node in nodes:
+        parts.append(node.get("partOfSpeech", "n"))
+        glosses.append(" ; ".join(part.text or "" for part in node.iter("Definition")))
+    # 2. Their links.
+    links = _lmf_links(root, numbers, path)
+    # 3. Words, their senses and their irregular forms.
+    words: list[str] = []
+    synsets: list[int] = []
+    counts: list[int] = []
+    irregular: dict[str, str] = {}
     for entry in root.iter("LexicalEntry"):
-        lemma = entry.find("Lemma")
-        written = "" if lemma is None else lemma.get("writtenForm", "")
-        entries.append((written.lower().replace("_", " "), entry))
-    senses = [(lemma, sense) for lemma, entry in entries for sense in entry.iter("Sense")]
+        lemma = _lemma(entry)
+        for sense in entry.iter("Sense"):
+            words.append(lemma)
+            synsets.append(_synset_number(sense.get("synset", ""), numbers, path))
+            counts.append(_tagged(sense, path))
+        for form in entry.iter("Form"):
+            irregular[form.get("writtenForm", "").lower()] = lemma
     return Lexicon(
-        tuple(order),
-        tuple(node.get("partOfSpeech", "n") for node in root.iter("Synset")),
-        tuple(
-            " ; ".join(d.text or "" for d in node.iter("Definition"))
-            for node in root.iter("Synset")
-        ),
-        closed_links(links),
-        tuple(lemma for lemma, _ in senses),
-        np.array([index(sense.get("synset", "")) for _, sense in senses], dtype=np.int64),
-        np.array([_tagged(sense, path) for _, sense in senses], dtype=np.int64),
-        {
-            form.get("writtenForm", "").lower(): lemma
-            for lemma, entry in entries
-            for form in entry.iter("Form")
-        },
+        tuple(numbers),
+        tuple(parts),
+        tuple(glosses),
+        links,
+        tuple(words),
+        np.array(synsets, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        irregular,
     )
+
+
+def _lmf_links(root: ElementTree.Element, numbers: Mapping[str, int], path: Path) -> np.ndarray:
+    """Links between the synsets of a WN-LMF file, int64 (links, 3)."""
+    # The attribute that names the synset of an element with relations.
+    sources = [(synset, "id") for synset in root.iter("Synset")]
+    synset_of_sense: dict[str, str] = {}
+    for sense in root.iter("Sense"):
+        sources.append((sense, "synset"))
+        synset_of_sense[sense.get("id", "")] = sense.get("synset", "")
+    links = []
+    for node, attribute in sources:
+        for relation in (*node.iter("SynsetRelation"), *node.iter("SenseRelation")):
+            kind = LMF_LINKS.get(relation.get("relType", ""))
+            if kind is None:
+                continue
+            source = _synset_number(node.get(attribute, ""), numbers, path)
+            name = relation.get("target", "")
+            target = _synset_number(synset_of_sense.get(name, name), numbers, path)
+            links.append((source, kind, target))
+    return closed_links(links)
+
+
+def _synset_number(name: str, numbers: Mapping[str, int], path: Path) -> int:
+    if name not in numbers:
+        raise InputError(
+            f"{path}: {name!r} is pointed to but is no Synset of this file; add it or drop the link"
+        )
+    return numbers[name]
+
+
+def _lemma(entry: ElementTree.Element) -> str:
+    """The word of an entry, in lower case and with blanks; empty where none is written."""
+    lemma = entry.find("Lemma")
+    if lemma is None:
+        return ""
+    return _plain(lemma.get("writtenForm", "").lower())
+
+
+def _plain(word: str) -> str:
+    """A word with blanks where word nets write underscores."""
+    return word.replace("_", " ")
 
 
 def _tagged(sense: ElementTree.Element, path: Path) -> int:
@@ -233,46 +320,68 @@ def _tagged(sense: ElementTree.Element, path: Path) -> int:
     return sum(whole_number(count.text or "0", where) for count in sense.iter("Count"))
 
 
+SynsetKey = tuple[str, str]  # part of speech and offset
+
+
+@dataclass(frozen=True)
+class _Synset:
+    """A line of a data file."""
+
+    key: SynsetKey
+    part_of_speech: str
+    words: list[str]
+    gloss: str
+    pointers: list[tuple[int, SynsetKey]]  # the kind of link, and where it leads
+
+
 def read_wordnet(folder: Path) -> Lexicon:
-    """Read ``data.*``; tag counts from ``index.sense`` and irregular nouns from ``noun.exc`` where present."""
-    rows = [
-        row for name, part in DATA_FILES.items() for row in _synsets(folder / f"data.{name}", part)
-    ]
-    if not rows:
+    """Read the Princeton WordNet's ``data.*`` files.
+
+    Tag counts come from ``index.sense`` and irregular nouns from ``noun.exc``, if they are there.
+
+    Raises:
+        InputError: a data file is missing or damaged, or a pointer leads to no synset.
+    """
+    # 1. Synsets, in the order of the files.
+    synsets: list[_Synset] = []
+    for name, part in DATA_FILES.items():
+        synsets.extend(_synsets(folder / f"data.{name}", part))
+    if not synsets:
         raise InputError(f"{folder}: got zero synsets; give the folder with data.noun and its kin")
-    order = {key: i for i, (key, *_) in enumerate(rows)}
+    numbers = {synset.key: number for number, synset in enumerate(synsets)}
+    # 2. Their links.
     links = []
-    for key, *_, pointers in rows:
-        for kind, target in pointers:
-            if target not in order:
+    for synset in synsets:
+        for kind, target in synset.pointers:
+            if target not in numbers:
                 raise InputError(
-                    f"{folder}: {key} points to {target}, which is no synset; fetch the folder again"
+                    f"{folder}: {synset.key} points to {target}, which is no synset; "
+                    "fetch the folder again"
                 )
-            links.append((order[key], kind, order[target]))
-    counts = _sense_counts(folder / "index.sense")
-    senses = [
-        (word, *counts.get((word, key), (99, 0)), i)
-        for i, (key, _, words, *_) in enumerate(rows)
-        for word in words
-    ]
-    senses.sort(key=lambda sense: (sense[0], sense[1], sense[3]))
+            links.append((numbers[synset.key], kind, numbers[target]))
+    # 3. Senses by word, those of a word by their numbers; one without a number comes last.
+    sense_counts = _sense_counts(folder / "index.sense")
+    senses = []
+    for number, synset in enumerate(synsets):
+        for word in synset.words:
+            sense_number, count = sense_counts.get((word, synset.key), (99, 0))
+            senses.append((word, sense_number, number, count))
+    senses.sort(key=lambda sense: sense[:3])
+    # 4. Irregular nouns.
+    irregular = {}
+    for _, forms in _fields(folder / "noun.exc"):
+        if len(forms) > 1:
+            irregular[_plain(forms[0])] = _plain(forms[1])
     return Lexicon(
-        tuple(f"{part}{offset}" for part, offset in order),
-        tuple(kind for _, kind, *_ in rows),
-        tuple(gloss for *_, gloss, _ in rows),
+        tuple(part + offset for part, offset in numbers),
+        tuple(synset.part_of_speech for synset in synsets),
+        tuple(synset.gloss for synset in synsets),
         closed_links(links),
         tuple(word for word, *_ in senses),
-        np.array([synset for *_, synset in senses], dtype=np.int64),
-        np.array([count for _, _, count, _ in senses], dtype=np.int64),
-        {
-            row[0].replace("_", " "): row[1].replace("_", " ")
-            for _, row in _fields(folder / "noun.exc")
-            if len(row) > 1
-        },
+        np.array([number for _, _, number, _ in senses], dtype=np.int64),
+        np.array([count for *_, count in senses], dtype=np.int64),
+        irregular,
     )
-
-
-SynsetKey = tuple[str, str]  # part of speech and offset
 
 
 def _sense_counts(path: Path) -> dict[tuple[str, SynsetKey], tuple[int, int]]:
@@ -290,23 +399,25 @@ def _sense_counts(path: Path) -> dict[tuple[str, SynsetKey], tuple[int, int]]:
             raise InputError(
                 f"{where}: {sense!r:.60} names no part of speech; fetch the file again"
             )
-        key = "nvara"[int(rest[0]) - 1], offset
-        counts[word.replace("_", " "), key] = (
-            whole_number(sense_number, where),
-            whole_number(count, where),
-        )
+        part = "nvara"[int(rest[0]) - 1]  # a satellite, 5, stands among the adjectives
+        tagged = whole_number(sense_number, where), whole_number(count, where)
+        counts[_plain(word), (part, offset)] = tagged
     return counts
 
 
 def _fields(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of every line; none where there is no file."""
+    """Line number and fields of every line; nothing if the file is absent."""
     if path.is_file():
         for number, line in enumerate(text_lines(path), 1):
             yield number, line.split()
 
 
-def _synsets(path: Path, part: str) -> Iterator[tuple]:
-    """((part, offset), kind, words, definition, [(link kind, target key)]) of each line of a data file."""
+def _synsets(path: Path, part: str) -> Iterator[_Synset]:
+    """The synsets of a data file, wndb(5WN).
+
+    A line holds ``offset file kind count``, so many times ``word id``, ``count``, so many times
+    ``sign offset kind words``, and behind ``|`` the gloss.
+    """
     if not path.is_file():
         raise InputError(
             f"{path}: no such file; give the folder of a WordNet database (Debian: wordnet-base)"
@@ -317,27 +428,35 @@ def _synsets(path: Path, part: str) -> Iterator[tuple]:
         head, _, gloss = line.partition(" | ")
         fields = head.split(" ")
         where = f"{path}:{number}"
+        # 1. How many words there are, and how many pointers of four fields behind them.
         word_count = _hexadecimal(fields[3] if len(fields) > 3 else "", where)
-        first = 5 + 2 * word_count  # of the pointers, four fields each
-        pointer_count = whole_number(fields[first - 1] if len(fields) >= first else "", where)
-        if len(fields) < first + 4 * pointer_count:
+        first_pointer = 5 + 2 * word_count
+        counts_pointers = len(fields) >= first_pointer
+        pointer_count = whole_number(fields[first_pointer - 1] if counts_pointers else "", where)
+        num_fields = first_pointer + 4 * pointer_count
+        if len(fields) < num_fields:
             raise InputError(
-                f"{where}: {len(fields)} fields, its counts say {first + 4 * pointer_count}; fetch it again"
+                f"{where}: {len(fields)} fields, its counts say {num_fields}; fetch it again"
             )
-        words = [
-            word.lower().partition("(")[0].replace("_", " ") for word in fields[4 : first - 1 : 2]
-        ]
-        pointers = [fields[first + 4 * i : first + 4 * i + 3] for i in range(pointer_count)]
-        links = [
-            (POINTERS[sign], (kind, offset)) for sign, offset, kind in pointers if sign in POINTERS
-        ]
-        yield (part, fields[0]), fields[2], words, gloss.partition('; "')[0].strip(), links
+        # 2. The words; a syntactic mark such as "(p)" may follow an adjective.
+        words = []
+        for word in fields[4 : first_pointer - 1 : 2]:
+            words.append(_plain(word.lower().partition("(")[0]))
+        # 3. The pointers of a kind that is a link here.
+        pointers = []
+        for start in range(first_pointer, num_fields, 4):
+            sign, offset, kind = fields[start : start + 3]
+            if sign in POINTERS:
+                pointers.append((POINTERS[sign], (kind, offset)))
+        definition = gloss.partition('; "')[0].strip()
+        yield _Synset((part, fields[0]), fields[2], words, definition, pointers)
 
 
 def _hexadecimal(text: str, where: str) -> int:
     if not re.fullmatch("[0-9a-fA-F]{1,2}", text):
         raise InputError(
-            f"{where}: {text!r:.40} counts no words; a line of the database has two hexadecimal digits there"
+            f"{where}: {text!r:.40} counts no words; "
+            "a line of the database has two hexadecimal digits there"
         )
     return int(text, 16)
 
@@ -363,31 +482,41 @@ class Taxonomy:
         return self._senses[word]
 
     def walk(self, synset: int, *kinds: int, limit: int | None = None) -> dict[int, int]:
-        """Synsets that links of these kinds lead to, with the least number of links; the synset itself at 0."""
-        if kinds not in self._targets:
-            self._targets[kinds] = self.lexicon.targets(*kinds)
-        if (synset, kinds, limit) not in self._walks:
-            targets, distance, frontier, step = self._targets[kinds], {synset: 0}, [synset], 0
-            while frontier and step != limit:
-                step += 1
-                reached = dict.fromkeys(target for source in frontier for target in targets[source])
-                frontier = [target for target in reached if target not in distance]
-                distance |= dict.fromkeys(frontier, step)
-            self._walks[synset, kinds, limit] = distance
-        return self._walks[synset, kinds, limit]
+        """Synsets that links of these kinds lead to.
 
-    def information_content(self, counted: Mapping[str, float]) -> np.ndarray:
-        r"""$-\log p(c)$ of every synset in nats; a word's count goes to each of its noun senses and up (Resnik 1995).
+        Args:
+            synset: where the walk begins.
+            kinds: of the links that are followed.
+            limit: links that are followed at most; None is no limit.
 
-        Each synset counts once for each of its subsumers however many paths lead there. $p$ divides by the summed direct counts. Synsets of
-        other parts of speech have content infinity.
+        Returns:
+            The smallest number of links to each synset; 0 to the first itself.
         """
+        key = (synset, kinds, limit)
+        if key not in self._walks:
+            if kinds not in self._targets:
+                self._targets[kinds] = self.lexicon.targets(*kinds)
+            self._walks[key] = _distances(synset, self._targets[kinds], limit)
+        return self._walks[key]
+
+    def information_content(self, counts: Mapping[str, float]) -> np.ndarray:
+        r"""$-\log p(c)$ of every synset (Resnik 1995).
+
+        A word's count goes to each of its noun senses and to all that lies above it, once however
+        many paths lead there. $p$ divides by the summed direct counts.
+
+        Args:
+            counts: of each word.
+
+        Returns:
+            float64 (synsets,), in nats; infinity for other parts of speech.
+        """
+        # 1. Direct counts; one is added to each, so that no content is infinite.
         nouns = np.array([part == "n" for part in self.lexicon.parts_of_speech])
-        direct = nouns.astype(
-            np.float64
-        )  # one is added to every count, so that no content is infinite
-        for word, count in counted.items():
+        direct = nouns.astype(np.float64)
+        for word, count in counts.items():
             direct[list(self.senses(word))] += count
+        # 2. What is counted at or below each synset.
         below = np.zeros(len(direct))
         for synset in np.flatnonzero(nouns).tolist():
             below[list(self.walk(synset, HYPERNYM))] += direct[synset]
@@ -395,21 +524,48 @@ class Taxonomy:
             return -np.log(below / max(direct.sum(), 1e-300))
 
     def shared_content(self, content: np.ndarray, synsets: Sequence[int]) -> np.ndarray:
-        """Content of the most informative common subsumer of every two synsets; 0 where they have none."""
-        members = defaultdict(list)
-        for place, synset in enumerate(synsets):
+        """Content of the most informative common subsumer of every two synsets.
+
+        Args:
+            content: of every synset of the word net, float (synsets of the word net,).
+            synsets: those that are compared.
+
+        Returns:
+            float64 (synsets, synsets); 0 where two have no common subsumer.
+        """
+        # 1. Which of the synsets lie at or below each subsumer.
+        rows_below: dict[int, list[int]] = defaultdict(list)
+        for row, synset in enumerate(synsets):
             for subsumer in self.walk(synset, HYPERNYM):
-                members[subsumer].append(place)
+                rows_below[subsumer].append(row)
+        # 2. The most informative subsumer is the last to enter its content.
         shared = np.zeros((len(synsets), len(synsets)))
-        for subsumer in sorted(members, key=content.__getitem__):
-            shared[np.ix_(members[subsumer], members[subsumer])] = content[subsumer]
+        for subsumer in sorted(rows_below, key=content.__getitem__):
+            rows = rows_below[subsumer]
+            shared[np.ix_(rows, rows)] = content[subsumer]
         return shared
 
     @cached_property
     def links(self) -> dict[int, list[tuple[int, int]]]:
         """Kind and target of each link, by source."""
-        by_source = grouped(self.lexicon.links.tolist(), lambda link: link[0])
-        return {
-            source: [(kind, target) for _, kind, target in links]
-            for source, links in by_source.items()
-        }
+        by_source: dict[int, list[tuple[int, int]]] = {}
+        for source, kind, target in self.lexicon.links.tolist():
+            by_source.setdefault(source, []).append((kind, target))
+        return by_source
+
+
+def _distances(start: int, targets: Sequence[Sequence[int]], limit: int | None) -> dict[int, int]:
+    """Numbers of links from a synset to all that can be reached, found breadth first."""
+    distance = {start: 0}
+    frontier = [start]
+    steps = 0
+    while frontier and steps != limit:
+        steps += 1
+        reached = []
+        for source in frontier:
+            for target in targets[source]:
+                if target not in distance:
+                    distance[target] = steps
+                    reached.append(target)
+        frontier = reached
+    return distance

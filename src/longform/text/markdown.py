@@ -1,7 +1,7 @@
-"""Markdown as its reader sees it: headings of both kinds, and no front matter, comments, or headings inside code.
+"""Markdown as its reader sees it: headings of both kinds, without front matter and comments.
 
-The rules are CommonMark 0.31's (sections 4.2 to 4.6), as far as they decide what is a heading and what is prose, with
-GitHub's tables and footnotes.
+The rules are CommonMark 0.31's (sections 4.2 to 4.6), as far as they decide what is a heading and
+what is prose, with GitHub's tables and footnotes. What looks like a heading inside code is none.
 """
 
 import html
@@ -16,9 +16,10 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _CODE = re.compile(r"(?: {4}| {0,3}\t)")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})")
-# what begins no paragraph, so that a line of dashes below it underlines nothing: lists, quotations, tables
+# What begins no paragraph, so that a line of dashes below it underlines nothing: lists, quotations,
+# tables.
 _BLOCK = re.compile(r" {0,3}(?:[-+*][ \t]|\d{1,9}[.)][ \t]|>|\|)")
-# a setting of the front matter, by the line that stands around it
+# A setting of the front matter, by the line that stands around it
 _SETTING = {"---": re.compile(r"[\w\"'][^:=]*:(?:\s|$)"), "+++": re.compile(r"[\w\"'][^=]*=")}
 
 _BULLET = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?|$)")
@@ -27,10 +28,9 @@ _DELIMITER_ROW = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*
 _DEFINITION = re.compile(r" {0,3}\[([^\]]+)\]:")  # of a link's address, or of a footnote
 _HTML_BLOCK = re.compile(r" {0,3}</?[A-Za-z][^<>]*>?[ \t]*$")
 
-_HELD = re.compile(
-    "\x00(\\d+)\x00"
-)  # stands for a code span while markup is taken off; no text holds NUL
-# what stands inside markup is at most so long, so that a text without its end takes no time
+# Stands for a code span while markup is taken off; no text holds NUL.
+_PLACEHOLDER = re.compile("\x00(\\d+)\x00")
+# What stands inside markup is at most so long, so that a text without its end takes no time.
 _ADDRESS_PART = r"\([^()]{0,1000}(?:\([^()]{0,200}\)[^()]{0,1000}){0,9}\)"
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.{1,1000}?)(?<!`)\1(?!`)")
 _IMAGE = re.compile(rf"!\[[^\]]{{0,1000}}\](?:{_ADDRESS_PART}|\[[^\]]{{0,200}}\])")
@@ -41,10 +41,11 @@ _FOOTNOTE = re.compile(r" ?\[\^[^\]]{1,200}\]")
 _SHORTCUT = re.compile(r"(?<![\w\\])\[([^\[\]]{1,200})\](?!\()")
 _ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]{1,1000})>")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
-# what stands on both sides of such a tag is not one word
+# What stands on both sides of such a tag is not one word.
 _BLOCK_TAG = re.compile(
-    r"</?(?:address|article|aside|blockquote|br|center|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
-    r"h[1-6]|header|hr|li|main|nav|ol|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|tr|ul)\b[^<>]{0,1000}>",
+    r"</?(?:address|article|aside|blockquote|br|center|dd|details|div|dl|dt|fieldset|figcaption|"
+    r"figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|option|p|pre|section|summary|table|tbody|"
+    r"td|tfoot|th|thead|tr|ul)\b[^<>]{0,1000}>",
     re.IGNORECASE,
 )
 _SCRIPT = re.compile(
@@ -57,20 +58,26 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 def sections_in(text: str) -> list[tuple[str | None, str]]:
     """(title, text) of each heading's section, and of the lead before them.
 
-    The only first-level heading, where it comes first, is the text's own title and begins no section.
+    The only first-level heading, if it comes first, is the text's own title and begins no section.
+
+    Returns:
+        The text between headings as it is written; the title is None for a text without sections.
     """
     lines = _seen_lines(text)
     headings = _headings(lines)
+    # 1. The text's own title is left out.
     start = 0
     if headings and _is_own_title(headings, lines):
         start = headings[0].after
         headings = headings[1:]
     if not headings:
         return [(None, "\n".join(lines[start:]))]
+    # 2. What stands before the first section.
     sections: list[tuple[str | None, str]] = []
     lead = "\n".join(lines[start : headings[0].first])
     if lead.strip():
         sections.append((LEAD, lead))
+    # 3. Each section reaches to the next heading of any level.
     stops = [heading.first for heading in headings[1:]] + [len(lines)]
     for heading, stop in zip(headings, stops, strict=True):
         sections.append((heading.title, "\n".join(lines[heading.after : stop])))
@@ -78,9 +85,16 @@ def sections_in(text: str) -> list[tuple[str | None, str]]:
 
 
 def prose_sections(text: str) -> list[tuple[str, str]]:
-    """Title and prose of each section of the highest level, one paragraph a line; see :func:`top_sections`."""
+    """Title and prose of each section of the highest level; see :func:`top_sections`.
+
+    The prose has one paragraph a line.
+    """
     lines = _seen_lines(text)
-    labels = {found[1].casefold() for line in lines if (found := _DEFINITION.match(line))}
+    labels = set()
+    for line in lines:
+        definition = _DEFINITION.match(line)
+        if definition:
+            labels.add(definition[1].casefold())
     sections = []
     for title, body in top_sections(lines, _headings(lines)):
         sections.append((_plain(title, labels), "\n".join(prose(body, labels))))
@@ -90,30 +104,41 @@ def prose_sections(text: str) -> list[tuple[str, str]]:
 def prose(lines: Sequence[str], labels: Collection[str] = ()) -> list[str]:
     """The paragraphs of some lines, on one line each and without markup.
 
-    A list item is a paragraph. Left out are headings, code, tables, images, HTML, rules, footnotes and addresses of links.
+    A list item is a paragraph. Left out are headings, code, tables, images, HTML, rules, footnotes
+    and addresses of links.
 
     Args:
         lines: lines of a text.
         labels: what its links are called by, case-folded, so that ``[label]`` is one.
     """
+    # 1. Lines by paragraph: a blank line and a list item's sign begin one.
     paragraphs: list[list[str]] = [[]]
     for line in _prose_lines(lines):
         bullet = _BULLET.match(line)
         if bullet or not line.strip():
             paragraphs.append([])
         if line.strip():
-            paragraphs[-1].append(line[bullet.end() if bullet else 0 :].strip())
-    return [plain for piece in paragraphs if (plain := _plain(" ".join(piece), labels))]
+            words = line[bullet.end() :] if bullet else line
+            paragraphs[-1].append(words.strip())
+    # 2. Their words.
+    texts = []
+    for paragraph in paragraphs:
+        if plain := _plain(" ".join(paragraph), labels):
+            texts.append(plain)
+    return texts
 
 
 def _prose_lines(lines: Sequence[str]) -> list[str]:
-    """The lines with a blank one in place of each that is no prose; signs of quotations are taken off."""
-    left_out = {
-        number for heading in _headings(lines) for number in range(heading.first, heading.after)
-    }
-    left_out |= {number for number, in_code in enumerate(_in_code(lines)) if in_code}
-    left_out |= _table_lines(lines)
-    found: list[str] = []
+    """The lines with a blank one in place of each that is no prose, without signs of quotations."""
+    # 1. Headings, code between fences, and tables.
+    left_out = _table_lines(lines)
+    for heading in _headings(lines):
+        left_out.update(range(heading.first, heading.after))
+    for number, in_code in enumerate(_in_code(lines)):
+        if in_code:
+            left_out.add(number)
+    # 2. What a line's own signs tell, behind those of a quotation.
+    prose_lines: list[str] = []
     in_list = False
     for number, line in enumerate(lines):
         unquoted = _QUOTE.sub("", line, count=1) if _QUOTE.match(line) else line
@@ -121,19 +146,23 @@ def _prose_lines(lines: Sequence[str]) -> list[str]:
             in_list = True
         elif unquoted.strip() and unquoted[0] not in " \t":
             in_list = False
-        after_blank = not found or not found[-1].strip()
+        after_blank = not prose_lines or not prose_lines[-1].strip()
         indented_code = _CODE.match(unquoted) and after_blank and not in_list
-        markup = (
-            _RULE.fullmatch(unquoted) or _DEFINITION.match(unquoted) or _HTML_BLOCK.match(unquoted)
-        )
-        if number in left_out or indented_code or (markup and unquoted.strip()):
+        if number in left_out or indented_code or _is_markup(unquoted):
             unquoted = ""
-        found.append(unquoted)
-    return found
+        prose_lines.append(unquoted)
+    return prose_lines
+
+
+def _is_markup(line: str) -> bool:
+    """Whether a line is a rule, a link's or a footnote's definition, or a tag alone."""
+    if _RULE.fullmatch(line) or _DEFINITION.match(line) or _HTML_BLOCK.match(line):
+        return bool(line.strip())
+    return False
 
 
 def _table_lines(lines: Sequence[str]) -> set[int]:
-    """Numbers of the lines of tables: a row of names, one of dashes, and rows up to a blank line."""
+    """Numbers of the lines of tables: a row of names, one of dashes, rows up to a blank line."""
     inside: set[int] = set()
     for number in range(1, len(lines)):
         names = lines[number - 1]
@@ -149,24 +178,30 @@ def _plain(text: str, labels: Collection[str]) -> str:
     """A paragraph's words without inline markup; a code span's own characters stay as they are."""
     spans: list[str] = []
 
-    def hold(span: re.Match[str]) -> str:
+    def put_aside(span: re.Match[str]) -> str:
         spans.append(span[2].strip())
         return f"\x00{len(spans) - 1}\x00"
 
-    marked = _without_markup(_CODE_SPAN.sub(hold, text.replace("\x00", "")), labels)
-    return " ".join(_HELD.sub(lambda found: spans[int(found[1])], marked).split())
+    text = _CODE_SPAN.sub(put_aside, text.replace("\x00", ""))
+    text = _without_markup(text, labels)
+    text = _PLACEHOLDER.sub(lambda placeholder: spans[int(placeholder[1])], text)
+    return " ".join(text.split())
 
 
 def _without_markup(text: str, labels: Collection[str]) -> str:
+    """A paragraph's words; of a link those that are shown."""
+
     def shown(link: re.Match[str]) -> str:
-        return link[1] if _HELD.sub("", link[1]).casefold() in labels else link[0]
+        label = _PLACEHOLDER.sub("", link[1]).casefold()
+        return link[1] if label in labels else link[0]
 
     text = _IMAGE.sub("", text)
     text = _LINK.sub(r"\1", text)
     text = _FOOTNOTE.sub("", text)
     text = _SHORTCUT.sub(shown, text)
     text = _ADDRESS.sub(r"\1", text)
-    text = _TAG.sub("", _BLOCK_TAG.sub(" ", text))
+    text = _BLOCK_TAG.sub(" ", text)
+    text = _TAG.sub("", text)
     for _ in range(2):  # strong words inside emphasised ones
         text = _EMPHASIS.sub(r"\2", text)
     return html.unescape(_ESCAPE.sub(r"\1", text))
@@ -180,33 +215,48 @@ def _is_own_title(headings: Sequence[Heading], lines: Sequence[str]) -> bool:
 
 
 def _seen_lines(text: str) -> list[str]:
-    """The lines that a reader sees: without front matter, and outside code without comments and scripts."""
+    """The lines that a reader sees.
+
+    Front matter is left out; so are, outside of code, comments and scripts.
+    """
     lines = text.split("\n")
     lines = lines[_front_matter(lines) :]
+    # 1. Runs of lines that are code, and of lines that are none.
     runs: list[tuple[bool, list[str]]] = []
     for line, in_code in zip(lines, _in_code(lines), strict=True):
         if not runs or runs[-1][0] != in_code:
             runs.append((in_code, []))
         runs[-1][1].append(line)
+    # 2. Of the latter, what is seen.
     seen: list[str] = []
     for in_code, run in runs:
-        seen += run if in_code else _without_scripts(_without_comments("\n".join(run))).split("\n")
+        if in_code:
+            seen.extend(run)
+        else:
+            shown = _without_scripts(_without_comments("\n".join(run)))
+            seen.extend(shown.split("\n"))
     return seen
 
 
 def _without_comments(text: str) -> str:
-    """The text without what stands between ``<!--`` and ``-->``; a comment that is never closed is text.
+    """The text without what stands between ``<!--`` and ``-->``; an unclosed comment is text.
 
     Of the blanks on both sides of a comment those before it stay.
     """
-    pieces, place = [], 0
-    while (start := text.find("<!--", place)) >= 0 and (stop := text.find("-->", start)) >= 0:
-        pieces.append(text[place:start])
-        place = stop + len("-->")
-        if text[:start].endswith((" ", "\t")):
-            while text[place : place + 1] in (" ", "\t"):
-                place += 1
-    return "".join([*pieces, text[place:]])
+    pieces = []
+    position = 0
+    while True:
+        start = text.find("<!--", position)
+        stop = text.find("-->", start) if start >= 0 else -1
+        if stop < 0:
+            break
+        pieces.append(text[position:start])
+        position = stop + len("-->")
+        if text[start - 1 : start] in (" ", "\t"):
+            while text[position : position + 1] in (" ", "\t"):
+                position += 1
+    pieces.append(text[position:])
+    return "".join(pieces)
 
 
 def _without_scripts(text: str) -> str:
@@ -216,32 +266,40 @@ def _without_scripts(text: str) -> str:
 
 
 def _front_matter(lines: Sequence[str]) -> int:
-    """Number of lines of the settings that stand before a text, between two lines of ``---`` (YAML) or ``+++`` (TOML)."""
+    """Number of lines of the settings that stand before a text.
+
+    They stand between two lines of ``---`` (YAML) or ``+++`` (TOML).
+    """
     mark = lines[0].rstrip()
     if mark not in _SETTING:
         return 0
     closing = (mark, "...") if mark == "---" else (mark,)
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() in closing:
-            return (
-                number + 1 if number == 1 or any(map(_SETTING[mark].match, lines[1:number])) else 0
-            )
+            # Two rules around lines of which none is a setting are no front matter.
+            settings = lines[1:number]
+            if settings and not any(map(_SETTING[mark].match, settings)):
+                return 0
+            return number + 1
     return 0
 
 
 def _in_code(lines: Sequence[str]) -> list[bool]:
-    """Whether each line is in a fenced block of code, its fences included; an open block ends with the text."""
+    """Whether each line is in a fenced block of code, its fences included.
+
+    A block that is never closed ends with the text.
+    """
     inside: list[bool] = []
-    fence = ""
+    opening = ""  # the fence of the block that is going on
     for line in lines:
-        found = _FENCE.fullmatch(line)
-        if fence:
+        fence = _FENCE.fullmatch(line)
+        if opening:
             inside.append(True)
-            if found and found[1].startswith(fence) and not found[2].strip():
-                fence = ""
-        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            if fence and fence[1].startswith(opening) and not fence[2].strip():
+                opening = ""
+        elif fence and not (fence[1][0] == "`" and "`" in fence[2]):
             inside.append(True)
-            fence = found[1]
+            opening = fence[1]
         else:
             inside.append(False)
     return inside
@@ -256,14 +314,15 @@ def _headings(lines: Sequence[str]) -> list[Heading]:
         atx, underline = _ATX.fullmatch(line), _UNDERLINE.fullmatch(line)
         if in_code or not line.strip():
             paragraph, in_block = None, False
+        # Behind signs.
         elif atx:
             headings.append(Heading(len(atx[1]), _bare_title(line), number, number + 1))
             paragraph, in_block = None, False
+        # Above a line: the paragraph that is going on is the title.
         elif underline and paragraph is not None:
-            title = " ".join(part.strip() for part in lines[paragraph:number])
-            headings.append(
-                Heading(1 if underline[1][0] == "=" else 2, title, paragraph, number + 1)
-            )
+            level = 1 if underline[1][0] == "=" else 2
+            title = " ".join(map(str.strip, lines[paragraph:number]))
+            headings.append(Heading(level, title, paragraph, number + 1))
             paragraph = None
         elif underline or _RULE.fullmatch(line):
             paragraph, in_block = None, False
@@ -275,7 +334,9 @@ def _headings(lines: Sequence[str]) -> list[Heading]:
 
 
 def _bare_title(line: str) -> str:
-    """A heading's words without the signs in front of them and those that close it, which stand behind a blank."""
+    """A heading's words without the signs around them; those behind them stand behind a blank."""
     words = line.strip().lstrip("#").strip()
     open_end = words.rstrip("#")
-    return open_end.rstrip() if not open_end or open_end[-1].isspace() else words
+    if open_end and not open_end[-1].isspace():
+        return words
+    return open_end.rstrip()

@@ -1,8 +1,10 @@
 r"""Paragraphs of a section: a blank line stands between two, a single line break means nothing.
 
-Sections of a document are structure (:class:`longform.documents.Section`) and each may hold several paragraphs, so
-a blank line in a document's joined text is the end of a paragraph, and of a section perhaps. Where a language model
-must tell the two apart, and in articles as their readers give them, each paragraph is one line instead."""
+Sections of a document are structure (:class:`longform.documents.Section`) and each may hold several
+paragraphs, so a blank line in a document's joined text is the end of a paragraph, and of a section
+perhaps. Where a language model must tell the two apart, and in articles as their readers give them,
+each paragraph is one line instead.
+"""
 
 import re
 
@@ -30,16 +32,19 @@ def one_blank_line(text: str) -> str:
 
 
 def to_lines(text: str) -> str:
-    """A section as a language model reads it: one paragraph a line, so that a blank line is the end of a section."""
+    """A section as a language model reads it: one paragraph a line.
+
+    A blank line is the end of a section there.
+    """
     return "\n".join(paragraphs(text))
 
 
 def from_lines(text: str) -> str:
     """Inverse of :func:`to_lines`: every line is a paragraph."""
-    lines = [line.strip() for line in text.split("\n")]
-    return PARAGRAPH_BREAK.join(line for line in lines if line)
+    lines = map(str.strip, text.split("\n"))
+    return PARAGRAPH_BREAK.join(filter(None, lines))
 
 
 def single_spaced(text: str) -> str:
-    """The text with one blank between words and one blank line between paragraphs, and no other white space."""
+    """The text with no white space but a blank between words, a blank line between paragraphs."""
     return PARAGRAPH_BREAK.join(" ".join(piece.split()) for piece in paragraphs(text))

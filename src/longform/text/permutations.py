@@ -1,7 +1,10 @@
-"""Permutations of a document's sentences: shuffle tasks that draw them, documents that come with them, and other seeded edits.
+"""Permutations of a document's sentences, and other seeded edits.
 
-An order is a permutation of sentence indices, so any scorer that reads a document once can score all its orders. Tasks are those of
-Barzilay and Lapata and of sheng2024 section 5.1. Sentences that read alike count as one: an order that repeats the text is none."""
+Shuffle tasks draw permutations; some documents come with theirs. An order is a permutation of
+sentence indices, so any scorer that reads a document once can score all its orders. Tasks are those
+of Barzilay and Lapata and of sheng2024 section 5.1. Sentences that read alike count as one: an
+order that repeats the text is none.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,59 +18,103 @@ from longform.statistics.random_streams import generator
 
 SHUFFLES = 20  # sheng2024 section 4.1; at most as many in Barzilay and Lapata (2008)
 WINDOW = 3  # sentences of a local shuffle (sheng2024 section 4.2)
-LONGEST_WITHOUT_LOCAL = (
-    10  # sheng2024, released code: local shuffles only of documents with more sentences than this
-)
-ORIGINAL = "original"  # in the id of a written-out original, where its permutations have their task
+# sheng2024, released code: local shuffles only of documents with more sentences than this.
+LONGEST_WITHOUT_LOCAL = 10
+# Stands in the id of a written-out original where its permutations have their task.
+ORIGINAL = "original"
 Draw = Callable[[int, int, int, np.random.Generator], np.ndarray]
 
 
 def block_orders(sentences: int, block: int, copies: int, rng: np.random.Generator) -> np.ndarray:
-    """(copies, sentences) int64: blocks of consecutive sentences (the last may be shorter) in uniform order, the identity too."""
+    """Blocks of consecutive sentences in uniform order; the identity may be among them.
+
+    Args:
+        sentences: of the document.
+        block: sentences of a block; the last one may be shorter.
+        copies: orders to draw.
+        rng: what draws them.
+
+    Returns:
+        int64 (copies, sentences).
+    """
     if block < 1:
         raise BadInput(f"block is {block}; allowed are positive numbers of sentences")
     block_of = np.arange(sentences) // block
-    keys = rng.random((copies, int(block_of[-1]) + 1 if sentences else 0))
+    num_blocks = int(block_of[-1]) + 1 if sentences else 0
+    # Sentences are sorted by a random key of their block; a stable sort leaves each block together.
+    keys = rng.random((copies, num_blocks))
     return np.argsort(keys[:, block_of], axis=1, kind="stable")
 
 
 def local_orders(sentences: int, windows: int, copies: int, rng: np.random.Generator) -> np.ndarray:
-    """``windows`` disjoint windows of three sentences, placed uniformly, each shuffled inside."""
+    """Disjoint windows of three sentences, placed uniformly, each shuffled inside.
+
+    Args:
+        sentences: of the document.
+        windows: how many.
+        copies: orders to draw.
+        rng: what draws them.
+
+    Returns:
+        int64 (copies, sentences); no row for a document that is too short.
+    """
     if windows < 1:
         raise BadInput(
             f"windows is {windows}; allowed are positive counts; the paper's are 1, 2, 3"
         )
     if sentences <= LONGEST_WITHOUT_LOCAL or sentences < WINDOW * windows:
         return np.zeros((0, sentences), dtype=np.int64)
-    places = np.argsort(rng.random((copies, sentences - (WINDOW - 1) * windows)), axis=1)[
-        :, :windows
-    ]
-    starts = np.sort(places, axis=1) + (WINDOW - 1) * np.arange(windows)
+    # 1. Where windows begin: among units of which each window is one, then made room for.
+    num_units = sentences - (WINDOW - 1) * windows
+    units = np.argsort(rng.random((copies, num_units)), axis=1)
+    starts = np.sort(units[:, :windows], axis=1) + (WINDOW - 1) * np.arange(windows)
+    # 2. The order inside of each.
     inside = np.argsort(rng.random((copies, windows, WINDOW)), axis=2)
+    # 3. All other sentences stay.
     orders = np.tile(np.arange(sentences), (copies, 1))
     targets = (starts[:, :, None] + np.arange(WINDOW)).reshape(copies, -1)
-    np.put_along_axis(orders, targets, (starts[:, :, None] + inside).reshape(copies, -1), axis=1)
+    sources = (starts[:, :, None] + inside).reshape(copies, -1)
+    np.put_along_axis(orders, targets, sources, axis=1)
     return orders
 
 
 TASKS: Mapping[str, Draw] = {"block": block_orders, "window": local_orders}
+_HASH_SEED = 0
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: spreads small numbers
 
 
 def distinct_orders(orders: np.ndarray, text_ids: np.ndarray) -> np.ndarray:
-    """Orders whose text is neither the original's nor an earlier copy's (sheng2024 section 5.1: copies are removed)."""
+    """Orders whose text is neither the original's nor an earlier copy's (sheng2024 section 5.1).
+
+    Args:
+        orders: int (copies, sentences).
+        text_ids: int (sentences,), equal where sentences read alike.
+
+    Returns:
+        Some of the rows of ``orders``.
+    """
     if not len(orders):
         return orders
-    rng = np.random.Generator(np.random.PCG64(0))
-    weights = rng.integers(0, 2**63, orders.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    codes = (np.asarray(text_ids).astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    # 1. A random odd weight for each position, and a code for each text of a sentence.
+    rng = np.random.Generator(np.random.PCG64(_HASH_SEED))
+    random = rng.integers(0, 2**63, orders.shape[1], dtype=np.uint64)
+    weights = random * np.uint64(2) + np.uint64(1)
+    codes = (np.asarray(text_ids).astype(np.uint64) + np.uint64(1)) * _GOLDEN
+    # 2. Orders that read alike have the same weighted sum, modulo 2^64.
     hashes = (codes[orders] * weights).sum(axis=1, dtype=np.uint64)
     original = (codes * weights).sum(dtype=np.uint64)
-    first = np.sort(np.unique(hashes, return_index=True)[1])
+    # 3. The first order of each sum stays.
+    _, first = np.unique(hashes, return_index=True)
+    first = np.sort(first)
     return orders[first[hashes[first] != original]]
 
 
 def numbered(keys: Sequence[Any]) -> np.ndarray:
-    """int64 (sentences,): numbers of hashable sentences in order of appearance, equal where the sentences are."""
+    """Numbers of hashable sentences in order of appearance, equal if the sentences are.
+
+    Returns:
+        int64 (sentences,).
+    """
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
@@ -75,18 +122,34 @@ def numbered(keys: Sequence[Any]) -> np.ndarray:
 def shuffled_orders(
     task: str, size: int, keys: Sequence[Any], shuffles: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Up to ``shuffles`` orders of a task whose texts differ from the original and from each other."""
+    """Orders of a task whose texts differ from the original and from each other.
+
+    Args:
+        task: ``block`` or ``window``.
+        size: sentences of a block, or windows.
+        keys: of the sentences, equal where they read alike.
+        shuffles: orders to draw.
+        rng: what draws them.
+
+    Returns:
+        int64 (at most ``shuffles``, sentences).
+    """
     if task not in TASKS:
         raise BadInput(f"shuffle task {task!r}; allowed are {sorted(TASKS)}; fix the entry")
-    return distinct_orders(TASKS[task](len(keys), size, shuffles, rng), numbered(keys))
+    orders = TASKS[task](len(keys), size, shuffles, rng)
+    return distinct_orders(orders, numbered(keys))
 
 
 @dataclass(frozen=True)
 class ShuffleTask:
     """Permutations of a document's sentences that are drawn, the same ones for every scorer.
 
-    A ``block`` of ``sizes`` sentences changes its place, or so many ``window``s of three are shuffled inside; the permutations of several
-    sizes are put together. ``copies`` are drawn per document and size before repeats are dropped, in the name of ``draws``.
+    Attributes:
+        kind: ``block``, whose blocks change their places, or ``window``, which is shuffled inside.
+        sizes: sentences of a block, or windows of three; the permutations of several sizes are put
+            together.
+        copies: drawn for each document and size before repeats are dropped.
+        draws: names of the random stream that draws them.
     """
 
     kind: str = "block"
@@ -96,9 +159,10 @@ class ShuffleTask:
 
     def __post_init__(self) -> None:
         if self.kind not in TASKS or not self.sizes or min(self.sizes) < 1 or self.copies < 1:
-            asked = (self.kind, self.sizes, self.copies)
+            settings = (self.kind, self.sizes, self.copies)
             raise BadInput(
-                f"shuffle task {asked}; allowed are {sorted(TASKS)}, sizes and a number of copies from 1"
+                f"shuffle task {settings}; allowed are {sorted(TASKS)}, "
+                "sizes and a number of copies from 1"
             )
 
     @property
@@ -107,12 +171,21 @@ class ShuffleTask:
         return "_".join([self.kind, *map(str, self.sizes)])
 
     def orders(self, unit: Any) -> np.ndarray:
-        """Orders of one unit, int64 (orders, sentences); ``unit.sentence_keys`` are equal where sentences read alike."""
-        keys, draws = list(unit.sentence_keys), self.draws or ("shuffles", self.kind)
-        rngs = {size: generator(*draws, size, unit.unit_id) for size in self.sizes}
-        return np.concatenate(
-            [shuffled_orders(self.kind, n, keys, self.copies, rng) for n, rng in rngs.items()]
-        )
+        """Orders of one unit.
+
+        Args:
+            unit: whose ``sentence_keys`` are equal where sentences read alike.
+
+        Returns:
+            int64 (orders, sentences).
+        """
+        keys = list(unit.sentence_keys)
+        draws = self.draws or ("shuffles", self.kind)
+        orders = []
+        for size in dict.fromkeys(self.sizes):
+            rng = generator(*draws, size, unit.unit_id)
+            orders.append(shuffled_orders(self.kind, size, keys, self.copies, rng))
+        return np.concatenate(orders)
 
 
 @dataclass(frozen=True)
@@ -125,39 +198,53 @@ class PermutedDocument:
     permutations: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-Place = tuple[
-    str, str
-]  # the document, and the task that a text is a permutation of; empty for the original
+# The document, and the task that a text is a permutation of; empty for the original.
+Place = tuple[str, str]
 
 
 def written(unit_id: str) -> Place:
     """Place of ``<document>/<task>_<size>/<copy>``; a text with another name is an original."""
     document, *rest = unit_id.rsplit("/", 2)
-    return (document, "" if rest[0] == ORIGINAL else rest[0]) if len(rest) == 2 else (unit_id, "")
+    if len(rest) != 2:
+        return unit_id, ""
+    task = rest[0]
+    return document, "" if task == ORIGINAL else task
 
 
 def permuted_documents(
     units: Sequence[Any], place: Callable[[str], Place] = written
 ) -> list[PermutedDocument]:
-    """Originals with their permutations, grouped by what their ids say."""
-    members: dict[str, dict[str, list[Any]]] = {}
+    """Originals with their permutations, grouped by what their ids say.
+
+    Args:
+        units: originals and permutations, in any order.
+        place: document and task of a unit's id.
+
+    Raises:
+        BadInput: a document has no original, or several.
+    """
+    # 1. The texts of each document, by task.
+    tasks_of: dict[str, dict[str, list[Any]]] = {}
     for unit in units:
         document, task = place(unit.unit_id)
-        members.setdefault(document, {}).setdefault(task, []).append(unit)
-    for document, tasks in members.items():
-        if len(tasks.get("", [])) != 1:
+        tasks_of.setdefault(document, {}).setdefault(task, []).append(unit)
+    # 2. One of them is the original.
+    documents = []
+    for document, tasks in tasks_of.items():
+        originals = tasks.pop("", [])
+        if len(originals) != 1:
             raise BadInput(
-                f"document {document!r} has {len(tasks.get('', []))} originals; read it with one, and whole"
+                f"document {document!r} has {len(originals)} originals; read it with one, and whole"
             )
-    return [
-        PermutedDocument(name, tasks[""][0].split, tasks.pop("")[0], tasks)
-        for name, tasks in members.items()
-    ]
+        documents.append(PermutedDocument(document, originals[0].split, originals[0], tasks))
+    return documents
 
 
 Unit = TypeVar("Unit")
 Edit = Mapping[str, Any]
-TRIES = 1000  # an order of two or more different units is the identity with probability <= 1/2, so this never runs out
+# An order of two or more different units is the identity with probability 1/2 at most, so that this
+# many draws never run out.
+TRIES = 1000
 
 
 def shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
@@ -168,18 +255,21 @@ def shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit
 
 def context_shuffled(units: Sequence[Unit], rng: np.random.Generator) -> tuple[list[Unit], Edit]:
     """All units but the last in another order (beyer2021 section 4.1, condition "context")."""
-    order = another_order(units[:-1], rng)
-    return [*(units[i] for i in order), units[-1]], {
-        "kind": "context_shuffle",
-        "order": [*order, len(units) - 1],
-    }
+    order = [*another_order(units[:-1], rng), len(units) - 1]
+    return [units[i] for i in order], {"kind": "context_shuffle", "order": order}
 
 
 def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
-    """The first drawn order under which the units read differently."""
-    if (differ := len(set(units))) < 2:
+    """The first drawn order under which the units read differently.
+
+    Raises:
+        BadInput: no two units differ.
+    """
+    differ = len(set(units))
+    if differ < 2:
         raise BadInput(
-            f"shuffle: {len(units)} units of which {differ} differ; at least two must differ, drop the text"
+            f"shuffle: {len(units)} units of which {differ} differ; "
+            "at least two must differ, drop the text"
         )
     for _ in range(TRIES):
         order = [int(i) for i in rng.permutation(len(units))]
@@ -192,31 +282,44 @@ def another_order(units: Sequence[Unit], rng: np.random.Generator) -> list[int]:
 
 def restored(units: Sequence[Unit], edit: Edit) -> list[Unit]:
     """The units before an edit that changed their order."""
-    return [
-        unit for _, unit in sorted(zip(edit["order"], units, strict=True), key=lambda pair: pair[0])
-    ]
+    original = list(units)
+    for position, unit in zip(edit["order"], units, strict=True):
+        original[position] = unit
+    return original
 
 
 def span_replaced(text: str, start: int, end: int, new: str, kind: str) -> tuple[str, Edit]:
-    """Characters ``start`` to ``end`` replaced; the record undoes it."""
+    """Characters ``start`` to ``end`` replaced; the record undoes it.
+
+    Raises:
+        BadInput: the span does not lie inside the text, or holds ``new`` already.
+    """
     if not 0 <= start < end <= len(text) or text[start:end] == new:
-        place = f"span {start}..{end} with {new!r} in a text of {len(text)}"
-        raise BadInput(f"{kind}: {place}; it must lie inside and change it")
-    return text[:start] + new + text[end:], {
-        "kind": kind,
-        "start": start,
-        "old": text[start:end],
-        "new": new,
-    }
+        span = f"span {start}..{end} with {new!r} in a text of {len(text)}"
+        raise BadInput(f"{kind}: {span}; it must lie inside and change it")
+    edit = {"kind": kind, "start": start, "old": text[start:end], "new": new}
+    return text[:start] + new + text[end:], edit
 
 
 def rementioned(
     text: str, start: int, end: int, antecedent: str, possessive: bool
 ) -> tuple[str, Edit]:
-    """A pronoun replaced by the words of its antecedent (beyer2021 section 4.4)."""
+    """A pronoun replaced by the words of its antecedent (beyer2021 section 4.4).
+
+    Args:
+        text: where the pronoun stands, from ``start`` to ``end``.
+        start: of the pronoun.
+        end: of the pronoun.
+        antecedent: its words; "a dog" comes back as "the dog".
+        possessive: whether the pronoun is one of possession, such as "his".
+    """
+    # 1. Its words, definite, and in the possessive if need be.
     words = re.sub(r"^an?\b", "the", antecedent, flags=re.IGNORECASE)
-    words += ("'" if words.endswith("s") else "'s") if possessive else ""
-    if text[start:end][:1].isupper() and text[start:end] != "I":
+    if possessive:
+        words += "'" if words.endswith("s") else "'s"
+    # 2. In the pronoun's case; only an article loses its own capital.
+    pronoun = text[start:end]
+    if pronoun[:1].isupper() and pronoun != "I":
         words = words[:1].upper() + words[1:]
     elif re.match(r"(?:the|an?)\b", antecedent, re.IGNORECASE):
         words = words[:1].lower() + words[1:]
@@ -226,8 +329,15 @@ def rementioned(
 def connective_replaced(
     text: str, start: int, end: int, connective: str, match_case: bool = False
 ) -> tuple[str, Edit]:
-    """A connective replaced by another one, in lower case (beyer2021 section 4.5) or in the case of the original's first letter."""
+    """A connective replaced by another one (beyer2021 section 4.5).
+
+    Args:
+        text: where the connective stands, from ``start`` to ``end``.
+        start: of the connective.
+        end: of the connective.
+        connective: what stands in its place, in lower case.
+        match_case: whether it begins with a capital where the connective did.
+    """
     capital = match_case and text[start : start + 1].isupper()
-    return span_replaced(
-        text, start, end, connective.capitalize() if capital else connective.lower(), "connective"
-    )
+    new = connective.capitalize() if capital else connective.lower()
+    return span_replaced(text, start, end, new, "connective")

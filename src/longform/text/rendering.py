@@ -1,7 +1,11 @@
-r"""How a document becomes language-model text, and back (deng2022 appendix E; released formatting scripts).
+r"""How a document becomes language-model text, and back.
 
-With titles a section is ``title: text``, without it is ``text``; sections are joined by one blank line. An
-article is ``EOT body EOT``, articles are separated by a newline, so a model meets ``EOT \n EOT`` before each body."""
+(deng2022 appendix E; released formatting scripts.)
+
+With titles a section is ``title: text``, without it is ``text``; sections are joined by one blank
+line. An article is ``EOT body EOT``, articles are separated by a newline, so a model meets
+``EOT \n EOT`` before each body.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +19,7 @@ LONE = "surrogatepass"  # half a surrogate pair, which JSON may hold, comes back
 
 
 def render(document: Document, titles: bool) -> str:
-    """The body of one article; a section's paragraphs are lines, since a blank line would read as its end."""
+    """The body of one article; paragraphs are lines, since a blank line ends a section."""
     parts = []
     for section in document.sections:
         text = to_lines(section.text)
@@ -24,37 +28,50 @@ def render(document: Document, titles: bool) -> str:
 
 
 def title_spans(document: Document) -> list[tuple[int, int]]:
-    """Where each section's title stands in the body that :func:`render` gives with titles, its colon included."""
-    spans, start = [], 0
-    for section, part in zip(
-        document.sections, render(document, titles=True).split(SECTION_BREAK), strict=True
-    ):
+    """Where each section's title stands in the body that :func:`render` gives with titles.
+
+    Returns:
+        Offsets of the first character and of that after the title's colon, one pair a section.
+    """
+    parts = render(document, titles=True).split(SECTION_BREAK)
+    spans = []
+    start = 0
+    for section, part in zip(document.sections, parts, strict=True):
         spans.append((start, start + len(f"{section.title}:")))
         start += len(part) + len(SECTION_BREAK)
     return spans
 
 
 def parse(body: str, titles: bool) -> tuple[Section, ...] | None:
-    """Sections of a generated body, whose lines are paragraphs; None where it is malformed and must be drawn again."""
+    """Sections of a generated body, whose lines are paragraphs.
+
+    Args:
+        body: what :func:`render` gave, or a model wrote.
+        titles: whether each section begins with its title and a colon.
+
+    Returns:
+        None where the body is malformed and must be drawn again: it is empty, or a section lacks
+        its title's colon or a text behind it.
+    """
     body = body.strip()
     if not body:
         return None
-    parts = body.split(SECTION_BREAK)
-    if not titles:
-        return tuple(Section(None, from_lines(part)) for part in parts)
-    pairs = [part.partition(":") for part in parts]
-    if any(not colon or not text.strip() for _, colon, text in pairs):
-        return None
-    return tuple(Section(title.strip(), from_lines(text)) for title, _, text in pairs)
+    sections = []
+    for part in body.split(SECTION_BREAK):
+        if not titles:
+            sections.append(Section(None, from_lines(part)))
+            continue
+        title, colon, text = part.partition(":")
+        if not colon or not text.strip():
+            return None
+        sections.append(Section(title.strip(), from_lines(text)))
+    return tuple(sections)
 
 
 def pack(texts: Sequence[str]) -> dict[str, np.ndarray]:
     """``text``: UTF-8 bytes, one ragged row per unit."""
-    return ragged(
-        "text",
-        [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts],
-        np.uint8,
-    )
+    rows = [np.frombuffer(text.encode(errors=LONE), dtype=np.uint8) for text in texts]
+    return ragged("text", rows, np.uint8)
 
 
 def unpack(predictions: Predictions) -> list[str]:
@@ -66,7 +83,12 @@ def unpack(predictions: Predictions) -> list[str]:
 
 @dataclass(frozen=True)
 class TokenText(Unit):
-    """Tokens of one generation, and of the human text in its place, int (tokens,) each."""
+    """Tokens of one generation and of the human text in its place.
+
+    Attributes:
+        tokens: of the generation, int (tokens,).
+        reference: of the human text, int (its tokens,).
+    """
 
     tokens: np.ndarray
     reference: np.ndarray
@@ -74,7 +96,6 @@ class TokenText(Unit):
 
 def texts_to_predictions(units: Sequence[TokenText]) -> Predictions:
     """Pack token texts for ``data/predictions``."""
-    tokens = ragged("token", [unit.tokens for unit in units], np.int64)
-    return Predictions.of(
-        units, tokens | ragged("reference", [unit.reference for unit in units], np.int64)
-    )
+    arrays = ragged("token", [unit.tokens for unit in units], np.int64)
+    arrays |= ragged("reference", [unit.reference for unit in units], np.int64)
+    return Predictions.of(units, arrays)

@@ -1,8 +1,9 @@
-r"""reStructuredText as far as a reader of its prose needs it: sections, and paragraphs without code, tables and markup.
+r"""reStructuredText as far as a reader of its prose needs it: sections, and paragraphs of words.
 
-The rules are those of docutils' specification (``docs/ref/rst/restructuredtext``). Kept is what stands in running text:
-paragraphs, list items, terms and definitions, quotations, and what admonitions (``.. note::`` and its kin) say. Left out
-are literal and doctest blocks, tables, figures, footnotes, citations, targets, comments and every other directive.
+The rules are those of docutils' specification (``docs/ref/rst/restructuredtext``). Paragraphs, list
+items, terms and definitions, quotations, and what admonitions (``.. note::`` and its kin) say stay.
+Literal and doctest blocks, tables, figures, footnotes, citations, targets, comments, every other
+directive and the signs of markup are left out.
 """
 
 import re
@@ -23,39 +24,24 @@ _MARKER = re.compile(  # of a list item, a field, or a line of a line block
 )
 _GRID_TABLE = re.compile(r"\+[-=+]+\+[ \t]*$")
 _SIMPLE_TABLE = re.compile(r"=+(?: +=+)+[ \t]*$")
-# directives whose body is text that a reader meets where it stands; of the first kind the first line is text too
-_NOTES = frozenset(
-    [
-        "attention",
-        "caution",
-        "danger",
-        "error",
-        "hint",
-        "important",
-        "note",
-        "tip",
-        "warning",
-        "epigraph",
-        "highlights",
-        "pull-quote",
-    ]
+# Directives whose body is text that a reader meets where it stands; of notes the first line is text
+# too.
+_ADMONITIONS = frozenset(
+    ["attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning"]
 )
-_BOXES = frozenset(
-    [
-        "admonition",
-        "topic",
-        "sidebar",
-        "container",
-        "compound",
-        "class",
-        "rst-class",
-        "versionadded",
-        "versionchanged",
-        "deprecated",
-    ]
-)
+_NOTES = _ADMONITIONS | {"epigraph", "highlights", "pull-quote"}
+_VERSIONS = frozenset(["versionadded", "versionchanged", "deprecated"])
+_BOXES = _VERSIONS | {
+    "admonition",
+    "topic",
+    "sidebar",
+    "container",
+    "compound",
+    "class",
+    "rst-class",
+}
 
-# what stands inside markup is at most so long, so that a text without its end takes no time
+# What stands inside markup is at most so long, so that a text without its end takes no time.
 _ROLE = re.compile(r"(?<!\w):(?P<role>[A-Za-z][\w:+.-]{0,60}):`(?P<text>[^`]{1,1000})`")
 _LITERAL = re.compile(r"(?<!`)``(?P<text>.{1,1000}?)``(?!`)")
 _FOOTNOTE = re.compile(r" ?\[(?:\d+|#[\w-]{0,100}|\*|[A-Za-z][\w.-]{0,100})\]_(?!\w)")
@@ -73,17 +59,23 @@ _NUMBERED = {"pep": "PEP", "rfc": "RFC"}  # roles whose text is a document's num
 
 
 def sections_in(text: str) -> list[tuple[str, str]]:
-    """Title and prose of each section of the highest level, one paragraph a line; see :func:`top_sections`."""
+    """Title and prose of each section of the highest level; see :func:`top_sections`.
+
+    The prose has one paragraph a line.
+    """
     lines = [line.expandtabs(8).rstrip() for line in text.split("\n")]
-    sections = top_sections(lines, headings(lines))
     shown = substitutions(lines)
-    return [(_plain(title, shown), "\n".join(prose(body, shown))) for title, body in sections]
+    sections = []
+    for title, body in top_sections(lines, headings(lines)):
+        sections.append((_plain(title, shown), "\n".join(prose(body, shown))))
+    return sections
 
 
 def substitutions(lines: Sequence[str]) -> dict[str, str]:
-    """What is shown for each name between bars, by ``.. |name| replace:: text``; of an image nothing is text.
+    """What is shown for each name between bars, by ``.. |name| replace:: text``.
 
-    Names that another directive defines, such as a date, are not known here, and stand for themselves.
+    Nothing is shown of an image. Names that another directive defines, such as a date, are not in
+    the table, and stand for themselves.
     """
     shown: dict[str, str] = {}
     for number, line in enumerate(lines):
@@ -92,13 +84,15 @@ def substitutions(lines: Sequence[str]) -> dict[str, str]:
         if definition is None:
             continue
         name = _substitution_key(definition["name"])
-        if definition["kind"] == "image":
+        kind = definition["kind"]
+        if kind == "image":
             shown[name] = ""
-        elif definition["kind"] in ("replace", "unicode"):
+        elif kind in ("replace", "unicode"):
+            # The text may go on in further lines, up to a blank one.
             stop = min(_body_stop(lines, number + 1, indent), _blank_line(lines, number + 1))
-            words = [definition["text"] or "", *(part.strip() for part in lines[number + 1 : stop])]
-            text = " ".join(part for part in words if part)
-            shown[name] = text if definition["kind"] == "replace" else _characters(text)
+            words = [definition["text"] or "", *map(str.strip, lines[number + 1 : stop])]
+            text = " ".join(filter(None, words))
+            shown[name] = text if kind == "replace" else _characters(text)
     return shown
 
 
@@ -108,20 +102,25 @@ def _substitution_key(name: str) -> str:
 
 
 def _characters(codes: str) -> str:
-    """The characters of ``unicode::``, whose codes are written ``0xA9`` or ``U+00A9``; other words are text."""
-    words = codes.partition(" .. ")[0].split()
-    return "".join(
-        chr(int(word[2:], 16))
-        if re.fullmatch(r"(?:0x|U\+)[0-9A-Fa-f]{1,5}", word, re.IGNORECASE)
-        else word
-        for word in words
-    )
+    """The characters of ``unicode::``, whose codes are written ``0xA9`` or ``U+00A9``.
+
+    Other words are text.
+    """
+    characters = []
+    for word in codes.partition(" .. ")[0].split():
+        is_code = re.fullmatch(r"(?:0x|U\+)[0-9A-Fa-f]{1,5}", word, re.IGNORECASE)
+        characters.append(chr(int(word[2:], 16)) if is_code else word)
+    return "".join(characters)
 
 
 def headings(lines: Sequence[str]) -> list[Heading]:
-    """Titles with a line of punctuation below, or above and below; levels in the order in which their styles appear."""
+    """Titles with a line of punctuation below, or above and below.
+
+    A style is the punctuation, and whether it stands above too; levels stand in the order in which
+    their styles appear.
+    """
     styles: list[tuple[str, bool]] = []
-    found: list[Heading] = []
+    titles: list[Heading] = []
     number = 0
     while number < len(lines):
         style = _heading_style(lines, number)
@@ -130,54 +129,69 @@ def headings(lines: Sequence[str]) -> list[Heading]:
             continue
         if style not in styles:
             styles.append(style)
+        # The title stands in the first or second of two or three lines.
         overlined = style[1]
         title = lines[number + overlined].strip()
         after = number + 2 + overlined
-        found.append(Heading(styles.index(style) + 1, title, number, after))
+        titles.append(Heading(styles.index(style) + 1, title, number, after))
         number = after
-    return found
+    return titles
 
 
 def _heading_style(lines: Sequence[str], number: int) -> tuple[str, bool] | None:
-    """Character of the line below a title that begins here, and whether the same stands above it; None where none begins."""
-    rows = [*lines[number : number + 3], "", "", ""][:3]
-    first, second, third = rows
+    """The style of a title that begins at a line; None where none begins.
+
+    Returns:
+        The character of the line below the title, and whether the same stands above it.
+    """
+    first, second, third = [*lines[number : number + 3], "", ""][:3]
     starts_block = number == 0 or not lines[number - 1]
     if not first or not starts_block:
         return None
+    # 1. A line above the title and one below it.
     above = _ADORNMENT.fullmatch(first)
     if above and second and third and _ADORNMENT.fullmatch(third):
         fits = third[0] == above[1] and len(first) == len(third)
-        return (above[1], True) if fits and _long_enough(first, second.strip()) else None
+        if fits and _long_enough(first, second.strip()):
+            return above[1], True
+        return None
+    # 2. A line below it alone.
     below = _ADORNMENT.fullmatch(second)
     if above or not below or first[0] == " ":
         return None
-    return (below[1], False) if _long_enough(second, first) else None
+    if _long_enough(second, first):
+        return below[1], False
+    return None
 
 
 def _long_enough(adornment: str, title: str) -> bool:
-    """docutils takes a line that is too short for its title, with a warning, unless it is very short."""
+    """Whether docutils takes a line for a title's; it may be shorter, if it is not very short."""
     return len(adornment) >= min(_SHORT_LINE, len(title))
 
 
 def prose(lines: Sequence[str], shown: Mapping[str, str] | None = None) -> list[str]:
-    """The paragraphs of a section's lines, on one line each and without markup; headings of subsections are left out.
+    """The paragraphs of a section's lines, on one line each and without markup.
+
+    Headings of subsections are left out.
 
     Args:
         lines: lines of a text.
         shown: what stands for names between bars, see :func:`substitutions`.
     """
-    titles = {
-        number for heading in headings(lines) for number in range(heading.first, heading.after)
-    }
-    body = ["" if number in titles else line for number, line in enumerate(lines)]
-    paragraphs = (_plain(paragraph, shown or {}) for paragraph in _paragraphs(body))
-    return [plain for plain in paragraphs if plain]
+    body = list(lines)
+    for heading in headings(lines):
+        for number in range(heading.first, heading.after):
+            body[number] = ""
+    texts = []
+    for paragraph in _paragraphs(body):
+        if plain := _plain(paragraph, shown or {}):
+            texts.append(plain)
+    return texts
 
 
 def _paragraphs(lines: Sequence[str]) -> list[str]:
     """Paragraphs with their markup, in reading order."""
-    found: list[str] = []
+    paragraphs: list[str] = []
     number = 0
     while number < len(lines):
         line = lines[number]
@@ -185,25 +199,29 @@ def _paragraphs(lines: Sequence[str]) -> list[str]:
         rest = line[indent:]
         if not rest:
             number += 1
+        # What a directive says is text as well.
         elif _MARKUP.match(rest):
             stop = _body_stop(lines, number + 1, indent)
-            found += _paragraphs(_spoken(lines[number:stop], indent))
+            paragraphs += _paragraphs(_spoken(lines[number:stop], indent))
             number = stop
+        # Tables and doctests.
         elif _GRID_TABLE.match(rest) or rest.startswith(">>> "):
             number = _blank_line(lines, number)
         elif _SIMPLE_TABLE.match(rest):
             number = _simple_table_stop(lines, number)
+        # Text, and the literal block that it may announce.
         else:
             stop = _blank_line(lines, number)
             block = lines[number:stop]
-            found += _split_block(block)
-            literal = block[-1].endswith("::")
-            number = _literal_stop(lines, stop, _indent(block[-1])) if literal else stop
-    return found
+            paragraphs += _split_block(block)
+            number = stop
+            if block[-1].endswith("::"):
+                number = _literal_stop(lines, stop, _indent(block[-1]))
+    return paragraphs
 
 
 def _spoken(lines: Sequence[str], indent: int) -> list[str]:
-    """What an explicit markup block says to a reader: the body of a directive that speaks; else nothing."""
+    """What an explicit markup block says to a reader: the body of a directive that speaks."""
     directive = _DIRECTIVE.match(lines[0][indent:])
     if directive is None or directive[1] not in _NOTES | _BOXES:
         return []
@@ -218,7 +236,10 @@ def _spoken(lines: Sequence[str], indent: int) -> list[str]:
 
 
 def _split_block(block: Sequence[str]) -> list[str]:
-    """Paragraphs of lines without a blank one between them: list items, fields, terms and definitions apart."""
+    """Paragraphs of lines without a blank one between them.
+
+    List items, fields, terms and definitions are paragraphs of their own.
+    """
     pieces: list[list[str]] = []
     column = -1  # where the lines of the current paragraph begin
     for line in block:
@@ -226,6 +247,7 @@ def _split_block(block: Sequence[str]) -> list[str]:
         rest = line[indent:]
         if _ADORNMENT.fullmatch(rest) and len(rest) >= _SHORT_LINE:
             continue  # a transition
+        # The text of an item is indented as what stands behind its marker.
         marker = _MARKER.match(rest)
         if marker:
             indent += marker.end()
@@ -250,7 +272,7 @@ def _blank_line(lines: Sequence[str], start: int) -> int:
 
 
 def _body_stop(lines: Sequence[str], start: int, indent: int) -> int:
-    """The first line from ``start`` on that is neither blank nor indented by more than ``indent``."""
+    """The first line from ``start`` on that is not blank and indented by ``indent`` or less."""
     for number in range(start, len(lines)):
         if lines[number] and _indent(lines[number]) <= indent:
             return number
@@ -258,7 +280,10 @@ def _body_stop(lines: Sequence[str], start: int, indent: int) -> int:
 
 
 def _literal_stop(lines: Sequence[str], start: int, indent: int) -> int:
-    """Where a literal block ends that may begin after ``start``: indented lines, or lines with one quoting character."""
+    """Where a literal block ends that may begin after ``start``.
+
+    Its lines are indented, or begin with one quoting character.
+    """
     first = start
     while first < len(lines) and not lines[first]:
         first += 1
@@ -275,7 +300,10 @@ def _literal_stop(lines: Sequence[str], start: int, indent: int) -> int:
 
 
 def _simple_table_stop(lines: Sequence[str], start: int) -> int:
-    """The line after a simple table: after its second or third border, behind which a blank line stands."""
+    """The line after a simple table.
+
+    It ends with its second or third border, behind which a blank line stands.
+    """
     for number in range(start + 1, len(lines)):
         ends = number + 1 == len(lines) or not lines[number + 1]
         if ends and _SIMPLE_TABLE.match(lines[number].strip()):
@@ -286,36 +314,49 @@ def _simple_table_stop(lines: Sequence[str], start: int) -> int:
 def _plain(text: str, shown: Mapping[str, str]) -> str:
     """A paragraph's words without inline markup; a literal's own characters stay as they are."""
     if text.endswith("::"):
-        text = text[:-2].rstrip() + ":" * (text != "::" and not text.endswith(" ::"))
-    pieces, place = [], 0
+        colon = "" if text == "::" or text.endswith(" ::") else ":"
+        text = text[:-2].rstrip() + colon
+    pieces = []
+    position = 0
     for literal in _LITERAL.finditer(text):
-        pieces += [_without_markup(text[place : literal.start()], shown), literal["text"]]
-        place = literal.end()
-    pieces.append(_without_markup(text[place:], shown))
+        pieces.append(_without_markup(text[position : literal.start()], shown))
+        pieces.append(literal["text"])
+        position = literal.end()
+    pieces.append(_without_markup(text[position:], shown))
     return " ".join("".join(pieces).split())
 
 
 def _without_markup(text: str, shown: Mapping[str, str]) -> str:
+    """Text outside of literals; of a link, a role and a substitution what is shown."""
     text = _SUBSTITUTION.sub(partial(_substituted, shown), text)
     text = _ROLE.sub(_role_text, text)
     text = _FOOTNOTE.sub("", text)
-    text = _LINK.sub(lambda found: found["text"] or found["target"] or "", text)
+    text = _LINK.sub(_link_text, text)
     for markup in (_STRONG, _EMPHASIS, _INTERPRETED, _REFERENCE):
-        text = markup.sub(lambda found: found["text"], text)
+        text = markup.sub(r"\g<text>", text)
     return _ESCAPE.sub(r"\1", text)
 
 
-def _substituted(shown: Mapping[str, str], found: re.Match[str]) -> str:
-    return shown.get(_substitution_key(found["text"]), found["text"])
+def _substituted(shown: Mapping[str, str], name: re.Match[str]) -> str:
+    return shown.get(_substitution_key(name["text"]), name["text"])
 
 
-def _role_text(found: re.Match[str]) -> str:
-    """What a role shows: the words before its target, a document's number, or the last part of a ``~`` name."""
-    shown = found["text"]
-    name = found["role"].rpartition(":")[2]
-    titled = re.fullmatch(r"(.+?)\s*<[^<>]+>", shown)
+def _link_text(link: re.Match[str]) -> str:
+    return link["text"] or link["target"] or ""
+
+
+def _role_text(role: re.Match[str]) -> str:
+    """What a role shows.
+
+    It is the words before its target, a document's number, or the last part of a ``~`` name.
+    """
+    text = role["text"]
+    titled = re.fullmatch(r"(.+?)\s*<[^<>]+>", text)
     if titled:
         return titled[1]
+    name = role["role"].rpartition(":")[2]
     if name in _NUMBERED:
-        return f"{_NUMBERED[name]} {shown.partition('#')[0]}"
-    return shown.rpartition(".")[2] if shown.startswith("~") else shown.lstrip("!")
+        return f"{_NUMBERED[name]} {text.partition('#')[0]}"
+    if text.startswith("~"):
+        return text.rpartition(".")[2]
+    return text.lstrip("!")

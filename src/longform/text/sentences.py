@@ -1,16 +1,15 @@
 """The one definition of a sentence and of a section boundary, as character offsets into the text.
 
-A sentence ends at a run of ``. ! ? …`` or their kin with the closing marks that follow, unless what stands before or
-after speaks against it: an abbreviation, an initial, a list number, a comma, a lower-case word. A blank line always
-ends one, a single line break never. Rules, no model; abbreviations are English. ``benchmarks/sentences.py`` holds them
-to the gold sentences of Universal Dependencies, beside other splitters."""
+A sentence ends at a run of ``. ! ? …`` or their kin with the closing marks that follow, unless what
+stands before or after speaks against it: an abbreviation, an initial, a list number, a comma, a
+lower-case word. A blank line always ends one, a single line break never. Rules, no model;
+abbreviations are English. ``benchmarks/sentences.py`` holds them to the gold sentences of Universal
+Dependencies, beside other splitters.
+"""
 
 import functools
 import hashlib
-import importlib
-import importlib.util
 import itertools
-import math
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -27,38 +26,65 @@ def _listed(name: str) -> frozenset[str]:
     return frozenset(WORDS[name].split())
 
 
-TITLES, BEFORE_NUMBERS, EITHER, STARTERS = map(
-    _listed, ("titles", "before_numbers", "either", "starters")
-)
-BEFORE_LOWER_CASE, STATES, WEEKDAYS, MONTHS = map(
-    _listed, ("before_lower_case", "states", "weekdays", "months")
-)
-CAPTIONS, LETTERED, EXCLAMATIVE, SPEECH_VERBS = map(
-    _listed, ("captions", "lettered", "exclamative", "speech_verbs")
-)
-HONORIFICS = _listed("honorifics")
+# What stands before a full stop that may end no sentence; words.yaml says when for each kind.
+TITLES = _listed("titles")
+BEFORE_NUMBERS = _listed("before_numbers")
+EITHER = _listed("either")
+BEFORE_LOWER_CASE = _listed("before_lower_case")
+STATES = _listed("states")
+WEEKDAYS = _listed("weekdays")
 ABBREVIATIONS = TITLES | BEFORE_NUMBERS | EITHER | BEFORE_LOWER_CASE | STATES | WEEKDAYS
-
 CODES = frozenset(["CA", "EST", "MT"])  # words whose small letters are in TITLES
+# Other words that decide.
+STARTERS = _listed("starters")
+MONTHS = _listed("months")
+CAPTIONS = _listed("captions")
+LETTERED = _listed("lettered")
+EXCLAMATIVE = _listed("exclamative")
+SPEECH_VERBS = _listed("speech_verbs")
+HONORIFICS = _listed("honorifics")
 
 _CLOSERS = "\"'”’»›)\\]}」』】）》〉］"
 _OPENERS = "\"'“‘«‹([{„‚「『【¿¡-–—`"
-_NEVER_FIRST = frozenset(",;:)]}%&/=，；：、）］】》」』")  # no sentence begins with one of these
+_NEVER_FIRST = frozenset(",;:)]}%&/=，；：、）］】》」』")  # of a sentence
 _LOWER, _UPPER = "a-zß-öø-ÿ", "A-ZÀ-ÖØ-Þ"
+# [12], [3, 4], [a], [note 2], [citation needed], [...]
 _REFERENCE = r"""
-    \[(?: \d{1,3}(?:\s?[,–-]\s?\d{1,3})* | [a-z] | (?:note|n)\s\d{1,3} | [a-z\s]{1,20}\sneeded | \.\.\. | … )\]
-"""  # [12], [3, 4], [a], [note 2], [citation needed], [...]
+    \[
+    (?:
+      \d{1,3}(?:\s?[,–-]\s?\d{1,3})*
+      | [a-z]
+      | (?:note|n)\s\d{1,3}
+      | [a-z\s]{1,20}\sneeded
+      | \.\.\.
+      | …
+    )
+    \]
+"""
 _EMOTICON = r"(?: [:;=]['’]?-?[()DPpOo3|/\\]{1,9} | \^_{0,3}\^ | <3 )(?=\s|$)"
 _STOP = re.compile(
     rf"""
-    (?P<blank>\n[^\S\n]*\n)                                           # a blank line
-    | [。！？｡](?P<wide>[。！？｡…{_CLOSERS}]*)                          # full-width stops need no space after them
-    | (?<=[{_LOWER}])(?P<glued>[.!?]+|…)(?=[{_UPPER}][{_LOWER}]*(?:['’][a-z]+)?[\s,])  # "it closed.They left": the space is missing
-    | (?<![.!?…])(?P<marks>[.!?…।॥؟۔።፧‽]++(?:\s[.!?…]++(?=\s|$))*)      # . ! ? and runs, also ". . ." apart
+    # a blank line
+    (?P<blank>\n[^\S\n]*\n)
+
+    # full-width stops need no space after them
+    | [。！？｡](?P<wide>[。！？｡…{_CLOSERS}]*)
+
+    # "it closed.They left": the space is missing
+    | (?<=[{_LOWER}])(?P<glued>[.!?]+|…)(?=[{_UPPER}][{_LOWER}]*(?:['’][a-z]+)?[\s,])
+
+    # . ! ? and runs, also ". . ." apart
+    | (?<![.!?…])(?P<marks>[.!?…।॥؟۔።፧‽]++(?:\s[.!?…]++(?=\s|$))*)
       (?P<closers>(?:[{_CLOSERS}]|\s(?:''|”|’’|»)(?=\s|$))*)
-      (?:{_REFERENCE}|[¹²³⁰-⁹]|(?<=[{_LOWER})]\.)\d{{1,3}}(?:[,–-]\d{{1,3}})*(?=\s+[{_UPPER}]))*  # reference marks stay with their sentence
+      # reference marks stay with their sentence
+      (?:
+        {_REFERENCE}
+        | [¹²³⁰-⁹]
+        | (?<=[{_LOWER})]\.)\d{{1,3}}(?:[,–-]\d{{1,3}})*(?=\s+[{_UPPER}])
+      )*
       (?=\s|$)
-      (?:(?:\s+{_REFERENCE}\.?(?=\s|$))+(?!\s*[{_LOWER}]))?           # also where a space stands before them
+      # also where a space stands before them
+      (?:(?:\s+{_REFERENCE}\.?(?=\s|$))+(?!\s*[{_LOWER}]))?
       (?:\s?{_EMOTICON})*
     """,
     re.VERBOSE,
@@ -71,69 +97,78 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
 _ITEM = re.compile(r"[*#(]*(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[IVX]+|[ivx]+)$")
 _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,20}}([^\W_]+)")
+_NAME = rf"[{_UPPER}][\w’'.-]*"
+# 'Uncle Sam asked'
 _SPEAKER = re.compile(
-    rf"\s*([{_UPPER}][\w’'.-]*)(?:\s+[{_UPPER}][\w’'.-]*){{0,2}}\s+(?:{'|'.join(sorted(SPEECH_VERBS))})\b"  # 'Uncle Sam asked'
+    rf"\s*({_NAME})(?:\s+{_NAME}){{0,2}}\s+(?:{'|'.join(sorted(SPEECH_VERBS))})\b"
 )
 _BRACKET = re.compile(r"(?P<opening>(?<![^\s\"“(])[(\[](?=\S))|[)\]]")  # no emoticon opens one
 _MOST_ASIDE = 400  # characters of a bracket within a sentence
 _MOST_TITLE = 80  # characters of a quoted title
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
-_ASIDE = re.compile(
-    rf"\s*\((?:\d{{4}}\)|[^()\n]{{0,120}}\)\s+[{_LOWER}])"
-)  # "(1965)", or a bracket before a lower-case word
+# "(1965)", or a bracket before a lower-case word
+_ASIDE = re.compile(rf"\s*\((?:\d{{4}}\)|[^()\n]{{0,120}}\)\s+[{_LOWER}])")
+_QUOTE_APART = re.compile(r"\s\"(?=\s|$)")
+_CLOSING_QUOTE_APART = re.compile(r"\s(?:\"|''|”)\s")
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Half-open character offsets of the sentences of ``text``, in order, without surrounding white space."""
-    # many a critic asks for the same texts: starts and ends by turns, under a digest of the text
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    ends = _remembered.get(digest)
-    if ends is None:
-        if len(_remembered) >= REMEMBERED:
-            _remembered.clear()
-        ends = array("q", itertools.chain.from_iterable(_spans(text)))
-        _remembered[digest] = ends
-    one_by_one = iter(ends)
-    return list(zip(one_by_one, one_by_one, strict=True))
-
-
+# Sentences of texts that were read already: starts and ends by turns, under a digest of the text.
 _remembered: dict[bytes, "array[int]"] = {}
 
 
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Half-open character offsets of the sentences of ``text``, in order.
+
+    White space around a sentence is no part of it.
+    """
+    # Many a critic asks for the same texts.
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    offsets = _remembered.get(digest)
+    if offsets is None:
+        if len(_remembered) >= REMEMBERED:
+            _remembered.clear()
+        offsets = array("q", itertools.chain.from_iterable(_spans(text)))
+        _remembered[digest] = offsets
+    by_turns = iter(offsets)
+    return list(zip(by_turns, by_turns, strict=True))
+
+
 def _spans(text: str) -> list[tuple[int, int]]:
-    """As :func:`sentences`."""
+    """As :func:`sentences`, found anew."""
     caseless = text == text.lower()
     spans: list[tuple[int, int]] = []
     start = _next_visible(text, 0)
-
-    def close(end: int) -> int:
-        """Keep what is seen from ``start`` to ``end``; where the next sentence starts."""
+    for stop in _STOP.finditer(text):
+        end = _sentence_end(text, start, stop, caseless)
+        if end is None:
+            continue
         if body := text[start:end].rstrip():
             spans.append((start, start + len(body)))
-        return _next_visible(text, max(start, end))
-
-    for stop in _STOP.finditer(text):
-        if stop["blank"]:
-            start = close(stop.end())
-        elif _continues(text, stop.end()):
-            continue
-        elif stop["wide"] is not None:
-            start = close(stop.end())
-        elif stop["glued"]:
-            if _ends_glued(text, start, stop):
-                start = close(stop.end())
-        elif _ends_sentence(text, start, stop, caseless):
-            end = stop.end()
-            quote = re.match(r"\s\"(?=\s|$)", text[end : end + 3])
-            if (
-                quote and text.count('"', start, end) % 2
-            ):  # set apart, it belongs to the sentence that opened it
-                end += quote.end()
-                if _continues(text, end):
-                    continue
-            start = close(end)
-    close(len(text))
+        start = _next_visible(text, max(start, end))
+    if body := text[start:].rstrip():
+        spans.append((start, start + len(body)))
     return spans
+
+
+def _sentence_end(text: str, start: int, stop: re.Match[str], caseless: bool) -> int | None:
+    """Where the sentence that begins at ``start`` ends if it ends at this stop, else None."""
+    end = stop.end()
+    if stop["blank"]:
+        return end
+    if _continues(text, end):
+        return None
+    if stop["wide"] is not None:
+        return end
+    if stop["glued"]:
+        return end if _ends_glued(text, start, stop) else None
+    if not _ends_sentence(text, start, stop, caseless):
+        return None
+    # A closing quotation mark that is set apart belongs to the sentence that opened it.
+    quote = _QUOTE_APART.match(text, end)
+    if quote and text.count('"', start, end) % 2:
+        end = quote.end()
+        return None if _continues(text, end) else end
+    return end
 
 
 def sentence_texts(text: str) -> list[str]:
@@ -147,14 +182,14 @@ def _next_visible(text: str, position: int) -> int:
 
 
 def _last_visible(text: str, start: int, position: int) -> str:
-    """The last character from ``start`` to ``position`` that is no white space; empty where there is none."""
+    """The last character from ``start`` to ``position`` that is no white space, or nothing."""
     while position > start and text[position - 1].isspace():
         position -= 1
     return text[position - 1 : position] if position > start else ""
 
 
 def _continues(text: str, end: int) -> bool:
-    """Whether what follows a stop in the same paragraph cannot begin a sentence: a comma, a closing bracket."""
+    """Whether what follows a stop in the same paragraph cannot begin a sentence, as a comma."""
     following = _next_visible(text, end)
     if following == len(text) or _BLANK_LINE.match(text, end, following):
         return False
@@ -162,11 +197,13 @@ def _continues(text: str, end: int) -> bool:
 
 
 def _ends_glued(text: str, start: int, stop: re.Match[str]) -> bool:
-    """Whether a stop without a space after it ends a sentence: two plain words, the second one that begins sentences."""
-    token_start = (
-        max(text.rfind(" ", start, stop.start()), text.rfind("\n", start, stop.start())) + 1
-    )
-    left = text[max(token_start, start) : stop.start()].strip(_OPENERS)
+    """Whether a stop without a space after it ends a sentence.
+
+    It does between two plain words of which the second may begin a sentence.
+    """
+    position = stop.start()
+    blank = max(text.rfind(" ", start, position), text.rfind("\n", start, position))
+    left = text[max(blank + 1, start) : position].strip(_OPENERS)
     right = _LETTERS.match(text, stop.end())
     if len(left) < 3 or not left.isalpha() or left.lower() in ABBREVIATIONS or right is None:
         return False
@@ -176,7 +213,7 @@ def _ends_glued(text: str, start: int, stop: re.Match[str]) -> bool:
 
 
 def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -> bool:
-    """Whether a stop with white space or nothing after it ends the sentence that begins at ``start``."""
+    """Whether a stop with white space or nothing after it ends the sentence begun at ``start``."""
     position, end = stop.span()
     marks, closers = stop["marks"], stop["closers"]
     first = _FIRST_WORD.match(text, end)
@@ -186,7 +223,7 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
     # a stop with a space before it comes from tokenised text
     apart = position > start and text[position - 1].isspace()
     if apart and not closers and marks in {".", "?", "!"}:
-        spaced_quote = re.match(r"\s(?:\"|''|”)\s", text[end : end + 4])
+        spaced_quote = _CLOSING_QUOTE_APART.match(text, end)
         return not (spaced_quote and after[:1].islower() and after not in STARTERS)
     if _ASIDE.match(text, end):
         return False
@@ -195,7 +232,8 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
     if marks == "." and not closers:
         return _full_stop_ends(text, start, position, end, after, caseless)
     if after[:1].islower() and not caseless:
-        # "wait... and", '"Stop!" he said'; people who write "really? wow" write in lower case throughout
+        # "wait... and", '"Stop!" he said'; people who write "really? wow" write in lower case
+        # throughout
         return set(marks) <= set("?!") and not closers and text[start].islower()
     # '"Stop!" Mary said'
     if any(closer in "\"'”’»" for closer in closers) and marks != ".":
@@ -209,7 +247,10 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], caseless: bool) -
 
 
 def _in_bracket(text: str, start: int, position: int, end: int) -> bool:
-    """Whether a stop stands in a bracket that opened within its sentence: "we left (it rained. It often did.) and slept"."""
+    """Whether a stop stands in a bracket that opened within its sentence.
+
+    "We left (it rained. It often did.) and slept" is one.
+    """
     begin = max(start, position - _MOST_ASIDE)
     if text.find("(", begin, position) < 0 and text.find("[", begin, position) < 0:
         return False
@@ -234,33 +275,46 @@ def _in_bracket(text: str, start: int, position: int, end: int) -> bool:
 
 
 def _in_title(text: str, start: int, stop: re.Match[str]) -> bool:
-    """Whether a stop stands in a title between quotation marks: 'in the song "Gimme! Gimme!" she sings'.
+    """Whether a stop stands in a title between quotation marks.
 
-    What somebody says comes after a comma, a colon or a verb of speech, or begins the sentence.
+    'In the song "Gimme! Gimme!" she sings' holds one. What somebody says comes after a comma, a
+    colon or a verb of speech, or begins the sentence.
     """
     if "." in stop["marks"]:
         return False
     position = stop.start()
-    for place in range(position - 1, max(start, position - _MOST_TITLE), -1):
-        quote = text[place]
-        if quote in _QUOTES and text[place - 1].isspace() and not text[place + 1].isspace():
-            break
-    else:
+    # 1. The nearest quotation mark before the stop that opens something.
+    opening = _opening_quote(text, max(start, position - _MOST_TITLE), position)
+    if opening is None:
         return False
-    closing = text.find(_QUOTES[quote], place + 1, place + _MOST_TITLE)
-    if closing < position or text[closing - 1].isspace() or "\n" in text[place:closing]:
+    # 2. It is closed behind the stop, in the same line.
+    closing = text.find(_QUOTES[text[opening]], opening + 1, opening + _MOST_TITLE)
+    if closing < position or text[closing - 1].isspace() or "\n" in text[opening:closing]:
         return False
-    before = _WORD_BEFORE.search(text, max(start, place - 20), place)
+    # 3. It is no speech.
+    before = _WORD_BEFORE.search(text, max(start, opening - 20), opening)
     if before is None or before[1].lower() in SPEECH_VERBS:
         return False
-    words = [word for word in _LETTERS.findall(text[place:closing]) if len(word) > 3]
+    # 4. All of its words but short ones begin with capitals.
+    words = [word for word in _LETTERS.findall(text[opening:closing]) if len(word) > 3]
     return all(word[0].isupper() for word in words)
+
+
+def _opening_quote(text: str, start: int, position: int) -> int | None:
+    """The last quotation mark between ``start`` and ``position`` that opens something."""
+    for i in range(position - 1, start, -1):
+        if text[i] in _QUOTES and text[i - 1].isspace() and not text[i + 1].isspace():
+            return i
+    return None
 
 
 def _full_stop_ends(
     text: str, start: int, position: int, end: int, after: str, caseless: bool
 ) -> bool:
-    """Whether a single full stop at ``position`` ends a sentence, by the word before it and the word ``after`` it."""
+    """Whether a single full stop at ``position`` ends a sentence.
+
+    The word before it and the word ``after`` it decide.
+    """
     last_word = _LAST_WORD.search(text, max(start, position - 40), position)
     if last_word is None:
         return not after[:1].islower() or caseless
@@ -287,12 +341,10 @@ def _full_stop_ends(
         return False
     if word.istitle() and folded in WEEKDAYS and (number or after.lower()[:3] in MONTHS):
         return False
-    starts = (
-        after.lower() in STARTERS
-        and (caseless or not after[:1].islower())
-        and following not in "-–—"
-    )
-    # "at 6 p.m. Mr. Smith left" and "for Acme Inc. Mr. Smith left" are two, "At 5 a.m. Mr. Smith left" is one
+    capital = caseless or not after[:1].islower()
+    starts = after.lower() in STARTERS and capital and following not in "-–—"
+    # "at 6 p.m. Mr. Smith left" and "for Acme Inc. Mr. Smith left" are two,
+    # "At 5 a.m. Mr. Smith left" is one
     if after.lower() in HONORIFICS and after[:1].isupper():
         starts = not (alone or _one_phrase(text[start:position]))
     if folded in EITHER or acronym:
@@ -307,21 +359,22 @@ def _full_stop_ends(
         unit = _last_visible(text, start, last_word.start()).isdigit()
         return (starts or unit) and not number and not after[:1].islower()
     if after[:1].islower() and not caseless:
-        # "it closed. they left" ends; after an abbreviation that is not listed, which seldom has a vowel, it does not
+        # "it closed. they left" ends; after an abbreviation that is not listed, which seldom has a
+        # vowel, it does not
         pronounced = bool(set(folded) & set("aeiouy")) or not word.isascii()
         return len(word) > 2 and word.isalpha() and folded not in ABBREVIATIONS and pronounced
     return True
 
 
 def _one_phrase(opening: str) -> bool:
-    """Whether the words that open a sentence are a preposition and what belongs to it: "In the U.S"."""
+    """Whether the words that open a sentence are a preposition and its noun: "In the U.S"."""
     words = opening.split()
     short = len(words) <= 6 and "," not in opening
     return short and CLOSED.get(words[0].lower()) == "preposition"
 
 
 def full_stop_sentences(text: str) -> list[str]:
-    """Cut at blank lines and every full stop followed by a blank, as the released BBScore code does (sheng2024)."""
+    """Cut at blank lines and every full stop that a blank follows (sheng2024, released code)."""
     pieces = []
     for paragraph in re.split(r"\n[^\S\n]*\n", text):
         pieces.extend(re.split(r"(?<=\.) ", paragraph.replace(".\n", ". ").strip()))
@@ -330,11 +383,11 @@ def full_stop_sentences(text: str) -> list[str]:
 
 def spacy_sentences(text: str) -> list[str]:
     """Sentences by the parser of spaCy's ``en_core_web_sm``, as massarelli2020 cut its texts."""
-    return [
-        piece
-        for sentence in spacy_pipeline("en_core_web_sm")(text).sents
-        if (piece := sentence.text.strip())
-    ]
+    pieces = []
+    for sentence in spacy_pipeline("en_core_web_sm")(text).sents:
+        if piece := sentence.text.strip():
+            pieces.append(piece)
+    return pieces
 
 
 @functools.cache
@@ -358,69 +411,19 @@ SPLITTERS: Mapping[str, Callable[[str], list[str]]] = {
 
 
 def joined(pieces: Sequence[str], splitter: str) -> str:
-    """A text whose sentences are ``pieces``: one blank between two, a blank line where they would read as one."""
+    """A text whose sentences are ``pieces``.
+
+    One blank stands between two, and a blank line where they would read as one.
+
+    Args:
+        pieces: sentences.
+        splitter: a name in ``SPLITTERS``; it decides what reads as one.
+    """
     split = SPLITTERS[splitter]
     text = ""
     for before, piece in itertools.pairwise(["", *pieces]):
         if before:
-            text += " " if len(split(f"{before} {piece}")) > len(split(before)) else PARAGRAPH_BREAK
+            apart = len(split(f"{before} {piece}")) > len(split(before))
+            text += " " if apart else PARAGRAPH_BREAK
         text += piece
     return text
-
-
-COORDINATORS = frozenset(["and", "or", "but", "nor", "yet"])
-_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
-SECONDS = 5  # of one sentence under Link Grammar; a timeout counts as a failure
-
-
-def entities(sentence: str) -> int:
-    """Names and numbers in a sentence."""
-    kinds = []
-    for place, word in enumerate(_WORD.findall(sentence)):
-        lower_case = not word[0].isupper() or (not place and word.lower() in CLOSED)
-        kinds.append("number" if word[0].isdigit() else "word" if lower_case else "name")
-    names = sum(
-        kind == "name" and (not place or kinds[place - 1] != "name")
-        for place, kind in enumerate(kinds)
-    )
-    return names + kinds.count("number")
-
-
-def conjunctions(sentence: str) -> int:
-    """Coordinating words and the conjuncts that they join."""
-    return 2 * sum(word.lower() in COORDINATORS for word in _WORD.findall(sentence))
-
-
-def link_parser() -> Callable[[str], float]:
-    """Whether a sentence has a linkage without null links under Link Grammar's English dictionary; nan if not installed."""
-    if importlib.util.find_spec("linkgrammar") is None:
-        return lambda sentence: math.nan
-    grammar: Any = importlib.import_module("linkgrammar")
-    options = grammar.ParseOptions(max_null_count=0, max_parse_time=SECONDS, verbosity=0)
-    dictionary = grammar.Dictionary("en")
-    return lambda sentence: float(len(grammar.Sentence(sentence, dictionary, options).parse()) > 0)
-
-
-def grams(text: str) -> list[str]:
-    """Lower-case words of a text, and pairs of them that follow each other."""
-    found = [word.lower() for word in _WORD.findall(text)]
-    return found + [f"{a} {b}" for a, b in itertools.pairwise(found)]
-
-
-def mean_nats(sentences: Sequence[str], nats: Sequence[float], marks: Sequence[int]) -> list[float]:
-    """Mean log-probability of the tokens of each sentence; nan for one without a token.
-
-    ``nats`` and ``marks`` are of each token its log-probability and how many characters that are no blanks it has; a token belongs to the
-    sentence, of those in reading order, in which its last such character stands.
-    """
-    ends = list(itertools.accumulate(len("".join(sentence.split())) for sentence in sentences))
-    sums, counts = [0.0] * len(ends), [0] * len(ends)
-    at = place = 0
-    for value, width in zip(nats, marks, strict=True):
-        at += width
-        while place < len(ends) and at > ends[place]:
-            place += 1
-        if place < len(ends):
-            sums[place] += value
-            counts[place] += 1
-    return [total / count if count else math.nan for total, count in zip(sums, counts, strict=True)]

@@ -12,6 +12,13 @@ from longform.critics.verifiability import checks
 from longform.critics.verifiability import read as reading
 from longform.critics.verifiability import score as measures
 from longform.critics.verifiability.checker import Checker, frozen, selector
+from longform.critics.verifiability.text_measures import (
+    conjunctions,
+    entities,
+    grams,
+    link_parser,
+    mean_nats,
+)
 from longform.critics.verifiability.train import (
     SHAPES,
     DecomposableAttention,
@@ -19,7 +26,6 @@ from longform.critics.verifiability.train import (
     Vocabulary,
 )
 from longform.documents import Document, Section
-from longform.text.sentences import conjunctions, entities, grams, link_parser, mean_nats
 from synthetic_world import corpora, facts
 from synthetic_world.fever_corpus import build
 from tests.refusals import refuses

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from longform.critics.verifiability import text_measures
 from longform.critics.verifiability.checker import Checker, PageIndex, Verdict, selector
 from longform.critics.verifiability.checks import (
     NEI,
@@ -34,7 +35,6 @@ from longform.datasets.fever import claims_of as known_claims
 from longform.decoding.continuations import CONTINUATION
 from longform.documents import Document, Predictions
 from longform.errors import ArtefactError, InputError
-from longform.text import sentences as text_measures
 from longform.text.nouns import ADJECTIVE, NOUN, NounRules
 from longform.text.paragraphs import from_lines, single_spaced
 from longform.text.rendering import TokenText
