@@ -171,6 +171,17 @@ def test_a_class_of_settings_is_tried_with_who_writes_the_schema(tmp_path):
     assert read_calls(file).of(change) == ["a.py::writes", "b.py::other"]
 
 
+def test_a_constant_is_tried_with_tests_that_name_its_module(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.mutants.calls._modules", list)
+    names = ["a.py::b[statistics.sums:LEVEL]", "a.py::c[longform.statistics.sums]"]
+    others = ["a.py::d[statistics.sums_of:LEVEL]", "a.py::e[other.statistics.sum]"]
+    rows = [{"test": test, "seconds": 2.0} for test in [*names, *others]]
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (change,) = file_mutations(b"LEVEL = 5\n", "longform/statistics/sums.py")
+    assert read_calls(file).of(change) == names
+
+
 def test_comprehensions_belong_to_the_function_around_them():
     assert function_name("Table.rows.<locals>.inner.<locals>.<listcomp>") == "Table.rows.inner"
     assert function_name("<module>") == "<module>"

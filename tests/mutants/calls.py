@@ -1,6 +1,7 @@
 """Which tests can notice a mutation: those that call the function, the most specific first."""
 
 import json
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +66,13 @@ class Calls:
         of_users = {
             test for key in self.tests if key.partition(":")[0] in names for test in self.tests[key]
         }
-        return of_users | self._of_schema(mutation)
+        return of_users | self._naming(mutation) | self._of_schema(mutation)
+
+    def _naming(self, mutation: Mutation) -> set[str]:
+        """Tests of a table whose names hold the module's: they look at its constants."""
+        dotted = mutation.path.removesuffix(".py").replace("/", ".").removeprefix("longform.")
+        named = re.compile(rf"[\[.]{re.escape(dotted)}[\]:]")
+        return {test for test in self.seconds if named.search(test)}
 
     def _of_schema(self, mutation: Mutation) -> set[str]:
         """Who writes the schema of all settings, for a module with classes of them."""

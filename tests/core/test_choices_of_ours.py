@@ -1,0 +1,92 @@
+"""Numbers that no paper prints and that results rest on: each was chosen once and is documented so."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+CHOICES = {
+    "longform.criticize.copies": {"GRAM": 5, "SHARED": 0.5, "NEIGHBOURS": 3},
+    "longform.criticize.judging": {"RESAMPLES": 1000, "PERMUTATIONS": 2000},
+    "longform.criticize.panels": {"PEOPLED": 4, "TITLED": 0.9, "SENTENCES": 5, "FEWEST": 10, "WINDOW": 1024},
+    "longform.criticize.report": {"FEW": 20, "SIGNIFICANT": 0.05, "ENGLISH": 0.9},
+    "longform.criticize.splits": {"SPLITS": 5},
+    "longform.criticize.systems": {"POWERED": 2.8},
+    "longform.critics.base": {"RESAMPLES": 1000, "PERMUTATIONS": 2000},
+    "longform.critics.bbscore.own_texts": {"FEWEST": 10, "VALIDATION_EVERY": 5},
+    "longform.critics.bbscore.ranker": {"HIDDEN": (64, 32), "RATE": 1e-3, "EPOCHS": 30, "PATIENCE": 5},
+    "longform.critics.bbscore.score": {"COMMON_STEPS": 100},
+    "longform.critics.code_mixing.score": {"CORNER": 0.9},
+    "longform.critics.coreference.attribution": {"MIN_SYMBOLS": 20, "RARE_ROWS": 13, "GAP_ROWS": 10},
+    "longform.critics.coreference.person_mentions": {"LONGEST_NAME": 4, "NOUN_REACH": 3},
+    "longform.critics.coreference.rules": {"DOUBT": 0.5},
+    "longform.critics.coreference.score": {"ORDER": 5, "FALLBACK": (0.5, 1.0, 1.5), "KEY_BITS": 62},
+    "longform.critics.entity_grid.blocks": {"BLOCK": 4},
+    "longform.critics.neural_ranker.score": {"VALIDATION_EVERY": 5},
+    "longform.critics.section_order.classifier_errors": {"PSEUDO_SECTIONS": 1.0, "RELIABLE": 0.07, "CERTAIN": 0.9},
+    "longform.critics.section_order.rare_titles": {"MIN_TEXTS": 4},
+    "longform.critics.section_order.score": {
+        "NUM_WORST": 3, "FEWEST_TITLES": 3, "MAX_LENGTH": 512, "SHOWN_START": 60, "SHOWN_END": 30},
+    "longform.critics.topics.model": {"COMMON": 3},
+    "longform.critics.topics.own_texts": {"TOPICS": 10, "TEXTS_PER_TOPIC": 3, "ITERATIONS": 60},
+    "longform.critics.topics.score": {"EXCERPT": 600, "OUTLIERS": 10, "TOPIC_WORDS": 3},
+    "longform.critics.topics.train": {"PATIENCE": 10, "WARM_UP": 6},
+    "longform.critics.verifiability.checker": {"LONGEST_TITLE": 12, "SURE": 0.5},
+    "longform.critics.verifiability.train": {"MOST_WORDS": 64, "NEGATIVES": 2, "MINICHECK_ANSWERS": (3, 209)},
+    "longform.datasets.encyclopedia": {"PAIR_SHARES": {"train": 0.9, "validation": 0.1}},
+    "longform.datasets.fever": {"SHARES": {"train": 0.8, "validation": 0.1, "test": 0.1}},
+    "longform.datasets.own_texts": {"LONGEST": 1000},
+    "longform.datasets.rated_texts": {"MANY": 100},
+    "longform.datasets.shuffled_texts": {"BLOCKS": {1: 1, 2: 5, 3: 0}},
+    "longform.datasets.test_suites.named_suites": {"FEWEST_SENTENCES": 3, "SEED": 1234},
+    "longform.datasets.test_suites.native": {"SENTENCES": 5},
+    "longform.datasets.test_suites.prediction_formulas": {"RELATIVE": 1e-5, "ABSOLUTE": 1e-3},
+    "longform.decoding.exact_sampling": {"SAFETY": 8.0, "ARITHMETIC": 2e-5},
+    "longform.evaluation.human_ratings": {
+        "ENTER": 0.05, "REMOVE": 0.10, "FITTED_SHARE": 2 / 3, "RESAMPLES": 1000, "FEWEST_ITEMS": 4},
+    "longform.evaluation.human_study": {
+        "LEAST_CHECKS": 0.75, "PRIOR_SPREAD": 2.0, "VARIANCE_SPREAD": 1.0, "EFFECT_DIGITS": 6},
+    "longform.evaluation.human_vs_machine": {"RESAMPLES": 200},
+    "longform.evaluation.measurements": {"PERMUTATIONS": 1000},
+    "longform.evaluation.order_discrimination": {"POINTS": 101},
+    "longform.hsmm.em": {"SPELLING": 3, "UNEVENNESS": 0.1, "LEAST_SHARE": 1e-4},
+    "longform.hsmm.train": {"FLOORS": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6), "EVERY": 120.0},
+    "longform.language_models.capacity": {"UNLIMITED": 2048},
+    "longform.language_models.causal_lm": {"IGNORED": -100},
+    "longform.language_models.ngram": {"DISCOUNT": 0.5},
+    "longform.language_models.sentence_features": {"SENTENCE_TOKENS": 256},
+    "longform.language_models.trial": {"TRIAL_TOKENS": 12, "MOVED": 1e-5, "ROUNDING": 32, "SAME_ALONE": 1e-3},
+    "longform.results": {"FEWEST_UNITS": 20, "DIGITS": 12},
+    "longform.statistics.intervals": {"NORMAL_95": 1.959963984540054},
+    "longform.statistics.trainings": {"LEVEL": 0.95},
+    "longform.terminal": {"STOPPED": 130},
+    "longform.text.languages": {"MIN_WORDS": 30, "MIN_ENGLISH": 0.07},
+    "longform.tools.suites": {"DRAWS": 100},
+    "longform.tools.writing": {"NEW_TOKENS": 256, "SEED": 1234},
+    "longform_lab.reporting.printed": {"PRECISION": 0.005},
+    "longform_lab.reporting.verdicts": {"LEVEL": 0.95, "OTHER_LEVELS": (0.90, 0.99), "SHOWN_ROWS": 6},
+    "synthetic_world.articles": {"LEAD_PROBABILITY": 0.3, "HER_OWN": 0.3, "LONG_NAME": 0.4},
+    "synthetic_world.corpora": {"REWORDED": 0.5},
+    "synthetic_world.corpus": {"SPLIT_CYCLE": ("train",) * 8 + ("validation", "test")},
+    "synthetic_world.domains": {"MAX_SECTIONS": 40},
+    "synthetic_world.fever_corpus": {"FALSE": 0.5, "ELSEWHERE": 0.5, "SILENT": 3},
+    "synthetic_world.grammar": {"ACROSS_PROBABILITY": 0.5},
+    "synthetic_world.languages": {"ADJECTIVE_PROBABILITY": 0.6},
+    "synthetic_world.lexicon": {"TABLE_SIZE": 1024, "GENERIC_SHARE": 0.2, "ZIPF_EXPONENT": 0.7},
+    "synthetic_world.mentions": {"ORDER": 4, "MAX_MENTIONS": 3, "PROTAGONIST": 0.6},
+    "synthetic_world.reports": {
+        "START": [0.22, 0.12, 0.08, 0.58],
+        "TRANSITIONS": [[0.40, 0.10, 0.05, 0.45], [0.25, 0.15, 0.10, 0.50],
+                        [0.15, 0.15, 0.10, 0.60], [0.08, 0.07, 0.06, 0.79]],
+        "SENTENCES": (8, 14), "ENTITIES": (4, 8), "RATERS": 10, "NOISE": 1.0, "BIAS": 0.4,
+        "BEST": 6.0, "SLOPE": 4.0, "SEVERITIES": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0), "SECTIONS": 3},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", CHOICES)
+def test_a_choice_of_ours_is_the_documented_number(module):
+    found = vars(importlib.import_module(module))
+    for name, chosen in CHOICES[module].items():
+        value = found[name]
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        assert value == chosen, name
