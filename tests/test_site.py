@@ -11,7 +11,13 @@ from urllib.parse import unquote
 import pytest
 
 from experiments.site.exhibits import CLAIM, read_runs
-from experiments.site.gallery import card_title, exhibit_page, gallery_pages, run_page
+from experiments.site.gallery import (
+    card_title,
+    exhibit_page,
+    gallery_pages,
+    run_page,
+    unbroken,
+)
 from experiments.site.reference import parameter_pages
 from experiments.site.source import MENU, menu_sections, write_source
 
@@ -78,6 +84,32 @@ def test_the_menu_holds_every_page_of_the_index_under_its_heading(source):
     assert ":caption: Guide\n:hidden:\n\ndocs/getting_started\n" in front
 
 
+def test_every_picture_of_the_site_says_in_words_what_it_is(source):
+    pictures = 0
+    for page in source.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        spoken = re.findall(r"!\[([^\]]*)\]\([^)]+\)", text)
+        spoken += re.findall(r"^:img-top: .+\n:img-alt:(.*)$", text, re.M)
+        assert text.count(":img-top:") == text.count(":img-alt:"), page
+        for words in spoken:
+            assert len(words.strip()) >= 5 and not words.endswith(".png"), f"{page}: {words}"
+        pictures += len(spoken)
+    assert pictures > 100
+
+
+def test_the_gallery_says_of_every_run_what_it_is(source):
+    text = (source / "gallery/index.md").read_text(encoding="utf-8")
+    runs = re.findall(r"^\| \[(.+?)\]\(.+?\) \| (.*?) \| \d+ \|", text, re.M)
+    assert len(runs) > 15 and all(len(about) > 20 for _, about in runs)
+    assert dict(runs)["Scale table_1"] == "Table 1 of deng2022 at the paper's size"
+
+
+def test_no_line_break_parts_an_interval_of_a_table():
+    space = "\N{NO-BREAK SPACE}"
+    assert unbroken("| 1 [0.5, 2] (paper 3) |") == f"| 1 [0.5,{space}2] (paper{space}3) |"
+    assert unbroken("| [a, b], [1,2] |") == "| [a, b], [1,2] |"
+
+
 def test_the_reference_lists_every_kind_with_its_fields_and_their_ranges():
     pages = parameter_pages(ROOT / "params.schema.json")
     text = pages[Path("reference/parameters-corpora.md")]
@@ -127,7 +159,7 @@ def test_a_claim_stands_at_its_exhibit_with_what_decided_it(odd):
     assert card_title(exhibit) == SCRIPT
     pages = gallery_pages(odd, [run])
     page = pages[exhibit_page(run, exhibit)]
-    assert "{bdg-success}`holds`" in page and "2.00 [1.50, 3.00]" in page
+    assert "{bdg-success}`holds`" in page and "2.00 [1.50,\N{NO-BREAK SPACE}3.00]" in page
     assert "and more" not in page  # the ledger's reasons count
     assert "Nobody shows this." in pages[run_page(run)]
 

@@ -9,6 +9,7 @@ html_theme = "furo"
 html_title = "longform"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["accessible.js"]
 html_show_sourcelink = html_copy_source = False
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]

@@ -20,6 +20,7 @@ from longform_lab.scale_results import SAME_FILES
 SHEETS = ("sheet.csv", "key.csv", "study.csv", "study.jsonl")  # for judges; git does not keep them
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
 FILE_LIST = re.compile(r"- \w+: \[[^\]]+\]\([^)\s]+\)(?:, \[[^\]]+\]\([^)\s]+\))*")
+DEFAULT_RUN = "Every paper on small synthetic corpora whose truth is known"
 # As the reports write a claim among an exhibit's notes.
 CLAIM = re.compile(
     rf"- (?P<says>.+?)(?: \((?P<source>[^()]*)\))? \*\*(?P<verdict>{'|'.join(VERDICTS)})\*\*"
@@ -101,12 +102,14 @@ class Run:
     Attributes:
         scale: its name.
         command: what makes all of it.
+        about: what it is for, in a sentence.
         exhibits: Table 2 before Table 10; the ledger first.
         other_claims: by paper, claims that no exhibit of this run shows.
     """
 
     scale: str
     command: str
+    about: str
     exhibits: list[Exhibit]
     other_claims: dict[str, list[Claim]]
 
@@ -150,7 +153,24 @@ def read_run(root: Path, home: Path, scale: str) -> Run:
         exhibits.append(exhibit)
 
     other_claims = _other_claims(claims, exhibits, every_paper=not scale)
-    return Run(scale, run_command, exhibits, other_claims)
+    return Run(scale, run_command, _about(home) if scale else DEFAULT_RUN, exhibits, other_claims)
+
+
+def _about(home: Path) -> str:
+    """The first sentence of the comment that opens a scale's settings; a colon may end it too."""
+    settings = home / "overrides.yaml"
+    if not settings.is_file():
+        return ""
+    comment = []
+    for line in settings.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        if "yaml-language-server" not in line:
+            comment.append(line.lstrip("# "))
+    sentence = re.split(r"(?<=[.?])\s|(?<=[.?])$|[:;]\s", " ".join(comment))[0].rstrip(".")
+    if sentence.count("(") > sentence.count(")"):  # the colon stood inside a bracket
+        sentence = sentence[: sentence.rindex("(")].rstrip()
+    return sentence
 
 
 def _run_command(home: Path, scale: str) -> str:

@@ -30,6 +30,7 @@ SHOWN_FILES = 12  # of an exhibit's page; some folders hold a file for each syst
 SHOWN_ROWS = 60  # of a table
 SHOWN_NOTES = 30
 CAPTION_ON_CARD = 160  # letters
+INTERVAL = re.compile(r"\[([-+]?[\d.,]*\d), ([-+]?[\d.,]*\d)\]")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 
 
@@ -74,14 +75,15 @@ def _index(runs: Sequence[Run]) -> str:
         "Every figure and table that git holds, by run. Claims count where the run's own results "
         "decide them.",
         "",
-        f"| run | figures and tables | {' | '.join(VERDICTS[:3])} |",
-        "|---|---|---|---|---|",
+        f"| run | what it is | figures and tables | {' | '.join(VERDICTS[:3])} |",
+        "|---|---|---|---|---|---|",
     ]
     for run in runs:
         verdicts = Counter(claim.verdict for claim in _papers_claims(run))
         counts = " | ".join(str(verdicts[verdict] or "") for verdict in VERDICTS[:3])
         link = f"[{_title(run)}]({run_page(run).name})"
-        lines.append(f"| {link} | {len(run.exhibits)} | {counts} |")
+        about = escape(run.about).replace("|", "\\|")
+        lines.append(f"| {link} | {about} | {len(run.exhibits)} | {counts} |")
     entries = [run_page(run).name for run in runs]
     return "\n".join([*lines, "", *toctree(entries, hidden=True), ""])
 
@@ -98,7 +100,10 @@ def _papers_claims(run: Run) -> list[Claim]:
 
 def _cards(root: Path, run: Run) -> str:
     """The page of a run."""
-    lines = [f"# {_title(run)}", "", f"All of it: `{run.command}`.", ""]
+    lines = [f"# {_title(run)}", ""]
+    if run.about:
+        lines += [f"{escape(run.about)}.", ""]
+    lines += [f"All of it: `{run.command}`.", ""]
     papers = list(dict.fromkeys(exhibit.paper for exhibit in run.exhibits))
     papers.sort(key=lambda paper: paper == "ledger")  # no paper: last
     for paper in papers:
@@ -219,7 +224,7 @@ def _table_lines(table: Sequence[Sequence[str]]) -> list[str]:
 
 def _row(cells: Sequence[str]) -> str:
     escaped = [escape(cell).replace("|", "\\|") for cell in cells]
-    return f"| {' | '.join(escaped)} |"
+    return unbroken(f"| {' | '.join(escaped)} |")
 
 
 def _file_lines(root: Path, exhibit: Exhibit, page: Path) -> list[str]:
@@ -272,3 +277,9 @@ def toctree(entries: Sequence[str], hidden: bool = False, caption: str = "") -> 
 def escape(text: str) -> str:
     """Text that no HTML comes out of; Markdown's bold print and links stay."""
     return html.escape(text, quote=False)
+
+
+def unbroken(text: str) -> str:
+    """Intervals and printed values of a table's line, which no line break parts."""
+    text = INTERVAL.sub("[\\1,\N{NO-BREAK SPACE}\\2]", text)
+    return text.replace("(paper ", "(paper\N{NO-BREAK SPACE}")

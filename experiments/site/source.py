@@ -15,7 +15,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from experiments.site.exhibits import Run, read_runs
-from experiments.site.gallery import GALLERY, exhibit_page, gallery_pages, run_page, toctree
+from experiments.site.gallery import (
+    GALLERY,
+    exhibit_page,
+    gallery_pages,
+    run_page,
+    toctree,
+    unbroken,
+)
+from experiments.site.notebooks import NotebookPage
 from experiments.site.reference import MODULES, REFERENCE, reference_pages
 
 PAGES = (
@@ -46,6 +54,7 @@ MADE_PAGES = {  # first in a section of the menu
 PARTS = {  # pages below a page of the menu, by its place
     "docs/decisions/README.md": ("docs/decisions/2*.md",),
     "docs/data_cards/contents.md": ("docs/data_cards/*.md", "data/*.md"),
+    "docs/notebooks.md": ("notebooks/*.md",),
     "docs/model_cards/README.md": ("docs/model_cards/*.md",),
     "experiments/README.md": ("experiments/*.md", "experiments/*/*.md"),
     "reference/critics.md": ("src/longform/critics/*/README.md",),
@@ -54,19 +63,24 @@ PARTS = {  # pages below a page of the menu, by its place
 FRONT = Path("index.md")
 
 
-def write_source(root: Path, source: Path) -> None:
+def write_source(root: Path, source: Path, notebooks: Sequence[NotebookPage] = ()) -> None:
     """Write all pages below a folder, which is emptied first.
 
     Args:
         root: of the repository.
         source: where the generator will read.
+        notebooks: executed; without them links to notebooks lead to their scripts.
     """
     shutil.rmtree(source, ignore_errors=True)
     runs = read_runs(root)
     pages = {path: (root / path).read_text(encoding="utf-8") for path in repository_pages(root)}
     pages |= gallery_pages(root, runs) | reference_pages(root)
 
-    links = Links(root, pages, _places_of_exhibits(root, runs))
+    shown_at = _places_of_exhibits(root, runs)
+    for notebook in notebooks:
+        pages[notebook.page] = notebook.markdown
+        shown_at[notebook.script] = notebook.page
+    links = Links(root, pages, shown_at)
     pages = links.followed()
     pages[FRONT] = pages.pop(Path("README.md"))
     _add_menus(pages)
@@ -74,6 +88,9 @@ def write_source(root: Path, source: Path) -> None:
         target = source / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+    for notebook in notebooks:
+        for name, picture in notebook.pictures.items():
+            (source / notebook.page.parent / name).write_bytes(picture)
     for linked in sorted(links.files):
         copy = source / linked
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +120,7 @@ class Links:
         Args:
             root: of the repository.
             pages: of the site, by place.
-            exhibits: where files and folders of ``paper_figures`` are shown.
+            exhibits: where files and folders of ``paper_figures``, and notebooks, are shown.
         """
         self.root = root
         self.pages = dict(pages)
@@ -134,6 +151,8 @@ class Links:
             return before + self._target(page, target) + after
 
         line = LINK.sub(change, line)
+        if line.startswith("|"):
+            line = unbroken(line)
         picture = CARD_PICTURE.fullmatch(line)
         if picture:
             self._target(page, picture[1])

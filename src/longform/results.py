@@ -169,11 +169,13 @@ def write_results(path: Path, records: Iterable[Record]) -> None:
         partial.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
-def read_results(*paths: Path) -> Results:
+def read_results(*paths: Path | str) -> Results:
     """The records of files and of whole folders in alphabetical order. Raises BadInput: no such file, or no list of records."""
     records: list[Record] = []
     for path in (
-        file for one in paths for file in (sorted(one.rglob("*.json")) if one.is_dir() else [one])
+        file
+        for one in map(Path, paths)
+        for file in (sorted(one.rglob("*.json")) if one.is_dir() else [one])
     ):
         found = read_json(path)
         if not isinstance(found, list) or not all(

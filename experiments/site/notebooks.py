@@ -1,0 +1,79 @@
+"""Run the notebooks of the papers, and show them as pages: prose, code, and what it printed and drew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NOTEBOOKS = Path("notebooks")
+SECONDS = 300  # that one cell may take
+
+
+@dataclass(frozen=True)
+class NotebookPage:
+    """An executed notebook.
+
+    Attributes:
+        script: it was made from, relative to the repository.
+        markdown: the page.
+        pictures: PNG files by the names that the page links to.
+    """
+
+    script: Path
+    markdown: str
+    pictures: dict[str, bytes]
+
+    @property
+    def page(self) -> Path:
+        """Where it stands in the site."""
+        return self.script.with_suffix(".md")
+
+
+def notebook_scripts(root: Path) -> list[Path]:
+    """Scripts in Jupytext's percent format that ask a question of the records, relative to the repository."""
+    return [path.relative_to(root) for path in sorted((root / NOTEBOOKS).glob("explore_*.py"))]
+
+
+def executed(root: Path, script: Path) -> Any:
+    """A notebook of nbformat with its outputs.
+
+    Args:
+        root: of the repository, in which its cells run.
+        script: relative to it.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell fails.
+    """
+    import jupytext  # not needed by what else the site is made of
+    from nbconvert.preprocessors import ExecutePreprocessor
+
+    notebook = jupytext.read(root / script)
+    notebook.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python",
+        "language": "python",
+    }
+    run = ExecutePreprocessor(timeout=SECONDS, kernel_name="python3")
+    run.preprocess(notebook, {"metadata": {"path": str(root)}})
+    return notebook
+
+
+def notebook_pages(root: Path) -> Sequence[NotebookPage]:
+    """All notebooks, executed, as pages."""
+    from nbconvert import MarkdownExporter
+
+    pages = []
+    for script in notebook_scripts(root):
+        prefix = script.stem
+        resources = {"unique_key": prefix, "output_files_dir": "."}
+        markdown, resources = MarkdownExporter().from_notebook_node(
+            executed(root, script), resources
+        )
+        title = markdown.split("\n", 1)[0].lstrip("# ")
+        markdown = markdown.replace("![png]", f"![{title}]")
+        source = f"\nMade from `{script}`, which runs as a script or opens as a notebook.\n"
+        pictures = {Path(name).name: data for name, data in resources["outputs"].items()}
+        pages.append(NotebookPage(script, markdown + source, pictures))
+    return pages
