@@ -19,7 +19,7 @@ from networkx import ancestors
 from longform_lab.code import APART, PIPELINE, SOURCE, read_entry_points
 from longform_lab.source_code import Module, SourceTree
 from longform_lab.stale import stages_by_file
-from tests.shape import ROOT, SOURCES, critics, stage_closures, stages, tree
+from tests.shape import ROOT, SOURCES, critics, stage_closures, stages, statements_that_run, tree
 
 Hashes = dict[str, dict[str, str]]  # by the file of a kind of stage: a hash for each source file
 SHARED = ("longform/statistics", "longform/text", "longform/files")  # what came of the folder core
@@ -57,11 +57,7 @@ def copied(folder: Path) -> Path:
 def commented(source: str) -> str:
     """A program with a comment before each statement that begins a line."""
     lines = source.splitlines()
-    places = {
-        (node.lineno, node.col_offset)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.stmt)
-    }
+    places = {(node.lineno, node.col_offset) for node in statements_that_run(ast.parse(source))}
     for line, column in sorted(places, reverse=True):
         if not lines[line - 1][:column].strip():
             lines.insert(line - 1, " " * column + "# a comment")

@@ -5,6 +5,7 @@
 
 import ast
 import subprocess
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -50,21 +51,25 @@ def parsed(path: Path) -> ast.Module:
 def imports(module: Path) -> frozenset[Path]:
     """Our own files that a file imports, anywhere in it but for type checkers."""
     found = set()
-    tree = parsed(SOURCES / module)
-    for_type_checkers: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for statement in node.body:
-                for_type_checkers.update(ast.walk(statement))
-    for node in ast.walk(tree):
-        if node in for_type_checkers:
-            continue
+    for node in statements_that_run(parsed(SOURCES / module)):
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             parts = [f"{node.module}.{a.name}" for a in node.names]
             names = [part if _file(part) else node.module for part in parts]
         found |= {path for name in names if (path := _file(name))}
     return frozenset(found)
+
+
+def statements_that_run(node: ast.AST) -> Iterator[ast.stmt]:
+    """Every statement below a node, at any depth, but for those that type checkers alone read."""
+    for_type_checkers = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        if name == "body" and for_type_checkers:
+            continue
+        for part in getattr(node, name, []):
+            if isinstance(part, ast.stmt):
+                yield part
+            yield from statements_that_run(part)
 
 
 def _file(name: str) -> Path | None:

@@ -110,11 +110,13 @@ class SourceTree:
         waiting = list(starts)
         while waiting:
             request = waiting.pop()
-            name, wanted_name = request
-            module = self.module(name)
-            if request in seen or module is None:
+            if request in seen:
                 continue
             seen.add(request)
+            name, wanted_name = request
+            module = self.module(name)
+            if module is None:
+                continue
             numbers: set[int] = set()
             # 1. The first time that a module is reached: what its import runs.
             if name not in closure:
