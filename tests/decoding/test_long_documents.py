@@ -164,6 +164,14 @@ NETWORKS = {
 }  # fmt: skip
 
 
+# Each network with one kind of window, and each kind of window with two; the others run in `make check`.
+WINDOWS_OF_NETWORKS = []
+for number, kind_of_network in enumerate(NETWORKS):
+    for window in (None, 9):
+        marks = [pytest.mark.long] if (number % 2 == 0) == (window is None) else []
+        WINDOWS_OF_NETWORKS.append(pytest.param(kind_of_network, window, marks=marks))
+
+
 def small(kind):
     torch.manual_seed(1)
     network = AutoModelForCausalLM.from_config(NETWORKS[kind]).eval()
@@ -172,8 +180,7 @@ def small(kind):
     return network
 
 
-@pytest.mark.parametrize("overlap", [None, 9])
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind, overlap", WINDOWS_OF_NETWORKS)
 def test_refilled_rows_write_the_texts_of_one_batch(kind, overlap):
     """And of the float64 model, read alone."""
     network, settings = small(kind), Sampling(40, overlap, 12, Truncation(15, 1.5))

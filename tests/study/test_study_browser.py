@@ -13,7 +13,10 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 PICTURES = Path(__file__).parents[2] / "docs" / "study"
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here"),
+    pytest.mark.long,  # a browser is no part of the set-up; test_study_app.py holds the same pages by requests
+]
 
 
 @pytest.fixture(scope="module")
