@@ -167,6 +167,15 @@ def test_claims_are_written_with_their_rows_beneath(tmp_path):
     )
 
 
+def test_rows_of_a_claim_of_which_nothing_was_measured_are_counted_alone(tmp_path):
+    rows = [Row("f", "a < b", None, A), Row("g", "a < b", None, A, "it takes a card")]
+    write_claims(tmp_path / "claims.csv", [Judged("p", claim(), "ratio", rows)])
+    with (tmp_path / "claims.csv").open() as file:
+        whole, reason = csv.DictReader(file)
+    assert (whole["verdict"], whole["why"]) == ("not measured here", "2 not measured here")
+    assert (reason["row"], reason["why"]) == ("g", "it takes a card")
+
+
 def test_our_own_checks_are_counted_apart_and_borderline_ones_named():
     hair = judged([U], others={0: {0.9: C}})
     text = claims_markdown([judged([H]), judged([U]), judged([H], source="ours"), hair])

@@ -229,7 +229,11 @@ def _normal_quantile(tail: float) -> float:
 
 
 def write_claims(path: Path, judgements: Sequence[Judged]) -> None:
-    """``claims.csv``: a line for each claim, whose ``row`` is empty, and beneath it its rows."""
+    """``claims.csv``: a line for each claim, whose ``row`` is empty, and beneath it its rows.
+
+    Of a claim of which nothing was measured, rows without a reason are left out; its line counts
+    them.
+    """
     lines: list[dict[str, Any]] = []
     for judgement in judgements:
         # 1. The claim as a whole.
@@ -241,6 +245,8 @@ def write_claims(path: Path, judgements: Sequence[Judged]) -> None:
         lines.append({**line, BORDERLINE: judgement.borderline})
         # 2. Its rows.
         for row in judgement.rows:
+            if judgement.verdict == ABSENT and not row.why:
+                continue
             contrast = row.contrast or Estimate(math.nan)
             reasons = filter(None, (row.why, ONE_TRAINING if row.once else ""))
             line = {**name, "row": row.fields or "-", "compared": row.compared}
