@@ -40,6 +40,7 @@ SCALES = (
     "real_connectives",
     "real_gum",
     "real_read",
+    "real_classes",
     "paper_lapata2005",
 )
 # What another scale measures as the claims need it: fields of records by scale, with wildcards.
