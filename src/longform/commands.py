@@ -2,14 +2,16 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from longform import extras
-from longform.errors import BadInput
+from longform.errors import BadInput, InputError
 from longform.files.artefacts import write_json
 from longform.terminal import (
     STOPPED,
@@ -43,6 +45,7 @@ def _suites(given: argparse.Namespace) -> int:
     from longform.tools.suites import judge_suites, plan_suites
 
     stay_offline_unless_named(given.model, given.against)
+    _check_file(given.out)
     settings = {
         "metric": given.metric,
         "ends": given.ends,
@@ -60,6 +63,17 @@ def _suites(given: argparse.Namespace) -> int:
     if given.out is not None:
         write_json(given.out, record)
     return _show(given, record, report.markdown())
+
+
+def _check_file(path: Path | None) -> None:
+    """Raises InputError: no file can be written there, which is said before the work."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"--out {path}: a folder; name a file, such as {path / 'suites.json'}")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"--out {path}: cannot be written in {folder}; name another place")
 
 
 def _generate(given: argparse.Namespace) -> int:

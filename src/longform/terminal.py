@@ -63,7 +63,7 @@ def named_systems(given: Sequence[str]) -> dict[str, str]:
     """Texts of each system by its name: that before ``=``, else that of the file or folder.
 
     Raises:
-        InputError: two systems have one name.
+        InputError: two systems have one name, or one has none.
     """
     from longform.errors import InputError
 
@@ -72,7 +72,9 @@ def named_systems(given: Sequence[str]) -> dict[str, str]:
         name, separator, texts = one.partition("=")
         if not separator or Path(one).exists():
             name, texts = Path(one.rpartition("/")[2] or one).name.split(".")[0], one
-        if not name or name in systems:
+        if not name or not texts:
+            raise InputError(f"{one!r}: no name, or no texts; give TEXTS, or NAME=TEXTS")
+        if name in systems:
             raise InputError(f"{one}: two systems are called {name!r}; name them: NAME={texts}")
         systems[name] = texts
     return systems

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from longform.documents import Corpus, Predictions
-from longform.errors import BadInput
+from longform.errors import ArtefactError, BadInput
 from longform.files.arrays import save_arrays
 from longform.files.artefacts import (
     atomic_write,
@@ -44,6 +44,17 @@ def test_a_malformed_record_names_its_line(tmp_path, line, sentence):
     with pytest.raises(BadInput) as error:
         read_documents(path)
     assert f"{path}:2" in str(error.value) and sentence in str(error.value)
+
+
+def test_a_file_takes_no_folders_place_and_a_folder_does(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "kept").write_text("mine")
+    with pytest.raises(ArtefactError, match="a folder stands where a file would be written"):
+        write_json(tmp_path / "out", {})
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "kept"]
+    with atomic_write(tmp_path / "out") as partial:
+        partial.mkdir()
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_nothing_half_written_is_left_behind(tmp_path):

@@ -52,7 +52,7 @@ def test_systems_are_named_by_what_stands_before_the_sign_or_by_their_file(tmp_p
     refuses(
         "two systems are called 'b'; name them: NAME=b.md", terminal.named_systems, ["b=x", "b.md"]
     )
-    refuses("two systems are called ''", terminal.named_systems, ["=x"])
+    refuses("'=x': no name, or no texts; give", terminal.named_systems, ["=x"])
 
 
 def test_an_interrupt_raises_later_and_is_remembered():

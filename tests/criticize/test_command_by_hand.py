@@ -31,7 +31,13 @@ def test_a_file_that_is_there_may_have_the_sign_in_its_name(tmp_path, monkeypatc
     assert terminal.named_systems(["x=y.jsonl"]) == {"x=y": "x=y.jsonl"}
 
 
-@pytest.mark.parametrize("given", [["a", "in/a"], ["a=x", "a=y"], ["=x"]])
+@pytest.mark.parametrize("given", ["=x", "a=", ""])
+def test_a_system_without_a_name_or_texts_is_refused(given):
+    with pytest.raises(InputError, match=f"'{given}': no name, or no texts; give TEXTS, or NAME=T"):
+        terminal.named_systems([given])
+
+
+@pytest.mark.parametrize("given", [["a", "in/a"], ["a=x", "a=y"]])
 def test_two_systems_of_one_name_are_refused(given):
     with pytest.raises(InputError, match=r"two systems are called '.*'; name them: NAME="):
         terminal.named_systems(given)

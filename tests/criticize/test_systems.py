@@ -305,7 +305,7 @@ def test_a_csv_file_may_have_the_delimiter_of_a_spreadsheet(delimiter, tmp_path)
 
 
 @pytest.mark.parametrize(("content", "sentence"), [("", "no line in it"), ('"a\nb', "fix its quotes"),
-                                                   ("a\rtext\rb", "has no column 'text'")])  # fmt: skip
+                                                   ("a\rtext\rb", "no row of a table")])  # fmt: skip
 def test_a_table_without_a_readable_header_is_refused(content, sentence, tmp_path):
     table = tmp_path / "stories.csv"
     table.write_text(content, newline="")

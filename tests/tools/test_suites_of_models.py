@@ -139,10 +139,33 @@ def test_a_suite_whose_judged_region_stands_first_or_has_no_text_has_no_shorter_
     [
         ([("a", "b")], "right,wrong", "has columns good and bad"),
         ([("a", "")], "good,bad", "good or bad is empty"),
+        ([], "good,bad", "no row below the header"),
     ],
 )
 def test_a_table_that_holds_no_pairs_is_refused_with_its_place(rows, header, sentence, tmp_path):
     refuses(sentence, named_suites, [write_pairs(tmp_path / "pairs.csv", rows, header)])
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "PAIRS.CSV", "pairs.tsv"])
+def test_a_table_of_pairs_may_have_the_delimiter_of_a_spreadsheet(name, tmp_path):
+    (tmp_path / name).write_text('sentence_good;sentence_bad\r\n"A; b, c.";C b a.\r\n', newline="")
+    (suite,) = named_suites([tmp_path / name])
+    texts = [condition.regions[-1].content for condition in suite.items[0].conditions]
+    assert [text.strip() for text in texts] == ["A; b, c.", "C b a."]
+
+
+def test_the_result_takes_no_folders_place(model, tmp_path, capsys):
+    path = write_pairs(tmp_path / "pairs.csv", PAIRS)
+    kept = tmp_path / "folder" / "kept.txt"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    for out, sentence in (
+        (kept.parent, "a folder; name a file"),
+        (kept / "x", "cannot be written in"),
+    ):
+        assert main(["suites", str(model), str(path), "--out", str(out)]) == 2
+        assert sentence in capsys.readouterr().err
+    assert kept.read_text() == "mine"
 
 
 def test_two_suites_of_one_name_and_files_of_other_kinds_are_refused(tmp_path):

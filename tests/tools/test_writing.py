@@ -63,6 +63,9 @@ def test_a_decoder_is_named_with_its_settings_and_a_name_of_ones_own():
         ("top_k:k=many", "'many' is no number"),
     ):
         refuses(sentence, decoder_settings, [written])
+    refuses(
+        "'=greedy': the decoder has no name; write KIND, or NAME=KIND", decoder_settings, "=greedy"
+    )
     refuses("two decoders are called 'top_k'", decoder_settings, ["top_k", "top_k:k=3"])
 
 

@@ -150,8 +150,9 @@ def _records_of(given: str) -> Iterable[Record]:
     if is_table(path) and path.is_file():
         return _rows(path, column)
     kinds = "a folder of .txt and .md files, or a .jsonl, .csv, .tsv or .parquet file"
-    problem = f"not {kinds}" if path.exists() else "no such file or folder"
-    raise InputError(f"{path}: {problem}; give {kinds}")
+    if path.exists():
+        raise InputError(f"{path}: no form of texts that is read; convert it, and give {kinds}")
+    raise InputError(f"{path}: no such file or folder; give {kinds}")
 
 
 def _rows(path: Path, column: str | None) -> Iterator[Record]:

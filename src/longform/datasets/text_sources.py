@@ -10,7 +10,7 @@
 import csv
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,23 +59,25 @@ def table_rows(path: Path, column: str | None) -> Iterator[Row]:
     if suffix == ".parquet":
         yield from _parquet_rows(path, text_column)
         return
-    delimiter = _delimiter(path, DELIMITERS[suffix], text_column)
-    for where, row in numbered_rows(path, (text_column,), delimiter):
+    delimiter = delimiter_of(path, (text_column,))
+    for number, (where, row) in enumerate(numbered_rows(path, (), delimiter)):
+        if number == 0:
+            _check_column(path, text_column, list(row))
         yield where.removeprefix(str(path)).lstrip(":"), _named(row, text_column)
 
 
-def _delimiter(path: Path, usual: str, column: str) -> str:
-    """What stands between a table's fields: the usual, or else what gives its header the column.
+def delimiter_of(path: Path, columns: Sequence[str]) -> str:
+    """What stands between a table's fields: what its name says, or else what gives it a column.
 
-    Raises InputError: nothing does.
+    Args:
+        path: a ``.csv`` or ``.tsv`` file.
+        columns: names, one of which its header should have.
     """
+    usual = DELIMITERS[path.suffix.lower()]
     header = next((line for line in text_lines(path) if line.strip()), "")
     for delimiter in (usual, *OTHER_DELIMITERS):
-        if column in _names(header, delimiter):
+        if not set(columns).isdisjoint(_names(header, delimiter)):
             return delimiter
-    # a name in quotes may go on in the next line, and an empty table has no header at all
-    if header and header.count('"') % 2 == 0:
-        _check_column(path, column, _names(header, usual))
     return usual
 
 

@@ -184,8 +184,10 @@ def generate(
             prompts.append(candidate)
     if not prompts:
         raise BadInput(
-            f"generate {name}: no prefix of {len(chosen)} can be used ({counts}); "
-            "fix split or new_tokens"
+            f"generate {name}: no prefix of {len(chosen)} can be used "
+            f"({counts['prefixes_too_long']} too long for the model's {window} tokens and the "
+            f"{new_tokens} to be written, {counts['prefixes_empty']} empty, "
+            f"{counts['prefixes_untitled']} untitled); give others, or write fewer tokens"
         )
     # 2. A row for each continuation.
     times = {key: repeats_of(strategy, repeats) for key, strategy in settings.items()}

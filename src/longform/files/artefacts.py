@@ -68,7 +68,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a scratch path beside ``path`` and move it there only if the block succeeds.
 
     Raises:
-        ArtefactError: the disk is full.
+        ArtefactError: the disk is full, or a file would take the place of a folder.
     """
     partial = path.with_name(f".{path.name}.partial")
     with full_disk(path):
@@ -76,6 +76,10 @@ def atomic_write(path: Path) -> Iterator[Path]:
         _remove(partial)
         try:
             yield partial
+            if path.is_dir() and not partial.is_dir():
+                raise ArtefactError(
+                    f"{path}: a folder stands where a file would be written; name a file"
+                )
             if path.is_dir() and not path.is_symlink():
                 _remove(path)  # a folder cannot be replaced in one step, a file can
             os.replace(partial, path)

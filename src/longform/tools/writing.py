@@ -175,6 +175,8 @@ def _decoder(written: str) -> tuple[str, dict[str, Any]]:
     name, separator, kind = head.partition("=")
     if not separator:
         kind = name
+    if not name:
+        raise ConfigError(f"{written!r}: the decoder has no name; write KIND, or NAME=KIND")
     entry: dict[str, Any] = {"kind": kind}
     for setting in filter(None, tail.split(",")):
         key, separator, value = setting.partition("=")

@@ -24,6 +24,7 @@ from longform.datasets.test_suites.items import (
 )
 from longform.datasets.test_suites.native import SENTENCES, build, orders
 from longform.datasets.test_suites.prediction_formulas import METRICS
+from longform.datasets.text_sources import DELIMITERS, delimiter_of
 from longform.errors import ConfigError, InputError, did_you_mean
 from longform.files.artefacts import read_corpus
 from longform.files.opening import JSON_LINES, numbered_rows, text_lines
@@ -37,7 +38,6 @@ SOURCES = {  # kinds of beyer2021's sources: what they are, and who has them
     "connectives": "Disco-Annotation (on request), or JSON lines of marked connectives",
     "statements": "DialogueNLI's verified test (free)",
 }
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PAIR_COLUMNS = (("good", "bad"), ("sentence_good", "sentence_bad"))
 CONTEXT, SUITE = "context", "suite"  # columns that a table of pairs may have
 PAIR_METRIC = "sum"  # of a table's pairs: whole probabilities, as BLiMP compares them
@@ -93,7 +93,7 @@ def _suites_of(name: str, seed: int) -> Iterable[Suite]:
         return map(read_suite, sorted(path.glob("*.json")))
     if path.suffix == ".json":
         return [read_suite(path)]
-    if path.suffix in DELIMITERS:
+    if path.suffix.lower() in DELIMITERS:
         return read_pairs(path)
     if path.is_dir() or path.name.endswith((*JSON_LINES, ".txt")):
         return _sentence_orders(path, seed)
@@ -146,8 +146,11 @@ def read_pairs(path: Path) -> list[Suite]:
         InputError: absent, without the two columns, or a row in which one of them is empty.
     """
     # 1. The columns of both sides.
-    rows = list(numbered_rows(path, (), DELIMITERS[path.suffix]))
-    columns = list(rows[0][1]) if rows else []
+    delimiter = delimiter_of(path, [good for good, _ in PAIR_COLUMNS])
+    rows = list(numbered_rows(path, (), delimiter))
+    if not rows:
+        raise InputError(f"{path}: no row below the header; give a row for each pair")
+    columns = list(rows[0][1])
     sides = next((names for names in PAIR_COLUMNS if set(names) <= set(columns)), None)
     if sides is None:
         raise InputError(
