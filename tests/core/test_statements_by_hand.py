@@ -170,20 +170,6 @@ def test_decorators_are_named_by_what_they_begin_with(code, names):
     assert s.decorators(ast.parse(code).body[0]) == names
 
 
-@pytest.mark.parametrize(
-    ("code", "is_one"),
-    [
-        ("X: dict[str, type[A]] = {}", True),
-        ("X: dict[str, type[A]]", True),
-        ("X: dict[str, A] = {}", False),
-        ("X = {}", False),
-        ("def f() -> dict[str, type[A]]: pass", False),
-    ],
-)
-def test_a_registry_is_known_by_its_annotation(code, is_one):
-    assert s.is_registry(ast.parse(code).body[0]) is is_one
-
-
 @pytest.fixture
 def tree(tmp_path):
     """A package of one subpackage with two modules, beside the folder of another package."""
@@ -200,23 +186,6 @@ def tree(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return SourceTree(tmp_path / "src", apart=["longform.room.secret"])
-
-
-@pytest.mark.parametrize(
-    ("name", "path"),
-    [
-        ("longform.room.desk", "src/longform/room/desk.py"),
-        ("longform.room", "src/longform/room/__init__.py"),
-        ("experiments.report", "experiments/report.py"),
-        ("longform.room.secret", None),
-        ("longform.cellar", None),
-        ("numpy", None),
-    ],
-)
-def test_a_module_is_found_by_its_dotted_name(tree, tmp_path, name, path):
-    (tmp_path / "src/longform/room/secret.py").write_text("")
-    (tmp_path / "src/numpy.py").write_text("")
-    assert tree.path_of(name) == (None if path is None else tmp_path / path)
 
 
 def test_imports_of_a_module_stand_for_what_they_bind(tree):
@@ -242,20 +211,6 @@ def test_imports_of_a_module_stand_for_what_they_bind(tree):
     }
     assert not desk.reads_files
     assert tree.module("experiments.report").imported == {"paint": ("longform.room", "paint")}
-
-
-def test_a_closure_follows_a_name_through_two_imports(tree):
-    assert tree.closure([("experiments.report", "paint")]) == {
-        "experiments.report": set(),
-        "experiments": set(),
-        "longform.room": set(),
-        "longform": set(),
-        "longform.room.desk": {0, 1},
-        "longform.room.lamp": {0},
-    }
-    assert list(tree.hashes(tree.closure([("longform.room.lamp", "glow")]))) == [
-        "longform/room/lamp.py"
-    ]
 
 
 @pytest.mark.parametrize(

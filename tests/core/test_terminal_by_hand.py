@@ -55,21 +55,6 @@ def test_systems_are_named_by_what_stands_before_the_sign_or_by_their_file(tmp_p
     refuses("'=x': no name, or no texts; give", terminal.named_systems, ["=x"])
 
 
-def test_an_interrupt_raises_later_and_is_remembered():
-    before = terminal.signal.getsignal(terminal.signal.SIGINT)
-    interrupt = terminal.Interrupt()
-    assert interrupt.ends_at_once and not interrupt.heard
-    interrupt.check()
-    with interrupt:
-        interrupt.ends_at_once = False
-        with pytest.raises(KeyboardInterrupt):
-            terminal.signal.raise_signal(terminal.signal.SIGINT)
-        assert interrupt.heard
-        with pytest.raises(KeyboardInterrupt):
-            interrupt.check()
-    assert terminal.signal.getsignal(terminal.signal.SIGINT) == before
-
-
 def test_a_copied_rater_repeats_an_earlier_one_in_very_many_texts():
     rng = np.random.default_rng(0)
     one, other = rng.normal(size=(2, MANY))

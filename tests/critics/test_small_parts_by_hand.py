@@ -1,4 +1,4 @@
-"""Small parts of critics, each by itself: chosen deltas, spans, triplets, paths and mixes."""
+"""Small parts of critics, each by itself: chosen deltas, spans, seeds and paths."""
 
 import math
 
@@ -6,31 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from longform.critics.bbscore.train import BridgeEncoder, Sentences, triplets
-from longform.critics.code_mixing.score import (
-    LanguageDispersion,
-    MixtureReading,
-    expected_logs,
-    inverse_digamma,
-)
-from longform.critics.lexical.wordnet import HSO_LONGEST, _strengthen, batches, compounds
+from longform.critics.bbscore.train import BridgeEncoder
+from longform.critics.lexical.wordnet import HSO_LONGEST, _strengthen
 from longform.critics.section_order import own_texts
 from longform.critics.section_order.score import (
     SectionOrder,
-    units_from_predictions,
     with_validated_delta,
 )
 from longform.documents import Chain, Document, Predictions, Section, chains_to_predictions
 from longform.statistics.markov_chain import (
     BigramCritic,
     best_delta,
-    read_transitions,
-    true_markov,
     validated_bigram,
 )
 from longform.statistics.random_streams import derived_seed
-from longform.statistics.sufficient_statistics import sums_of
-from tests.critics.grid_cases import grid
 from tests.refusals import refuses
 
 CHAINS = [
@@ -65,24 +54,6 @@ def test_a_bigrams_delta_is_that_of_the_best_validation_score():
     assert best_delta({0.0: math.inf, 1.0: 5.0, 2.0: 3.0, 3.0: 3.0}) == 2.0
 
 
-def test_transitions_stand_between_begin_and_end_but_for_cut_texts():
-    chains = [Chain("a", "t", ("x", "z")), Chain("b", "t", ("x",), valid=False),
-              Chain("c", "t", ("y",), cut=True), Chain("d", "t", ())]  # fmt: skip
-    names = ["x", "y", "<bos>", "<eos>"]
-    found = read_transitions(chains, names, "<bos>", True)
-    assert found.unit.tolist() == [0, 0, 0, 2, 3]
-    assert found.earlier.tolist() == [2, 0, -1, 2, 2] and found.later.tolist() == [0, -1, 3, 1, 3]
-    assert found.unknown.tolist() == [False, True, True, False, False]
-    bare = read_transitions(chains, names, None, False)
-    assert (bare.unit.tolist(), bare.earlier.tolist(), bare.later.tolist()) == ([0], [0], [-1])
-
-
-def test_the_true_critic_begins_in_the_first_state():
-    arrays = {"state_names": np.array(["s", "t"]), "state_transitions": np.eye(2)}
-    critic = true_markov(real=Predictions((), (), arrays))
-    assert (critic.names, critic.begin, critic.end) == (("s", "t"), "s", False)
-
-
 def titled(chains, **arrays):
     """Predictions of titles x and y; gold titles u, v and none."""
     rows = [len(symbols) for _, _, symbols, _ in chains]
@@ -103,16 +74,6 @@ def titled(chains, **arrays):
 
 
 TITLED = titled([("a", "train", [0, 1], [0, -1]), ("b", "validation", [1, 0], [1, 0])])
-
-
-def test_titles_of_articles_come_from_predictions_and_missing_ones_are_none():
-    first, second = units_from_predictions(TITLED)
-    assert (first.unit_id, first.split, first.symbols, first.gold) == (
-        "a", "train", ("x", "y"), ("u", None),
-    )  # fmt: skip
-    assert (second.symbols, second.gold, second.title_names) == (("y", "x"), ("v", "u"), ("u", "v"))
-    assert second.confidence.tolist() == [0.2, 0.3] and second.log_posterior.dtype == np.float64
-    assert first.valid and not first.cut
 
 
 def test_the_validated_delta_is_kept_with_every_candidates_score_and_the_true_process():
@@ -152,19 +113,6 @@ def test_a_section_is_shown_by_its_beginning_and_the_end_by_the_last_words():
     assert SectionOrder().spans(tiny, None, np.zeros(2))[-1] == (0, len(tiny.text))
 
 
-def test_triplets_are_two_different_sentences_before_each_anchor():
-    sentences = Sentences(np.arange(14.0).reshape(7, 2), [4, 3])
-    assert sentences.start.tolist() == [0] * 4 + [4] * 3
-    assert sentences.total.tolist() == [4] * 4 + [3] * 3
-    assert sentences.place.tolist() == [0, 1, 2, 3, 0, 1, 2]
-    assert [len(rows) for rows in sentences.documents] == [4, 3]
-    assert sentences.features.dtype == torch.float32
-    anchors = torch.tensor([3, 3, 3, 0, 6])
-    draws = torch.tensor([[0.0, 0.0], [0.99, 0.99], [0.4, 0.6], [0.5, 0.0], [0.0, 0.9]])
-    found = triplets(anchors, sentences, draws)
-    assert found.tolist() == [[0, 1, 3], [1, 2, 3], [1, 2, 3], [0, 1, 2], [0, 1, 2]]
-
-
 def test_validation_draws_the_same_triplets_of_a_batch_in_every_round():
     class Recorded(BridgeEncoder):
         def __init__(self):
@@ -191,49 +139,3 @@ def test_a_path_strengthens_pairs_up_to_the_longest_allowed_length():
     assert strength.tolist() == [[0, 9], [2, 0]]  # 8 - 5 - 1
     _strengthen(strength, [1], [1], np.array([[2]]), 2)
     assert strength[1, 1] == 4
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "holds"),
-    [
-        (["guard dog"], ["dog"], True),
-        (["dog"], ["guard-dog"], True),
-        (["old guard dog"], ["guard dog"], True),
-        (["dog"], ["dog"], False),
-        (["doghouse"], ["dog"], False),
-        (["guard big dog"], ["guard dog"], False),
-        (["cat", "a b"], ["b", "dog"], True),
-        (["dog house"], ["cat house"], False),
-    ],
-)
-def test_a_compound_holds_the_words_of_another_side_by_side(first, second, holds):
-    assert compounds(first, second) is holds
-
-
-def test_batches_have_at_most_so_many_entities_or_one_text():
-    units = [grid("S", "S"), grid("S", "S", "S"), grid("S"), grid(), grid("S", "S", "S", "S")]
-    sizes = [[len(unit.entities) for unit in batch] for batch in batches(units, 3)]
-    assert sizes == [[2, 3, 1, 0], [4]] and list(batches([], 3)) == []
-
-
-def test_a_mix_is_dispersed_by_the_chance_of_two_languages():
-    units = [MixtureReading("a", "t", np.array([0.5, 0.3, 0.2]), np.ones(3)),
-             MixtureReading("b", "t", np.array([0.9, 0.1, 0.0]), np.ones(3)),
-             MixtureReading("c", "t", np.zeros(3), np.ones(3), valid=False)]  # fmt: skip
-    critic = LanguageDispersion()
-    found = critic.sufficient_statistics(units)
-    assert found.columns == ("dispersion", "corner", "documents", "excluded")
-    expected = [[0.62, 0, 1, 0], [0.18, 1, 1, 0], [0, 0, 0, 1]]
-    np.testing.assert_allclose(found.values, expected, atol=1e-12)
-    assert critic.of_sums(sums_of(found)) == pytest.approx(0.4)
-    assert LanguageDispersion(corners=True).of_sums(sums_of(found)) == 0.5
-    first, _, none = critic.part_values(units)
-    assert first == pytest.approx([0.25, 0.21, 0.16]) and none.shape == (0,)
-    assert critic.describe(units, 1) == {"points": [[0.5, 0.3, 0.2]]}
-    assert not critic.is_share() and LanguageDispersion(corners=True).is_share()
-    # psi(2) - psi(3) = -1/2 and psi(1) - psi(3) = -3/2
-    assert expected_logs(np.array([2.0, 1.0])) == pytest.approx([-0.5, -1.5])
-    # psi(1) = -gamma, psi(2) = 1 - gamma, psi(1/2) = -gamma - 2 log 2
-    gamma = 0.5772156649015329
-    values = np.array([-gamma, 1 - gamma, -gamma - 2 * math.log(2)])
-    assert inverse_digamma(values) == pytest.approx([1, 2, 0.5])

@@ -1,4 +1,4 @@
-"""Re-mentions in chains, in brackets and in MMAX2, and suites as choices: small cases by hand."""
+"""Re-mentions in chains and in MMAX2, and suites as choices: small cases by hand."""
 
 import json
 
@@ -6,14 +6,11 @@ import pytest
 import yaml
 
 from longform.datasets import coreference as c
-from longform.datasets.coreference import ReMention, TokenMention, pairs_from_chains, read_brackets
+from longform.datasets.coreference import ReMention, TokenMention, pairs_from_chains
 from longform.datasets.test_suites.harness import (
     Contrast,
-    _parts,
-    choices_of,
     contrast,
     harness_task,
-    harness_tasks,
 )
 from longform.datasets.test_suites.items import Suite, pair
 from tests.refusals import refuses
@@ -37,90 +34,6 @@ def test_a_pronoun_takes_up_the_latest_mention_of_the_sentence_before():
     )
     assert second == ReMention("d:2:2", "He saw her dog .", "It ran .", 0, 2, "her dog")
     assert not first.possessive and not second.possessive
-
-
-def test_a_longer_mention_that_begins_with_a_shorter_one_stands_before_it():
-    both = [mention(0, 0, 0, "1"), mention(0, 0, 2, "1"), mention(1, 2, 2, "1")]
-    texts = [["Ann", "'s", "dog"], ["We", "saw", "it"]]
-    (found,) = pairs_from_chains("d", texts, both)
-    assert (found.antecedent, found.start, found.end) == ("Ann", 7, 9)
-    (found,) = pairs_from_chains("d", texts, [both[0], mention(0, 2, 2, "1"), both[2]])
-    assert found.antecedent == "dog"
-
-
-@pytest.mark.parametrize(
-    "mentions",
-    [
-        [mention(0, 0, 0, "1"), mention(1, 2, 2, "1")],  # a pronoun is no antecedent
-        [mention(0, 2, 2, "1"), mention(1, 2, 2, "2")],  # another chain
-        [mention(0, 2, 2, "1"), mention(1, 1, 1, "1")],  # no pronoun
-        [mention(0, 2, 2, "1"), mention(1, 1, 2, "1")],  # two words
-        [mention(1, 1, 1, "1"), mention(1, 2, 2, "1")],  # the same sentence
-    ],
-)
-def test_no_pair_without_an_antecedent_and_a_pronoun_of_one_chain(mentions):
-    assert pairs_from_chains("d", [["It", "and", "dog"], ["We", "saw", "it"]], mentions) == []
-
-
-@pytest.mark.parametrize(
-    ("second", "words", "owns"),
-    [
-        ("His dog ran.", "His", True),
-        ("We saw him.", "him", False),
-        ("We saw her dog.", "her", True),
-        ("We saw her.", "her", False),
-        ("We saw her", "her", False),
-        ("We saw her and left.", "her", False),
-        ("It was theirs, their own.", "their ", False),
-    ],
-)
-def test_a_pronoun_owns_what_follows_where_that_can_be_owned(second, words, owns):
-    start = second.index(words)
-    found = ReMention("d", "A.", second, start, start + len(words), "a")
-    assert found.possessive is owns
-
-
-ROWS = """#begin document (x)
-x 0 0 Ann - (1)
-x 0 1 saw - -
-x 0 2 Bob - (2|(3
-x 0 3 Jr - 2)|3)
-
-x 0 0 She - (1)
-x 1 0 New - (1)
-# newdoc id = y
-y 0 0 End _ _
-"""
-
-
-def test_brackets_become_mentions_with_chains_of_their_document():
-    texts, mentions = read_brackets(ROWS.splitlines(), "f")
-    assert texts == [["Ann", "saw", "Bob", "Jr"], ["She"], ["New"], ["End"]]
-    assert mentions == [
-        mention(0, 0, 0, "1"), mention(0, 2, 3, "2"), mention(0, 2, 3, "3"), mention(1, 0, 0, "1"),
-        mention(2, 0, 0, "2/1"),
-    ]  # fmt: skip
-    nested = ["x\t0\t0\tA b\t(1", "x\t0\t1\tc\t(1)", "x\t0\t2\td\t1)"]
-    texts, mentions = read_brackets(nested, "f")
-    assert texts == [["A b", "c", "d"]]
-    assert mentions == [mention(0, 1, 1, "1"), mention(0, 0, 2, "1")]
-    assert read_brackets([], "f") == ([], []) and read_brackets(["", "#x", ""], "f") == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
-        (["x 0 0 (1)"], "f:1: 4 columns"),
-        (["x 0 0 a 1"], "f:1: coreference mark '1' is none of"),
-        (["x 0 0 a (e5[1/2])"], "part of a mention in several parts"),
-        (["x 0 0 a 1)"], "closes chain 1 which is not open"),
-        (["x 0 0 a (1", "", "#end document"], "f:1: a mention of chain 1 is never closed"),
-        (["x 0 0 a (1", "y 0 0 b 1)"], "f:1: a mention of chain 1 is never closed"),
-        (["x 0 0 a (1"], "f:1: a mention of chain 1 is never closed"),
-    ],
-)
-def test_brackets_of_another_form_are_refused_with_their_row(rows, sentence):
-    refuses(sentence, read_brackets, rows, "f")
 
 
 def arrau(folder, spans):
@@ -181,25 +94,6 @@ def test_a_contrast_is_of_one_region_in_two_conditions(formula, found):
     assert contrast(suite(SHARED_END, formula)) == found
 
 
-@pytest.mark.parametrize(
-    "predictions",
-    [
-        ["(3;%good%) < (2;%bad%)"],
-        ["(3;%good%) = (3;%bad%)"],
-        ["(3;%good%) < (3;%bad%) + 1"],
-        ["(3;%good%) < (3;%bad%)", "(2;%good%) < (2;%bad%)"],
-    ],
-)
-def test_other_predictions_are_no_contrast(predictions):
-    refuses("contrast no region in two conditions", contrast, suite(SHARED_END, *predictions))
-
-
-def test_parts_of_a_condition_are_what_comes_before_and_what_is_judged():
-    (condition, _) = pair(1, {"a": ["x", "", "y", "z"], "b": ["x"]}).conditions
-    assert _parts(condition, 3) == ("x", "y") and _parts(condition, 1) == ("", "x")
-    assert _parts(condition, None) == ("", "x y z") and _parts(condition, 4) == ("x y", "z")
-
-
 def documents(task):
     name = next(name for name in task if name.endswith(".jsonl"))
     return [json.loads(line) for line in task[name].splitlines()]
@@ -243,15 +137,3 @@ def test_continuations_are_chosen_where_the_context_is_shared_else_whole_texts()
     )
     empty = [{"good": ["", "yes"], "bad": ["", "no"]}]
     assert settings(harness_task(suite(empty, "(2;%good%) < (2;%bad%)")))["target_delimiter"] == ""
-
-
-def test_choices_leave_out_conditions_that_are_not_contrasted_and_tasks_are_grouped():
-    three = [{"other": ["x", "y"], "bad": ["B", "no"], "good": ["A", "yes"]}]
-    made = suite(three, "(2;%good%) < (2;%bad%)")
-    (choice,) = choices_of(made)
-    assert (choice.contexts, choice.continuations, choice.target) == (["B", "A"], ["no", "yes"], 1)
-    assert choice.texts == ["B no", "A yes"]
-    files = harness_tasks([made, suite(ENDS, "(2;%good%) < (2;%bad%)", name="t")])
-    group = yaml.safe_load(files["_coherencegym.yaml"])
-    assert group == {"group": "coherencegym", "task": ["coherencegym_s", "coherencegym_t"]}
-    assert set(files) == {"s.yaml", "s.jsonl", "t.yaml", "t.jsonl", "_coherencegym.yaml"}

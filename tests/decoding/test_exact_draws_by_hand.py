@@ -1,6 +1,5 @@
-"""Draws, margins, windows and drafts on small tensors, against plain arithmetic of whole numbers."""
+"""Draws and margins on small tensors, against plain arithmetic of whole numbers."""
 
-import json
 import math
 from types import SimpleNamespace
 
@@ -10,11 +9,8 @@ import torch
 from torch import Tensor
 
 from longform.decoding import exact_sampling as e
-from longform.decoding import long_documents as d
 from longform.decoding.exact_sampling import Referee, Truncation
-from longform.documents import Document, Section
 from longform.statistics.random_streams import derived_seed
-from tests.refusals import refuses
 
 LAST = 2**32 - 1
 
@@ -190,106 +186,3 @@ def test_a_margin_is_eight_times_the_largest_error_of_any_way_to_read(errors):
     assert prefix[0].tolist() == batch[0][:, :12].tolist() and prefix[1] is True
     assert [one[0].tolist() for one in ones] == [batch[0][:, [i]].tolist() for i in range(12, 20)]
     assert network.weight.dtype == torch.float32
-
-
-def test_short_texts_are_not_decoded_long_ones_compared_at_their_end_and_nan_refused():
-    network = Recorded((0.5, 0.25, 9.0))
-    assert e.calibrated(network, range(8), window=20).margin == 4.0 and len(network.calls) == 3
-    network = Recorded((0.5, 0.25, 0.0))
-    e.calibrated(network, range(100), window=90)
-    assert [call[2] for call in network.calls[:4]] == [64, 64, 64, 1]
-    refuses("logits are not all numbers", e.calibrated, Recorded((math.nan, 0.0, 0.0)), [1], 5)
-
-
-def test_a_network_runs_in_double_and_comes_back_even_after_an_error():
-    network = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)).eval()
-    with e.in_double(network):
-        assert network(torch.zeros(1, 2, dtype=torch.float64)).dtype == torch.float64
-        assert network[0].weight.dtype == torch.float32  # each module for itself
-    with pytest.raises(RuntimeError), e.in_double(network):
-        network(torch.zeros(1, 3, dtype=torch.float64))
-    state = network.state_dict()
-    assert {value.dtype for value in state.values()} == {torch.float32, torch.int64}
-    assert network(torch.zeros(1, 2)).dtype == torch.float32
-
-
-@pytest.mark.parametrize(
-    ("window", "overlap", "starts", "keeps"),
-    [
-        (5, None, [0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6], "YYYYNNNNNN"),
-        (5, 2, [0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 8], "YYYYYNYYYN"),
-        (5, 4, [0, 0, 0, 0, 0, 0, 2, 2, 4, 4, 6], "YYYYYNYNYN"),
-    ],
-)
-def test_a_full_window_slides_or_is_read_again(window, overlap, starts, keeps):
-    assert [d.context_start(length, window, overlap) for length in range(11)] == starts
-    settings = d.Sampling(99, overlap, window)
-    assert "".join("NY"[d._keeps(length, settings)] for length in range(10)) == keeps
-
-
-def record(index, attempt, sections):
-    return {"index": index, "attempt": attempt, "sections": sections}
-
-
-def test_what_is_missing_or_malformed_is_drawn_again_until_the_limit():
-    records = {0: record(0, 0, [["t", "x"]]), 1: record(1, 0, None), 3: record(3, 2, None)}
-    assert d._next_attempts(records, 5, 2) == [(1, 1), (2, 0), (4, 0)]
-    assert d._next_attempts(records, 5, 3) == [(1, 1), (2, 0), (3, 3), (4, 0)]
-    assert d._next_attempts({}, 0, 2) == []
-
-
-def test_the_latest_attempt_of_all_processes_counts(tmp_path):
-    files = {"drafts-0.jsonl": [record(0, 1, None), record(1, 0, None), record(0, 0, [])],
-             "drafts-1.jsonl": [record(1, 0, [["t", "x"]]), record(2, 3, None)],
-             "other.jsonl": [record(7, 0, None)]}  # fmt: skip
-    for name, rows in files.items():
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = d.finished(tmp_path)
-    assert {index: (one["attempt"], one["sections"]) for index, one in found.items()} == {
-        0: (1, None),
-        1: (0, [["t", "x"]]),
-        2: (3, None),
-    }
-
-
-class Letters:
-    """A tokenizer of letters; 0 ends a text."""
-
-    eos_token_id = 0
-
-    def decode(self, ids, skip_special_tokens):
-        return "".join(chr(i) for i in ids if i or not skip_special_tokens)
-
-
-def sampler(tmp_path, titles=False):
-    made = SimpleNamespace(
-        start=[1, 2], tokenizer=Letters(), titles=titles, scratch=tmp_path, global_rank=3,
-        settings=d.Sampling(max_tokens=6, context_overlap=None, window=9),
-    )  # fmt: skip
-    made.write = lambda drafts: d.Sampler._write(made, drafts)
-    return made
-
-
-def test_finished_drafts_are_written_with_their_tokens_and_whether_they_were_cut(tmp_path):
-    texts = [[1, 2, *map(ord, "ab"), 0], [1, 2, *map(ord, "abcd")], [1, 2, *map(ord, "abc"), 0]]
-    drafts = [d.Draft(i, i + 5, 0, ids) for i, ids in enumerate(texts)]
-    sampler(tmp_path).write(drafts)
-    lines = [json.loads(line) for line in (tmp_path / "drafts-3.jsonl").read_text().splitlines()]
-    assert [(one["index"], one["attempt"], one["cut"], one["tokens"]) for one in lines] == [
-        (0, 5, False, 3),
-        (1, 6, True, 4),
-        (2, 7, False, 4),
-    ]
-    assert [one["sections"] for one in lines] == [[[None, t]] for t in ("ab", "abcd", "abc")]
-
-
-def test_a_calibration_text_is_the_beginning_of_a_corpus_as_the_model_reads_it(monkeypatch):
-    monkeypatch.setattr(d, "start_ids", lambda tokenizer: [7])
-    monkeypatch.setattr(d, "encode", lambda text, tokenizer: [len(text), len(text)])
-    monkeypatch.setattr(d, "render", lambda document, titles: "xx" if titles else "y")
-    titled = Document("a", "test", (Section("T", "t"), Section("U", "u")))
-    mixed_titles = Document("b", "test", (Section("T", "t"), Section(None, "u")))
-    texts = [titled, mixed_titles, titled]
-    assert d._calibration_text(texts, Letters(), True, 99) == [7, 2, 2, 7, 1, 1, 7, 2, 2]
-    assert d._calibration_text(texts, Letters(), False, 5) == [7, 1, 1, 7, 1]
-    assert d._calibration_text([], Letters(), True, 5) == [0]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from longform.evaluation import human_ratings as h
-from longform.evaluation.agreement import correlate
 from longform.results import Results
 from longform.statistics.random_streams import generator
 from tests.refusals import refuses
@@ -48,22 +47,6 @@ def test_stepwise_weighs_what_it_selects_per_standard_deviation():
     assert alone.names == () and alone.predict({"steps": np.zeros(3)}).tolist() == [0.0] * 3
 
 
-def test_stepwise_leaves_out_what_is_not_complete_and_needs_four_items():
-    holed = np.where(STEPS == 2, NAN, STEPS)
-    response = np.where(STEPS == 5, NAN, 2 * STEPS + WAVE * 0.1)
-    model = h.stepwise({"x": holed}, response)
-    kept = np.array([0, 1, 3, 4, 6, 7])
-    assert model.centres == pytest.approx([kept.mean()]) and model.scales == pytest.approx(
-        [kept.std()]
-    )
-    refuses("stepwise: 3 complete items", h.stepwise, {"x": STEPS[:3]}, np.array([1.0, 2, 3]))
-    refuses("all of one mark", h.stepwise, {"x": STEPS}, np.ones(8))
-    assert h.stepwise({"x": STEPS[:4]}, np.array([0.0, 1, 2, 3.1])).names == ("x",)
-    # with four items there is no room for a second
-    both = {"x": STEPS[:4], "y": np.array([1.0, -1, -1, 1])}
-    assert h.stepwise(both, np.array([0.1, 0.9, 1.9, 3.1])).names == ("x",)
-
-
 def test_ratings_and_systems_are_averaged_over_what_there_is():
     found = h._mean_ratings(np.array([[1.0, 3.0], [NAN, 5.0], [NAN, NAN]]))
     assert found[:2].tolist() == [2, 5] and math.isnan(found[2])
@@ -101,40 +84,3 @@ def test_scorers_are_combined_on_four_of_six_clusters_and_tested_on_two():
     refuses("1 clusters, at least two", h.combined_scorers, {"x": X}, PEOPLE, ["a"] * 12)
     two = ["a"] * 6 + ["b"] * 6
     assert h.combined_scorers({"x": X}, PEOPLE, two)[0].details == {"fitted_on": 6}
-
-
-def test_records_of_two_scorers_name_both_and_say_which_way_is_better(monkeypatch):
-    monkeypatch.setattr(h, "RESAMPLES", 50)
-    ratings = np.stack([PEOPLE, PEOPLE + Y / 10], axis=1)
-    columns = {"x": X, "y": np.where(X == 3, NAN, -Y)}
-    directions = {"y": ("lower", "signed")}
-    systems = ["p", "q", "r"] * 4
-    found = Results(h.rating_records(columns, ratings, CLUSTERS, systems, directions, "n"))
-    people = ratings.mean(axis=1)
-    told = X != 3
-    x, y = (
-        found.one(critic="x", metric="pearson", task="text"),
-        found.one(critic="y", metric="pearson", task="text"),
-    )
-    assert (x.better, x.signature, x.units, x.excluded) == ("higher", "", 12, 0)
-    assert (y.better, y.signature, y.units, y.excluded) == ("lower", "signed", 11, 1)
-    assert y.value == pytest.approx(np.corrcoef(-Y[told], people[told])[0, 1])
-    assert y.p_value == pytest.approx(correlate("pearson", columns["y"], people).p_value)
-    assert y.low <= y.value <= y.high
-    system = found.one(critic="x", metric="spearman", task="system")
-    assert system.value == pytest.approx(1.0) and (system.units, system.better) == (3, "higher")
-    mutual = found.one(metric="intercorrelation")
-    assert (mutual.critic, mutual.variant, mutual.units) == ("y", "x", 11)
-    assert mutual.value == pytest.approx(np.corrcoef(X[told], -Y[told])[0, 1])
-    assert mutual.low < mutual.value < mutual.high
-    difference = found.one(metric="pearson_difference")
-    assert (difference.critic, difference.variant, difference.paired) == ("x", "y", True)
-    of_x = np.corrcoef(X[told], people[told])[0, 1]
-    of_y = np.corrcoef(Y[told], people[told])[0, 1]  # turned round: lower is better
-    assert difference.value == pytest.approx(of_x - of_y)
-    assert (difference.units, difference.excluded) == (11, 1)
-    assert difference.low < difference.value < difference.high and 0 < difference.p_value < 1
-    raters = found.one(critic="raters")
-    assert (raters.metric, raters.units, raters.better) == ("rater_agreement", 2, "higher")
-    alone = Results(h.rating_records({"x": X}, ratings[:, :1], CLUSTERS, ["p", "q"] * 6))
-    assert [(one.metric, one.task) for one in alone] == [("pearson", "text"), ("spearman", "text")]

@@ -1,6 +1,5 @@
 """What tables are drawn from: small records laid out by hand, each rule of the layout by itself."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,14 +8,13 @@ import pytest
 from longform.errors import BadInput
 from longform.results import Record, Results
 from longform_lab.reporting import pivot as p
-from longform_lab.reporting.estimates import Estimate, Facts
+from longform_lab.reporting.estimates import Estimate
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import (
     Expected,
     Printed,
     Rule,
     ledger_markdown,
-    steps_of,
     verdict_on,
 )
 from tests.reporting.papers.exhibits import state
@@ -61,28 +59,6 @@ def test_a_table_is_restricted_to_the_fields_chosen_for_it_and_to_one_system():
     assert Given(Results(()), EXPECTED, Path(), "a").where == {}
 
 
-def test_labels_leave_out_fields_without_a_value_and_keep_false():
-    found = record(titles=True, variant="head_0")
-    assert given().labels(found, "corpus", "system", "titles", "task", "variant", "seed") == (
-        "Wikipedia, Small, with titles, head 0"
-    )
-    assert given().labels(record(titles=False), "titles") == "False"
-    marked = replace(EXPECTED, from_scratch={"big", "new_one"})
-    assert marked.label("system", "big") == "Big (from scratch)"
-    assert marked.label("system", "new_one") == "new one (from scratch)"
-    assert marked.label("corpus", "big") == "big"
-    said = Expected("paper", {"labels": {"system": {"a": "A, from scratch"}}}, from_scratch={"a"})
-    assert said.label("system", "a") == "A, from scratch"
-
-
-def test_records_stand_by_labels_no_value_first_and_unknown_ones_last():
-    records = [record(name, titles=t) for name in ("x", "big", "", "small") for t in (True, None)]
-    found = given().ordered(records, "system", "titles")
-    assert [(one.system, one.titles) for one in found] == [
-        (name, t) for name in ("", "small", "big", "x") for t in (None, True)
-    ]
-
-
 def test_a_pivot_has_a_mean_and_a_detail_for_each_seed_in_reading_order():
     seeds = [record("big", value, seed=seed) for seed, value in ((1, 0.2), (2, 0.4))]
     whole = record("small", 0.3, units=30, low=0.2, high=0.4, excluded=3, p_value=0.5)
@@ -101,21 +77,6 @@ def test_a_pivot_has_a_mean_and_a_detail_for_each_seed_in_reading_order():
     assert (cells[0].low, cells[0].high, cells[0].units) == (20, 40, 30)
     assert (cells[0].excluded, cells[0].p_value, cells[0].printed) == (3, 0.5, None)
     assert cells[2].signature == "mean of 2 seeds"
-
-
-def test_a_mean_with_its_record_shows_the_seeds_alone_beside_it():
-    records = [record("big", 0.2, seed=1), record("big", 0.5), record("big", 0.4, seed=2)]
-    cells = given(*records).pivot({"share": {}}, rows=("system",))
-    assert [(c.row, c.value) for c in cells] == [
-        ("Big", 0.5),
-        ("Big, seed 1", 0.2),
-        ("Big, seed 2", 0.4),
-    ]
-    assert len(given(records[0]).pivot({"share": {}})) == 1
-    chosen = given(*records, record("big", 7.0, metric="ppl"))
-    assert [c.value for c in chosen.pivot({"x": {}}, records=[records[0]])] == [0.2]
-    assert [c.value for c in chosen.pivot({"x": {}}, where={"seed": 1})] == [0.2]
-    assert [c.row for c in chosen.pivot({"x": {}}, where={"seed": 1})] == ["Wikipedia, Big"]
 
 
 def test_a_mean_over_seeds_is_geometric_for_perplexities_and_counts_the_most_excluded():
@@ -174,77 +135,6 @@ def test_printed_numbers_alone_are_those_without_a_record_of_ours():
     assert [c.printed for c in found.printed_alone("table_2", labels)] == [3.0]  # without a rule
 
 
-def test_a_test_against_real_text_is_one_sentence():
-    tested = record(value=0.5, reference=0.75, p_value=0.00126, units=20, seed=3, variant="mean")
-    sentence = (
-        "Wikipedia, Small, mean reader, seed 3: minus real text's own score -0.25, p = 0.0013"
-    )
-    untold = [replace(tested, units=19), replace(tested, units=None), replace(tested, p_value=None)]
-    nothing = Record("c", "m", value=1.0, difference=math.nan, p_value=0.5, units=50)
-    assert given().comparisons([tested, *untold, nothing, record(p_value=0.5, units=50)]) == [
-        sentence
-    ]
-
-
-def test_crossed_records_without_a_label_for_their_variant_are_details():
-    records = [record(task=task, variant=v) for task in ("b", "a") for v in ("", "mean", "head_0")]
-    cells = given().crossed(records, "", ("variant",), "task", 2)
-    assert [(c.row, c.column, c.value, c.detail) for c in cells] == [
-        (row, task, 1.0, row == "head 0")
-        for row in ("", "mean reader", "head 0")
-        for task in ("b", "a")
-    ]
-    cells = given().crossed(records[:1], "", ("system",), "task")
-    assert [(c.row, c.detail, c.value) for c in cells] == [("Small", False, 0.5)]
-
-
-def test_sheets_of_several_systems_stand_behind_the_first():
-    def draw(one, system):
-        return system, one.where
-
-    here = given(name="t")
-    assert p.for_each_system(here, [], draw) == ("", {})
-    assert p.for_each_system(here, ["big"], draw) == ("big", {"system": "big"})
-    several = p.for_each_system(here, ["big", "small", "x_y"], draw)
-    assert (several.first, several.label) == (("big", {"system": "big"}), "Big")
-    assert several.others == {
-        "small": ("Small", ("small", {"system": "small"})),
-        "x_y": ("x y", ("x_y", {"system": "x_y"})),
-    }
-
-
-def test_a_number_beside_a_record_is_of_its_system_seed_and_critic():
-    found = p.beside(record(titles=True, seed=2, variant="v", units=9), "m", 1.5, units=4, task="t")
-    assert found == Record("c", "m", "wiki", "small", True, task="t", seed=2, value=1.5, units=4)
-    assert (p.seed_suffix(record(seed=0)), p.seed_suffix(record())) == (", seed 0", "")
-
-
-def test_notes_name_the_numbers_of_trainings_and_degrees_of_freedom():
-    records = [record(details={"trainings": n}) for n in (5, 3, 5)]
-    (note,) = p.training_notes([*records, record()])
-    assert note.startswith("Numbers of 3 and 5 trainings") and "t with 2 and 4 degrees" in note
-    assert p.training_notes([record()]) == []
-
-
-def test_error_bars_are_arms_and_never_negative():
-    found = p.errors([Estimate(5.0, 3.0, 9.0), Estimate(5.0), Estimate(5.0, 6.0, 4.0)])
-    assert found == [[2.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
-
-
-@pytest.mark.parametrize(("count", "across", "shape"), [(5, 3, (2, 3)), (3, 3, (1, 3)), (0, 2, (1, 2))])  # fmt: skip
-def test_panels_fill_a_grid_and_hide_the_spare_ones(count, across, shape):
-    from matplotlib.figure import Figure
-
-    canvas = Figure()
-    axes = p.panels(canvas, count, across, sharex=True)
-    assert len(axes) == count and len(canvas.axes) == shape[0] * shape[1]
-    assert [one.axison for one in canvas.axes] == [
-        place < count for place in range(len(canvas.axes))
-    ]
-    assert canvas.axes[0].get_gridspec().get_geometry() == shape
-    assert count < 2 or axes[0].get_shared_x_axes().joined(axes[0], axes[1])
-
-
 @pytest.mark.parametrize(
     ("printed", "ours", "precision", "verdict"),
     [
@@ -268,24 +158,6 @@ def test_a_verdict_asks_whether_the_printed_number_lies_in_our_interval(
 ):
     rule = None if precision is None else Rule(printed="x", cause="why", precision=precision)
     assert verdict_on(Printed("t", ("x",), printed, rule=rule), ours) == verdict
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path", "names"),
-    [
-        ("a.{x}.*", "a b c", {"x": "b"}),
-        ("{x}.{y}", "a b", {"x": "a", "y": "b"}),
-        ("a.**", "a b c", {}),
-        ("{x}.**", "a", {"x": "a"}),
-        ("a", "a b", None),
-        ("a.b", "a", None),
-        ("a.b", "a c", None),
-        ("*.b", "a b", {}),
-        ("x{x}", "xa", None),
-    ],
-)
-def test_a_pattern_names_the_steps_of_a_path(pattern, path, names):
-    assert steps_of(pattern, path.split()) == names
 
 
 LEDGER = {
@@ -345,19 +217,3 @@ def test_a_ledger_has_our_number_times_the_unit_and_the_first_system_that_ran(tm
     assert (one.paper, one.table, one.printed, one.cause) == ("paper", "t", 1.0, "tenths")
     last = ledger_markdown(lines).splitlines()[-1]
     assert last.replace(" ", "") == "|paper|7|3|||3|1|"
-
-
-def test_a_number_is_incomparable_by_its_own_rule_before_that_of_the_file(tmp_path):
-    state(tmp_path, "wiki", states=9)
-    of_file = {"comparable": {"scales": ["paper"]}}
-    own = Rule(printed="x", cause="y", comparable={"facts": {"states": 8}})
-    number = Printed("t", ("x",), 1.0, {"corpus": "wiki"}, own)
-    facts = Facts(tmp_path)
-    assert Expected("paper", of_file).incomparable(replace(number, rule=None), facts) == (
-        "scale default"
-    )
-    assert Expected("paper", of_file, "paper").incomparable(replace(number, rule=None), facts) == ""
-    assert Expected("paper", of_file).incomparable(number, facts) == "states 9 here, 8 in the paper"
-    unknown = replace(number, where={"corpus": "news"})
-    assert "states unknown here" in Expected("paper", {}).incomparable(unknown, facts)
-    assert Expected("paper", {}).incomparable(Printed("t", ("x",), 1.0), facts) == ""

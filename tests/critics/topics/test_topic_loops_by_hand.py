@@ -117,32 +117,6 @@ def test_a_newton_system_is_solved_and_what_precision_makes_of_the_step(state, m
     np.testing.assert_allclose(scratch[k.STEP_PULL], padded(DENSE @ step), atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("products", "drop", "steps"), [(1, 0.0, 1), (2, 0.0, 2), (9, 1.0, 0), (9, 0.9, 1)]
-)
-def test_conjugate_gradients_end_at_their_limits(state, monkeypatch, products, drop, steps):
-    scratch, wide, precision = state
-    monkeypatch.setattr(k, "CG_PRODUCTS", products)
-    monkeypatch.setattr(k, "CG_DROP", drop)
-    counts, _ = expected_counts()
-    gradient = np.array([1.0, -2.0, 0.5])
-    scratch[k.CURVE], scratch[k.GRADIENT] = padded(counts[:FREE]), padded(gradient)
-    k._solve(scratch, wide, precision, MASS)
-    # preconditioned conjugate gradients as in a textbook
-    system = newton_system(counts)
-    inverse = 1 / np.diag(system)
-    x, r = np.zeros(FREE), gradient.copy()
-    d = inverse * r
-    for _ in range(steps):
-        z = inverse * r
-        length = r @ z / (d @ system @ d)
-        x = x + length * d
-        r_next = r - length * (system @ d)
-        d = inverse * r_next + (r_next @ (inverse * r_next)) / (r @ z) * d
-        r = r_next
-    np.testing.assert_allclose(scratch[k.STEP, :FREE], x, atol=1e-10)
-
-
 def bound(logits, share):
     """What a step on lambda raises."""
     deviation = logits - MU
@@ -283,53 +257,6 @@ def test_the_bound_has_the_gaussians_terms_and_the_pull_is_computed_anew(state):
     np.testing.assert_allclose(scratch[k.PULL, :FREE], DENSE @ (LOGITS - MU))
     found = k._gaussian_terms(scratch, wide, precision, MASS, FREE)
     assert found == pytest.approx(gaussian(LOGITS, NU))
-
-
-def test_documents_rise_to_where_the_bound_is_flat():
-    """Of three documents the two between first and last, each from its own point."""
-    beta = np.zeros((3, WIDTH))
-    beta[:, :4] = BETA
-    precision = np.zeros((WIDTH, WIDTH))
-    precision[:FREE, :FREE] = DENSE
-    precision[range(FREE, WIDTH), range(FREE, WIDTH)] = 1.0
-    mean = padded([*MU, 0.0], k.ABSENT)
-    starts, terms = np.array([0, 1, 4, 6]), np.array([0, 0, 1, 2, 2, 1])
-    counts = np.array([1.0, 5.0, 3.0, 1.0, 2.0, 4.0])
-    points = [np.tile(padded([*LOGITS, 0.0], k.ABSENT), (3, 1)), np.tile(padded(NU), (3, 1))]
-    before = points[0][0].copy()
-    results = (np.zeros(3), np.zeros(3, int), np.zeros(6))
-    k.ascend_documents((starts, terms, counts, (1, 3)), (beta, precision, mean),
-                       (FREE, 200, 1e-8, 7.0), points, results)  # fmt: skip
-    assert points[0][0].tolist() == before.tolist() and results[0][0] == results[1][0] == 0
-    assert results[2][0] == 0
-    for document, (words_of, tokens) in enumerate(
-        [(terms[1:4], counts[1:4]), (terms[4:], counts[4:])], 1
-    ):
-        logits, nu = points[0][document, :FREE], points[1][document, :FREE]
-
-        def value(logits, nu, words_of=words_of, tokens=tokens):
-            weights = np.exp([*logits, 0.0])
-            zeta = np.exp([*(logits + nu / 2), 0.0]).sum()
-            deviation = logits - MU
-            spread = 0.5 * (np.log(nu) - np.diag(DENSE) * nu).sum()
-            return (
-                tokens @ np.log(BETA[words_of] @ weights) - tokens.sum() * math.log(zeta)
-                - 0.5 * deviation @ DENSE @ deviation + spread + 7.0
-            )  # fmt: skip
-
-        best = value(logits, nu)
-        assert results[0][document] == pytest.approx(best) and 1 < results[1][document] < 200
-        for topic in range(FREE):
-            aside = np.eye(FREE)[topic] * 1e-3
-            assert max(value(logits + aside, nu), value(logits - aside, nu)) < best
-            assert max(value(logits, nu * (1 + aside)), value(logits, nu * (1 - aside))) < best
-    once = [np.tile(padded([*LOGITS, 0.0], k.ABSENT), (3, 1)), np.tile(padded(NU), (3, 1))]
-    k.ascend_documents((starts, terms, counts, (1, 2)), (beta, precision, mean),
-                       (FREE, 1, 1e-13, 7.0), once, results)  # fmt: skip
-    assert results[1][1] == 1
-    k.ascend_documents((starts, terms, counts, (1, 2)), (beta, precision, mean),
-                       (FREE, 200, 1e9, 7.0), once, results)  # fmt: skip
-    assert results[1][1] == 2  # the first that can be compared
 
 
 def test_expected_words_are_counts_times_each_topics_part_of_a_word():

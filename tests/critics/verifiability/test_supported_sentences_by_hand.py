@@ -1,82 +1,30 @@
-"""Supported and verified sentences counted by hand; what a ranker is trained with."""
+"""Where checked sentences stand, answers and halves, and what a ranker is trained with."""
 
-import math
 from pathlib import Path
-
-import pytest
 
 from longform.critics.neural_ranker import score as ranker
 from longform.critics.neural_ranker import train
-from longform.critics.neural_ranker.score import NeuralRanker, ScoredText
+from longform.critics.neural_ranker.score import NeuralRanker
 from longform.critics.verifiability.checks import CheckedText
 from longform.critics.verifiability.reliability import read_answers
-from longform.critics.verifiability.score import (
-    SupportedPerGeneration,
-    SupportedPerVerified,
-    labels_of,
-)
+from longform.critics.verifiability.score import SupportedPerGeneration
 from longform.datasets.own_texts import halves
 from longform.documents import Document, Section
-from longform.statistics.sufficient_statistics import sums_of
 from tests.refusals import refuses
 
-SUP, REF, NEI = "supported", "refuted", "not_enough_info"
-ONE, TWO = (("p", 1),), (("p", 2),)
-REPEATS = CheckedText.of("a", "test", [(SUP, ONE), (SUP, ONE), (REF, ONE), (SUP, TWO), (NEI, ())])
-UNKNOWN = CheckedText.of("b", "test", [(NEI, ()), (NEI, ())])
-FALSE = CheckedText.of("c", "test", [(REF, ONE)])
-UNITS = [REPEATS, UNKNOWN, FALSE]
-
-
-def test_a_repeated_label_with_its_evidence_says_nothing():
-    assert labels_of(REPEATS, 9, False) == [SUP, SUP, REF, SUP, NEI]
-    assert labels_of(REPEATS, 9, True) == [SUP, NEI, REF, SUP, NEI]
-    assert labels_of(REPEATS, 2, False) == [SUP, SUP] and labels_of(REPEATS, 0, True) == []
-
-
-@pytest.mark.parametrize(("unique", "supported"), [(False, 3), (True, 2)])
-def test_supported_sentences_are_counted_of_k_in_each_generation(unique, supported):
-    critic = SupportedPerGeneration(unique=unique, sentences=4)
-    found = critic.sufficient_statistics(UNITS)
-    assert found.columns == ("supported", "generations", "excluded")
-    assert found.values.tolist() == [[supported, 1, 0], [0, 1, 0], [0, 1, 0]]
-    assert critic.of_sums(sums_of(found)) == supported / 12
-    parts = [part.tolist() for part in critic.part_values(UNITS)]
-    assert parts == [[1, 1 - unique, 0, 1], [0, 0], [0]]
-    empty = CheckedText.of("d", "test", [])
-    assert critic.part_values([empty])[0].tolist() == []
-
-
-def test_the_supported_share_is_of_verified_sentences_by_text_or_pooled():
-    critic = SupportedPerVerified(sentences=4)
-    found = critic.sufficient_statistics(UNITS)
-    assert found.columns == ("supported", "verified", "share", "generations", "excluded")
-    assert found.values.tolist() == [[3, 4, 0.75, 1, 0], [0, 0, 0, 0, 1], [0, 1, 0, 1, 0]]
-    assert critic.of_sums(sums_of(found)) == 0.375
-    assert SupportedPerVerified(pooled=True).of_sums(sums_of(found)) == 0.6
-    unique = SupportedPerVerified(unique=True, sentences=9).sufficient_statistics(UNITS[:1])
-    assert unique.values.tolist() == [[2, 3, 2 / 3, 1, 0]]
+UNIT = CheckedText.of("a", "test", [("supported", (("p", 1),))])
 
 
 def test_checked_sentences_are_found_where_they_stand():
     document = Document("d", "test", (Section(None, "It is. It is.  So it was."),))
     critic = SupportedPerGeneration()
     for count in (0, 1, 2, 3):
-        spans = critic.spans(document, REPEATS, [0.0] * count)
+        spans = critic.spans(document, UNIT, [0.0] * count)
         texts = [document.text[start:end] for start, end in spans]
         assert texts == ["It is.", "It is.", "So it was."][:count]
         assert len({start for start, _ in spans}) == count
-    assert critic.spans(document, REPEATS, [0.0] * 4) is None
+    assert critic.spans(document, UNIT, [0.0] * 4) is None
     refuses("SupportedPerGeneration has no fact checker", critic.read_texts, [])
-
-
-def test_scored_texts_are_averaged_without_those_that_have_no_number():
-    critic = NeuralRanker()
-    units = [ScoredText("a", "test", 2.0), ScoredText("b", "test", math.nan)]
-    found = critic.sufficient_statistics(units)
-    assert found.columns == ("value", "texts", "excluded")
-    assert found.values.tolist() == [[2, 1, 0], [0, 0, 1]]
-    refuses("has no trained network", critic.read_texts, [])
 
 
 def test_a_ranker_is_trained_on_four_of_five_texts_and_written(tmp_path, monkeypatch):
