@@ -49,9 +49,9 @@ def measure(systems: int, count: int) -> dict[str, object]:
         "systems": systems,
         "texts of a side": count,
         "words of a text": round(words / (count * (systems + 1))),
-        "critics": [critic.panel.name for critic in found.judged],
+        "critics": [critic.panel.name for critic in found.results],
         "processor seconds": round(time.process_time() - before, 1),
-        "of each critic": {one.panel.name: seconds[one.panel.name] for one in found.judged},
+        "of each critic": {one.panel.name: seconds[one.panel.name] for one in found.results},
         "megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE),
     }
 

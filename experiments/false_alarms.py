@@ -204,10 +204,10 @@ def quick_panels() -> list[Panel]:
         if panel.absent:
             continue
         if panel.learns == "predictions" or panel.measure == "sections":
-            critics.append(replace(panel, places=None))
+            critics.append(replace(panel, spans=None))
         else:
-            own = kept.setdefault(panel.read, {})  # critics of nouns read alike
-            critics.append(replace(panel, places=None, read=partial(_read_once, panel.read, own)))
+            own = kept.setdefault(panel.reader, {})  # critics of nouns read alike
+            critics.append(replace(panel, spans=None, reader=partial(_read_once, panel.reader, own)))
     return critics
 
 

@@ -188,7 +188,7 @@ def located(
     damaged = {
         f"generated/{d.id}": replace(d, split="generated", id=f"generated/{d.id}") for d in edited
     }
-    units = panel.read(
+    units = panel.reader(
         [Excerpt(d.id, d.split, d.sections, d.edits) for d in [*real, *damaged.values()]]
     )
     fitted = panel.critic.fit([unit for unit in units if unit.split == "train"])
@@ -197,7 +197,7 @@ def located(
     for unit, parts in zip(judged, fitted.part_values(judged), strict=True):
         document, values = damaged[unit.unit_id], by_sentence(parts)
         low, high = struck(document, starts[unit.unit_id.removeprefix("generated/")])
-        spans = panel.places(document, unit, values)  # type: ignore[misc]
+        spans = panel.spans(document, unit, values)  # type: ignore[misc]
         assert len(spans) == len(values), (
             f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
         )

@@ -36,7 +36,7 @@ def write(path, rows):
 
 
 def by_name(found):
-    return {one.panel.name: one for one in found.judged}
+    return {one.panel.name: one for one in found.results}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -298,7 +298,7 @@ def test_a_sentence_path_is_read_by_a_head_trained_on_the_real_texts(world, tmp_
     assert (
         0.5 < density.real.value < 2
     )  # 1 on the texts that the head was trained on, more on others
-    units = density.panel.read(
+    units = density.panel.reader(
         [Document(f"d{i}", "train", (Section(None, LONG),)) for i in range(12)]
     )
     assert units[0].latents.shape[1] == 8  # the head's width, not the encoder's
@@ -311,11 +311,11 @@ def test_the_report_holds_every_number_a_page_per_text_marks_in_the_text_and_tex
     index = broken.save(tmp_path / "out")
     assert index.is_file() and (tmp_path / "out" / "results.png").is_file()
     with (tmp_path / "out" / "results.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == 2 * len(broken.judged)
+        assert len(list(csv.DictReader(file))) == 2 * len(broken.results)
     assert len(list((tmp_path / "out" / "texts").glob("*.html"))) == 20
     assert "<mark" in next((tmp_path / "out" / "texts").glob("*.html")).read_text()
     document = broken.generated.documents[0]
-    found = marks(document, broken.judged)
+    found = marks(document, broken.results)
     assert found and all(0 <= start < end <= len(document.text) for start, end, _, _ in found)
     hostile = "<script>alert(1)</script> & \"quoted\" 'single' \u202e \x07 bell. It ends here."
     write(tmp_path / "one.jsonl", [{"id": "<b>x</b>", "text": hostile}])
@@ -367,7 +367,7 @@ def test_a_report_that_is_cut_off_leaves_the_earlier_one_whole(tmp_path, broken,
 
 
 def test_differences_and_the_figure_are_said_and_drawn_as_they_are(broken):
-    one = broken.judged[0]
+    one = broken.results[0]
     parts = [replace(one.difference, p_value=p, difference=1.0) for p in (0.2, 0.03, 0.001)]
     seen = [replace(one, difference=part).verdict(0.01) for part in parts]
     assert seen == [

@@ -43,7 +43,7 @@ class Critic:
 def panel(**fields):
     given = {
         "name": "grid", "absent": "", "learns": "units", "measure": "words", "critic": Critic(),
-        "needs": "", "halvings": 2, "places": None, "unknown": "", "check": None, "read": None,
+        "needs": "", "halvings": 2, "spans": None, "unknown": "", "check": None, "reader": None,
     }  # fmt: skip
     return SimpleNamespace(**given | fields)
 
@@ -280,7 +280,7 @@ def test_blame_is_the_worst_parts_in_the_critics_direction_of_what_it_scored():
         def part_values(self, units):
             return [np.array([1.0, -4.0, 2.0]) for _ in units]
 
-    places = panel(places=lambda document, unit, rows: [(i, i + len(document)) for i in range(3)])
+    places = panel(spans=lambda document, unit, rows: [(i, i + len(document)) for i in range(3)])
     units = [unit("generated/1"), unit("generated/2", out=True)]
     compared = {"generated/1": "ab", "generated/2": "c"}
     assert judging._blame(places, Blaming(), units, compared) == {
@@ -310,7 +310,7 @@ def test_critics_end_with_a_word_a_reason_or_a_failure(capsys):
         return "word"
 
     names = [("a", False), ("b", False), ("c", True), ("bug", False), ("empty", False)]
-    critics = [SimpleNamespace(name=name, asked=asked) for name, asked in names]
+    critics = [SimpleNamespace(name=name, required=required) for name, required in names]
     results, left_out, failed = judging.run_critics(critics, judge_one)
     assert (results, left_out) == (["word"], (("b", "no b"),))
     assert failed == (
@@ -323,9 +323,9 @@ def test_critics_end_with_a_word_a_reason_or_a_failure(capsys):
 
 def test_what_was_read_is_checked_where_a_critic_has_a_check():
     checked = []
-    one = panel(read=lambda documents: documents[1:], check=checked.append)
+    one = panel(reader=lambda documents: documents[1:], check=checked.append)
     assert judging.read_units(one, "abc") == "bc" and checked == ["bc"]
-    assert judging.read_units(panel(read=lambda documents: documents), "abc") == "abc"
+    assert judging.read_units(panel(reader=lambda documents: documents), "abc") == "abc"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from longform.criticize import cost, panels, results_so_far
 from longform.criticize.brought_models import Options
-from longform.criticize.judging import Judged
+from longform.criticize.judging import CriticResult
 from longform.criticize.results_so_far import ResultsSoFar
 from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
@@ -83,7 +83,7 @@ def test_a_path_is_trained_on_real_texts_of_five_sentences_a_fifth_of_which_vali
     panel, calls = path_panel(Options(encoder=Path("own"), seed=9), modules)
     documents = [text(f"d{i}", 5) for i in range(11)]
     documents += [text("short", 4), text("other", 9, "test"), text("made", 9, "generated")]
-    units = panel.read(documents)
+    units = panel.reader(documents)
     assert units[:2] == [([[2.0], [3.0]], "d0", "train"), ([[1.0]], "d1", "train")]
     assert units[-1] == ([[4.0]], "made", "generated") and len(units) == 14
     (fitted,) = [named for key, _, named in calls if key == "fit"]
@@ -95,17 +95,17 @@ def test_a_path_is_trained_on_real_texts_of_five_sentences_a_fifth_of_which_vali
               "recipes": {"head": recipe}, "schedule": panels.SCHEDULE}  # fmt: skip
     assert {key: fitted[key] for key in wanted} == wanted and not fitted["scratch"].exists()
     assert calls[0] == ("check", ("models", *panels.NETWORKS), {})
-    assert panel.asked and panel.absent == "" and panel.splits == 1 and panel.halvings == 1
+    assert panel.required and panel.absent == "" and panel.splits == 1 and panel.halvings == 1
 
 
 def test_ten_real_texts_of_five_sentences_are_enough(modules):
     panel, calls = path_panel(Options(), modules)
-    assert not panel.asked
-    panel.read([text(f"d{i}", 5) for i in range(10)])
+    assert not panel.required
+    panel.reader([text(f"d{i}", 5) for i in range(10)])
     (fitted,) = [named for key, _, named in calls if key == "fit"]
     assert fitted["base"] == Path("packaged") / panels.MINILM
     refuses("^9 real texts of 5 sentences to train a path on; 10 are needed",
-            panel.read, [text(f"d{i}", 5) for i in range(9)] + [text("e", 9, "test")])  # fmt: skip
+            panel.reader, [text(f"d{i}", 5) for i in range(9)] + [text("e", 9, "test")])  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_language_model_reads_texts_without_titles_in_windows(own, modules, mo
     monkeypatch.setattr(panels, "token_units", lambda found: [found])
     panel = panels._model(Options(model=Opened() if own else None))
     documents = [text("a", 1), text("b", 1, "generated")]
-    assert panel.read(documents) == ["predictions"]
+    assert panel.reader(documents) == ["predictions"]
     (given,) = [given for key, _, given in calls if key == "read"]
     shared = {
         "documents": documents,
@@ -157,7 +157,7 @@ def test_a_language_model_reads_texts_without_titles_in_windows(own, modules, mo
     windows = {} if own else {"window": 1024, "batch": 2}
     assert given == {**shared, "splits": ["generated", "train"], **windows}
     assert named == ([] if own else [("SmolLM2", None, panels.SMOLLM2)])
-    assert panel.asked is own and panel.learns == "nothing" and not panel.critic.count_end
+    assert panel.required is own and panel.learns == "nothing" and not panel.critic.count_end
 
 
 def test_a_reader_that_is_shared_reads_once_and_again_for_other_texts():
@@ -188,7 +188,7 @@ def judged(panel):
     estimate = Estimate(0.5, 0.25, 0.75, 30, 2, "s")
     difference = Comparison(-0.5, 0.01, False, 99)
     blame = {"generated/a": [(1.5, (0, 4)), (0.5, (4, 9))]}
-    return Judged(
+    return CriticResult(
         panel, estimate, estimate, difference, blame, (1, 2), (0.1, 0.2), (3, 4), (5.0, 6.5)
     )
 

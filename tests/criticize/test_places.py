@@ -23,7 +23,7 @@ def panel():
 
 
 def shown(panel, parts):
-    return [TEXT[start:end] for start, end in panel.places(DOCUMENT, None, np.zeros(parts))]
+    return [TEXT[start:end] for start, end in panel.spans(DOCUMENT, None, np.zeros(parts))]
 
 
 def test_parts_of_grids_are_sentences_and_pairs_begin_at_the_second(panel):
@@ -52,7 +52,7 @@ def test_a_section_begins_after_those_before_it_and_their_breaks():
 def test_persons_stand_where_they_are_mentioned_whatever_blanks_open_the_text(panel):
     persons = panel["persons"]
     (chain,) = persons.read([DOCUMENT])
-    spans = persons.places(DOCUMENT, chain, np.zeros(len(chain.symbols)))
+    spans = persons.spans(DOCUMENT, chain, np.zeros(len(chain.symbols)))
     parts = [TEXT[start:end] for start, end in spans]
     of_stops = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol == "."]
     of_names = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol != "."]

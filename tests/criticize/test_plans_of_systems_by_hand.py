@@ -189,7 +189,7 @@ def test_every_system_is_judged_against_real_text_and_every_pair_once(sides, mon
     (pair,) = judged.pairs
     assert (pair.first, pair.second, pair.corrected_p) == ("m", "n", 0.03)
     assert 3.0 <= pair.low < 3.1 and 4.9 < pair.high <= 5.0
-    again = systems.judged_from(judged.panel, systems.record_of(judged))
+    again = systems.result_from(judged.panel, systems.record_of(judged))
     assert again == judged
     refuses("no model", systems.judge_systems, panel(absent="no model"), sides[0], 7)
 
@@ -199,13 +199,13 @@ def test_p_values_are_corrected_apart_for_real_text_and_for_pairs():
 
     def judged(*p_values):
         return {
-            str(number): systems.SystemJudged(
+            str(number): systems.SystemResult(
                 None, Comparison(0.0, p, False, 9), p, 0.0, systems.Rank(1, 1, 1)
             )
             for number, p in enumerate(p_values)
         }
 
-    pair = systems.PairJudged("0", "1", Comparison(0.0, 0.03, False, 9), 0.0, 1.0, 0.03)
+    pair = systems.PairResult("0", "1", Comparison(0.0, 0.03, False, 9), 0.0, 1.0, 0.03)
     critics = [
         systems.CriticOnSystems(None, None, judged(0.02), (pair,), {}),
         systems.CriticOnSystems(None, None, judged(0.01), (), {}),

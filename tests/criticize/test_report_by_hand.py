@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from longform.criticize import report
-from longform.criticize.report import Criticism, Judged
+from longform.criticize.report import Criticism, CriticResult
 from longform.datasets.own_texts import Texts
 from longform.documents import Document, Section
 from longform.statistics.comparisons import Comparison
@@ -31,7 +31,7 @@ def judged(
     panel = SimpleNamespace(
         name=name,
         question=f"{name}?",
-        places="places",
+        spans="spans",
         critic=SimpleNamespace(parts="cells"),
         learns="nothing",
         needs="",
@@ -40,7 +40,7 @@ def judged(
     sides = [Estimate(*real, 25, 0, "s1"), Estimate(*made, 26, 2, "s2")]
     given = {"unknown": (0, 0), "p_values": (p,), "cut": (0, 0), "words": (3.0, 4.0)} | more
     blamed = {"generated/d/1": list(blame)}
-    return Judged(panel, *sides, Comparison(difference, p, False, 9), blamed, **given)
+    return CriticResult(panel, *sides, Comparison(difference, p, False, 9), blamed, **given)
 
 
 def criticism(*critics, real=("Same text.", "Another."), generated=(TEXT,), **more):
@@ -156,7 +156,7 @@ def test_a_page_cuts_the_text_at_marks_and_headings():
 
 def test_parts_that_are_no_places_are_named():
     one = judged("a", blame=[(0.5, (0, 8))])
-    one.panel.places = None
+    one.panel.spans = None
     assert '<b style="color: #0072B2">a</b>: cells are not places in the text</li>' in report.page(
         TEXT, [one]
     )
@@ -274,7 +274,7 @@ def test_a_saved_report_has_every_number_and_names_its_files(tmp_path, monkeypat
     assert report.files_of(folder) == expected
     assert (folder / report.SO_FAR).read_text() == so_far
     assert (folder / "results.md").read_text() == found.table()
-    assert (folder / names[0]).read_text() == report.page(TEXT, found.judged)
+    assert (folder / names[0]).read_text() == report.page(TEXT, found.results)
     record = json.loads((folder / report.RECORD).read_text())
     assert record["made_by"] == report.MAKER and record["files"] == sorted(expected)
     assert (record["left_out"], record["failed"]) == ([["b", "no model"]], [["c", "why"]])

@@ -15,7 +15,7 @@ def judged(name, learns, halvings):
 
 def sentences(*critics):
     sides = [SimpleNamespace(documents=range(count), set_aside=()) for count in (60, 40)]
-    found = SimpleNamespace(real=sides[0], generated=sides[1], judged=critics)
+    found = SimpleNamespace(real=sides[0], generated=sides[1], results=critics)
     return " ".join(_sides(found))
 
 
@@ -63,7 +63,7 @@ def notes_of(monkeypatch):
     def told(judged, **more):
         given = {"failed": [], "left_out": [], "level": 0.025, **more}
         sides = {"real": SimpleNamespace(set_aside=()), "generated": SimpleNamespace(set_aside=())}
-        return report.notes(SimpleNamespace(judged=judged, **{**sides, **given}))
+        return report.notes(SimpleNamespace(results=judged, **{**sides, **given}))
 
     return told
 

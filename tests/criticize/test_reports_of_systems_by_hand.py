@@ -10,10 +10,10 @@ from longform.criticize import systems_report
 from longform.criticize.systems import (
     REAL,
     CriticOnSystems,
-    PairJudged,
+    PairResult,
     Plan,
     Rank,
-    SystemJudged,
+    SystemResult,
     SystemsCriticism,
 )
 from longform.datasets.own_texts import Texts
@@ -26,7 +26,7 @@ def estimate(value=2.0, low=1.0, high=3.0, units=25, excluded=0):
 
 
 def system(value, p, corrected, detectable=1.0, rank=(1.5, 1.0, 2.0), **more):
-    return SystemJudged(
+    return SystemResult(
         estimate(value, value - 0.5, value + 1, **more),
         Comparison(value - 2, p, False, 9),
         corrected,
@@ -36,7 +36,7 @@ def system(value, p, corrected, detectable=1.0, rank=(1.5, 1.0, 2.0), **more):
 
 
 def pair(corrected, difference=-0.5):
-    return PairJudged("m", "_n", Comparison(difference, 0.01, False, 9), -1.0, 0.25, corrected)
+    return PairResult("m", "_n", Comparison(difference, 0.01, False, 9), -1.0, 0.25, corrected)
 
 
 def critic(name, pairs=(), real=None, **systems):
@@ -147,11 +147,11 @@ def test_notes_stand_below_the_last_table_alone():
 )
 def test_a_half_width_is_that_of_the_first_side_that_varies(real, half):
     wide = system(4.0, 0.1, 0.1)
-    wide = SystemJudged(estimate(0.0, 0.0, 3e9), wide.difference, 0.1, 1.0, wide.rank)
+    wide = SystemResult(estimate(0.0, 0.0, 3e9), wide.difference, 0.1, 1.0, wide.rank)
     systems = {"_n": wide} if real[0] == 1e9 else {}
     assert systems_report._half_width(critic("a", real=estimate(*real), **systems)) == half
     same = estimate(1.0, 1.0, 1.0)
-    still = SystemJudged(same, Comparison(0, 1, False, 9), 1, 1, Rank(1, 1, 1))
+    still = SystemResult(same, Comparison(0, 1, False, 9), 1, 1, Rank(1, 1, 1))
     assert systems_report._half_width(critic("a", real=same, m=still, _n=still)) == 1.0
 
 

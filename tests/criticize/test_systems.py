@@ -118,7 +118,7 @@ def test_a_system_that_repeats_itself_ranks_last_and_differs_from_the_others():
         model="none",
         encoder="none",
     )
-    critic = next(one for one in found.judged if one.panel.name == "repetition")
+    critic = next(one for one in found.results if one.panel.name == "repetition")
     assert critic.systems["bad"].rank.low == 3 and critic.systems["good"].rank.high < 3
     assert critic.systems["bad"].corrected_p < 0.05 < critic.systems["good"].corrected_p
     differ = {(pair.first, pair.second) for pair in critic.pairs if pair.corrected_p < 0.05}
@@ -135,7 +135,7 @@ def test_order_and_names_of_systems_change_no_score():
         criticize_systems(REAL, systems, model="none", encoder="none")
         for systems in (first, second)
     )
-    for left, right in zip(one.judged, other.judged, strict=True):
+    for left, right in zip(one.results, other.results, strict=True):
         assert left.systems["a"].estimate.value == pytest.approx(right.systems["y"].estimate.value)
         assert left.systems["b"].difference.difference == pytest.approx(
             right.systems["x"].difference.difference

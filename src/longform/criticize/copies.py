@@ -58,7 +58,7 @@ def sources(documents: Sequence[Document]) -> list[int]:
         sentence_words.append(np.array(list(num_words.values()), dtype=np.int64))
     # 2. Pairs that share enough of either. A run counts as one, a sentence as its words.
     runs = _thinned(runs)
-    run_weights = [np.ones(len(row), dtype=np.int64) for row in runs]
+    run_weights = [np.ones_like(row, dtype=np.int64) for row in runs]
     by_runs = _alike(runs, run_weights)
     by_sentences = _alike(sentences, sentence_words)
     first, second = np.concatenate([by_runs, by_sentences], axis=1)

@@ -11,8 +11,9 @@ COPIES_PACE = 200_000  # words a second in which near copies are looked for and 
 def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
     """How many words are read, by which critics, and for about how long on one core."""
     # 1. Words of each side; each critic reads them all at its pace.
-    num_words = [_num_words(side) for side in (real, *systems)]
-    total_words = sum(num_words)
+    real_words = _num_words(real)
+    generated_words = sum(map(_num_words, systems))
+    total_words = real_words + generated_words
     total_seconds = 0.0
     shares = []
     for panel in panels:
@@ -28,7 +29,7 @@ def announcement(panels: Sequence[Panel], real: Texts, *systems: Texts) -> str:
     num_texts = " + ".join(str(len(side.documents)) for side in systems)
     return (
         f"{len(real.documents)} real and {num_texts} generated texts, "
-        f"{num_words[0]:,} and {sum(num_words[1:]):,} words; "
+        f"{real_words:,} and {generated_words:,} words; "
         f"{len(shares)} critics, {about} on one core: {'; '.join(shares)}"
     )
 

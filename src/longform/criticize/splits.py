@@ -5,13 +5,15 @@ And what several tests, one for each halving, say together.
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from longform.documents import Document, grouped
 from longform.errors import BadInput
+from longform.statistics.comparisons import Comparison
 from longform.statistics.sufficient_statistics import SufficientStatistics
 
 SPLITS = 5  # ours: halvings of the real texts, odd so that the median p-value is one of them
@@ -38,7 +40,9 @@ def halves(documents: Sequence[Document], sources: Mapping[str, int], number: in
         BadInput: all texts are copies of one.
     """
     # 1. Groups of near copies, in the order of their hashes.
-    digests = {document.id: _digest(document, number) for document in documents}
+    digests = {}
+    for document in documents:
+        digests[document.id] = _digest(document, number)
     groups = grouped(documents, lambda document: sources[document.id]).values()
     if len(groups) < 2:
         raise BadInput(
@@ -54,9 +58,9 @@ def halves(documents: Sequence[Document], sources: Mapping[str, int], number: in
     train: set[str] = set()
     for group in ordered[:-1]:
         if not train or len(train) + len(group) <= len(documents) // 2:
-            train.update(document.id for document in group)
-    test = {document.id for document in documents} - train
-    return Halves(frozenset(train), frozenset(test))
+            for document in group:
+                train.add(document.id)
+    return Halves(frozenset(train), frozenset(digests.keys() - train))
 
 
 def _digest(document: Document, number: int) -> str:
@@ -81,6 +85,27 @@ def combined_p(p_values: Sequence[float]) -> float:
     return min(1.0, middle_p * len(p_values) / rank)
 
 
+def combined_test(tests: Sequence[Comparison]) -> Comparison:
+    """The tests of all halvings as one.
+
+    The mean difference with the p-value that they have together; paired if all are.
+    """
+    p_values = []
+    differences = []
+    paired = True
+    for test in tests:
+        p_values.append(test.p_value)
+        differences.append(test.difference)
+        paired = paired and test.paired
+    permutations = tests[0].permutations
+    return Comparison(middle(differences), combined_p(p_values), paired, permutations)
+
+
+def units_among(units: Sequence[Any], ids: Container[str]) -> list[Any]:
+    """The units whose ids are among some."""
+    return [unit for unit in units if unit.unit_id in ids]
+
+
 def one_row_per_source(
     statistics: SufficientStatistics, sources: Mapping[str, int]
 ) -> SufficientStatistics:
@@ -94,9 +119,12 @@ def one_row_per_source(
         sources: the source of each text by its id.
     """
     # 1. The new row of each text; sources keep the order in which they are met.
-    names = [f"source {sources[unit]}" for unit in statistics.unit_ids]
-    row_of_source = {name: row for row, name in enumerate(dict.fromkeys(names))}
-    rows = np.array([row_of_source[name] for name in names], dtype=np.int64)
+    row_of_source: dict[str, int] = {}
+    row_of_text = []
+    for unit in statistics.unit_ids:
+        name = f"source {sources[unit]}"
+        row_of_text.append(row_of_source.setdefault(name, len(row_of_source)))
+    rows = np.array(row_of_text, dtype=np.int64)
     # 2. The mean over the copies that are scored.
     has_exclusions = "excluded" in statistics.columns
     scored = np.ones(len(rows), dtype=bool)

@@ -1,19 +1,21 @@
-"""Several systems beside real text at once: each against it, each against the others, and their ranks.
+"""Several systems beside real text at once: against it, against each other, and their ranks.
 
-All sets of texts are cut to the same lengths (the shortest text of each rank), so that every two of them
-compare. A critic that learns is taught by one half of the real texts and never sees the half that the
-systems are compared with; the halving is repeated as in :func:`longform.criticize.judging.criticize`.
+All sets of texts are cut to the same lengths (the shortest text of each rank), so that every two of
+them compare. A critic that learns is taught by one half of the real texts and never sees the half
+that the systems are compared with; the halving is repeated as in
+:func:`longform.criticize.judging.criticize`.
 """
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from longform.criticize.copies import sources
 from longform.criticize.cost import announcement
@@ -29,7 +31,14 @@ from longform.criticize.judging import (
 from longform.criticize.lengths import MEASURES, Excerpt, Measure, cut_to_equal_lengths
 from longform.criticize.panels import Panel, panels
 from longform.criticize.results_so_far import ResultsSoFar
-from longform.criticize.splits import Halves, combined_p, halves, middle, one_row_per_source
+from longform.criticize.splits import (
+    Halves,
+    combined_test,
+    halves,
+    middle,
+    one_row_per_source,
+    units_among,
+)
 from longform.datasets.own_texts import Texts, place_in_source, read_texts
 from longform.documents import Document
 from longform.errors import BadInput, InputError
@@ -42,7 +51,8 @@ from longform.statistics.sufficient_statistics import SufficientStatistics
 
 REAL = "real"
 POWERED = 2.8  # standard errors: 1.96 of a test at .05 and 0.84 of a power of .8
-Draws = dict[str, list[np.ndarray]]  # by side, of each halving: float64 (resamples,)
+Scores = NDArray[np.float64]  # (resamples,)
+Draws = dict[str, list[Scores]]  # by side, of each halving
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class SystemJudged:
+class SystemResult:
     """One critic's word on one system."""
 
     estimate: Estimate
@@ -66,7 +76,7 @@ class SystemJudged:
 
 
 @dataclass(frozen=True)
-class PairJudged:
+class PairResult:
     """One critic's word on two systems."""
 
     first: str
@@ -83,8 +93,8 @@ class CriticOnSystems:
 
     panel: Panel
     real: Estimate
-    systems: Mapping[str, SystemJudged]
-    pairs: tuple[PairJudged, ...]
+    systems: Mapping[str, SystemResult]
+    pairs: tuple[PairResult, ...]
     cut: Mapping[str, int]  # texts of each side that were cut to equal lengths
 
 
@@ -92,7 +102,7 @@ class CriticOnSystems:
 class SystemsCriticism:
     """What came out for several systems."""
 
-    judged: tuple[CriticOnSystems, ...]
+    results: tuple[CriticOnSystems, ...]
     left_out: Reasons  # of those that do not apply
     failed: Reasons  # of those that began and could not end
     real: Texts
@@ -100,9 +110,20 @@ class SystemsCriticism:
     paired: bool
 
 
+Text = TypeVar("Text", bound=Document)
+
+
+def joined(sides: Mapping[str, Sequence[Text]]) -> list[Text]:
+    """The texts of all sides, one side after another."""
+    documents: list[Text] = []
+    for side in sides.values():
+        documents += side
+    return documents
+
+
 @dataclass(frozen=True)
 class ComparedSides:
-    """Real text and all systems, at equal lengths by each measure, with the near copies among them."""
+    """Real text and all systems at equal lengths by each measure, and near copies among them."""
 
     sides: Mapping[str, tuple[Document, ...]]  # the real texts under ``REAL``
     sources: Mapping[str, int]  # of each id, the same number for near copies
@@ -117,16 +138,20 @@ class ComparedSides:
         Raises:
             InputError: ``paired``, and the systems have different texts.
         """
+        # 1. Ids that tell the sides apart.
         sides: dict[str, tuple[Document, ...]] = {}
+        every_document: list[Document] = []
         for name, texts in {REAL: real, **systems}.items():
             split = "test" if name == REAL else "generated"
-            sides[name] = tuple(
-                replace(document, id=f"{name}/{document.id}", split=split)
-                for document in texts.documents
-            )
-        documents = [document for side in sides.values() for document in side]
-        ids = [document.id for document in documents]
-        numbers = dict(zip(ids, sources(documents), strict=True))
+            side = []
+            for document in texts.documents:
+                side.append(replace(document, id=f"{name}/{document.id}", split=split))
+            sides[name] = tuple(side)
+            every_document += side
+        # 2. Near copies, and equal lengths by each measure.
+        source_of_id: dict[str, int] = {}
+        for document, source in zip(every_document, sources(every_document), strict=True):
+            source_of_id[document.id] = source
         excerpts: dict[Measure, dict[str, tuple[Excerpt, ...]]] = {}
         cut: dict[Measure, dict[str, int]] = {}
         for measure in MEASURES:
@@ -134,51 +159,68 @@ class ComparedSides:
             excerpts[measure] = dict(zip(sides, shortened, strict=True))
             cut[measure] = dict(zip(sides, counts, strict=True))
         pairs = prompts(systems) if paired else {}
-        return cls(sides, numbers, excerpts, cut, pairs)
+        return cls(sides, source_of_id, excerpts, cut, pairs)
+
+    def documents(self) -> list[Document]:
+        """The texts of all sides, whole."""
+        return joined(self.sides)
 
 
 def prompts(systems: Mapping[str, Texts]) -> dict[str, str]:
-    """The prompt of each text: its id where all systems have the same ids, else its place in the file.
+    """The prompt of each text, by its id under its system.
+
+    It is the text's own id where all systems have the same ids, else its number in the file.
 
     Raises:
-        InputError: the systems have different numbers of texts, so that nothing says which belong together.
+        InputError: the systems have different numbers of texts, so that nothing says which belong
+            together.
     """
-    ids = {name: [document.id for document in texts.documents] for name, texts in systems.items()}
-    counts = {name: len(own) for name, own in ids.items()}
-    if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+    # 1. Every system has as many texts.
+    ids: dict[str, list[str]] = {}
+    counts: set[int] = set()
+    distinct_ids: set[frozenset[str]] = set()
+    for name, texts in systems.items():
+        ids[name] = [document.id for document in texts.documents]
+        counts.add(len(ids[name]))
+        distinct_ids.add(frozenset(ids[name]))
+    if len(counts) > 1:
+        sizes = ", ".join(f"{name} {len(of_system)}" for name, of_system in ids.items())
         raise InputError(
-            f"paired: the systems have different numbers of texts ({listed}); give one text a prompt to each"
+            f"paired: the systems have different numbers of texts ({sizes}); "
+            "give one text a prompt to each"
         )
-    if len({frozenset(own) for own in ids.values()}) == 1:
-        places = ids
-    else:
-        places = {name: _places_in_source(own) for name, own in ids.items()}
-    _check_same_prompts(places)
-    named: dict[str, str] = {}
-    for name, own in ids.items():
-        for document, place in zip(own, places[name], strict=True):
-            named[f"{name}/{document}"] = place
-    return named
+    # 2. Texts of one prompt have one id, or else one place in their files.
+    prompts_of = ids
+    if len(distinct_ids) > 1:
+        prompts_of = {name: _places_in_source(of_system) for name, of_system in ids.items()}
+    _check_same_prompts(prompts_of)
+    prompt_of_text: dict[str, str] = {}
+    for name, of_system in ids.items():
+        for text_id, prompt in zip(of_system, prompts_of[name], strict=True):
+            prompt_of_text[f"{name}/{text_id}"] = prompt
+    return prompt_of_text
 
 
 def _places_in_source(ids: Sequence[str]) -> list[str]:
-    """Where each text stands in its file, counting those that were set aside if ids say where they were."""
-    places = []
-    for row, document in enumerate(ids, 1):
-        places.append(f"text {place_in_source(document) or row}")
-    return places
+    """Where each text stands in its file.
+
+    Those that were set aside are counted if ids say where they were.
+    """
+    positions = []
+    for row, text_id in enumerate(ids, 1):
+        positions.append(f"text {place_in_source(text_id) or row}")
+    return positions
 
 
-def _check_same_prompts(places: Mapping[str, Sequence[str]]) -> None:
-    """Raises InputError: a system has a text at a place where another has none."""
-    everywhere = set.union(*(set(own) for own in places.values()))
-    for name, own in places.items():
-        missing = sorted(everywhere - set(own))
+def _check_same_prompts(prompts_of: Mapping[str, Sequence[str]]) -> None:
+    """Raises InputError: a system has a text of a prompt for which another has none."""
+    every_prompt = set.union(*map(set, prompts_of.values()))
+    for name, of_system in prompts_of.items():
+        missing = sorted(every_prompt - set(of_system))
         if missing:
             raise InputError(
-                f"paired: {name} has nothing to compare for {', '.join(missing[:3])}, where another system has a text; "
-                "leave these out of all systems, or give the texts ids"
+                f"paired: {name} has nothing to compare for {', '.join(missing[:3])}, where "
+                "another system has a text; leave these out of all systems, or give the texts ids"
             )
 
 
@@ -203,29 +245,30 @@ def criticize_systems(
         model, encoder, seed, progress, results: as in :func:`longform.criticize.criticize`.
 
     Raises:
-        InputError: no system, a system without texts, fewer than two real texts, or ``paired`` where
-            nothing says which texts belong together.
+        InputError: no system, a system without texts, fewer than two real texts, or ``paired``
+            where nothing says which texts belong together.
         ConfigError: a model or an encoder that is named and cannot be read.
     """
+    # 1. Texts of all sides, and what a person brings.
     options = options_of(model, encoder, seed)
     real_texts, texts = _read_all(real, systems)
     sides = ComparedSides.of(real_texts, texts, paired)
     critics = panels(options)
     print(announcement(critics, real_texts, *texts.values()), file=sys.stderr)
-    documents = [document for side in sides.sides.values() for document in side]
+    # 2. Every critic, unless its result is there from an earlier run.
     path = Path(results) if results is not None else None
-    so_far = ResultsSoFar(path, documents, options, paired)
+    so_far = ResultsSoFar(path, sides.documents(), options, paired)
 
-    def judged_or_taken_back(panel: Panel) -> CriticOnSystems:
+    def judge_or_take_back(panel: Panel) -> CriticOnSystems:
         record = so_far.find_record(panel)
         if record is not None:
-            return judged_from(panel, record)
-        judged = judge_systems(panel, sides, seed)
-        so_far.add_record(panel, record_of(judged))
-        return judged
+            return result_from(panel, record)
+        result = judge_systems(panel, sides, seed)
+        so_far.add_record(panel, record_of(result))
+        return result
 
-    judged, left_out, failed = run_critics(progress(critics), judged_or_taken_back)
-    corrected = with_corrected_p_values(judged)
+    critic_results, left_out, failed = run_critics(progress(critics), judge_or_take_back)
+    corrected = with_corrected_p_values(critic_results)
     return SystemsCriticism(tuple(corrected), left_out, failed, real_texts, texts, paired)
 
 
@@ -248,13 +291,22 @@ def _read_all(
 
 @dataclass(frozen=True)
 class Plan:
-    """What one critic will read, for how long, and what it can show."""
+    """What one critic will read, for how long, and what it can show.
+
+    Attributes:
+        name: of the critic.
+        seconds: on one core.
+        real: its score of the real texts that do not teach it; nan where that is not known before
+            the work.
+        detectable: by system, the smallest difference seen at .05 in 80 of 100.
+        reason: why it reads nothing, or why the differences are not known.
+    """
 
     name: str
-    seconds: float  # on one core
-    real: float  # its score of the real texts that do not teach it; nan where that is not known before the work
-    detectable: Mapping[str, float]  # by system: smallest difference seen at .05 in 80 of 100
-    reason: str = ""  # why it reads nothing, or why the differences are not known
+    seconds: float
+    real: float
+    detectable: Mapping[str, float]
+    reason: str = ""
 
 
 def plan_systems(
@@ -265,9 +317,10 @@ def plan_systems(
     encoder: Path | str | None = None,
     seed: int = 1234,
 ) -> list[Plan]:
-    """What a comparison will cost and what it can show, from the real texts and the systems' numbers and lengths.
+    """What a comparison will cost and what it can show.
 
-    The smallest difference is that of a test of one halving, if a system's texts vary as real ones do.
+    It follows from the real texts, and from the numbers and lengths of the systems' texts. The
+    smallest difference is that of a test of one halving, if a system's texts vary as real ones do.
     Critics that are taught how to read, or that read with a network, are not tried before the work.
 
     Raises:
@@ -276,39 +329,53 @@ def plan_systems(
     options = options_of(model, encoder, seed)
     real_texts, texts = _read_all(real, systems)
     sides = ComparedSides.of(real_texts, texts, paired=False)
-    words = 0
-    for side in sides.sides.values():
-        words += sum(len(document.text.split()) for document in side)
-    return [_plan(panel, sides, words, seed) for panel in panels(options)]
+    num_words = sum(len(document.text.split()) for document in sides.documents())
+    plans = []
+    for panel in panels(options):
+        plans.append(_plan(panel, sides, num_words, seed))
+    return plans
 
 
-def _plan(panel: Panel, sides: ComparedSides, words: int, seed: int) -> Plan:
-    seconds = words / panel.pace
+def _plan(panel: Panel, sides: ComparedSides, num_words: int, seed: int) -> Plan:
+    seconds = num_words / panel.pace
     if panel.absent:
         return Plan(panel.name, 0.0, math.nan, {}, panel.absent)
     if panel.learns == "predictions" or panel.spared:
         return Plan(panel.name, seconds, math.nan, {}, "not known before it has read the texts")
+    # 1. One halving of the real texts.
     try:
-        excerpts = sides.excerpts[panel.measure]
-        units = read_units(panel, [document for side in excerpts.values() for document in side])
-        half = halves(sides.sides[REAL], sides.sources)
-        if panel.learns == "nothing":
-            half = Halves(frozenset(), frozenset(document.id for document in excerpts[REAL]))
-        train = [unit for unit in units if unit.unit_id in half.train]
-        critic = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
-        test = [unit for unit in units if unit.unit_id in half.test]
+        units = read_units(panel, joined(sides.excerpts[panel.measure]))
+        half = _halving(panel, sides, 0)
+        critic = _taught(panel, units, half)
+        test = units_among(units, half.test)
         statistics = _statistics(panel, critic, REAL, test, sides)
     except BadInput as error:
         return Plan(panel.name, 0.0, math.nan, {}, str(error))
+    # 2. The variance of a mean score over a system's texts, if they vary as the real ones do.
     rng = generator(seed, "plan", panel.name)
     variance = _variance(bootstrap_scores(critic, statistics, rng, RESAMPLES))
-    scored = len(statistics.unit_ids) - int(statistics.total("excluded"))
+    num_scored = len(statistics.unit_ids) - int(statistics.total("excluded"))
     detectable = {}
     for name, side in sides.sides.items():
         if name != REAL:
-            of_system = variance * scored / len(side)
-            detectable[name] = POWERED * math.sqrt(variance + of_system)
+            variance_of_system = variance * num_scored / len(side)
+            detectable[name] = POWERED * math.sqrt(variance + variance_of_system)
     return Plan(panel.name, seconds, critic.score_of(statistics), detectable)
+
+
+def _halving(panel: Panel, sides: ComparedSides, number: int) -> Halves:
+    """The halving of that number; nothing is taken from the comparison by what learns nothing."""
+    if panel.learns == "nothing":
+        real = sides.excerpts[panel.measure][REAL]
+        return Halves(frozenset(), frozenset(document.id for document in real))
+    return halves(sides.sides[REAL], sides.sources, number)
+
+
+def _taught(panel: Panel, units: Sequence[Any], half: Halves) -> Any:
+    """The critic as one half of the real texts taught it."""
+    if panel.learns == "nothing":
+        return panel.critic
+    return panel.critic.fit(units_among(units, half.train))
 
 
 def judge_systems(
@@ -328,24 +395,28 @@ def judge_systems(
     fits = _fits(panel, sides)
     draws = _draws(panel, fits, bool(sides.pairs), seed, resamples)
     ranks = _ranks(panel, draws)
-    systems: dict[str, SystemJudged] = {}
+    # 1. Each system against real text.
+    systems: dict[str, SystemResult] = {}
     for name in fits[0].sides:
         if name == REAL:
             continue
         difference = _test(panel, fits, name, REAL, seed, permutations)
-        systems[name] = SystemJudged(
+        systems[name] = SystemResult(
             estimate=_estimate(fits, name, draws[name]),
             difference=difference,
             corrected_p=difference.p_value,
             detectable=detectable_difference(draws[name], draws[REAL]),
             rank=ranks[name],
         )
+    # 2. Each pair of systems.
     pairs = []
     for first, second in combinations(systems, 2):
         difference = _test(panel, fits, first, second, seed, permutations)
-        gaps = [one - other for one, other in zip(draws[first], draws[second], strict=True)]
+        gaps = []
+        for first_scores, second_scores in zip(draws[first], draws[second], strict=True):
+            gaps.append(first_scores - second_scores)
         low, high = percentile_interval(np.concatenate(gaps))
-        pairs.append(PairJudged(first, second, difference, low, high, difference.p_value))
+        pairs.append(PairResult(first, second, difference, low, high, difference.p_value))
     real = _estimate(fits, REAL, draws[REAL])
     return CriticOnSystems(panel, real, systems, tuple(pairs), sides.cut[panel.measure])
 
@@ -361,16 +432,13 @@ class _Fit:
 def _fits(panel: Panel, sides: ComparedSides) -> list[_Fit]:
     """The critic on every halving that it can be taught by. Raises BadInput: there is none."""
     excerpts = sides.excerpts[panel.measure]
-    documents = [document for side in excerpts.values() for document in side]
+    # Texts are read once, or for each halving where the critic learns how to read.
     reads_again = panel.learns == "predictions"
-    units = [] if reads_again else read_units(panel, documents)
+    units = [] if reads_again else read_units(panel, joined(excerpts))
     fits: list[_Fit] = []
     error: BadInput | None = None
     for number in range(panel.halvings):
-        if panel.learns == "nothing":
-            half = Halves(frozenset(), frozenset(document.id for document in excerpts[REAL]))
-        else:
-            half = halves(sides.sides[REAL], sides.sources, number)
+        half = _halving(panel, sides, number)
         try:
             if reads_again:
                 units = read_units(panel, _with_splits(excerpts, half))
@@ -395,19 +463,32 @@ def _with_splits(excerpts: Mapping[str, Sequence[Excerpt]], half: Halves) -> lis
 
 
 def _fit(panel: Panel, units: Sequence[Any], half: Halves, sides: ComparedSides) -> _Fit:
-    """One halving. A system's copies of a text that taught the critic are left to the other halvings."""
+    """One halving.
+
+    A system's copies of a text that taught the critic are left to the other halvings.
+    """
     taught = {sides.sources[name] for name in half.train}
-    train = [unit for unit in units if unit.unit_id in half.train]
-    critic = panel.critic if panel.learns == "nothing" else panel.critic.fit(train)
+    critic = _taught(panel, units, half)
     statistics: dict[str, SufficientStatistics] = {}
     for name in sides.sides:
         if name == REAL:
-            chosen = [unit for unit in units if unit.unit_id in half.test]
+            chosen = units_among(units, half.test)
         else:
-            of_system = [unit for unit in units if unit.unit_id.startswith(f"{name}/")]
-            chosen = [unit for unit in of_system if sides.sources[unit.unit_id] not in taught]
+            chosen = _judgeable(name, units, taught, sides)
         statistics[name] = _statistics(panel, critic, name, chosen, sides)
     return _Fit(critic, statistics)
+
+
+def _judgeable(
+    name: str, units: Sequence[Any], taught: Container[int], sides: ComparedSides
+) -> list[Any]:
+    """A system's units but those whose source taught the critic."""
+    judgeable = []
+    for unit in units:
+        of_system = unit.unit_id.startswith(f"{name}/")
+        if of_system and sides.sources[unit.unit_id] not in taught:
+            judgeable.append(unit)
+    return judgeable
 
 
 def _statistics(
@@ -451,47 +532,50 @@ def _test(
         rng = generator(seed, "systems", panel.name, number, first, second)
         sides = fit.sides[first], fit.sides[second]
         tests.append(compare(fit.critic, *sides, rng, permutations, matched=True))
-    difference = middle([test.difference for test in tests])
-    p_value = combined_p([test.p_value for test in tests])
-    return Comparison(difference, p_value, all(test.paired for test in tests), permutations)
+    return combined_test(tests)
 
 
-def detectable_difference(system: Sequence[np.ndarray], real: Sequence[np.ndarray]) -> float:
-    """The difference that a test of one halving at .05 sees with a power of .8, from the spread of resamples."""
+def detectable_difference(system: Sequence[Scores], real: Sequence[Scores]) -> float:
+    """The difference that a test of one halving at .05 sees with a power of .8.
+
+    Args:
+        system, real: resamples of both scores in each halving, whose spread decides.
+    """
     errors = []
-    for own, reference in zip(system, real, strict=True):
-        errors.append(math.sqrt(_variance(own) + _variance(reference)))
+    for system_scores, real_scores in zip(system, real, strict=True):
+        errors.append(math.sqrt(_variance(system_scores) + _variance(real_scores)))
     return POWERED * middle(errors)
 
 
-def _variance(draws: np.ndarray) -> float:
+def _variance(draws: Scores) -> float:
     finite = draws[np.isfinite(draws)]
     return float(np.var(finite)) if len(finite) else math.nan
 
 
 def _ranks(panel: Panel, draws: Draws) -> dict[str, Rank]:
     """Each system's rank in every resample of every halving: their middle and 95 % interval."""
+    # 1. How bad each system is in every resample; what is not finite ranks last.
     names = [name for name in draws if name != REAL]
     badness = []
     for name in names:
         of_halvings = []
-        for own, reference in zip(draws[name], draws[REAL], strict=True):
-            of_halvings.append(_badness(panel.critic.better, own, reference))
+        for system, real in zip(draws[name], draws[REAL], strict=True):
+            of_halvings.append(_badness(panel.critic.better, system, real))
         badness.append(np.concatenate(of_halvings))
     values = np.stack(badness, axis=1)  # float64 (resamples, systems)
     values = np.where(np.isfinite(values), values, np.inf)
-    # ties share the mean of their ranks
+    # 2. Ranks; ties share the mean of theirs.
     lower = (values[:, None, :] < values[:, :, None]).sum(axis=2)
     equal = (values[:, None, :] == values[:, :, None]).sum(axis=2)
     ranks = lower + (equal + 1) / 2
-    return {
-        name: Rank(float(np.median(column)), *percentile_interval(column))
-        for name, column in zip(names, ranks.T, strict=True)
-    }
+    rank_of: dict[str, Rank] = {}
+    for name, of_system in zip(names, ranks.T, strict=True):
+        rank_of[name] = Rank(float(np.median(of_system)), *percentile_interval(of_system))
+    return rank_of
 
 
-def _badness(better: str, system: np.ndarray, real: np.ndarray) -> np.ndarray:
-    """A number that is the lower the better the critic finds a system, float64 (resamples,)."""
+def _badness(better: str, system: Scores, real: Scores) -> Scores:
+    """A number that is the lower the better the critic finds a system."""
     if better == "higher":
         return -system
     if better == "lower":
@@ -499,45 +583,58 @@ def _badness(better: str, system: np.ndarray, real: np.ndarray) -> np.ndarray:
     return np.abs(system - real)
 
 
-def with_corrected_p_values(judged: Sequence[CriticOnSystems]) -> list[CriticOnSystems]:
-    """The same with p-values corrected for their number: against real text, and between systems (Holm)."""
-    against_real = [one.difference.p_value for critic in judged for one in critic.systems.values()]
-    between = [pair.difference.p_value for critic in judged for pair in critic.pairs]
+def with_corrected_p_values(results: Sequence[CriticOnSystems]) -> list[CriticOnSystems]:
+    """The same with p-values corrected for their number (Holm).
+
+    Those against real text are one family of tests, those between systems another.
+    """
+    # 1. All p-values of each family.
+    against_real: list[float] = []
+    between: list[float] = []
+    for critic in results:
+        for system in critic.systems.values():
+            against_real.append(system.difference.p_value)
+        for pair in critic.pairs:
+            between.append(pair.difference.p_value)
+    # 2. Back to where they came from, in the same order.
     of_systems = iter(holm(against_real))
     of_pairs = iter(holm(between))
     corrected = []
-    for critic in judged:
-        systems = {
-            name: replace(one, corrected_p=next(of_systems)) for name, one in critic.systems.items()
-        }
-        pairs = tuple(replace(pair, corrected_p=next(of_pairs)) for pair in critic.pairs)
-        corrected.append(replace(critic, systems=systems, pairs=pairs))
+    for critic in results:
+        systems = {}
+        for name, system in critic.systems.items():
+            systems[name] = replace(system, corrected_p=next(of_systems))
+        pairs = []
+        for pair in critic.pairs:
+            pairs.append(replace(pair, corrected_p=next(of_pairs)))
+        corrected.append(replace(critic, systems=systems, pairs=tuple(pairs)))
     return corrected
 
 
-def record_of(judged: CriticOnSystems) -> dict[str, Any]:
+def record_of(result: CriticOnSystems) -> dict[str, Any]:
     """A critic's result as JSON."""
     return {
-        "real": asdict(judged.real),
-        "systems": {name: asdict(one) for name, one in judged.systems.items()},
-        "pairs": [asdict(pair) for pair in judged.pairs],
-        "cut": dict(judged.cut),
+        "real": asdict(result.real),
+        "systems": {name: asdict(system) for name, system in result.systems.items()},
+        "pairs": [asdict(pair) for pair in result.pairs],
+        "cut": dict(result.cut),
     }
 
 
-def judged_from(panel: Panel, record: Mapping[str, Any]) -> CriticOnSystems:
+def result_from(panel: Panel, record: Mapping[str, Any]) -> CriticOnSystems:
     """The inverse of :func:`record_of`."""
     systems = {}
-    for name, one in record["systems"].items():
+    for name, system in record["systems"].items():
         parts = {
-            "estimate": Estimate(**one["estimate"]),
-            "difference": Comparison(**one["difference"]),
-            "rank": Rank(**one["rank"]),
+            "estimate": Estimate(**system["estimate"]),
+            "difference": Comparison(**system["difference"]),
+            "rank": Rank(**system["rank"]),
         }
-        systems[name] = SystemJudged(**{**one, **parts})
+        systems[name] = SystemResult(**{**system, **parts})
     pairs = []
     for pair in record["pairs"]:
-        pairs.append(PairJudged(**{**pair, "difference": Comparison(**pair["difference"])}))
+        difference = Comparison(**pair["difference"])
+        pairs.append(PairResult(**{**pair, "difference": difference}))
     return CriticOnSystems(
         panel, Estimate(**record["real"]), systems, tuple(pairs), dict(record["cut"])
     )

@@ -1,6 +1,8 @@
-"""What ``criticize`` shows of several systems: tables of scores, ranks and pairs, one figure, one page."""
+"""What ``criticize`` shows of several systems.
 
-import shutil
+Tables of scores, ranks and pairs, one figure, one page.
+"""
+
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -12,22 +14,26 @@ from longform.criticize.report import (
     COLOURS,
     FEW,
     MAKER,
-    RECORD,
     SIGNIFICANT,
-    SO_FAR,
+    cell,
     check,
-    files_of,
+    half_width,
+    html_list,
     html_page,
+    keep_results_so_far,
+    reason_lines,
+    set_aside_lines,
+    write_record,
 )
 from longform.criticize.systems import (
     REAL,
     CriticOnSystems,
     Plan,
-    SystemJudged,
+    SystemResult,
     SystemsCriticism,
     record_of,
 )
-from longform.files.artefacts import atomic_write, write_json
+from longform.files.artefacts import atomic_write
 from longform.statistics.estimates import Estimate
 from longform.tables import Cell, Figure, markdown_table, short, write_rows
 
@@ -35,55 +41,55 @@ MORE_PAIRS = 40  # ours: pairs that a table shows; the CSV beside it has all
 Rows = list[list[Any]]
 PAIR_COLUMNS = ("critic", "first", "second", "difference", "low", "high", "p", "p_corrected")
 PLAN_NOTE = (
-    "under each system: the smallest difference from real text that one test at .05 sees with a power of .8, if its "
-    "texts vary as real ones do"
+    "under each system: the smallest difference from real text that one test at .05 sees with a "
+    "power of .8, if its texts vary as real ones do"
 )
 
 
-def tables(found: SystemsCriticism) -> list[tuple[str, Rows]]:
+def tables(criticism: SystemsCriticism) -> list[tuple[str, Rows]]:
     """Every table with its caption: scores, ranks, pairs of systems that differ."""
     return [
         (
             "Scores with 95 % intervals; * differs from real text (p < .05, corrected)",
-            scores(found),
+            scores(criticism),
         ),
-        ("Ranks among the systems with 95 % intervals, 1 the best", ranks(found)),
-        ("Systems that differ (p < .05, corrected)", pairs(found)),
+        ("Ranks among the systems with 95 % intervals, 1 the best", ranks(criticism)),
+        ("Systems that differ (p < .05, corrected)", pairs(criticism)),
     ]
 
 
-def scores(found: SystemsCriticism) -> Rows:
+def scores(criticism: SystemsCriticism) -> Rows:
     """A row for each critic: real text, each system, and the smallest difference that is seen."""
-    rows = [["critic", "real text", *found.systems, "smallest difference seen"]]
-    for critic in found.judged:
+    rows = [["critic", "real text", *criticism.systems, "smallest difference seen"]]
+    for critic in criticism.results:
         cells = [_with_interval(critic.real)]
-        for name in found.systems:
-            judged = critic.systems[name]
-            star = " *" if judged.corrected_p < SIGNIFICANT else ""
-            cells.append(_with_interval(judged.estimate) + star)
-        smallest = max(judged.detectable for judged in critic.systems.values())
+        for name in criticism.systems:
+            result = critic.systems[name]
+            star = " *" if result.corrected_p < SIGNIFICANT else ""
+            cells.append(_with_interval(result.estimate) + star)
+        smallest = max(result.detectable for result in critic.systems.values())
         rows.append([critic.panel.name, *cells, short(smallest)])
-    for name, _ in found.failed:
-        rows.append([name, "failed, see below", *[""] * (len(found.systems) + 1)])
+    for name, _ in criticism.failed:
+        rows.append([name, "failed, see below", *[""] * (len(criticism.systems) + 1)])
     return rows
 
 
-def ranks(found: SystemsCriticism) -> Rows:
+def ranks(criticism: SystemsCriticism) -> Rows:
     """A row for each critic: every system's rank."""
-    rows = [["critic", *found.systems]]
-    for critic in found.judged:
+    rows = [["critic", *criticism.systems]]
+    for critic in criticism.results:
         cells = []
-        for name in found.systems:
+        for name in criticism.systems:
             rank = critic.systems[name].rank
             cells.append(f"{rank.value:g} [{rank.low:g}, {rank.high:g}]")
         rows.append([critic.panel.name, *cells])
     return rows
 
 
-def pairs(found: SystemsCriticism) -> Rows:
+def pairs(criticism: SystemsCriticism) -> Rows:
     """A row for each critic and pair of systems that differ."""
     rows = [["critic", "systems", "difference", "p, corrected"]]
-    for critic in found.judged:
+    for critic in criticism.results:
         for pair in critic.pairs:
             if pair.corrected_p < SIGNIFICANT:
                 value = short(pair.difference.difference)
@@ -95,7 +101,7 @@ def pairs(found: SystemsCriticism) -> Rows:
 
 
 def plan_rows(plans: Sequence[Plan], systems: Sequence[str]) -> Rows:
-    """A row for each critic: its time, real text's score, and the smallest difference seen of each system."""
+    """A row for each critic: time, real text's score, smallest difference seen of each system."""
     rows = [["critic", "time on one core", "real text", *systems]]
     for plan in plans:
         if plan.reason:
@@ -108,48 +114,53 @@ def plan_rows(plans: Sequence[Plan], systems: Sequence[str]) -> Rows:
 
 
 def _with_interval(estimate: Estimate) -> str:
-    interval = f"[{short(estimate.low)}, {short(estimate.high)}]"
+    interval = "(one text)"
+    if estimate.units > 1:
+        interval = f"[{short(estimate.low)}, {short(estimate.high)}]"
     left_out = f", {estimate.excluded} left out" if estimate.excluded else ""
-    return f"{short(estimate.value)} {interval if estimate.units > 1 else '(one text)'}{left_out}"
+    return f"{short(estimate.value)} {interval}{left_out}"
 
 
-def notes(found: SystemsCriticism) -> list[str]:
+def notes(criticism: SystemsCriticism) -> list[str]:
     """What a reader must know beside the numbers."""
-    sizes = {REAL: len(found.real.documents)}
-    sizes |= {name: len(texts.documents) for name, texts in found.systems.items()}
-    counts = ", ".join(f"{name} {count}" for name, count in sizes.items())
+    # 1. How texts are compared.
+    sides = {REAL: criticism.real, **criticism.systems}
+    num_texts = []
+    counts = []
+    for name, texts in sides.items():
+        num_texts.append(len(texts.documents))
+        counts.append(f"{name} {len(texts.documents)}")
     lines = [
-        f"texts: {counts}; a critic that learns is taught by half of the real texts and compares the "
-        "others, several halvings over",
+        f"texts: {', '.join(counts)}; a critic that learns is taught by half of the real texts and "
+        "compares the others, several halvings over",
         "all sides are cut to the same lengths: each text to the shortest text of its rank",
         "a rank follows distance from real text's score where a critic has no better side; "
         "p-values are permutation tests, corrected for all critics and systems (Holm)",
         "the smallest difference seen is that of one test at .05 with a power of .8",
     ]
-    if found.paired:
+    if criticism.paired:
         lines.append("paired: texts of one prompt are compared with each other")
-    if min(sizes[REAL] // 2, *sizes.values()) < FEW:
+    if min(num_texts[0] // 2, *num_texts) < FEW:  # half of the real texts teach
         lines.append(f"fewer than {FEW} texts on a side: small differences cannot be seen")
-    differing = sum(pair.corrected_p < SIGNIFICANT for one in found.judged for pair in one.pairs)
-    if differing > MORE_PAIRS:
-        lines.append(f"{differing - MORE_PAIRS} more pairs differ: pairs.csv")
-    lines += [f"failed: {name}: {why}" for name, why in found.failed]
-    lines += [f"left out: {name}: {why}" for name, why in found.left_out]
-    for name, texts in {REAL: found.real, **found.systems}.items():
-        lines += [f"set aside ({name}) {place}: {why}" for place, why in texts.set_aside[:20]]
-        if len(texts.set_aside) > 20:
-            lines.append(f"set aside ({name}): {len(texts.set_aside) - 20} more")
+    num_differing = len(pairs(criticism)) - 1  # without the header
+    if num_differing > MORE_PAIRS:
+        lines.append(f"{num_differing - MORE_PAIRS} more pairs differ: pairs.csv")
+    # 2. What is not compared.
+    lines += reason_lines("failed", criticism.failed)
+    lines += reason_lines("left out", criticism.left_out)
+    for name, texts in sides.items():
+        lines += set_aside_lines(name, texts)
     return lines
 
 
-def markdown(found: SystemsCriticism) -> str:
+def markdown(criticism: SystemsCriticism) -> str:
     """All tables and notes."""
-    captioned = tables(found)
+    captioned = tables(criticism)
     parts = []
-    for place, (caption, rows) in enumerate(captioned, 1):
-        shown = _shown(rows)
-        below = notes(found) if place == len(captioned) else []
-        parts.append(markdown_table(caption, shown[0], shown[1:], below))
+    for number, (caption, rows) in enumerate(captioned, 1):
+        header, *shown = _shown(rows)
+        below = notes(criticism) if number == len(captioned) else []
+        parts.append(markdown_table(caption, header, shown, below))
     return "\n".join(parts)
 
 
@@ -163,8 +174,14 @@ def _shown(rows: Rows) -> Rows:
     return rows[: MORE_PAIRS + 1]
 
 
-def save(found: SystemsCriticism, folder: Path | str) -> Path:
-    """``index.html`` with all tables and one figure; ``results`` as .md, .csv, .json, .png; ``pairs.csv``.
+def save(criticism: SystemsCriticism, folder: Path | str) -> Path:
+    """Write the report; the folder is replaced as a whole when everything is written.
+
+    It holds ``index.html`` with all tables and one figure; ``results`` as .md, .csv, .json and
+    .png; and ``pairs.csv``.
+
+    Returns:
+        The path of ``index.html``.
 
     Raises:
         InputError: the folder holds files that no report wrote, or cannot be written.
@@ -173,43 +190,47 @@ def save(found: SystemsCriticism, folder: Path | str) -> Path:
     check(folder)
     with atomic_write(folder.resolve()) as partial:
         partial.mkdir(parents=True)
-        if found.judged:
-            size = (6.5, 1.2 + 0.45 * len(found.judged))
-            Figure("", _cells(found), _drawing(found), size).save(partial, "results")
-        (partial / "results.md").write_text(markdown(found), encoding="utf-8")
-        write_rows(partial / "pairs.csv", PAIR_COLUMNS, _pair_rows(found))
-        if (folder / SO_FAR).is_file():
-            shutil.copyfile(folder / SO_FAR, partial / SO_FAR)
-        (partial / "index.html").write_text(_page(found), encoding="utf-8")
-        record = as_json(found)
-        record["files"] = sorted({*files_of(partial), RECORD})
-        write_json(partial / RECORD, record)
+        if criticism.results:
+            size = (6.5, 1.2 + 0.45 * len(criticism.results))  # inches
+            figure = Figure("", _cells(criticism), _drawing(criticism), size)
+            figure.save(partial, "results")
+        (partial / "results.md").write_text(markdown(criticism), encoding="utf-8")
+        write_rows(partial / "pairs.csv", PAIR_COLUMNS, _pair_rows(criticism))
+        keep_results_so_far(folder, partial)
+        (partial / "index.html").write_text(_page(criticism), encoding="utf-8")
+        write_record(partial, as_json(criticism))
     return folder / "index.html"
 
 
-def as_json(found: SystemsCriticism) -> dict[str, Any]:
+def as_json(criticism: SystemsCriticism) -> dict[str, Any]:
     """Everything as plain data."""
     critics = []
-    for critic in found.judged:
-        head = {"name": critic.panel.name, "question": critic.panel.question}
-        critics.append({**head, "better": critic.panel.critic.better, **record_of(critic)})
-    aside = {name: list(texts.set_aside) for name, texts in found.systems.items()}
+    for critic in criticism.results:
+        head = {
+            "name": critic.panel.name,
+            "question": critic.panel.question,
+            "better": critic.panel.critic.better,
+        }
+        critics.append({**head, **record_of(critic)})
+    set_aside = {REAL: list(criticism.real.set_aside)}
+    for name, texts in criticism.systems.items():
+        set_aside[name] = list(texts.set_aside)
     return {
         "made_by": MAKER,
         "version": __version__,
-        "systems": list(found.systems),
-        "paired": found.paired,
+        "systems": list(criticism.systems),
+        "paired": criticism.paired,
         "critics": critics,
-        "left_out": list(found.left_out),
-        "failed": list(found.failed),
-        "set_aside": {REAL: list(found.real.set_aside), **aside},
+        "left_out": list(criticism.left_out),
+        "failed": list(criticism.failed),
+        "set_aside": set_aside,
     }
 
 
-def _pair_rows(found: SystemsCriticism) -> Rows:
+def _pair_rows(criticism: SystemsCriticism) -> Rows:
     """A row for each critic and pair of systems, whether they differ or not."""
     rows = []
-    for critic in found.judged:
+    for critic in criticism.results:
         for pair in critic.pairs:
             names = [critic.panel.name, pair.first, pair.second]
             numbers = [pair.difference.difference, pair.low, pair.high]
@@ -217,35 +238,37 @@ def _pair_rows(found: SystemsCriticism) -> Rows:
     return rows
 
 
-def _cells(found: SystemsCriticism) -> list[Cell]:
+def _cells(criticism: SystemsCriticism) -> list[Cell]:
+    """The numbers of the figure: real text and every system for each critic."""
     cells = []
-    for critic in found.judged:
-        cells.append(_cell(critic, REAL, critic.real, None))
-        for name, judged in critic.systems.items():
-            cells.append(_cell(critic, name, judged.estimate, judged.difference.p_value))
+    for critic in criticism.results:
+        critic_name = critic.panel.name
+        cells.append(cell(critic_name, REAL, critic.real, None))
+        for name, result in critic.systems.items():
+            cells.append(cell(critic_name, name, result.estimate, result.difference.p_value))
     return cells
 
 
-def _cell(critic: CriticOnSystems, name: str, one: Estimate, p_value: float | None) -> Cell:
-    numbers = (one.value, one.low, one.high, one.units, one.excluded, p_value)
-    return Cell(critic.panel.name, name, *numbers, signature=one.signature)
+def _drawing(criticism: SystemsCriticism) -> Callable[[Any], None]:
+    """Draws each system minus real text, a line for each critic.
 
-
-def _drawing(found: SystemsCriticism) -> Callable[[Any], None]:
-    """Each system minus real text in half widths of real text's interval, a line for each critic."""
+    In half widths of real text's interval.
+    """
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        names = list(found.systems)
-        for row, critic in enumerate(reversed(found.judged)):
+        names = list(criticism.systems)
+        # 1. A line for each critic, the first at the top, and the systems below each other on it.
+        labels = []
+        for row, critic in enumerate(reversed(criticism.results)):
+            labels.append(critic.panel.name)
             half = _half_width(critic)
             for number, name in enumerate(names):
-                judged = critic.systems[name]
                 height = row + 0.6 * (0.5 - (number + 0.5) / len(names))
                 colour = COLOURS[number % len(COLOURS)]
-                _draw_system(axes, judged, critic.real.value, half, height, colour)
+                _draw_system(axes, critic.systems[name], critic.real.value, half, height, colour)
+        # 2. The band of real text, and what the marks mean.
         axes.axvspan(-1, 1, color="0.9", zorder=0)
-        labels = [critic.panel.name for critic in reversed(found.judged)]
         axes.set_yticks(range(len(labels)), labels)
         axes.set_xlabel(
             "system minus real text, in half widths of real text's 95 % interval (grey band)\n"
@@ -253,57 +276,65 @@ def _drawing(found: SystemsCriticism) -> Callable[[Any], None]:
         )
         axes.set_xscale("symlog", linthresh=1.0)
         axes.xaxis.set_major_formatter("{x:g}")
+        # 3. Names beside their dots: as labels of plots those that begin with an underscore are
+        # left out.
         dots = []
         for number in range(len(names)):
             dots += axes.plot([], [], "o", color=COLOURS[number % len(COLOURS)])
-        # names beside their dots: as labels of plots those that begin with an underscore are left out
         canvas.legend(dots, names, loc="outside upper center", ncols=min(4, len(names)))
 
     return draw
 
 
 def _draw_system(
-    axes: Any, judged: SystemJudged, real: float, half: float, height: float, colour: str
+    axes: Any, result: SystemResult, real: float, half: float, height: float, colour: str
 ) -> None:
-    ends = [(judged.estimate.low - real) / half, (judged.estimate.high - real) / half]
-    axes.plot(ends, [height, height], color=colour, linewidth=1.2)
-    face = colour if judged.corrected_p < SIGNIFICANT else "white"
-    axes.plot(
-        [(judged.estimate.value - real) / half],
-        [height],
-        "o",
-        color=colour,
-        markerfacecolor=face,
-        markersize=4,
+    """An interval with its middle, ``height`` above the first line's foot."""
+    estimate = result.estimate
+    low, middle, high = (
+        (value - real) / half for value in (estimate.low, estimate.value, estimate.high)
     )
+    face = colour if result.corrected_p < SIGNIFICANT else "white"
+    axes.plot([low, high], [height, height], color=colour, linewidth=1.2)
+    axes.plot([middle], [height], "o", color=colour, markerfacecolor=face, markersize=4)
 
 
 def _half_width(critic: CriticOnSystems) -> float:
     """Half of real text's interval; of the first system's that varies, where real text does not."""
-    estimates = [critic.real, *(judged.estimate for judged in critic.systems.values())]
-    for estimate in estimates:
-        half = (estimate.high - estimate.low) / 2
-        if half > 1e-9 * abs(critic.real.value):
-            return half
-    return 1.0
+    estimates = [critic.real]
+    for result in critic.systems.values():
+        estimates.append(result.estimate)
+    return half_width(critic.real.value, estimates)
 
 
-def _page(found: SystemsCriticism) -> str:
-    questions: Mapping[str, str] = {one.panel.name: one.panel.question for one in found.judged}
-    parts = [f"<h1>{len(found.systems)} systems against real texts</h1>"]
-    if found.judged:
+def _page(criticism: SystemsCriticism) -> str:
+    """The page of a report: figure, tables and notes."""
+    questions = {critic.panel.name: critic.panel.question for critic in criticism.results}
+    parts = [f"<h1>{len(criticism.systems)} systems against real texts</h1>"]
+    if criticism.results:
         parts.append('<img src="results.png" alt="each system against real text, by critic">')
-    for caption, rows in tables(found):
+    for caption, rows in tables(criticism):
         parts.append(f"<h2>{escape(caption)}</h2>{_html_table(_shown(rows), questions)}")
-    parts.append("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in notes(found)) + "</ul>")
+    parts.append(html_list(notes(criticism)))
     return html_page("longform criticize", "".join(parts))
 
 
 def _html_table(rows: Rows, questions: Mapping[str, str]) -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in rows[0])
-    body = []
-    for first, *others in rows[1:]:
-        question = questions.get(first, "")
-        name = f'<th scope="row" title="{escape(question)}">{escape(first)}</th>'
-        body.append(f"<tr>{name}{''.join(f'<td>{escape(cell)}</td>' for cell in others)}</tr>")
-    return f'<div style="overflow-x: auto"><table><tr>{head}</tr>{"".join(body)}</table></div>'
+    """A table as HTML; the first cell of a row shows its critic's question when it is pointed at.
+
+    Args:
+        rows: the first is the header.
+        questions: of each critic by its name.
+    """
+    header, *body = rows
+    lines = ["<tr>"]
+    for title in header:
+        lines.append(f'<th scope="col">{escape(title)}</th>')
+    lines.append("</tr>")
+    for first, *others in body:
+        question = escape(questions.get(first, ""))
+        lines.append(f'<tr><th scope="row" title="{question}">{escape(first)}</th>')
+        for value in others:
+            lines.append(f"<td>{escape(value)}</td>")
+        lines.append("</tr>")
+    return f'<div style="overflow-x: auto"><table>{"".join(lines)}</table></div>'
