@@ -207,7 +207,9 @@ def quick_panels() -> list[Panel]:
             critics.append(replace(panel, spans=None))
         else:
             own = kept.setdefault(panel.reader, {})  # critics of nouns read alike
-            critics.append(replace(panel, spans=None, reader=partial(_read_once, panel.reader, own)))
+            critics.append(
+                replace(panel, spans=None, reader=partial(_read_once, panel.reader, own))
+            )
     return critics
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from longform.criticize import report
 from longform.criticize.report import _languages, _sides
+from longform.datasets.own_texts import Texts
+from longform.documents import Document, Section
 
 
 def judged(name, learns, halvings):
@@ -34,9 +36,11 @@ GERMAN = 9 * "Die Stadt liegt an dem Fluss und sie ist sehr alt; in der Mitte st
 
 
 def languages(real, generated):
-    sides = [SimpleNamespace(documents=[SimpleNamespace(text=one) for one in side])
-             for side in (real, generated)]  # fmt: skip
-    return _languages(SimpleNamespace(real=sides[0], generated=sides[1]))
+    sides = []
+    for side in (real, generated):
+        documents = [Document(f"d{i}", "", (Section(None, text),)) for i, text in enumerate(side)]
+        sides.append(Texts(tuple(documents)))
+    return _languages(report.Criticism((), (), *sides))
 
 
 def test_a_side_in_another_language_is_named_and_two_languages_are_not_compared():
