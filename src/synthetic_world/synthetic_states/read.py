@@ -1,8 +1,10 @@
-"""The oracle posterior of the synthetic language: every subsequence belongs to one state, so a text shows its states."""
+"""The oracle posterior of the synthetic language.
+
+Every subsequence belongs to one state, so a text shows its states.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 import numpy as np
 
@@ -19,45 +21,70 @@ def read(
     splits: Sequence[str],
     max_chunks: int = 100,
 ) -> Predictions:
-    """Chains of state names ``"0".."255"``; texts that the rule rejects are invalid chains."""
-    made = language_from_truth(dict(reader_truth))
-    owner = dict(zip(made.subsequences, made.owners.tolist(), strict=True))
-    rules = {"released": (released_states, made.steps), "strict": (strict_states, max_chunks)}
+    """Chains of state names ``"0"`` to ``"255"``; texts that the rule rejects are invalid chains.
+
+    Args:
+        documents: texts.
+        reader_truth: arrays of the language's corpus.
+        rule: "released", as the authors' code has it, or "strict", as their development code.
+        splits: those that are read.
+        max_chunks: subsequences that a text may have under the strict rule.
+
+    Raises:
+        BadInput: an unknown rule.
+    """
+    language = language_from_truth(dict(reader_truth))
+    owner = dict(zip(language.subsequences, language.owners.tolist(), strict=True))
+    rules = {"released": (released_states, language.steps), "strict": (strict_states, max_chunks)}
     if rule not in rules:
         raise BadInput(f"states: rule {rule!r}; allowed are {sorted(rules)}")
+    # A chain for each text, then the language's own transitions beside them.
     states_of, limit = rules[rule]
     chains = []
     for document in documents:
         if document.split in splits:
             states = states_of(document.text, owner, limit)
-            chains.append(
-                Chain(
-                    document.id,
-                    document.split,
-                    tuple(map(str, states or ())),
-                    valid=states is not None,
-                )
-            )
-    found = chains_to_predictions(chains)
-    names = np.array([str(state) for state in range(len(made.transitions))])
-    return replace(
-        found, arrays={**found.arrays, "state_transitions": made.transitions, "state_names": names}
-    )
+            names = tuple(map(str, states or ()))
+            valid = states is not None
+            chains.append(Chain(document.id, document.split, names, valid=valid))
+    predictions = chains_to_predictions(chains)
+    arrays = {
+        **predictions.arrays,
+        "state_transitions": language.transitions,
+        "state_names": np.array(list(map(str, range(len(language.transitions))))),
+    }
+    return replace(predictions, arrays=arrays)
 
 
 def _chunks(text: str) -> list[str]:
+    """Subsequences between delimiters, each with its delimiter."""
     return [f"{chunk.strip()} {DELIMITER}" for chunk in text.split(DELIMITER)]
 
 
 def released_states(text: str, owner: Mapping[str, int], steps: int) -> list[int] | None:
-    """States of a text under the released rule; None where it is dropped."""
-    states = [owner[chunk] for chunk in takewhile(owner.__contains__, _chunks(text)[:-1])]
+    """States of a text under the released rule; None where it is dropped.
+
+    The states up to the first unknown subsequence, if these are as many as ``steps``. What stands
+    behind the last delimiter does not count.
+    """
+    states: list[int] = []
+    for chunk in _chunks(text)[:-1]:
+        if chunk not in owner:
+            break
+        states.append(owner[chunk])
     return states if len(states) == steps else None
 
 
 def strict_states(text: str, owner: Mapping[str, int], max_chunks: int) -> list[int] | None:
-    """States of a text under the development rule; None where any chunk is unknown or there are too many or none."""
-    chunks = [chunk for chunk in _chunks(text) if chunk != f" {DELIMITER}"]
-    if not 0 < len(chunks) <= max_chunks or any(chunk not in owner for chunk in chunks):
-        return None
-    return [owner[chunk] for chunk in chunks]
+    """States of a text under the development rule.
+
+    None where any subsequence is unknown or there are too many or none; empty ones do not count.
+    """
+    states: list[int] = []
+    for chunk in _chunks(text):
+        if chunk == f" {DELIMITER}":
+            continue
+        if chunk not in owner:
+            return None
+        states.append(owner[chunk])
+    return states if 0 < len(states) <= max_chunks else None

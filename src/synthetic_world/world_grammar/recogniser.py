@@ -1,4 +1,7 @@
-"""An exact recogniser of the sentences of one domain of the synthetic world, compiled from the frames that write them."""
+"""An exact recogniser of the sentences of one domain of the synthetic world.
+
+It is compiled from the frames that write them.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,24 +18,32 @@ from longform.files.artefacts import read_json
 from longform.text.sentences import sentence_texts
 from synthetic_world import grammar, lexicon
 from synthetic_world.domains import DOMAINS, Domain, domain
-from synthetic_world.grammar import CLAUSES, RELATIONS, THIRD, WORD_SLOTS, Style
+from synthetic_world.grammar import CLAUSES, RELATIONS, THIRD, WORD_SLOTS, Frame, Style
 from synthetic_world.lexicon import article, plural
 from synthetic_world.world_grammar import slots
 from synthetic_world.world_grammar.score import REFUSED
 from synthetic_world.world_grammar.slots import Slot, State
 
 NUMBERS = {"small": (3, 60, False), "height": (120, 990, False), "number": (1_000, 99_000, True)}
-FIRST_ERA, LAST_ERA, ERA = (
-    1831,
-    1940,
-    45,
-)  # of pages on towns, companies and studies: first start, last start, length
+# Of pages on towns, companies and studies: first start of an era, its last start, its length.
+FIRST_ERA, LAST_ERA, ERA = 1831, 1940, 45
 FILM_NOUNS = ("thing", "place", "person", "event")
 _PIECE = re.compile(r"(\{\w+\}|[^{},]+)(,?)")
+Persons = Mapping[int, tuple[Slot, ...]]  # what fills ``{1}``, ``{2}`` and ``{3}`` of a frame
 
 
 class Node:
-    """A place in the trie: what may come next, for which topics and pages, and where a sentence goes on after a whole frame."""
+    """A point in the trie of all frames.
+
+    A mask is a set of bits, one for each topic and, above these, one for each page.
+
+    Attributes:
+        mask: topics and pages for which a sentence may come here.
+        words: the next node by the next word or mark.
+        slots: what may fill a slot that comes next, and the node behind it.
+        exits: where a sentence goes on after a whole frame: the topics and pages for which it does,
+            the node, and the frame if it is a main clause, else nothing.
+    """
 
     __slots__ = ("exits", "mask", "slots", "words")
 
@@ -40,17 +51,38 @@ class Node:
         self.mask = mask
         self.words: dict[str, Node] = {}
         self.slots: dict[object, tuple[tuple[Slot, ...], Node]] = {}
-        self.exits: list[
-            tuple[int, Node, str]
-        ] = []  # topics and pages, the next trie, the frame of a main clause
+        self.exits: list[tuple[int, Node, str]] = []
+
+
+class Junctions:
+    """Nodes between frames.
+
+    Attributes:
+        stop: only the sentence's full stop comes next.
+        tail: after a main clause: a second clause, or the full stop.
+        led: after a lead without a date, which any frame may follow.
+        undated: after a lead with a date, which only frames without one follow.
+        third: before a third person, by whether the sentence is the first of its document.
+    """
+
+    def __init__(self) -> None:
+        self.stop, self.tail, self.led, self.undated = Node(), Node(), Node(), Node()
+        self.third = {new: Node() for new in (False, True)}
 
 
 class Derivation(NamedTuple):
-    """What the grammar makes of a sentence."""
+    """What the grammar makes of a sentence.
 
-    frame: str | None  # of its main or only clause; None where the world has no such sentence
-    words: int  # and marks in it
-    followed: int  # so many of these, from the first on, begin a sentence of the world; a name or phrase in a slot counts whole
+    Attributes:
+        frame: of its main or only clause; None where the world has no such sentence.
+        words: words and marks in it.
+        followed: so many of these, from the first on, begin a sentence of the world; a name or
+            phrase in a slot counts whole.
+    """
+
+    frame: str | None
+    words: int
+    followed: int
 
 
 class Recogniser:
@@ -60,10 +92,10 @@ class Recogniser:
         self.world = domain(name)
         self.vocabulary = self.world.vocabulary.topics
         self.pages = _pages(self.world)
-        self.styles = {  # of the sections of each kind of page
-            (kind, title): self.world.styles.get(title) or self.world.styles[f"{title}/{kind}"]
-            for kind, title in self.pages
-        }
+        self.styles: dict[tuple[str, str], Style] = {}  # of the sections of each kind of page
+        for kind, section in self.pages:
+            of_section = self.world.styles.get(section)
+            self.styles[kind, section] = of_section or self.world.styles[f"{section}/{kind}"]
         self.topics = (1 << len(self.vocabulary)) - 1
         self.all = (1 << (len(self.vocabulary) + len(self.pages))) - 1
         self._shared = self._shared_slots()
@@ -73,18 +105,18 @@ class Recogniser:
 
     def read(self, sentence: str) -> Derivation:
         """How the world could have written the sentence, or how far it could have."""
-        tokens: list[
-            str
-        ] = []  # words and marks; an empty word where a blank or a mark has none before it
+        # 1. Words and marks; an empty word where a blank or a mark has none before it.
+        tokens: list[str] = []
         for piece in sentence.split(" "):
             tokens += (piece[:-1], piece[-1]) if piece.endswith((",", ".")) else (piece,)
-        first, furthest = tokens[0], [0]
+        # 2. The world capitalises whatever comes first, so that it may be of either case.
+        first = tokens[0]
+        furthest = [0]
         if first[:1] == first[:1].upper():
-            lowered = first[:1].lower() + first[1:]  # the world capitalises whatever comes first
+            lowered = first[:1].lower() + first[1:]
             for opening in dict.fromkeys((first, lowered)):
-                frame = self._walk(
-                    [opening, *tokens[1:]], 0, self._start, self.all, State(), furthest
-                )
+                cased = [opening, *tokens[1:]]
+                frame = self._walk(cased, 0, self._start, self.all, State(), furthest)
                 if frame is not None:
                     return Derivation(frame, len(tokens), len(tokens))
         return Derivation(None, len(tokens), furthest[0])
@@ -98,232 +130,338 @@ class Recogniser:
         state: State,
         furthest: list[int],
     ) -> str | None:
+        """The frame of the main clause from a node on.
+
+        Ways are tried in depth, and the first that ends with the sentence counts.
+
+        Args:
+            tokens: of the whole sentence.
+            at: the next of them.
+            node: where the sentence stands in the trie.
+            mask: topics and pages that remain possible.
+            state: what the sentence has said.
+            furthest: its one entry is raised to the last token that any way has reached.
+
+        Returns:
+            The frame, empty if it lies behind; None where no way ends with the sentence.
+        """
         furthest[0] = max(furthest[0], at)
         if node is self._end:
             return "" if at == len(tokens) else None
+        # 1. A frame ends here, and the next one begins.
         for allowed, after, frame in node.exits:
             if self._some(mask & allowed):
-                found = self._walk(tokens, at, after, mask & allowed, state, furthest)
-                if found is not None:
-                    return frame or found
+                rest = self._walk(tokens, at, after, mask & allowed, state, furthest)
+                if rest is not None:
+                    return frame or rest
         if at == len(tokens):
             return None
+        # 2. The next word of a frame.
         after_word = node.words.get(tokens[at])
         if after_word is not None and self._some(mask & after_word.mask):
-            found = self._walk(tokens, at + 1, after_word, mask, state, furthest)
-            if found is not None:
-                return found
+            rest = self._walk(tokens, at + 1, after_word, mask, state, furthest)
+            if rest is not None:
+                return rest
+        # 3. A slot of a frame, in every way that it can be filled.
         for fillers, after in node.slots.values():
             for fill in fillers:
-                for width, allowed, known in fill(tokens, at, state):
+                for width, allowed, after_state in fill(tokens, at, state):
                     if self._some(mask & allowed & after.mask):
-                        found = self._walk(
-                            tokens, at + width, after, mask & allowed, known, furthest
+                        rest = self._walk(
+                            tokens, at + width, after, mask & allowed, after_state, furthest
                         )
-                        if found is not None:
-                            return found
+                        if rest is not None:
+                            return rest
         return None
 
     def _some(self, mask: int) -> bool:
+        """Whether a mask has a topic and a page."""
         return bool(mask & self.topics) and mask > self.topics
 
     def _pages_of(self, kind: str = "", style: Style | None = None) -> int:
-        bits = self.topics
-        for place, ((own, _), its) in enumerate(self.styles.items(), len(self.vocabulary)):
-            if kind in ("", own) and (style is None or style is its):
-                bits |= 1 << place
-        return bits
+        """All topics, and the pages of a kind, or of any, whose sections have a style, or any."""
+        mask = self.topics
+        for bit, ((page_kind, _), page_style) in enumerate(
+            self.styles.items(), len(self.vocabulary)
+        ):
+            if kind in ("", page_kind) and (style is None or style is page_style):
+                mask |= 1 << bit
+        return mask
 
     def _by_topic(self, words: Iterable[Iterable[str]]) -> dict[str, int]:
+        """All pages, and for each word the topics that have it.
+
+        Args:
+            words: of each topic, in their order.
+        """
         masks: dict[str, int] = {}
-        for topic, own in enumerate(words):
-            for word in own:
+        for topic, of_topic in enumerate(words):
+            for word in of_topic:
                 masks[word] = masks.get(word, self.all & ~self.topics) | 1 << topic
         return masks
 
     def _shared_slots(self) -> dict[str, tuple[Slot, ...]]:
-        everywhere = {
-            "look": lexicon.GENERIC_ADJECTIVES, "a_look": map(article, lexicon.GENERIC_ADJECTIVES),
-            "mood": lexicon.PERSON_ADJECTIVES, "a_mood": map(article, lexicon.PERSON_ADJECTIVES),
-            "Town": lexicon.PLACES, "River": lexicon.RIVERS, "dir": grammar.DIRECTIONS, "genre": grammar.GENRES,
+        """What fills the slots that mean the same on every page, by their names."""
+        shared = self._word_slots()
+        for name, (low, high, comma) in NUMBERS.items():
+            shared[name] = (slots.number(low, high, self.all, comma),)
+        shared["year"] = (slots.words(self._year_masks(), year=True),)
+        shared["year2"] = (slots.later_year(self.all),)
+        return shared
+
+    def _word_slots(self) -> dict[str, tuple[Slot, ...]]:
+        """What fills slots of words: those of any topic, and those of the sentence's topic."""
+        everywhere: dict[str, Iterable[str]] = {
+            "look": lexicon.GENERIC_ADJECTIVES,
+            "a_look": map(article, lexicon.GENERIC_ADJECTIVES),
+            "mood": lexicon.PERSON_ADJECTIVES,
+            "a_mood": map(article, lexicon.PERSON_ADJECTIVES),
+            "Town": lexicon.PLACES,
+            "River": lexicon.RIVERS,
+            "dir": grammar.DIRECTIONS,
+            "genre": grammar.GENRES,
             "settlement": grammar.SETTLEMENTS,
-        }  # fmt: skip
-        masks = {name: dict.fromkeys(words, self.all) for name, words in everywhere.items()}
+        }
+        by_name: dict[str, tuple[Slot, ...]] = {}
+        for name, words in everywhere.items():
+            by_name[name] = _by_length(dict.fromkeys(words, self.all))
         for name, slot in WORD_SLOTS.items():
             for shown, shape in ((name, str), (f"a_{name}", article), (f"{name}s", plural)):
-                masks[shown] = self._by_topic(
-                    map(shape, set(topic.tables[slot])) for topic in self.vocabulary
-                )
-                masks[f"{shown}2"] = masks[
-                    shown
-                ]  # the second word of a kind may be the first again
-        years: dict[str, int] = {}
-        for kind in {kind for kind, _ in self.pages}:
+                words_of_topics = []
+                for topic in self.vocabulary:
+                    words_of_topics.append(map(shape, set(topic.tables[slot])))
+                fillers = _by_length(self._by_topic(words_of_topics))
+                by_name[shown] = fillers
+                by_name[f"{shown}2"] = fillers  # a kind's second word may be the first again
+        return by_name
+
+    def _year_masks(self) -> dict[str, int]:
+        """The pages that may name each year."""
+        masks: dict[str, int] = {}
+        for kind in self._kinds():
             for year in map(str, _years(kind)):
-                years[year] = years.get(year, 0) | self._pages_of(kind)
-        made = {name: _by_length(words) for name, words in masks.items()}
-        made |= {
-            name: (slots.number(low, high, self.all, comma),)
-            for name, (low, high, comma) in NUMBERS.items()
-        }
-        return made | {
-            "year": (slots.words(years, year=True),),
-            "year2": (slots.later_year(self.all),),
-        }
+                masks[year] = masks.get(year, 0) | self._pages_of(kind)
+        return masks
+
+    def _kinds(self) -> list[str]:
+        return sorted({kind for kind, _ in self.pages})
 
     def _fact(self, kind: str, name: str) -> tuple[Slot, ...]:
+        """What fills the slot of a fact: every value that its relation may have on any page."""
         relation = RELATIONS[kind][name]
         what, *limits = relation.value.split()
         if limits:
             low, high = map(int, limits)
             return (slots.number(low, high, self.all, thousands=what == "number"),)
-        slot = {"trade": "person", "things": "thing"}.get(what)
-        values = (
-            {w for topic in self.vocabulary for w in topic.tables[slot]}
-            if slot
-            else grammar.NAMES[what]
-        )
-        return _by_length(
-            dict.fromkeys(map(plural if what == "things" else relation.show, values), self.all)
-        )
+        if what == "trade":
+            shown = map(relation.show, self._words_of_any_topic("person"))
+        elif what == "things":
+            shown = map(plural, self._words_of_any_topic("thing"))
+        else:
+            shown = map(relation.show, grammar.NAMES[what])
+        return _by_length(dict.fromkeys(shown, self.all))
+
+    def _words_of_any_topic(self, slot: str) -> set[str]:
+        words: set[str] = set()
+        for topic in self.vocabulary:
+            words.update(topic.tables[slot])
+        return words
 
     def _title(self, kind: str, opening: bool) -> tuple[Slot, ...]:
-        tables = [topic.tables for topic in self.vocabulary]
-        nouns = self._by_topic(
-            {word.capitalize() for slot in FILM_NOUNS for word in own[slot]} for own in tables
-        )
-        return (slots.title(kind, nouns if opening else dict.fromkeys(nouns, self.all), self.all),)
+        """What fills the slot of a page's title.
+
+        In an opening a film's noun is of the sentence's topic, elsewhere of any.
+        """
+        nouns_of_topics = []
+        for topic in self.vocabulary:
+            nouns: set[str] = set()
+            for slot in FILM_NOUNS:
+                nouns.update(map(str.capitalize, topic.tables[slot]))
+            nouns_of_topics.append(nouns)
+        masks = self._by_topic(nouns_of_topics)
+        if not opening:
+            masks = dict.fromkeys(masks, self.all)
+        return (slots.title(kind, masks, self.all),)
 
     def _add(
-        self, root: Node, source: str, then: Node, mask: int, persons: Mapping[int, tuple[Slot, ...]], main: str = "",
-        kind: str = "", opening: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        root: Node,
+        source: str,
+        then: Node,
+        mask: int,
+        persons: Persons,
+        main: str = "",
+        kind: str = "",
+        opening: bool = False,
+    ) -> None:
+        """Add a frame to the trie.
+
+        Args:
+            root: where it begins.
+            source: its words and slots.
+            then: where a sentence goes on after it.
+            mask: topics and pages that have it.
+            persons: what fills its mentions.
+            main: the frame, if it is a main clause.
+            kind: of its page, where it states facts or the title.
+            opening: whether it opens a page.
+
+        Raises:
+            ValueError: a piece of it is neither a word nor a slot.
+        """
         node = root
         for piece in source.split():
-            found = _PIECE.fullmatch(piece)
-            if found is None:
+            match = _PIECE.fullmatch(piece)
+            if match is None:
                 raise ValueError(
-                    f"frame {source!r}: {piece!r} is neither a word nor a slot, with or without a comma"
+                    f"frame {source!r}: {piece!r} is neither a word nor a slot, "
+                    "with or without a comma"
                 )
-            name = found[1].strip("{}")
-            if not found[1].startswith("{"):
-                node = node.words.setdefault(name, Node())
-            elif name.isdigit():
-                key = persons[int(name)]
-                node = node.slots.setdefault(key, (key, Node()))[1]
-            elif name == "T" or name.startswith("F_"):
-                edge = (name, kind, opening and name == "T")
-                if edge not in node.slots:
-                    fillers = (
-                        self._title(kind, opening) if name == "T" else self._fact(kind, name[2:])
-                    )
-                    node.slots[edge] = fillers, Node()
-                node = node.slots[edge][1]
+            name = match[1].strip("{}")
+            if match[1].startswith("{"):
+                node = self._after_slot(node, name, persons, kind, opening)
             else:
-                node = node.slots.setdefault(name, (self._shared[name], Node()))[1]
+                node = node.words.setdefault(name, Node())
             node.mask |= mask
-            if found[2]:
+            if match[2]:
                 node = node.words.setdefault(",", Node())
                 node.mask |= mask
         node.exits.append((mask, then, main))
 
+    def _after_slot(
+        self, node: Node, name: str, persons: Persons, kind: str, opening: bool
+    ) -> Node:
+        """The node behind a slot; equal slots behind a node are one."""
+        if name.isdigit():
+            fillers = persons[int(name)]
+            return node.slots.setdefault(fillers, (fillers, Node()))[1]
+        if name != "T" and not name.startswith("F_"):
+            return node.slots.setdefault(name, (self._shared[name], Node()))[1]
+        edge = (name, kind, opening and name == "T")
+        if edge not in node.slots:
+            fillers = self._title(kind, opening) if name == "T" else self._fact(kind, name[2:])
+            node.slots[edge] = fillers, Node()
+        return node.slots[edge][1]
+
     def _compile(self) -> None:
-        stop, tail, led, undated = Node(), Node(), Node(), Node()
-        third = {new: Node() for new in (False, True)}
-        for node in (stop, tail):
+        """Add every frame of the domain, with where it may begin and what may follow."""
+        # 1. Sentences end, or go on by a second clause or a third person.
+        between = Junctions()
+        for node in (between.stop, between.tail):
             node.words["."] = self._end
-        for sense, (connectives, _) in grammar.INSIDE.items():
-            root = (
-                tail.words.setdefault(",", Node(self.all))
-                if sense in grammar.COMMA_SENSES
-                else tail
-            )
-            for connective, clause in product(connectives, CLAUSES[sense]):
-                self._add(root, f"{connective} {clause.source}", stop, self.all, {})
-        for sense, (connectives, _) in grammar.ACROSS.items():
-            for connective, clause in product(
-                connectives, CLAUSES["result" if sense == "causal" else sense]
-            ):
-                opening = connective if connective == "yet" else f"{connective},"
-                self._add(
-                    self._start,
-                    f"{opening} {clause.source}",
-                    stop,
-                    self.all,
-                    {},
-                    main=clause.source,
-                )
-        for new, (manner, frames) in product(third, THIRD.items()):
+        self._add_second_clauses(between)
+        self._add_clauses_across(between)
+        for new, (manner, frames) in product(between.third, THIRD.items()):
+            persons = {3: (self._roles[new][manner],)}
             for frame in frames:
-                self._add(
-                    third[new], frame.source, tail, self.all, {3: (self._roles[new][manner],)}
-                )
+                self._add(between.third[new], frame.source, between.tail, self.all, persons)
+        # 2. Main clauses of sections, then those of pages.
+        distinct_styles = {id(style): style for style in self.styles.values()}
+        for style in distinct_styles.values():
+            self._add_leads_and_plain(style, between)
+            self._add_predicates(style, between)
+        for kind in self._kinds():
+            self._add_openings(kind, between)
+            self._add_facts(kind, between)
 
+    def _add_second_clauses(self, between: Junctions) -> None:
+        """Clauses that a connective joins to a main clause."""
+        for sense, (connectives, _) in grammar.INSIDE.items():
+            root = between.tail
+            if sense in grammar.COMMA_SENSES:
+                root = root.words.setdefault(",", Node(self.all))
+            for connective, clause in product(connectives, CLAUSES[sense]):
+                self._add(root, f"{connective} {clause.source}", between.stop, self.all, {})
+
+    def _add_clauses_across(self, between: Junctions) -> None:
+        """Only clauses of sentences that open with a connective."""
+        for sense, (connectives, _) in grammar.ACROSS.items():
+            clauses = CLAUSES["result" if sense == "causal" else sense]
+            for connective, clause in product(connectives, clauses):
+                opening = connective if connective == "yet" else f"{connective},"
+                source = f"{opening} {clause.source}"
+                self._add(self._start, source, between.stop, self.all, {}, main=clause.source)
+
+    def _add_leads_and_plain(self, style: Style, between: Junctions) -> None:
+        """What may open a sentence of a section, and its main clauses without persons."""
+        mask = self._pages_of(style=style)
+        for lead in style.leads:
+            then = between.undated if lead.dated else between.led
+            self._add(self._start, lead.source, then, mask, {})
+        for frame in style.plain:
+            for root in self._beginnings(frame, between):
+                self._add(root, frame.source, between.tail, mask, {}, main=frame.source)
+
+    def _beginnings(self, frame: Frame, between: Junctions) -> list[Node]:
+        """Where a main clause may begin: one with a date does not follow a lead with one."""
+        beginnings = [self._start, between.led]
+        if not frame.dated:
+            beginnings.append(between.undated)
+        return beginnings
+
+    def _add_predicates(self, style: Style, between: Junctions) -> None:
+        """Main clauses about persons; where they name two, a third may follow."""
         roles = self._roles[False]
-        for style in {id(style): style for style in self.styles.values()}.values():
-            mask = self._pages_of(style=style)
-            for lead in style.leads:
-                self._add(self._start, lead.source, undated if lead.dated else led, mask, {})
-            for frame in style.plain:
-                for root in (self._start, led) if frame.dated else (self._start, led, undated):
-                    self._add(root, frame.source, tail, mask, {}, main=frame.source)
-            for (mark, many), frames in style.predicates.items():
-                subject, other = (
-                    roles["many" if many else "one"],
-                    roles["own" if mark == "3" else "other"],
-                )
-                persons: dict[int, tuple[Slot, ...]] = {1: (subject,), 2: (other,)}
-                for frame, then in product(
-                    frames, (tail,) if mark == "1" else (tail, third[False])
-                ):
-                    source = f"{{1}} {frame.source}"
-                    for root in (self._start, led) if frame.dated else (self._start, led, undated):
-                        self._add(root, source, then, mask, persons, main=source)
+        mask = self._pages_of(style=style)
+        for (mark, many), frames in style.predicates.items():
+            subject = roles["many" if many else "one"]
+            other = roles["own" if mark == "3" else "other"]
+            persons: Persons = {1: (subject,), 2: (other,)}
+            ends = [between.tail] if mark == "1" else [between.tail, between.third[False]]
+            for frame, then in product(frames, ends):
+                source = f"{{1}} {frame.source}"
+                for root in self._beginnings(frame, between):
+                    self._add(root, source, then, mask, persons, main=source)
 
+    def _add_openings(self, kind: str, between: Junctions) -> None:
+        """The first sentences of pages of a kind, by how many persons they mention.
+
+        Those with number 2 and 3 mention two, of whom the second of number 3 owns something.
+        """
         roles = self._roles[True]
-        for kind in sorted({kind for kind, _ in self.pages}):
-            mask, described = self._pages_of(kind), self.world.kinds[kind]
-            named = described.mentions.opens_with_person
-            first = (roles["one"],) if named else (roles["one"], roles["many"])
-            for number, frame in enumerate(described.openings):
-                persons = {1: first, 2: (roles["own" if number == 3 else "other"],)}
-                for then in (tail, third[True])[: 1 + (number > 1)] if number or not named else ():
-                    self._add(
-                        self._start,
-                        frame.source,
-                        then,
-                        mask,
-                        persons,
-                        frame.source,
-                        kind,
-                        opening=True,
-                    )
-            for style in (style for (own, _), style in self.styles.items() if own == kind):
-                for frame in (*style.facts, *style.own_facts):
-                    own_pages = mask & self._pages_of(kind, style)
-                    self._add(
-                        self._start,
-                        frame.source,
-                        tail,
-                        own_pages,
-                        {1: (roles["one"],)},
-                        frame.source,
-                        kind,
-                    )
+        described = self.world.kinds[kind]
+        mask = self._pages_of(kind)
+        opens_with_person = described.mentions.opens_with_person
+        first = (roles["one"],) if opens_with_person else (roles["one"], roles["many"])
+        for number, frame in enumerate(described.openings):
+            if number == 0 and opens_with_person:
+                continue
+            persons: Persons = {1: first, 2: (roles["own" if number == 3 else "other"],)}
+            ends = [between.tail, between.third[True]] if number > 1 else [between.tail]
+            source = frame.source
+            for then in ends:
+                self._add(self._start, source, then, mask, persons, source, kind, opening=True)
+
+    def _add_facts(self, kind: str, between: Junctions) -> None:
+        """Sentences that state a fact of a page of a kind."""
+        persons: Persons = {1: (self._roles[True]["one"],)}
+        for (page_kind, _), style in self.styles.items():
+            if page_kind != kind:
+                continue
+            mask = self._pages_of(kind) & self._pages_of(kind, style)
+            for frame in (*style.facts, *style.own_facts):
+                source = frame.source
+                self._add(self._start, source, between.tail, mask, persons, source, kind)
 
 
 recogniser = cache(Recogniser)  # compiled once
 
 
 def _by_length(masks: Mapping[str, int]) -> tuple[Slot, ...]:
-    sized = grouped(masks.items(), lambda item: len(item[0].split()))
-    return tuple(slots.words(dict(sized[length]), length) for length in sorted(sized))
+    """A slot for each number of words that a phrase may have, the shortest first."""
+    by_length = grouped(masks.items(), lambda item: len(item[0].split()))
+    fillers = []
+    for length in sorted(by_length):
+        fillers.append(slots.words(dict(by_length[length]), length))
+    return tuple(fillers)
 
 
 def _years(kind: str) -> range:
+    """Years that pages of a kind may name."""
     if kind == "person":
-        born, dead = (RELATIONS[kind][name].value.split() for name in ("birth_year", "death_year"))
-        return range(int(born[1]) + 18, int(dead[2]))
+        _, first_birth, _ = RELATIONS[kind]["birth_year"].value.split()
+        _, _, last_death = RELATIONS[kind]["death_year"].value.split()
+        return range(int(first_birth) + 18, int(last_death))
     if kind == "film":
         _, low, high = RELATIONS[kind]["release"].value.split()
         return range(int(low) - 3, int(high) + 2)
@@ -331,47 +469,77 @@ def _years(kind: str) -> range:
 
 
 def _pages(world: Domain) -> list[tuple[str, str]]:
-    ends, moves = len(world.chain.types), world.chain.transitions > 0
+    """(kind of page, section) of every section that pages of a kind may have, sorted.
 
-    def after(row: int) -> list[int]:
-        return [column for column in range(ends) if moves[row, column]]
+    The second section says the kind; from there on the chain of sections is followed.
+    """
+    end = len(world.chain.types)
+    moves = world.chain.transitions > 0  # bool (types + 1, types + 1), from begin or a type on
 
-    found: set[tuple[str, str]] = set()
-    for first in after(0):
-        starts = [
-            (world.kind_of.get(world.chain.types[second], world.kind), second)
-            for second in after(first + 1)
-        ]
-        for kind, second in [*starts, *([(world.kind, None)] if moves[first + 1, ends] else [])]:
-            reached, queue = {first}, [] if second is None else [second]
+    def sections_after(row: int) -> list[int]:
+        return [section for section in range(end) if moves[row, section]]
+
+    pages: set[tuple[str, str]] = set()
+    for first in sections_after(0):
+        for second in sections_after(first + 1):
+            # All sections that can be reached from the second.
+            kind = world.kind_of.get(world.chain.types[second], world.kind)
+            queue = [second]
             for section in queue:
-                reached.add(section)
-                queue += [other for other in after(section + 1) if other not in queue]
-            found |= {(kind, world.chain.types[section]) for section in reached}
-    return sorted(found)
+                for following in sections_after(section + 1):
+                    if following not in queue:
+                        queue.append(following)
+            for section in (first, *queue):
+                pages.add((kind, world.chain.types[section]))
+        if moves[first + 1, end]:  # a page of one section
+            pages.add((world.kind, world.chain.types[first]))
+    return sorted(pages)
 
 
 def read(*, documents: Sequence[Document], splits: Sequence[str], reader: Path) -> Predictions:
-    """The frame of each sentence's main clause as a place in ``frame_names``, or ``REFUSED``; its words, and how many are followed.
+    """How the grammar derives each sentence.
 
-    ``reader``: the folder of the corpus that the texts are, or are to look like; its facts name the domain.
+    Args:
+        documents: texts.
+        splits: those that are read.
+        reader: the folder of the corpus that the texts are, or are to look like; its facts name the
+            domain.
+
+    Returns:
+        For each sentence the ``frame`` of its main clause as a place in ``frame_names``, or
+        ``REFUSED``; its ``words``, and how many are ``followed``; all int32.
+
+    Raises:
+        BadInput: the corpus is of no domain whose grammar is known.
     """
     name = read_json(reader / "facts.json").get("domain")
     if name not in DOMAINS:
         raise BadInput(
             f"{reader}: domain is {name!r}, allowed are {sorted(DOMAINS)}, whose grammar is known"
         )
+    # 1. Every sentence by itself.
     derive = recogniser(name).read
     chosen = in_splits(documents, splits)
-    rows = [[derive(text) for text in sentence_texts(document.text)] for document in chosen]
-    names = sorted({one.frame for row in rows for one in row if one.frame is not None})
-    places: dict[str | None, int] = {None: REFUSED} | {
-        name: place for place, name in enumerate(names)
-    }
-    arrays = {
-        **ragged("frame", [[places[one.frame] for one in row] for row in rows], np.int32),
-        **ragged("words", [[one.words for one in row] for row in rows], np.int32),
-        **ragged("followed", [[one.followed for one in row] for row in rows], np.int32),
-        "frame_names": np.array(names, dtype=np.str_),
-    }
+    derivations: list[list[Derivation]] = []
+    frames: set[str] = set()
+    for document in chosen:
+        of_document = [derive(text) for text in sentence_texts(document.text)]
+        derivations.append(of_document)
+        for derivation in of_document:
+            if derivation.frame is not None:
+                frames.add(derivation.frame)
+    # 2. Frames by number.
+    names = sorted(frames)
+    numbers: dict[str | None, int] = {None: REFUSED}
+    for number, frame in enumerate(names):
+        numbers[frame] = number
+    columns: dict[str, list[list[int]]] = {"frame": [], "words": [], "followed": []}
+    for of_document in derivations:
+        columns["frame"].append([numbers[derivation.frame] for derivation in of_document])
+        columns["words"].append([derivation.words for derivation in of_document])
+        columns["followed"].append([derivation.followed for derivation in of_document])
+    arrays: dict[str, np.ndarray] = {}
+    for column, rows in columns.items():
+        arrays |= ragged(column, rows, np.int32)
+    arrays["frame_names"] = np.array(names, dtype=np.str_)
     return Predictions.of(chosen, arrays)

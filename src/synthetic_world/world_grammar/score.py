@@ -1,7 +1,7 @@
-"""World grammar: the share of sentences that the synthetic world could have written. Its own articles have exactly 1.
+"""World grammar: the share of sentences that the synthetic world could have written.
 
-Weak models hardly write one whole sentence of the world, so there is a finer number beside it: the share of words up to where
-each sentence leaves the grammar.
+Its own articles have exactly 1. Weak models hardly write one whole sentence of the world, so there
+is a finer number beside it: the share of words up to where each sentence leaves the grammar.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,17 @@ LISTED = 5  # texts whose refused sentences a record lists
 
 @dataclass(frozen=True)
 class DerivedText(Unit):
-    """One text, a number per sentence."""
+    """One text, a number per sentence: int32 (sentences,).
 
-    frames: np.ndarray  # of its main clause, ``REFUSED`` where the grammar does not derive it
-    words: np.ndarray  # and marks
-    followed: np.ndarray  # how many of them, from the first on, begin a sentence of the world
+    Attributes:
+        frames: of its main clause, ``REFUSED`` where the grammar does not derive it.
+        words: words and marks.
+        followed: how many of them, from the first on, begin a sentence of the world.
+    """
+
+    frames: np.ndarray
+    words: np.ndarray
+    followed: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -42,16 +48,17 @@ class DerivableShare(
         return [(unit.frames != REFUSED).astype(np.float64) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:
-        rows = [(part.sum(), len(part), not len(part)) for part in self.part_values(units)]
+        rows = []
+        for derivable in self.part_values(units):
+            rows.append((derivable.sum(), len(derivable), not len(derivable)))
         return SufficientStatistics.of(units, ("derivable", "sentences", "excluded"), rows)
 
     def describe(self, units: Sequence[DerivedText]) -> Mapping[str, Any]:
         """The places of the refused sentences in each of the first texts."""
-        return {
-            "refused": {
-                u.unit_id: np.flatnonzero(u.frames == REFUSED).tolist() for u in units[:LISTED]
-            }
-        }
+        refused = {}
+        for unit in units[:LISTED]:
+            refused[unit.unit_id] = np.flatnonzero(unit.frames == REFUSED).tolist()
+        return {"refused": refused}
 
 
 @dataclass(frozen=True)
@@ -63,23 +70,39 @@ class FollowedShare(
     parts="sentences",
     blame=-1,
 ):
-    """Share of words that the grammar follows from the start of their sentence, over all texts; one without words is excluded."""
+    """Share of words that the grammar follows from the start of their sentence, over all texts.
+
+    A text without words is excluded.
+    """
 
     def part_values(self, units: Sequence[DerivedText]) -> list[np.ndarray]:
         return [unit.followed.astype(np.float64) for unit in units]
 
     def sufficient_statistics(self, units: Sequence[DerivedText]) -> SufficientStatistics:
-        rows = [(unit.followed.sum(), unit.words.sum(), not len(unit.words)) for unit in units]
+        rows = []
+        for unit in units:
+            rows.append((unit.followed.sum(), unit.words.sum(), not len(unit.words)))
         return SufficientStatistics.of(units, ("followed", "words", "excluded"), rows)
 
 
 def units_from_predictions(predictions: Predictions) -> list[DerivedText]:
-    """One unit a text; of a text that was cut at a limit of length without its last sentence, which has no end."""
+    """One unit a text.
+
+    Of a text that was cut at a limit of length without its last sentence, which has no end.
+    """
     units = []
-    for (unit, split, *columns), cut in zip(
-        predictions.rows("frame", "words", "followed"), cut_texts(predictions), strict=True
+    rows = predictions.rows("frame", "words", "followed")
+    for (name, split, frames, words, followed), cut in zip(
+        rows, cut_texts(predictions), strict=True
     ):
+        whole_sentences = slice(0, -1) if cut else slice(None)
         units.append(
-            DerivedText(unit, split, *(column[:-1] if cut else column for column in columns))
+            DerivedText(
+                name,
+                split,
+                frames[whole_sentences],
+                words[whole_sentences],
+                followed[whole_sentences],
+            )
         )
     return units

@@ -1,7 +1,8 @@
-"""What fills the slots of the world's frames, read instead of written: words, numbers, titles of pages, mentions of persons.
+"""What fills the slots of the world's frames, read instead of written.
 
-A slot is a function that looks at the tokens from a place on and gives every way to fill it: how many tokens it takes, the
-topics and pages that remain possible (a set of bits), and what later slots have to know.
+Words, numbers, titles of pages, mentions of persons. A slot is a function that looks at the tokens
+from a place on and gives every way to fill it: how many tokens it takes, the topics and pages that
+remain possible (a set of bits), and what later slots have to know.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,18 +14,23 @@ from synthetic_world.mentions import FEMALE, GENDERS, MALE, OBJECT, PLURAL, POSS
 
 SINGULAR = (MALE, FEMALE)
 FIRST_NAMES = dict.fromkeys(lexicon.MALE_NAMES, MALE) | dict.fromkeys(lexicon.FEMALE_NAMES, FEMALE)
-SURNAMES, FAMILIES = frozenset(lexicon.SURNAMES), frozenset(f"{name}s" for name in lexicon.FAMILIES)
-PLACES, PREFIXES, COMPANIES = (
-    frozenset(lexicon.PLACES),
-    frozenset(lexicon.PREFIXES),
-    frozenset(lexicon.COMPANIES),
-)
+SURNAMES = frozenset(lexicon.SURNAMES)
+FAMILIES = frozenset(f"{name}s" for name in lexicon.FAMILIES)
+PLACES = frozenset(lexicon.PLACES)
+PREFIXES = frozenset(lexicon.PREFIXES)
+COMPANIES = frozenset(lexicon.COMPANIES)
 LATER = 12  # {year2} is at most so many years after {year}
 DIGITS = 6  # of the longest number of the world
 
 
 class Person(NamedTuple):
-    """A mention that was read: the genders that it may have, the names in it, whether it is a pronoun that is an object."""
+    """A mention that was read.
+
+    Attributes:
+        genders: those that it may have.
+        names: in it.
+        object: whether it is a pronoun that is an object.
+    """
 
     genders: tuple[str, ...]
     names: tuple[str, ...] = ()
@@ -39,22 +45,40 @@ class State(NamedTuple):
 
     def with_person(self, person: Person) -> "State | None":
         """The state after a mention; None where the process of mentions cannot go on so."""
-        if not set(person.names).isdisjoint(name for one in self.persons for name in one.names):
-            return None
+        # 1. No name comes twice in a sentence.
+        for other in self.persons:
+            if not set(person.names).isdisjoint(other.names):
+                return None
+        # 2. Some choice of genders has no object pronoun of a gender that was named before it.
         persons = (*self.persons, person)
-        for genders in product(*(one.genders for one in persons)):
-            if not any(one.object and genders[i] in genders[:i] for i, one in enumerate(persons)):
+        for genders in product(*(mention.genders for mention in persons)):
+            if not _object_of_a_known_gender(persons, genders):
                 return self._replace(persons=persons)
         return None
 
 
-Slot = Callable[[Sequence[str], int, State], Iterator[tuple[int, int, State]]]
+def _object_of_a_known_gender(persons: Sequence[Person], genders: Sequence[str]) -> bool:
+    """Whether an object pronoun has the gender of a person before it."""
+    for number, person in enumerate(persons):
+        if person.object and genders[number] in genders[:number]:
+            return True
+    return False
+
+
+Fillings = Iterator[tuple[int, int, State]]  # tokens taken, topics and pages, state after
+Slot = Callable[[Sequence[str], int, State], Fillings]
 
 
 def words(masks: Mapping[str, int], width: int = 1, year: bool = False) -> Slot:
-    """One of some words or phrases of one length; each with the topics and pages that it goes with."""
+    """One of some words or phrases of one length.
 
-    def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
+    Args:
+        masks: topics and pages that each goes with.
+        width: words of each.
+        year: whether they are years, the first of which the sentence remembers.
+    """
+
+    def fill(tokens: Sequence[str], at: int, state: State) -> Fillings:
         text = tokens[at] if width == 1 else " ".join(tokens[at : at + width])
         if text in masks:
             yield width, masks[text], state._replace(year=int(text)) if year else state
@@ -65,7 +89,7 @@ def words(masks: Mapping[str, int], width: int = 1, year: bool = False) -> Slot:
 def number(low: int, high: int, mask: int, thousands: bool = False) -> Slot:
     """A whole number from ``low`` to ``high``, spelt as the world spells it."""
 
-    def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
+    def fill(tokens: Sequence[str], at: int, state: State) -> Fillings:
         digits = tokens[at].replace(",", "")
         if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS:
             value = int(digits)
@@ -83,21 +107,30 @@ def later_year(mask: int) -> Slot:
 
 
 def title(kind: str, nouns: Mapping[str, int], mask: int) -> Slot:
-    """The title of a page of a kind, a film's with ``nouns`` of its topics: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``."""
+    """The title of a page of a kind: ``The Storm of Upper Aldburg``, ``Balt of Aldburg``.
 
-    def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
-        allowed, ends = mask, []
+    Args:
+        kind: of the page.
+        nouns: of a film's title, with the topics and pages that each goes with.
+        mask: topics and pages of other titles.
+    """
+
+    def fill(tokens: Sequence[str], at: int, state: State) -> Fillings:
+        # Each end that the title may have; a company's may be its first word alone.
+        following = tokens[at + 1 : at + 3]
+        allowed = mask
+        ends: list[int] = []
         if kind == "city":
             ends = _place_ends(tokens, at)
         elif kind == "company" and tokens[at] in COMPANIES:
-            ends = [
-                at + 1,
-                *(_place_ends(tokens, at + 2) if tokens[at + 1 : at + 2] == ["of"] else []),
-            ]
-        elif kind == "film" and tokens[at] == "The" and tokens[at + 2 : at + 3] == ["of"]:
-            allowed = nouns.get(tokens[at + 1], 0)
+            ends = [at + 1]
+            if following[:1] == ["of"]:
+                ends += _place_ends(tokens, at + 2)
+        elif kind == "film" and tokens[at] == "The" and following[1:] == ["of"]:
+            allowed = nouns.get(following[0], 0)
             ends = _place_ends(tokens, at + 3) if allowed else []
-        yield from ((end - at, allowed, state) for end in ends)
+        for end in ends:
+            yield end - at, allowed, state
 
     return fill
 
@@ -118,53 +151,68 @@ def _place_ends(tokens: Sequence[str], at: int) -> list[int]:
 
 
 def mentions(mask: int, new: bool) -> dict[str, Slot]:
-    """The roles of persons: subjects by number, others, and owners; a person goes with all topics and pages, the ``mask``.
+    """The roles of persons: subjects by number, others, and owners.
 
-    ``new``: in the first sentence of a document, where names are in full and pronouns mean persons of the sentence.
+    Args:
+        mask: all topics and pages, with which a person goes.
+        new: whether the sentence is the first of a document, where names are in full and pronouns
+            mean persons of the sentence.
+    """
+    subjects = {} if new else SUBJECT
+    singular = {gender: subjects[gender] for gender in SINGULAR if gender in subjects}
+    plural = {gender: subjects[gender] for gender in (PLURAL,) if gender in subjects}
+    objects = {} if new else OBJECT
+    return {
+        "one": _mention(mask, new, SINGULAR, singular, first=True),
+        "many": _mention(mask, new, (PLURAL,), plural, first=True),
+        "other": _mention(mask, new, GENDERS, objects, object=True),
+        "own": _mention(mask, new, (), POSSESSIVE),
+    }
+
+
+def _mention(
+    mask: int,
+    new: bool,
+    genders: Sequence[str],
+    pronouns: Mapping[str, str],
+    first: bool = False,
+    object: bool = False,
+) -> Slot:
+    """One role.
+
+    Args:
+        mask, new: as of :func:`mentions`.
+        genders: of persons that are named.
+        pronouns: by gender.
+        first: whether a pronoun opens the sentence, as a subject does.
+        object: whether a pronoun is an object.
     """
 
-    def mention(
-        genders: Sequence[str],
-        pronouns: Mapping[str, str],
-        first: bool = False,
-        object: bool = False,
-    ) -> Slot:
-        """A name of one of some genders, or a pronoun of a gender; as subjects they come ``first``."""
+    def persons_at(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, Person]]:
+        token = tokens[at]
+        following = tokens[at + 1] if at + 1 < len(tokens) else ""
+        # 1. A pronoun; in a new document somebody of its gender comes before it.
+        for gender, form in pronouns.items():
+            if token == form and not (first and at) and (not new or _names(state, gender)):
+                yield 1, Person((gender,), object=object)
+        # 2. A name in full, a surname, a family.
+        gender = FIRST_NAMES.get(token, "")
+        if gender in genders and following in SURNAMES:
+            yield 2, Person((gender,), (token, following))
+        if token in SURNAMES and MALE in genders and not new:
+            yield 1, Person(SINGULAR, (token,))
+        if token == "the" and PLURAL in genders and following in FAMILIES:
+            yield 2, Person((PLURAL,), (following,))
 
-        def read(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, Person]]:
-            token, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
-            for gender, form in pronouns.items():
-                known = not new or any(gender in person.genders for person in state.persons)
-                if token == form and known and not (first and at):
-                    yield 1, Person((gender,), object=object)
-            gender = FIRST_NAMES.get(token, "")
-            if gender in genders and following in SURNAMES:
-                yield 2, Person((gender,), (token, following))
-            if token in SURNAMES and MALE in genders and not new:
-                yield 1, Person(SINGULAR, (token,))
-            if token == "the" and PLURAL in genders and following in FAMILIES:
-                yield 2, Person((PLURAL,), (following,))
+    def fill(tokens: Sequence[str], at: int, state: State) -> Fillings:
+        for width, person in persons_at(tokens, at, state):
+            after = state.with_person(person)
+            if after is not None:
+                yield width, mask, after
 
-        def fill(tokens: Sequence[str], at: int, state: State) -> Iterator[tuple[int, int, State]]:
-            for width, person in read(tokens, at, state):
-                after = state.with_person(person)
-                if after is not None:
-                    yield width, mask, after
+    return fill
 
-        return fill
 
-    subjects = {} if new else SUBJECT
-    return {
-        "one": mention(
-            SINGULAR,
-            {gender: form for gender, form in subjects.items() if gender in SINGULAR},
-            first=True,
-        ),
-        "many": mention(
-            [PLURAL],
-            {gender: form for gender, form in subjects.items() if gender == PLURAL},
-            first=True,
-        ),
-        "other": mention(GENDERS, {} if new else OBJECT, object=True),
-        "own": mention([], POSSESSIVE),
-    }
+def _names(state: State, gender: str) -> bool:
+    """Whether a sentence has mentioned somebody who may be of a gender."""
+    return any(gender in person.genders for person in state.persons)

@@ -52,7 +52,8 @@ def added(monkeypatch):
         return of_kind & (0b001011 if style is empty else 0b100111) if style else of_kind
 
     roles = {"one": "he", "many": "they", "own": "hers", "other": "else", "with": "third"}
-    made = SimpleNamespace(
+    made = Recogniser.__new__(Recogniser)
+    vars(made).update(
         all=ALL,
         pages=[("film", "plot"), ("person", "life")],
         styles={("film", "plot"): style, ("person", "life"): empty},
@@ -63,7 +64,7 @@ def added(monkeypatch):
         _end=Node(),
         _add=add,
     )
-    Recogniser._compile(made)
+    made._compile()
     return made, calls
 
 
