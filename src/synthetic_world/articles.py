@@ -1,14 +1,17 @@
-"""The article writer: draws every latent of a document first, then realises its sentences by the grammar's frames."""
+"""The article writer.
+
+It draws every latent of a document first, then realises its sentences by the grammar's frames.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice, pairwise
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from synthetic_world import grammar, lexicon
-from synthetic_world.domains import domain
+from synthetic_world.domains import Domain, domain
 from synthetic_world.draws import Draws, stream
 from synthetic_world.grammar import CLAUSES, RELATIONS, THIRD, Frame, Mention, Page, Sentence, Style
 from synthetic_world.lexicon import Topic
@@ -22,7 +25,22 @@ LONG_NAME = 0.4  # a later mention by name is in full this often, else by surnam
 
 @dataclass
 class SentenceWriter:
-    """Realises one sentence: mentions and topic are given, its frame and connective are drawn."""
+    """Realises one sentence: mentions and topic are given, its frame and connective are drawn.
+
+    Attributes:
+        fact_share: probability that an eligible sentence states a fact.
+        page: what it shares with the others of its document.
+        style: frames of its section.
+        group: the mentions of persons that it has.
+        surfaces: how each is spelt.
+        protagonist: name in full of the page's first person.
+        opening: frames of a page's first sentence, by its mentions; None in other sentences.
+        pieces: of the text.
+        marks: the pieces that are mentions.
+        manners: of the mentions but the first, as :meth:`_manner` has them.
+        subject: role of the first mention; an object where a first sentence is about something
+            else.
+    """
 
     fact_share: float
     page: Page
@@ -31,49 +49,71 @@ class SentenceWriter:
     surfaces: list[str]
     protagonist: str
     opening: tuple[Frame, ...] | None
-    pieces: list[str] = field(default_factory=list)  # of the text
-    marks: list[int] = field(default_factory=list)  # the pieces that are mentions
+    pieces: list[str] = field(default_factory=list)
+    marks: list[int] = field(default_factory=list)
     manners: dict[int, str] = field(default_factory=dict)
-    subject: str = (
-        "S"  # role of the first mention; an object where a first sentence is about something else
-    )
+    subject: str = "S"
 
     def write(self, topic: int, first: bool) -> Sentence:
         """The sentence; one that is first in its section never opens with a connective."""
-        draws, pieces = self.page.draws, self.pieces
+        # 1. Its sense, and a main clause, unless it is only a clause that a connective opens.
+        draws = self.page.draws
         sense = draws.index(grammar.CUMULATIVE_SENSES)
-        name, connective = grammar.SENSES[sense], ""
+        name = grammar.SENSES[sense]
         across = not (self.group or first or self.opening) and name in grammar.ACROSS
         across = across and draws.uniform() < grammar.ACROSS_PROBABILITY
         relations = () if across else self._main()
-        if sense:
-            connectives, cumulative = (grammar.ACROSS if across else grammar.INSIDE)[name]
-            connective = connectives[draws.index(cumulative)]
-            if across:
-                pieces.append("yet " if connective == "yet" else f"{connective}, ")
-            else:
-                pieces.append(
-                    f", {connective} " if name in grammar.COMMA_SENSES else f" {connective} "
-                )
-            self._fill(draws.pick(CLAUSES["result" if across and name == "causal" else name]))
-        pieces.append(".")
-        pieces[0] = pieces[0][0].upper() + pieces[0][1:]
-        spans = [
-            (end - len(piece), end)
-            for end, piece in zip(accumulate(map(len, pieces)), pieces, strict=True)
-        ]
-        mentions = []
-        for place, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True)):
-            role = self.subject if place == 0 else "P" if self._manner(place) == "own" else "O"
-            mentions.append(Mention(*spans[piece], *symbol, role))
-        words = tuple(
-            (slot, word, *spans[piece])
-            for (slot, word), piece in zip(self.page.words, self.page.places, strict=True)
-        )
+        # 2. A second clause behind a connective.
+        connective = self._joined_clause(name, across) if sense else ""
+        self.pieces.append(".")
+        self.pieces[0] = self.pieces[0][0].upper() + self.pieces[0][1:]
+        # 3. Where mentions and words stand.
+        spans = self._spans()
         number = grammar.CONNECTIVES.index(connective)
-        return Sentence(
-            "".join(pieces), topic, tuple(mentions), sense, number, across, relations, words
-        )
+        mentions, words = self._mentions(spans), self._words(spans)
+        text = "".join(self.pieces)
+        return Sentence(text, topic, mentions, sense, number, across, relations, words)
+
+    def _joined_clause(self, sense: str, across: bool) -> str:
+        """Write a connective and its clause; returns the connective."""
+        draws = self.page.draws
+        connectives, cumulative = (grammar.ACROSS if across else grammar.INSIDE)[sense]
+        connective = connectives[draws.index(cumulative)]
+        if not across:
+            comma = "," if sense in grammar.COMMA_SENSES else ""
+            self.pieces.append(f"{comma} {connective} ")
+        elif connective == "yet":
+            self.pieces.append("yet ")
+        else:
+            self.pieces.append(f"{connective}, ")
+        self._fill(draws.pick(CLAUSES["result" if across and sense == "causal" else sense]))
+        return connective
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """(start, end) of each piece, in characters of the sentence."""
+        spans = []
+        start = 0
+        for piece in self.pieces:
+            spans.append((start, start + len(piece)))
+            start += len(piece)
+        return spans
+
+    def _mentions(self, spans: Sequence[tuple[int, int]]) -> tuple[Mention, ...]:
+        """The mentions with their roles."""
+        mentions = []
+        for number, (piece, symbol) in enumerate(zip(self.marks, self.group, strict=True)):
+            role = self.subject
+            if number:
+                role = "P" if self._manner(number) == "own" else "O"
+            mentions.append(Mention(*spans[piece], *symbol, role))
+        return tuple(mentions)
+
+    def _words(self, spans: Sequence[tuple[int, int]]) -> tuple[tuple[str, str, int, int], ...]:
+        """Slot, dictionary form and span of each content word."""
+        words = []
+        for (slot, word), piece in zip(self.page.words, self.page.word_pieces, strict=True):
+            words.append((slot, word, *spans[piece]))
+        return tuple(words)
 
     def _fill(self, frame: Frame) -> None:
         page, pieces = self.page, self.pieces
@@ -85,48 +125,60 @@ class SentenceWriter:
                 pieces.append(self.surfaces[part - 1])
             else:
                 pieces.append(part(page))
-                if len(page.words) > len(page.places):
-                    page.places.append(len(pieces) - 1)
+                if len(page.words) > len(page.word_pieces):
+                    page.word_pieces.append(len(pieces) - 1)
 
     def _main(self) -> tuple[str, ...]:
         """The main clause; returns the relations of the facts that it states."""
-        group = self.group
         frame = self._fact_frame()
         if frame is not None:
             self._fill(frame)
-        elif group:
-            mark = "1" if len(group) == 1 else "2" if self._manner(1) == "other" else "3"
-            person = self.page.fresh(self.style.predicates[mark, group[0][0] in (PLURAL, "They")])
-            if group[0][0] in GENDERS:
-                self._lead(person)
-            self.marks.append(len(self.pieces))
-            self.pieces.extend((self.surfaces[0], " "))
-            self._fill(person)
+        elif self.group:
+            self._predicate()
         else:
             plain = self.page.fresh(self.style.plain)
             self._lead(plain)
             self._fill(plain)
-        if len(group) == 3:
+        if len(self.group) == 3:
             self._fill(self.page.draws.pick(THIRD[self._manner(2)]))
         return frame.relations if frame else ()
+
+    def _predicate(self) -> None:
+        """What the first person of the sentence does, perhaps with the second."""
+        subject, _ = self.group[0]
+        mark = "1"
+        if len(self.group) > 1:
+            mark = "2" if self._manner(1) == "other" else "3"
+        frame = self.page.fresh(self.style.predicates[mark, subject in (PLURAL, "They")])
+        if subject in GENDERS:  # a pronoun opens its sentence
+            self._lead(frame)
+        self.marks.append(len(self.pieces))
+        self.pieces.extend((self.surfaces[0], " "))
+        self._fill(frame)
 
     def _fact_frame(self) -> Frame | None:
         """The page's opening, a fact that it has not stated yet, or none."""
         group, draws = self.group, self.page.draws
+        # 1. The opening with as many mentions; of two the second may own something.
         if self.opening:
             number = min(len(group), 2)
             opening = self.opening[number + (number == 2 and self._manner(1) == "own")]
             self.subject = "S" if opening.source.startswith("{1}") else "O"
             return opening
-        own = len(group) == 1 and group[0][0] in GENDERS and group[0][1] == 0
-        frames = self.style.own_facts if own else () if group else self.style.facts
+        # 2. A fact of the page's own person, or of the page where nobody is mentioned.
+        protagonist_alone = len(group) == 1 and group[0][0] in GENDERS and group[0][1] == 0
+        frames: Sequence[Frame] = ()
+        if protagonist_alone:
+            frames = self.style.own_facts
+        elif not group:
+            frames = self.style.facts
         if not frames or draws.uniform() >= self.fact_share:
             return None
         frame = draws.pick(frames)
         if frame.source in self.page.stated:
             return None
         self.page.stated.add(frame.source)
-        if own:
+        if protagonist_alone:
             self.surfaces[0] = self.protagonist
         return frame
 
@@ -137,14 +189,14 @@ class SentenceWriter:
             if not (lead.dated and frame.dated):
                 self._fill(lead)
 
-    def _manner(self, place: int) -> str:
+    def _manner(self, number: int) -> str:
         """Whether a later mention stands for itself or owns something; ``her`` may do either."""
-        if place not in self.manners:
-            tag, person = self.group[place]
-            inside = any(person == other for _, other in self.group[:place])
+        if number not in self.manners:
+            tag, person = self.group[number]
+            inside = any(person == other for _, other in self.group[:number])
             her_own = tag == "her" and (inside or self.page.draws.uniform() < HER_OWN)
-            self.manners[place] = "own" if tag in OWN or her_own else "other"
-        return self.manners[place]
+            self.manners[number] = "own" if tag in OWN or her_own else "other"
+        return self.manners[number]
 
 
 class Person(NamedTuple):
@@ -156,83 +208,72 @@ class Person(NamedTuple):
 
 @dataclass(frozen=True)
 class Article:
-    """One document with all its truth."""
+    """One document with all its truth.
+
+    Attributes:
+        index: of the document.
+        kind: of page.
+        title: of the page.
+        sections: title and sentences, in reading order.
+        chain: section types by number.
+        eta: main idea, float64 (topics - 1,).
+        path: logits, float64 (sentences, topics - 1).
+        symbols: the mention chain, persons numbered by first mention.
+        cast: the persons.
+        facts: every fact of the page, stated in its text or not.
+    """
 
     index: int
     kind: str
     title: str
-    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]  # title and sentences, in reading order
-    chain: tuple[int, ...]  # section types as indices
-    eta: np.ndarray  # main idea, (topics - 1,)
-    path: np.ndarray  # logits, (sentences, topics - 1)
-    symbols: tuple[Symbol, ...]  # the mention chain, persons numbered by first mention
+    sections: tuple[tuple[str, tuple[Sentence, ...]], ...]
+    chain: tuple[int, ...]
+    eta: np.ndarray
+    path: np.ndarray
+    symbols: tuple[Symbol, ...]
     cast: tuple[Person, ...]
-    facts: dict[str, str]  # every fact of the page, stated in its text or not
+    facts: dict[str, str]
 
     @property
     def sentences(self) -> list[Sentence]:
         """All sentences, in reading order."""
-        return [sentence for _, sentences in self.sections for sentence in sentences]
+        every_sentence: list[Sentence] = []
+        for _, sentences in self.sections:
+            every_sentence += sentences
+        return every_sentence
 
 
 def write(seed: int, domain_name: str, index: int) -> Article:
     """Article ``index`` of a domain: a function of its three arguments and of nothing else."""
-    world, rng = domain(domain_name), stream(domain_name, seed, index)
+    world = domain(domain_name)
+    rng = stream(domain_name, seed, index)
     draws = Draws(rng)
+    # 1. Sections, the kind of page, and the mentions of persons.
     chain = world.chain.sample(draws)
-    # five to nine sentences a section; few sections are long enough together, many are short enough
-    low = min(9, max(5, -(-21 // len(chain))), max(3, 50 // len(chain)))
-    counts = [draws.integer(low, min(9, max(3, 66 // len(chain)))) for _ in chain]
-    kind = (
-        world.kind_of.get(world.chain.types[chain[1]], world.kind) if len(chain) > 1 else world.kind
-    )
+    counts = _sentence_counts(len(chain), draws)
+    kind = world.kind
+    if len(chain) > 1:
+        kind = world.kind_of.get(world.chain.types[chain[1]], world.kind)
     symbols = world.kinds[kind].mentions.sample(sum(counts), draws)
+    # 2. Topics of the document and of its sentences.
     eta = world.prior.draw(rng)
     path = world.prior.path(eta, sum(counts), rng)
     topics = world.prior.assign(path, rng)
-    facts = {
-        name: relation.draw(draws, world.vocabulary) for name, relation in RELATIONS[kind].items()
-    }
+    # 3. Facts, persons, title.
+    facts = {}
+    for name, relation in RELATIONS[kind].items():
+        facts[name] = relation.draw(draws, world.vocabulary)
     cast = _cast(symbols, index, draws)
     page = _page(kind, facts, cast, world.vocabulary.topics[topics[0]], index, draws)
-    stops = [
-        place for place, symbol in enumerate(symbols) if symbol == STOP
-    ]  # one opens each sentence
-    groups = [
-        symbols[a + 1 : b] for a, b in pairwise([*stops, len(symbols)])
-    ]  # mentions by sentence
-    met: set[int] = set()
-    sections, rows = [], zip(topics, groups, strict=True)
-    for place, (row, count) in enumerate(zip(chain, counts, strict=True)):
-        section = world.chain.types[row]
-        style = world.styles.get(section) or world.styles[f"{section}/{kind}"]
-        sentences = []
-        page.used = set()
-        for position, (topic, group) in enumerate(islice(rows, count)):
-            page.topic, page.words, page.places = world.vocabulary.topics[topic], [], []
-            surfaces = []  # how each mention is spelt: a pronoun as it is, a person in full at first and sometimes later
-            for tag, person in group:
-                short = tag in GENDERS and person in met and draws.uniform() > LONG_NAME
-                surfaces.append(
-                    tag
-                    if tag not in GENDERS
-                    else cast[person].short
-                    if short
-                    else cast[person].full
-                )
-                met.add(person)
-            opening = world.kinds[kind].openings if place == position == 0 else None
-            protagonist = cast[0].full if cast else ""
-            writer = SentenceWriter(
-                world.fact_share, page, style, group, surfaces, protagonist, opening
-            )
-            sentences.append(writer.write(topic, first=position == 0))
-        sections.append((section, tuple(sentences)))
+    # 4. The sentences, section by section.
+    types = [world.chain.types[number] for number in chain]
+    rows = list(zip(topics, _mentions_by_sentence(symbols), strict=True))
+    sections = _sections(world, page, cast, types, counts, rows)
     return Article(
         index,
         kind,
         page.title,
-        tuple(sections),
+        sections,
         tuple(chain),
         eta,
         path,
@@ -240,6 +281,86 @@ def write(seed: int, domain_name: str, index: int) -> Article:
         cast,
         facts,
     )
+
+
+def _sentence_counts(num_sections: int, draws: Draws) -> list[int]:
+    """Sentences of each section: five to nine.
+
+    Few sections are long enough together, many are short enough.
+    """
+    low = min(9, max(5, -(-21 // num_sections)), max(3, 50 // num_sections))
+    high = min(9, max(3, 66 // num_sections))
+    return [draws.integer(low, high) for _ in range(num_sections)]
+
+
+def _mentions_by_sentence(symbols: Sequence[Symbol]) -> list[list[Symbol]]:
+    """The mentions of each sentence; a stop opens it."""
+    groups: list[list[Symbol]] = []
+    for symbol in symbols:
+        if symbol == STOP:
+            groups.append([])
+        else:
+            groups[-1].append(symbol)
+    return groups
+
+
+def _sections(
+    world: Domain,
+    page: Page,
+    cast: Sequence[Person],
+    types: Sequence[str],
+    counts: Sequence[int],
+    rows: Sequence[tuple[int, Sequence[Symbol]]],
+) -> tuple[tuple[str, tuple[Sentence, ...]], ...]:
+    """Title and sentences of each section.
+
+    Args:
+        world: of the article.
+        page: what its sentences share.
+        cast: persons by number.
+        types: of the sections.
+        counts: sentences of each section.
+        rows: topic and mentions of each sentence.
+    """
+    met: set[int] = set()  # persons who have been mentioned
+    protagonist = cast[0].full if cast else ""
+    remaining = iter(rows)
+    # Sections share the page, whose topic and words are those of the sentence being written.
+    sections = []
+    for number, (section, count) in enumerate(zip(types, counts, strict=True)):
+        style = world.styles.get(section) or world.styles[f"{section}/{page.kind}"]
+        sentences = []
+        page.used = set()
+        for position, (topic, group) in enumerate(islice(remaining, count)):
+            page.topic, page.words, page.word_pieces = world.vocabulary.topics[topic], [], []
+            surfaces = _surfaces(group, cast, met, page.draws)
+            opens = number == position == 0
+            opening = world.kinds[page.kind].openings if opens else None
+            writer = SentenceWriter(
+                world.fact_share, page, style, group, surfaces, protagonist, opening
+            )
+            sentences.append(writer.write(topic, first=position == 0))
+        sections.append((section, tuple(sentences)))
+    return tuple(sections)
+
+
+def _surfaces(
+    group: Sequence[Symbol], cast: Sequence[Person], met: set[int], draws: Draws
+) -> list[str]:
+    """How each mention is spelt.
+
+    A pronoun as it is, a person in full at first and sometimes later; ``met`` gets who is new.
+    """
+    surfaces = []
+    for tag, person in group:
+        if tag not in GENDERS:
+            surfaces.append(tag)
+        elif person in met and draws.uniform() > LONG_NAME:
+            surfaces.append(cast[person].short)
+        else:
+            surfaces.append(cast[person].full)
+        met.add(person)
+    return surfaces
 
 
 def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, ...]:
@@ -256,6 +377,7 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
         used.add(name)
         return name
 
+    # A person gets a name at the first mention.
     for gender, person in symbols:
         if person != len(cast):
             continue
@@ -267,9 +389,8 @@ def _cast(symbols: Sequence[Symbol], index: int, draws: Draws) -> tuple[Person, 
             first, last = unused(pool), unused(lexicon.SURNAMES)
             cast.append(Person(f"{first} {last}", last))
         else:
-            rank, number = divmod(
-                index, len(lexicon.SURNAMES)
-            )  # within a pool names repeat after 124,800 numbers
+            # Within a pool names repeat after 124,800 numbers.
+            rank, number = divmod(index, len(lexicon.SURNAMES))
             first, last = pool[(rank + 7 * number) % len(pool)], lexicon.SURNAMES[number]
             used.update((first, last))
             cast.append(Person(f"{first} {last}", last))
@@ -280,27 +401,23 @@ def _page(
     kind: str, facts: dict[str, str], cast: Sequence[Person], topic: Topic, index: int, draws: Draws
 ) -> Page:
     """The page with its title and the years that its sentences may name."""
+    # 1. Titles of films and studies have a noun of the first topic.
     if kind in ("film", "study"):
-        noun = draws.pick(
-            topic.tables[draws.pick(("thing", "place", "person", "event"))]
-        ).capitalize()
+        noun = draws.pick(topic.tables[draws.pick(("thing", "place", "person", "event"))])
+        noun = noun.capitalize()
+    # 2. Lives and films have their own years, other pages an era that one life can span.
     if kind == "person":
-        return Page(
-            kind,
-            draws,
-            (int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1),
-            facts,
-            cast[0].full,
-            topic,
-        )
+        years = int(facts["birth_year"]) + 18, int(facts["death_year"]) - 1
+        return Page(kind, draws, years, facts, cast[0].full, topic)
     if kind == "film":
-        title, release = f"The {noun} of {lexicon.numbered_place(index)}", int(facts["release"])
+        release = int(facts["release"])
+        title = f"The {noun} of {lexicon.numbered_place(index)}"
         return Page(kind, draws, (release - 3, release + 1), facts, title, topic)
     if kind == "study":
         title = f"The {draws.pick(topic.tables['adjective']).capitalize()} {noun}"
+    elif kind == "city":
+        title = lexicon.numbered_place(index)
     else:
-        title = lexicon.numbered_place(index) if kind == "city" else lexicon.numbered_company(index)
-    start = draws.integer(
-        max(1830, int(facts.get("founded", "0"))) + 1, 1940
-    )  # an era that one life can span
+        title = lexicon.numbered_company(index)
+    start = draws.integer(max(1830, int(facts.get("founded", "0"))) + 1, 1940)
     return Page(kind, draws, (start, start + 45), facts, title, topic)

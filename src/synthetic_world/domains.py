@@ -1,9 +1,12 @@
-r"""The domains of articles: section chains, topic priors, kinds of pages, mention processes and vocabularies.
+r"""The domains of articles.
 
-Section titles are a Markov chain with begin and end. A document's main idea is $\eta \sim N(\mu, \Sigma)$ with $\Sigma$ in
-blocks, the last topic's logit being zero (deng2022 section 5.2). Its sentences' logits follow a Brownian bridge from $\eta$
-back to $\eta$ with variance $\sigma_m^2 (i-1)(T-i)/(T-1)$ per dimension at sentence $i$ of $T$ (sheng2024 equations 1-3,
-canonical indices); a sentence's one topic is drawn from the softmax of its logits.
+Section chains, topic priors, kinds of pages, mention processes and vocabularies.
+
+Section titles are a Markov chain with begin and end. A document's main idea is
+$\eta \sim N(\mu, \Sigma)$ with $\Sigma$ in blocks, the last topic's logit being zero (deng2022
+section 5.2). Its sentences' logits follow a Brownian bridge from $\eta$ back to $\eta$ with
+variance $\sigma_m^2 (i-1)(T-i)/(T-1)$ per dimension at sentence $i$ of $T$ (sheng2024 equations
+1-3, canonical indices); a sentence's one topic is drawn from the softmax of its logits.
 """
 
 import math
@@ -19,7 +22,8 @@ from synthetic_world.grammar import Frame, Style, compile_frame, compile_style
 from synthetic_world.lexicon import Vocabulary, vocabulary
 from synthetic_world.mentions import MentionProcess
 
-MAX_SECTIONS = 40  # reached with probability below 1e-9 in every domain; a longer chain is a mistake in the table
+# Reached with probability below 1e-9 in every domain; a longer chain is a mistake in the table.
+MAX_SECTIONS = 40
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,10 @@ class SectionChain:
         return chain
 
     def latent_ppl(self) -> float:
-        r"""$\exp(E[-\log P(z)] / E[M + 1])$: all M + 1 transitions, begin and end included, corpus average.
+        r"""$\exp(E[-\log P(z)] / E[M + 1])$, the average over a corpus.
 
-        Begin and each type are visited $e_0 (I - Q)^{-1}$ times in expectation, Q being the transitions but to the end.
+        All M + 1 transitions count, begin and end included. Begin and each type are visited
+        $e_0 (I - Q)^{-1}$ times in expectation, Q being the transitions but to the end.
         """
         size = len(self.types) + 1
         inner = np.zeros((size, size))
@@ -122,17 +127,19 @@ class TopicPrior:
         return np.argmax(rng.random((len(logits), 1)) < cumulative, axis=1).tolist()
 
     def latent_nll(self) -> float:
-        r"""Expected $-\log N(\eta.
+        r"""Expected $-\log N(\eta; \mu, \Sigma)$ in nats.
 
-        \mu, \Sigma)$ in nats: $\frac{K-1}{2}(1 + \log 2\pi) + \frac12 \log|\Sigma|$.
+        It is $\frac{K-1}{2}(1 + \log 2\pi) + \frac12 \log|\Sigma|$.
         """
         size = self.topics - 1
-        return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * float(
-            np.linalg.slogdet(self.covariance)[1]
-        )
+        log_determinant = float(np.linalg.slogdet(self.covariance)[1])
+        return 0.5 * size * (1 + math.log(2 * math.pi)) + 0.5 * log_determinant
 
     def expected_variance_estimate(self) -> float:
-        r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4): $n\sigma_m^2/2$, as of each $\lVert s_i - \mu_i \rVert^2 / (2 v_i)$."""
+        r"""Expected printed estimate of $\sigma_m^2$ (sheng2024 section 4).
+
+        $n\sigma_m^2/2$, as of each $\lVert s_i - \mu_i \rVert^2 / (2 v_i)$.
+        """
         return 0.5 * (self.topics - 1) * self.sigma_m2
 
     def expected_bridge_score(self, sentences: Sequence[int]) -> float:
@@ -142,7 +149,8 @@ class TopicPrior:
         inside the absolute value is taken as positive, which holds when the mean of $\log(2\pi v_i
         \hat\sigma^2)$ exceeds minus one.
         """
-        sigma, means = self.expected_variance_estimate(), []
+        sigma = self.expected_variance_estimate()
+        means = []
         for count in sentences:
             inner = np.arange(1, count - 1)
             variances = inner * (count - 1 - inner) / (count - 1)
@@ -170,57 +178,97 @@ class Kind:
 
 @dataclass(frozen=True)
 class Domain:
-    """Everything that articles of one domain are drawn from."""
+    """Everything that articles of one domain are drawn from.
+
+    Attributes:
+        chain: of sections.
+        kind_of: kind of page by the title of its second section.
+        kind: of all other pages.
+        kinds: of pages, by name.
+        styles: by section title, or by ``title/kind`` where they depend on the kind.
+        vocabulary: of its topics.
+        prior: of its topics.
+        fact_share: probability that an eligible sentence of an abstract states a fact.
+    """
 
     chain: SectionChain
-    kind_of: Mapping[str, str]  # kind of page by the title of its second section
-    kind: str  # of all other pages
+    kind_of: Mapping[str, str]
+    kind: str
     kinds: Mapping[str, Kind]
-    styles: Mapping[
-        str, Style
-    ]  # by section title, or by ``title/kind`` where they depend on the kind
+    styles: Mapping[str, Style]
     vocabulary: Vocabulary
     prior: TopicPrior
-    fact_share: float = 0.4  # probability that an eligible sentence of an abstract states a fact
+    fact_share: float = 0.4
 
 
 @cache
 def domain(name: str) -> Domain:
-    """The domain of that name, built once. Raises BadInput: no such domain of articles.
+    """The domain of that name, built once.
 
     Scientific domains have one kind of page, the others pages on persons, films, cities and
     companies. In ``encyclopedia`` every section is written like an abstract, so most facts of its
     pages are stated in them.
+
+    Raises:
+        BadInput: no such domain of articles.
     """
     if name not in DOMAINS:
         raise BadInput(
             f"domain {name!r} has no articles, allowed are {sorted(DOMAINS)}; choose one of them"
         )
-    chains, field = table("section_chains"), SCIENTIFIC.get(name, "everyday")
-    frames = table(f"{field}_frames" if name in SCIENTIFIC else "encyclopedic_frames")
-    rows, words = chains[name], vocabulary(field)
+    chain = _section_chain(name)
+    return _scientific(name, chain) if name in SCIENTIFIC else _encyclopedic(name, chain)
+
+
+def _section_chain(name: str) -> SectionChain:
+    """The chain of sections of a domain, from its table."""
+    rows = table("section_chains")[name]
     types = tuple(title for title in rows if title != "begin")
-    matrix = np.array(
-        [[rows[row].get(column, 0.0) for column in (*types, "end")] for row in ("begin", *types)]
-    )
-    chain = SectionChain(types, matrix)
-    styles = {title: compile_style(block) for title, block in frames["sections"].items()}
-    if name in SCIENTIFIC:
-        kinds = {"study": Kind(MentionProcess(quiet=1.0), (compile_frame(frames["opening"]),))}
-        return Domain(
-            chain, {}, "study", kinds, styles, words, TopicPrior(len(words.topics), block=2)
-        )
-    abstracts = {kind: compile_style(block) for kind, block in frames["abstracts"].items()}
-    styles |= {f"abstract/{kind}": style for kind, style in abstracts.items()}
-    kind_of = chains["kinds"]["encyclopedia" if name == "encyclopedia" else "wiki"]
+    columns = {title: number for number, title in enumerate((*types, "end"))}
+    matrix = np.zeros((len(types) + 1, len(columns)))
+    for number, title in enumerate(("begin", *types)):
+        for following, probability in rows[title].items():
+            matrix[number, columns[following]] = probability
+    return SectionChain(types, matrix)
+
+
+def _scientific(name: str, chain: SectionChain) -> Domain:
+    """A domain of studies, which mention nobody."""
+    field = SCIENTIFIC[name]
+    frames = table(f"{field}_frames")
+    kinds = {"study": Kind(MentionProcess(quiet=1.0), (compile_frame(frames["opening"]),))}
+    words = vocabulary(field)
+    prior = TopicPrior(len(words.topics), block=2)
+    return Domain(chain, {}, "study", kinds, _compiled(frames["sections"]), words, prior)
+
+
+def _encyclopedic(name: str, chain: SectionChain) -> Domain:
+    """A domain of pages on persons, films, cities and companies."""
+    # 1. Sections have styles of their own, abstracts one for each kind of page.
+    frames = table("encyclopedic_frames")
+    styles = _compiled(frames["sections"])
+    abstracts = _compiled(frames["abstracts"])
+    for kind, style in abstracts.items():
+        styles[f"abstract/{kind}"] = style
+    # 2. In the encyclopedia all sections are written like abstracts.
+    fact_share = 0.4
+    kind_of = table("section_chains")["kinds"]["wiki"]
     if name == "encyclopedia":
-        styles |= {title: abstracts[kind] for title, kind in kind_of.items()}
-        styles |= {f"record/{kind}": abstracts[kind] for kind in kind_of.values()}
-    kinds = {
-        k: Kind(process, tuple(map(compile_frame, frames["openings"][k])))
-        for k, process in PROCESSES.items()
-    }
-    share = 0.9 if name == "encyclopedia" else 0.4
-    return Domain(
-        chain, kind_of, "city", kinds, styles, words, TopicPrior(len(words.topics)), share
-    )
+        fact_share = 0.9
+        kind_of = table("section_chains")["kinds"]["encyclopedia"]
+        for title, kind in kind_of.items():
+            styles[title] = abstracts[kind]
+        for kind in kind_of.values():
+            styles[f"record/{kind}"] = abstracts[kind]
+    # 3. Kinds of pages.
+    kinds = {}
+    for kind, process in PROCESSES.items():
+        kinds[kind] = Kind(process, tuple(map(compile_frame, frames["openings"][kind])))
+    words = vocabulary("everyday")
+    prior = TopicPrior(len(words.topics))
+    return Domain(chain, kind_of, "city", kinds, styles, words, prior, fact_share)
+
+
+def _compiled(blocks: Mapping[str, str]) -> dict[str, Style]:
+    """The styles of named blocks of frames."""
+    return {title: compile_style(block) for title, block in blocks.items()}

@@ -1,4 +1,7 @@
-"""What the world is made of: named random generators, numbers drawn in blocks, and the tables in the YAML files of ``data/``."""
+"""What the world is made of.
+
+Named random generators, numbers drawn in blocks, and the tables in the YAML files of ``data/``.
+"""
 
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -1,11 +1,15 @@
-"""Sentence frames: slots and how each is filled, relations between clauses, facts of pages, and what a sentence records.
+"""Sentence frames.
 
-Slots drawn from the sentence's topic: ``{agent}`` ``{agents}`` (persons of a trade), ``{thing}`` ``{things}``,
-``{being}`` ``{beings}``, ``{stuff}`` (no plural), ``{event}``, ``{idea}``, ``{place}``, ``{adj}``, ``{verb}`` (past,
-done to things), ``{deed}`` (past, done to persons); ``a_`` before a slot adds the article, ``2`` behind it draws
-another word. Others: ``{look}`` and ``{mood}``, adjectives that go with any noun and with any person; ``{T}`` title,
-``{Town}``, ``{River}``, ``{year}``, ``{year2}``, ``{small}``, ``{height}``, ``{number}``, ``{dir}``; ``{F_relation}``
-a fact of the page; ``{1}`` ``{2}`` ``{3}`` the sentence's mentions of persons.
+Slots and how each is filled, relations between clauses, facts of pages, and what a sentence
+records.
+
+Slots drawn from the sentence's topic: ``{agent}`` ``{agents}`` (persons of a trade), ``{thing}``
+``{things}``, ``{being}`` ``{beings}``, ``{stuff}`` (no plural), ``{event}``, ``{idea}``,
+``{place}``, ``{adj}``, ``{verb}`` (past, done to things), ``{deed}`` (past, done to persons);
+``a_`` before a slot adds the article, ``2`` behind it draws another word. Others: ``{look}`` and
+``{mood}``, adjectives that go with any noun and with any person; ``{T}`` title, ``{Town}``,
+``{River}``, ``{year}``, ``{year2}``, ``{small}``, ``{height}``, ``{number}``, ``{dir}``;
+``{F_relation}`` a fact of the page; ``{1}`` ``{2}`` ``{3}`` the sentence's mentions of persons.
 """
 
 import re
@@ -23,10 +27,19 @@ _TABLE = table("discourse")
 SENSES, SENSE_PROBABILITIES = tuple(_TABLE["senses"]), tuple(_TABLE["senses"].values())
 CUMULATIVE_SENSES = list(accumulate(SENSE_PROBABILITIES))
 CONNECTIVES = ("", *_TABLE["connectives"].split())
-INSIDE, ACROSS = (
-    {sense: (list(row), list(accumulate(row.values()))) for sense, row in _TABLE[place].items()}
-    for place in ("inside", "across")
-)  # by sense: connectives and their cumulative probabilities
+
+
+def _cumulative(
+    rows: Mapping[str, Mapping[str, float]],
+) -> dict[str, tuple[list[str], list[float]]]:
+    """By sense: connectives and their cumulative probabilities."""
+    by_sense = {}
+    for sense, row in rows.items():
+        by_sense[sense] = list(row), list(accumulate(row.values()))
+    return by_sense
+
+
+INSIDE, ACROSS = _cumulative(_TABLE["inside"]), _cumulative(_TABLE["across"])
 ACROSS_PROBABILITY = 0.5  # of a clause without persons that may open with a connective
 COMMA_SENSES = ("contrast", "concession")  # ", although" but " because"
 
@@ -37,26 +50,34 @@ def connective_probabilities() -> np.ndarray:
     Undefined rows are zero.
     """
     values = np.zeros((2, len(SENSES), len(CONNECTIVES)))
-    for place, name in enumerate(("inside", "across")):
+    for number, name in enumerate(("inside", "across")):
         for sense, row in _TABLE[name].items():
-            values[place, SENSES.index(sense), [CONNECTIVES.index(word) for word in row]] = list(
-                row.values()
-            )
+            for word, probability in row.items():
+                values[number, SENSES.index(sense), CONNECTIVES.index(word)] = probability
     return values
 
 
 NAMES = {
-    "place": lexicon.PLACES, "company": lexicon.COMPANIES, "region": lexicon.REGIONS, "river": lexicon.RIVERS,
+    "place": lexicon.PLACES,
+    "company": lexicon.COMPANIES,
+    "region": lexicon.REGIONS,
+    "river": lexicon.RIVERS,
     "language": lexicon.LANGUAGES,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A functional relation: each page has exactly one value."""
+    """A functional relation: each page has exactly one value.
 
-    value: str  # a kind of name; ``year`` or ``number`` with its least and most; a person's ``trade``; or ``things``
-    claim: str  # the sentence that says it of the page's title, without its stop
+    Attributes:
+        value: a kind of name; ``year`` or ``number`` with its least and most; a person's ``trade``;
+            or ``things``.
+        claim: the sentence that says it of the page's title, without its stop.
+    """
+
+    value: str
+    claim: str
 
     def draw(self, draws: Draws, vocabulary: Vocabulary) -> str:
         """A value."""
@@ -67,19 +88,23 @@ class Relation:
         if kind in NAMES:
             return draws.pick(NAMES[kind])
         tables = draws.pick(vocabulary.topics).tables
-        return (
-            draws.pick(tables["person"]) if kind == "trade" else plural(draws.pick(tables["thing"]))
-        )
+        if kind == "trade":
+            return draws.pick(tables["person"])
+        return plural(draws.pick(tables["thing"]))
 
     def show(self, value: str) -> str:
         """How the value stands in a sentence."""
         return article(value) if self.value == "trade" else value
 
 
+def _relations(rows: Mapping[str, Mapping[str, str]]) -> dict[str, Relation]:
+    return {name: Relation(**row) for name, row in rows.items()}
+
+
+# By kind of page.
 RELATIONS: Mapping[str, Mapping[str, Relation]] = {
-    kind: {name: Relation(**row) for name, row in rows.items()}
-    for kind, rows in table("facts").items()
-}  # by kind of page
+    kind: _relations(rows) for kind, rows in table("facts").items()
+}
 
 
 def claim(kind: str, title: str, relation: str, value: str) -> str:
@@ -117,7 +142,19 @@ class Frame:
 
 @dataclass
 class Page:
-    """What the sentences of one document share while it is written."""
+    """What the sentences of one document share while it is written.
+
+    Attributes:
+        kind, title, facts: of the page.
+        draws: of the document.
+        years: the first and the last that it may name.
+        topic: of the sentence being written.
+        year: the first that the sentence names.
+        words: (slot, word) of the sentence.
+        word_pieces: the pieces of the sentence that hold those words.
+        used: frames of the section, so that it seldom says a thing twice.
+        stated: fact frames of the document: a page states a fact once.
+    """
 
     kind: str
     draws: Draws
@@ -126,18 +163,10 @@ class Page:
     title: str
     topic: Topic
     year: int = 0
-    words: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # (slot, word) of the sentence being written
-    places: list[int] = field(
-        default_factory=list
-    )  # the pieces of the sentence that hold those words
-    used: set[str] = field(
-        default_factory=set
-    )  # frames of the section, so that it seldom says a thing twice
-    stated: set[str] = field(
-        default_factory=set
-    )  # fact frames of the document: a page states a fact once
+    words: list[tuple[str, str]] = field(default_factory=list)
+    word_pieces: list[int] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    stated: set[str] = field(default_factory=set)
 
     def fresh(self, frames: Sequence[Frame]) -> Frame:
         """A frame that the section has not used, if three draws find one."""
@@ -159,12 +188,17 @@ def _word(slot: str, shape: Callable[[str], str], suffix: str) -> Callable[[Page
         words = page.topic.tables[slot]
         for _ in range(4 if suffix else 1):
             word = words[int(page.draws.uniform() * TABLE_SIZE)]
-            if suffix and word not in [known for _, known in page.words]:
+            if suffix and not _is_said(page, word):
                 break
         page.words.append((slot + suffix, word))
         return shape(word)
 
     return fill
+
+
+def _is_said(page: Page, word: str) -> bool:
+    """Whether the sentence has the word already."""
+    return any(word == other for _, other in page.words)
 
 
 def _year(page: Page) -> str:
@@ -206,17 +240,22 @@ for _name, _slot in WORD_SLOTS.items():
 
 def compile_frame(source: str) -> Frame:
     """Split a frame at its slots. Raises KeyError: a slot that the grammar does not know."""
+    parts = [_part(text) for text in re.split(r"(\{\w+\})", source) if text]
+    relations = tuple(re.findall(r"\{F_(\w+)\}", source))
+    return Frame(source, tuple(parts), relations, dated="{year" in source)
 
-    def part(text: str) -> Part:
-        slot = text[1:-1]
-        if not text.startswith("{"):
-            return text
-        if slot.startswith("F_"):
-            return lambda page: RELATIONS[page.kind][slot[2:]].show(page.facts[slot[2:]])
-        return int(slot) if slot.isdigit() else SLOTS[slot]
 
-    parts = tuple(part(text) for text in re.split(r"(\{\w+\})", source) if text)
-    return Frame(source, parts, tuple(re.findall(r"\{F_(\w+)\}", source)), "{year" in source)
+def _part(text: str) -> Part:
+    """A piece of a frame: literal text, the number of a mention, or what fills its slot."""
+    if not text.startswith("{"):
+        return text
+    slot = text[1:-1]
+    if slot.isdigit():
+        return int(slot)
+    if not slot.startswith("F_"):
+        return SLOTS[slot]
+    relation = slot.removeprefix("F_")
+    return lambda page: RELATIONS[page.kind][relation].show(page.facts[relation])
 
 
 @dataclass(frozen=True)
@@ -231,43 +270,46 @@ class Style:
 
 
 def compile_style(block: str) -> Style:
-    """Frames of one section type from their marked lines."""
-    lines: dict[str, list[str]] = {mark: [] for mark in ">-f123"}
+    """Frames of one section type from their marked lines.
+
+    A line has its mark, then frames with bars between them: ``>`` leads, ``-`` plain ones, ``f``
+    facts of the page's own person, ``1`` to ``3`` predicates by the mentions that they have.
+    """
+    # 1. The frames of each mark.
+    sources: dict[str, list[str]] = {mark: [] for mark in ">-f123"}
     for line in block.strip().splitlines():
-        mark, rest = line.strip()[0], line.strip()[1:]
-        lines[mark].extend(part.strip() for part in rest.split("|") if part.strip())
-
-    def compiled(sources: Sequence[str], shape: Callable[[str], str] = str) -> tuple[Frame, ...]:
-        return tuple(compile_frame(shape(source)) for source in sources)
-
-    plain = compiled(lines["-"])
-    shapes = ((False, str), (True, _pluralised))
-    predicates = {
-        (mark, many): compiled(lines[mark], shape) for mark in "123" for many, shape in shapes
-    }
-    return Style(
-        compiled(lines[">"], lambda source: source + " "),
-        tuple(frame for frame in plain if not frame.relations),
-        tuple(frame for frame in plain if frame.relations),
-        compiled(lines["f"]),
-        predicates,
-    )
+        mark, *_ = line.strip()
+        for part in line.strip()[1:].split("|"):
+            if part.strip():
+                sources[mark].append(part.strip())
+    # 2. Plain frames that state a fact stand apart; predicates have a singular and a plural.
+    plain: list[Frame] = []
+    facts: list[Frame] = []
+    for source in sources["-"]:
+        frame = compile_frame(source)
+        (facts if frame.relations else plain).append(frame)
+    predicates: dict[tuple[str, bool], tuple[Frame, ...]] = {}
+    for mark in "123":
+        predicates[mark, False] = tuple(map(compile_frame, sources[mark]))
+        predicates[mark, True] = tuple(map(compile_frame, map(_pluralised, sources[mark])))
+    leads = tuple(compile_frame(f"{source} ") for source in sources[">"])
+    own_facts = tuple(map(compile_frame, sources["f"]))
+    return Style(leads, tuple(plain), tuple(facts), own_facts, predicates)
 
 
 def _pluralised(source: str) -> str:
     """The verb phrase after a plural subject: ``was`` becomes ``were``, a present ``-s`` goes."""
     words = source.split(" ")
-    place = int(words[0].endswith("ly") or words[0] == "often")
-    verb = words[place]
+    at = int(words[0].endswith("ly") or words[0] == "often")  # the verb, behind an adverb
+    verb = words[at]
     irregular = {"was": "were", "has": "have", "is": "are", "tries": "try"}
     if verb in irregular or (verb.endswith("s") and not verb.endswith("ss")):
-        words[place] = irregular.get(verb, verb[:-1])
+        words[at] = irregular.get(verb, verb[:-1])
     return " ".join(words)
 
 
-THIRD = {
-    manner: tuple(map(compile_frame, frames)) for manner, frames in _TABLE["third"].items()
-}  # a third mention
+# By the manner of a third mention: what is said of it.
+THIRD = {manner: tuple(map(compile_frame, frames)) for manner, frames in _TABLE["third"].items()}
 CLAUSES = {
     sense: tuple(map(compile_frame, block.splitlines()))
     for sense, block in _TABLE["clauses"].items()
@@ -276,18 +318,36 @@ CLAUSES = {
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention of a person: where it stands in its sentence, its tag as a reader prints it, who it is."""
+    """One mention of a person.
+
+    Attributes:
+        start, end: where it stands in its sentence, in characters.
+        tag: as a reader prints it.
+        person: who it is.
+        role: S (subject), O (any other) or P (possessor).
+    """
 
     start: int
     end: int
     tag: str
     person: int
-    role: str  # S (subject), O (any other) or P (possessor)
+    role: str
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A written sentence with its truth."""
+    """A written sentence with its truth.
+
+    Attributes:
+        text: as it stands in the document.
+        topic: by number.
+        mentions: of persons, in order.
+        sense: of its second clause, by number; 0 where it has none.
+        connective: by number.
+        across: whether it is only that clause, joined to the sentence before.
+        relations: facts that it states.
+        words: slot, dictionary form, and span of each content word.
+    """
 
     text: str
     topic: int
@@ -296,6 +356,4 @@ class Sentence:
     connective: int
     across: bool
     relations: tuple[str, ...]
-    words: tuple[
-        tuple[str, str, int, int], ...
-    ]  # slot, dictionary form, and span of each content word
+    words: tuple[tuple[str, str, int, int], ...]

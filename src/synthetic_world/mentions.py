@@ -1,6 +1,6 @@
-r"""Mentions of persons as a Markov chain of order four over relabelled symbols: sample it.
+r"""Mentions of persons as a Markov chain of order four over relabelled symbols.
 
-Its Latent PPL exactly.
+It is sampled, and its Latent PPL is exact.
 
 A symbol is a sentence stop ``.`` or a mention ``(tag, person)``. As in deng2022 section 4.4 the
 persons of a window are renumbered 0, 1, ... by first appearance within it, and the next symbol
@@ -9,7 +9,7 @@ window always shows where in its sentence it stands. A pronoun always refers to 
 person of its gender, so chains can be read back from text by string rules.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -21,107 +21,121 @@ from synthetic_world.draws import Draws
 STOP, BEGIN = (".", -1), ("<bos>", -1)
 ORDER = 4
 MAX_MENTIONS = 3  # per sentence
-MALE, FEMALE, PLURAL = (
-    "MALE",
-    "FEMALE",
-    "PLURAL",
-)  # a name's tag is the majority gender of its chain (section 4.3)
+# A name's tag is the majority gender of its chain (section 4.3).
+MALE, FEMALE, PLURAL = "MALE", "FEMALE", "PLURAL"
 GENDERS = (MALE, FEMALE, PLURAL)
-SUBJECT = {
-    MALE: "He",
-    FEMALE: "She",
-    PLURAL: "They",
-}  # subjects open their sentence, so they are capitalised
+# Subjects open their sentence, so they are capitalised.
+SUBJECT = {MALE: "He", FEMALE: "She", PLURAL: "They"}
 OBJECT = {MALE: "him", FEMALE: "her", PLURAL: "them"}
 POSSESSIVE = {MALE: "his", FEMALE: "her", PLURAL: "their"}
-GENDER_OF = {form: g for forms in (SUBJECT, OBJECT, POSSESSIVE) for g, form in forms.items()} | {
-    g: g for g in GENDERS
-}
-RETURN = (
-    0.75  # a person new to the window has been met before with this probability, where there is one
-)
+GENDER_OF = {gender: gender for gender in GENDERS}  # of each tag
+for _forms in (SUBJECT, OBJECT, POSSESSIVE):
+    for _gender, _form in _forms.items():
+        GENDER_OF[_form] = _gender
+# A person new to the window has been met before with this probability, where there is one.
+RETURN = 0.75
 PROTAGONIST = 0.6  # and is then the one met first
-IN_OBJECT = (
-    (OBJECT, 0.7),
-    (POSSESSIVE, 0.3),
-)  # shares of the pronouns that may follow a sentence's subject
+# Shares of the pronouns that may follow a sentence's subject.
+IN_OBJECT = ((OBJECT, 0.7), (POSSESSIVE, 0.3))
 FORMS = {"S": SUBJECT, "O": OBJECT, "P": POSSESSIVE}  # by role in the sentence
 WRONG_GENDER = {MALE: FEMALE, FEMALE: MALE, PLURAL: MALE}
 NEW_WEIGHT = {MALE: 0.45, FEMALE: 0.45, PLURAL: 0.12}
 
 Symbol = tuple[str, int]
 Window = tuple[Symbol, ...]
-OPENING: Window = (BEGIN,) * (ORDER - 1) + (
-    STOP,
-)  # the window before the first mention of a document
+# The window before the first mention of a document.
+OPENING: Window = (BEGIN,) * (ORDER - 1) + (STOP,)
 
 
 @lru_cache(maxsize=100_000)
 def relabel(window: Window) -> Window:
     """Renumber persons by first appearance in the window."""
-    seen: dict[int, int] = {}
-    return tuple(
-        (tag, seen.setdefault(person, len(seen)) if person >= 0 else -1) for tag, person in window
-    )
+    numbers: dict[int, int] = {}
+    relabelled = []
+    for tag, person in window:
+        local = numbers.setdefault(person, len(numbers)) if person >= 0 else -1
+        relabelled.append((tag, local))
+    return tuple(relabelled)
 
 
 @dataclass(frozen=True)
 class MentionProcess:
-    """Settings of one kind of page; every weight is the world's own choice."""
+    """Settings of one kind of page; every weight is the world's own choice.
 
-    quiet: float  # probability that a sentence mentions nobody
-    stop_after: tuple[float, float] = (
-        0.5,
-        0.75,
-    )  # probability of a sentence's stop after one and after two mentions
-    pronoun: float = 2.5  # weight of a pronoun against 1 for the name, where a pronoun is possible
-    newcomer: float = 0.6  # weight of a person who is not in the window, against 1 for one who is
-    opens_with_person: bool = (
-        False  # the first sentence names a man or a woman, as on a page about a person
-    )
+    Attributes:
+        quiet: probability that a sentence mentions nobody.
+        stop_after: probability of a sentence's stop after one and after two mentions.
+        pronoun: weight of a pronoun against 1 for the name, where a pronoun is possible.
+        newcomer: weight of a person who is not in the window, against 1 for one who is.
+        opens_with_person: the first sentence names a man or a woman, as on a page about a person.
+    """
+
+    quiet: float
+    stop_after: tuple[float, float] = (0.5, 0.75)
+    pronoun: float = 2.5
+    newcomer: float = 0.6
+    opens_with_person: bool = False
 
     def distribution(self, window: Window) -> dict[Symbol, float]:
         """P(next symbol | relabelled last four symbols); a new person has the next free number."""
-        place = next(i for i, s in enumerate((*reversed(window), STOP)) if s in (STOP, BEGIN))
-        if window[-1] == BEGIN or place == MAX_MENTIONS or self.quiet == 1.0:
+        # 1. Mentions of the sentence so far.
+        num_mentions = 0
+        for symbol in reversed(window):
+            if symbol in (STOP, BEGIN):
+                break
+            num_mentions += 1
+        if window[-1] == BEGIN or num_mentions == MAX_MENTIONS or self.quiet == 1.0:
             return {STOP: 1.0}
-        certain = self.opens_with_person and window == OPENING
-        people = [(person, GENDER_OF[tag]) for tag, person in reversed(window) if person >= 0]
-        latest = {
-            gender: person for person, gender in reversed(people)
-        }  # people begin with the latest
-        genders = dict(people)
-        inside = {person for _, person in window[len(window) - place :]}
+        # 2. Weights of persons of the window, then of a new one.
+        weights = self._known_persons(window, num_mentions)
+        num_persons = len({person for _, person in window if person >= 0})
+        opens = self.opens_with_person and window == OPENING
+        for gender, share in NEW_WEIGHT.items():
+            if not (opens and gender == PLURAL):
+                weights[gender, num_persons] = self.newcomer * share
+        # 3. The stop has a probability of its own.
+        stop = (0.0 if opens else self.quiet, *self.stop_after)[num_mentions]
+        probabilities = {STOP: stop} if stop else {}
+        total = sum(weights.values())
+        for symbol, weight in weights.items():
+            probabilities[symbol] = (1 - stop) * weight / total
+        return probabilities
+
+    def _known_persons(self, window: Window, num_mentions: int) -> dict[Symbol, float]:
+        """Weights of mentions of the persons of a window.
+
+        Args:
+            window: relabelled.
+            num_mentions: its last ones are of the sentence so far, in which a person is not named
+                twice.
+        """
+        # 1. Persons by their last mention, the latest first, and who was last of each gender.
+        genders: dict[int, str] = {}
+        latest: dict[str, int] = {}
+        for tag, person in reversed(window):
+            if person >= 0:
+                genders[person] = GENDER_OF[tag]
+                latest.setdefault(GENDER_OF[tag], person)
+        inside = {person for _, person in window[len(window) - num_mentions :]}
+        # 2. By name, or by a pronoun where it is clear whom it means.
         weights: dict[Symbol, float] = {}
         for rank, (person, gender) in enumerate(genders.items()):
             recency = 1.0 / (1 + rank)
             if person not in inside:
-                weights[(gender, person)] = recency
-            if latest[gender] == person:
-                forms = (
-                    ((SUBJECT, 1.0),)
-                    if place == 0
-                    else ((POSSESSIVE, 0.5),)
-                    if person in inside
-                    else IN_OBJECT
-                )
-                for form, share in forms:
-                    symbol = (form[gender], person)
-                    weights[symbol] = weights.get(symbol, 0.0) + self.pronoun * recency * share
-        for gender, share in NEW_WEIGHT.items():
-            if not (certain and gender == PLURAL):
-                weights[(gender, len(genders))] = self.newcomer * share
-        stop = (0.0 if certain else self.quiet, *self.stop_after)[place]
-        total = sum(weights.values())
-        return ({STOP: stop} if stop else {}) | {
-            s: (1 - stop) * w / total for s, w in weights.items()
-        }
+                weights[gender, person] = recency
+            if latest[gender] != person:
+                continue
+            for form, share in _pronouns(num_mentions == 0, person in inside):
+                symbol = (form[gender], person)
+                weights[symbol] = weights.get(symbol, 0.0) + self.pronoun * recency * share
+        return weights
 
     def sample(self, sentences: int, draws: Draws) -> list[Symbol]:
         """A chain of that many sentences; persons are numbered by first mention in the document."""
         window: list[Symbol] = [BEGIN] * ORDER
+        # The chain ends where the stop after its last sentence would open another one.
         chain: list[Symbol] = []
-        genders: list[str] = []
+        genders: list[str] = []  # of each person
         stops = 0
         while True:
             options, cumulative = _row(self, relabel(tuple(window)))
@@ -130,35 +144,33 @@ class MentionProcess:
                 stops += 1
                 if stops > sentences:
                     return chain
-            person, present = (
-                local,
-                list(dict.fromkeys(person for _, person in window if person >= 0)),
-            )
-            if 0 <= local < len(present):
-                person = present[local]
-            elif local >= 0:  # new to the window, but perhaps met before it
-                absent = [
-                    p for p, gender in enumerate(genders) if gender == tag and p not in present
-                ]
-                if absent and draws.uniform() < RETURN:
-                    person = absent[0] if draws.uniform() < PROTAGONIST else draws.pick(absent)
-                else:
-                    person = len(genders)
-                    genders.append(tag)
+            person = local
+            if local >= 0:
+                person = _person(tag, local, window, genders, draws)
             chain.append((tag, person))
             window = [*window[1:], (tag, person)]
 
     def latent_nll(self, sentences: Sequence[int]) -> tuple[float, float]:
-        """Expected negative log probability (nats) and number of symbols of documents with these sentence counts.
+        """Expected negative log probability and number of symbols of documents.
 
-        Conventions of deng2022 section 4.4: four begin symbols pad the left and are not scored, every stop is scored
-        and counted, and there is no end symbol; a document closes where its next stop would stand. The mass of each
-        window is carried from behind one stop to behind the next.
+        Conventions of deng2022 section 4.4: four begin symbols pad the left and are not scored,
+        every stop is scored and counted, and there is no end symbol; a document closes where its
+        next stop would stand. The mass of each window is carried from behind one stop to behind the
+        next.
+
+        Args:
+            sentences: of each document.
+
+        Returns:
+            Nats and symbols, over all documents.
         """
+        # 1. Mass behind the stop that opens the first sentence: all in one window.
         source, target, probability, stop = _edges(self)
-        cost, states = -np.log(probability), int(target.max()) + 1
+        cost = -np.log(probability)
+        states = int(target.max()) + 1
         behind: np.ndarray = np.zeros(states)
         behind[0] = 1.0
+        # 2. Sentence by sentence; totals[n + 1] is of documents of n sentences.
         totals = [(0.0, 0.0)]
         nats = symbols = 0.0
         for _ in range(max(sentences) + 1):
@@ -166,13 +178,63 @@ class MentionProcess:
             spent = count = stop_nats = 0.0
             for _ in range(MAX_MENTIONS + 1):
                 moved = mass[source] * probability
-                spent, count = spent + float((moved * cost).sum()), count + float(moved.sum())
+                spent += float((moved * cost).sum())
+                count += float(moved.sum())
                 stop_nats += float((moved * cost)[stop].sum())
                 behind += np.bincount(target[stop], moved[stop], states)
                 mass = np.bincount(target[~stop], moved[~stop], states)
             totals.append((nats + spent - stop_nats, symbols + count - 1.0))
-            nats, symbols = nats + spent, symbols + count
-        return sum(totals[n + 1][0] for n in sentences), sum(totals[n + 1][1] for n in sentences)
+            nats += spent
+            symbols += count
+        # 3. Over all documents.
+        all_nats = all_symbols = 0.0
+        for num_sentences in sentences:
+            document_nats, document_symbols = totals[num_sentences + 1]
+            all_nats += document_nats
+            all_symbols += document_symbols
+        return all_nats, all_symbols
+
+
+Forms = tuple[tuple[Mapping[str, str], float], ...]  # a pronoun by gender, and its share
+
+
+def _pronouns(opens: bool, inside: bool) -> Forms:
+    """The pronouns that a mention may be.
+
+    Args:
+        opens: whether it opens its sentence.
+        inside: whether the sentence has mentioned the person.
+    """
+    if opens:
+        return ((SUBJECT, 1.0),)
+    return ((POSSESSIVE, 0.5),) if inside else IN_OBJECT
+
+
+def _person(
+    tag: str, local: int, window: Sequence[Symbol], genders: list[str], draws: Draws
+) -> int:
+    """The number in the document of a person of a window.
+
+    One who is new to the window has perhaps been met before it.
+
+    Args:
+        tag: of the mention.
+        local: the person's number in the relabelled window.
+        window: with numbers in the document.
+        genders: of all persons of the document, to which a new one is added.
+        draws: of the document.
+    """
+    present = list(dict.fromkeys(person for _, person in window if person >= 0))
+    if local < len(present):
+        return present[local]
+    absent = []
+    for person, gender in enumerate(genders):
+        if gender == tag and person not in present:
+            absent.append(person)
+    if absent and draws.uniform() < RETURN:
+        return absent[0] if draws.uniform() < PROTAGONIST else draws.pick(absent)
+    genders.append(tag)
+    return len(genders) - 1
 
 
 @cache
@@ -188,7 +250,8 @@ def _edges(process: MentionProcess) -> tuple[np.ndarray, np.ndarray, np.ndarray,
     0 is a document's start.
     """
     queue: list[Window] = [(BEGIN,) * ORDER]
-    index, edges = {queue[0]: 0}, []
+    index = {queue[0]: 0}
+    edges: list[tuple[int, int, float, bool]] = []
     for window in queue:
         for symbol, probability in process.distribution(window).items():
             after = relabel((*window[1:], symbol))

@@ -1,4 +1,7 @@
-"""What parameters can name of the synthetic world: one class of settings for each corpus, and their registry."""
+"""What parameters can name of the synthetic world.
+
+One class of settings for each corpus, and their registry.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
