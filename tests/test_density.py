@@ -19,6 +19,7 @@ FINISHED = (
     "longform/text",
     "longform/tools",
     "longform_lab/reporting",
+    "synthetic_world",
 )
 
 PLANTED = '''

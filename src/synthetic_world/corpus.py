@@ -97,24 +97,30 @@ def _truth(world: Domain, articles: Sequence[Article]) -> dict[str, np.ndarray]:
     Spans count characters of ``Document.text``.
     """
     sentences, mentions = _spans(articles)
-    chains = [_symbol_names(article) for article in articles]
+    chains = list(map(_symbol_names, articles))
     names = sorted(set().union(*chains))
-    numbers = {name: number for number, name in enumerate(names)}
-    mention_chains = [list(map(numbers.__getitem__, chain)) for chain in chains]
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    mention_chains = []
+    for chain in chains:
+        mention_chains.append([numbers[name] for name in chain])
     topics = [topic.name for topic in world.vocabulary.topics]
-    sentence_topics, path_lengths = [], []
+    # Columns by article.
+    section_chains, etas, paths, path_lengths, sentence_topics = [], [], [], [], []
     for article in articles:
-        sentence_topics.append([sentence.topic for sentence in article.sentences])
+        section_chains.append(article.chain)
+        etas.append(article.eta)
+        paths.append(article.path)
         path_lengths.append(len(article.path))
+        sentence_topics.append([sentence.topic for sentence in article.sentences])
     return {
-        **ragged("section_chain", [article.chain for article in articles], np.int32),
+        **ragged("section_chain", section_chains, np.int32),
         "section_symbol_names": np.array(world.chain.types, dtype=np.str_),
         "section_transitions": world.chain.transitions,
         "topic_mean": world.prior.mean,
         "topic_covariance": world.prior.covariance,
         "topic_names": np.array(topics, dtype=np.str_),
-        "topic_logits": np.stack([article.eta for article in articles]),
-        "bridge_path": np.concatenate([article.path for article in articles]),
+        "topic_logits": np.stack(etas),
+        "bridge_path": np.concatenate(paths),
         "bridge_path_lengths": np.array(path_lengths, dtype=np.int64),
         "slot_names": np.array(SLOTS, dtype=np.str_),
         "word_names": np.array(world.vocabulary.words, dtype=np.str_),
@@ -180,13 +186,13 @@ def _closed_forms(world: Domain, articles: Sequence[Article]) -> dict[str, Any]:
     # Nats and symbols of the mention chains, by kind of page.
     nats = symbols = 0.0
     ppl_by_kind = {}
+    all_lengths = [len(article.path) for article in articles]
     for kind, members in grouped(articles, lambda article: article.kind).items():
         lengths = [len(article.path) for article in members]
         kind_nats, kind_symbols = world.kinds[kind].mentions.latent_nll(lengths)
         nats += kind_nats
         symbols += kind_symbols
         ppl_by_kind[kind] = float(np.exp(kind_nats / kind_symbols))
-    all_lengths = [len(article.path) for article in articles]
     return {
         "section_latent_ppl": world.chain.latent_ppl(),
         "section_convention": "M + 1 transitions, begin and end included; corpus-level average",

@@ -1,4 +1,7 @@
-"""What parameters can name of the synthetic world under ``critics``: what it knows of its texts, and its grammar."""
+"""What parameters can name of the synthetic world under ``critics``.
+
+What it knows of its texts, and its grammar.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal

@@ -1,6 +1,7 @@
-"""The synthetic world through the readers of real data: written in a native format, read back as the real files would be.
+"""The synthetic world through the readers of real data.
 
-At the default scale nothing can be downloaded; this runs the dump reader and Cohan et al.'s format with every filter, on
+It is written in a native format, and read back as the real files would be. At the default scale
+nothing can be downloaded; this runs the dump reader and Cohan et al.'s format with every filter, on
 text whose truth is known. Synthetic text never stands for the corpora that it imitates.
 """
 
@@ -9,7 +10,7 @@ import inspect
 import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,13 +24,22 @@ from longform.errors import BadInput
 from synthetic_world.articles import Article, write
 from synthetic_world.corpus import indices
 from synthetic_world.draws import Draws, stream, table
+from synthetic_world.grammar import Sentence
 
 PAGES_PER_STREAM = 100  # as in Wikimedia's own multistream dumps
 FIRST_PAGE_ID = 12  # the first article id of the English dump
-CYCLE = 20  # of twenty pages twelve are plain articles and the others are the classes below, one place each
+# Of twenty pages twelve are plain articles and the others are the classes below, one place each.
+CYCLE = 20
 SPECIAL = {
-    3: "redirect", 7: "redirect", 9: "disambiguation", 11: "year", 13: "talk", 15: "template", 17: "broken", 19: "file",
-}  # fmt: skip
+    3: "redirect",
+    7: "redirect",
+    9: "disambiguation",
+    11: "year",
+    13: "talk",
+    15: "template",
+    17: "broken",
+    19: "file",
+}
 REMOVED = ("See also", "References", "External links", "Further reading", "Notes")
 NAMESPACES = {"talk": (1, "Talk:"), "template": (10, "Template:"), "file": (6, "File:")}
 
@@ -38,14 +48,20 @@ NAMESPACES = {"talk": (1, "Talk:"), "template": (10, "Template:"), "file": (6, "
 class Page:
     """One page of the dump and its truth.
 
-    ``sections``: title and plain text of each section that a reader should keep; the lead is
-    ``abstract``. Empty for pages that are no articles, and for broken ones, whose text no rule
-    decides.
+    Attributes:
+        page_id: as the dump numbers it.
+        title: of the page.
+        kind: article, redirect, disambiguation, year, broken, talk, template or file.
+        wikitext: its text.
+        redirect: the title that it leads to.
+        sections: title and plain text of each section that a reader should keep; the lead is
+            ``abstract``. Empty for pages that are no articles, and for broken ones, whose text no
+            rule decides.
     """
 
     page_id: int
     title: str
-    kind: str  # article, redirect, disambiguation, year, broken, talk, template or file
+    kind: str
     wikitext: str
     redirect: str | None = None
     sections: tuple[tuple[str, str], ...] = ()
@@ -53,92 +69,111 @@ class Page:
     @property
     def xml(self) -> str:
         """The ``<page>`` element, as Wikimedia exports it."""
+        namespace, _ = NAMESPACES.get(self.kind, (0, ""))
+        redirect = ""
+        if self.redirect:
+            redirect = f"    <redirect title={quoteattr(self.redirect)} />\n"
         values = {
             "title": escape(self.title),
-            "ns": NAMESPACES.get(self.kind, (0, ""))[0],
+            "ns": namespace,
             "id": self.page_id,
+            "redirect": redirect,
+            "revision": self.page_id + 1_000_000,
+            "size": len(self.wikitext.encode()),
+            "text": escape(self.wikitext),
         }
-        values |= {
-            "redirect": f"    <redirect title={quoteattr(self.redirect)} />\n"
-            if self.redirect
-            else ""
-        }
-        values |= {"revision": self.page_id + 1_000_000, "size": len(self.wikitext.encode())}
-        return table("wiki_markup")["page"] % {**values, "text": escape(self.wikitext)}
+        return table("wiki_markup")["page"] % values
 
 
 def write_page(seed: int, number: int) -> Page:
     """Page ``number`` of the dump: a function of its arguments alone."""
-    markup, kind = table("wiki_markup"), SPECIAL.get(number % CYCLE, "article")
+    markup = table("wiki_markup")
+    kind = SPECIAL.get(number % CYCLE, "article")
     article = write(seed, "wiki", number)
-    title, draws = article.title, Draws(stream("markup", seed, number))
-    values = {
-        "title": title,
-        "body": " ".join(s.text for s in article.sections[0][1]),
-        "year": str(1000 + number // CYCLE),
-    }
+    title = article.title
+    draws = Draws(stream("markup", seed, number))
     page = partial(Page, FIRST_PAGE_ID + 3 * number)
+    # 1. Articles, whole or broken.
     if kind == "article":
         text, sections = _article(article, draws)
         return page(title, kind, text, None, sections)
     if kind == "broken":
         text, _ = _article(article, draws)
         return page(f"{title} (broken)", kind, draws.pick(markup["broken"]) + text)
+    # 2. Pages that are no articles.
     if kind == "redirect":
         target = write(seed, "wiki", number - 1).title
         return page(f"{title} (old name)", kind, markup["redirect"] % {"title": target}, target)
+    _, abstract = article.sections[0]
+    body = _joined(abstract)
     if kind in NAMESPACES:
-        return page(NAMESPACES[kind][1] + title, kind, f"== About ==\n{values['body']}")
-    return page(
-        values["year"] if kind == "year" else f"{title} ({kind})", kind, markup[kind] % values
-    )
+        _, prefix = NAMESPACES[kind]
+        return page(prefix + title, kind, f"== About ==\n{body}")
+    year = str(1000 + number // CYCLE)
+    text = markup[kind] % {"title": title, "body": body, "year": year}
+    return page(year if kind == "year" else f"{title} ({kind})", kind, text)
+
+
+def _joined(sentences: Sequence[Sentence]) -> str:
+    return " ".join(sentence.text for sentence in sentences)
 
 
 def _article(article: Article, draws: Draws) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Wikitext, and what is to be read of it."""
     markup = table("wiki_markup")
-    marks, parts, sections = markup["sentences"], [], []
-
-    def marked(text: str) -> str:
-        """A sentence with inline markup that leaves its plain text unchanged."""
-        choice = draws.integer(0, 9)
-        rest, _, last = text.rpartition(" ")
-        word = last.rstrip(".")
-        if choice >= len(marks):
-            return text
-        if choice in (0, 1, 4):  # these stand in place of the last word
-            return (
-                f"{rest} {marks[choice] % {'word': word, 'capital': word.capitalize()}}"
-                if word.isalpha()
-                else text
-            )
-        return text + (
-            marks[choice] % {"number": draws.integer(1, 9)} if choice == 2 else marks[choice]
-        )
-
+    parts, sections = [], []
+    # 1. The article's own sections under their titles; the first has an infobox in place of one.
     for number, (title, sentences) in enumerate(article.sections):
-        texts = [s.text for s in sentences]
+        texts = [sentence.text for sentence in sentences]
         if number == len(article.sections) - 1 and draws.uniform() < 0.3:
             texts.append(markup["foreign"])
         sections.append((title, " ".join(texts)))
         if number:
-            choice = draws.integer(0, 5)
-            head = f"== {title.capitalize()} ==\n"
-            head += markup["sections"][choice] % {"title": article.title} if choice < 4 else ""
+            head = _section_head(title, article, draws)
         else:
-            facts = "\n".join(f"| {name} = {value}" for name, value in article.facts.items())
-            head = markup["infobox"] % {
-                "kind": article.kind,
-                "title": article.title,
-                "facts": facts,
-            }
+            head = _infobox(article)
             texts[0] = texts[0].replace(article.title, f"'''{article.title}'''", 1)
-        parts.append(head + " ".join(map(marked, texts)))
-    parts += [markup["see_also"]] if draws.uniform() < 0.5 else []
+        parts.append(head + " ".join(_marked(text, draws) for text in texts))
+    # 2. Sections that a reader removes.
+    if draws.uniform() < 0.5:
+        parts.append(markup["see_also"])
     parts.append(markup["references"])
-    parts += [markup["external_links"]] if draws.uniform() < 0.5 else []
+    if draws.uniform() < 0.5:
+        parts.append(markup["external_links"])
     parts.append(markup["last"] % {"kind": article.kind.capitalize(), "title": article.title})
     return "\n\n".join(parts), tuple(sections)
+
+
+def _section_head(title: str, article: Article, draws: Draws) -> str:
+    """A section's title, in four of six cases with markup before its text."""
+    choice = draws.integer(0, 5)
+    head = f"== {title.capitalize()} ==\n"
+    if choice < 4:
+        head += table("wiki_markup")["sections"][choice] % {"title": article.title}
+    return head
+
+
+def _infobox(article: Article) -> str:
+    facts = "\n".join(f"| {name} = {value}" for name, value in article.facts.items())
+    values = {"kind": article.kind, "title": article.title, "facts": facts}
+    return table("wiki_markup")["infobox"] % values
+
+
+def _marked(text: str, draws: Draws) -> str:
+    """A sentence, perhaps with inline markup, which leaves its plain text unchanged."""
+    marks = table("wiki_markup")["sentences"]
+    choice = draws.integer(0, 9)
+    if choice >= len(marks):
+        return text
+    if choice in (0, 1, 4):  # these stand in place of the last word
+        rest, _, last = text.rpartition(" ")
+        word = last.rstrip(".")
+        if not word.isalpha():
+            return text
+        return f"{rest} {marks[choice] % {'word': word, 'capital': word.capitalize()}}"
+    if choice == 2:
+        return text + marks[choice] % {"number": draws.integer(1, 9)}
+    return text + marks[choice]
 
 
 def dump_files(seed: int, pages: int) -> dict[str, bytes]:
@@ -146,35 +181,43 @@ def dump_files(seed: int, pages: int) -> dict[str, bytes]:
 
     Header, pages by the hundred and footer are one stream each.
     """
-    written = [write_page(seed, number).xml for number in range(pages)]
-    batches = [
-        "".join(written[i : i + PAGES_PER_STREAM]) for i in range(0, pages, PAGES_PER_STREAM)
-    ]
-    streams = [table("wiki_markup")["header"], *batches, "</mediawiki>\n"]
-    name = "syntheticwiki-pages-articles-multistream.xml.bz2"
-    return {name: b"".join(bz2.compress(stream.encode()) for stream in streams)}
+    elements = [write_page(seed, number).xml for number in range(pages)]
+    streams = [table("wiki_markup")["header"]]
+    for start in range(0, pages, PAGES_PER_STREAM):
+        streams.append("".join(elements[start : start + PAGES_PER_STREAM]))
+    streams.append("</mediawiki>\n")
+    compressed = [bz2.compress(stream.encode()) for stream in streams]
+    return {"syntheticwiki-pages-articles-multistream.xml.bz2": b"".join(compressed)}
 
 
 def build(
     *, name: str, seed: int, form: str, documents: int, reader: Mapping[str, Any] | None = None
 ) -> Corpus:
-    """Write ``documents`` synthetic pages or articles in a native form, and read them with that form's own reader.
+    """Write synthetic pages or articles in a native form, and read them with its own reader.
 
-    ``reader``: settings of its ``build`` (:mod:`wikipedia`, :mod:`scientific`).
-    Raises BadInput: an unknown form, or what the reader raises.
+    Args:
+        name, seed: of the corpus.
+        form: one of ``FORMS``.
+        documents: how many are written.
+        reader: settings of the form's ``build`` (:mod:`wikipedia`, :mod:`scientific`).
+
+    Raises:
+        BadInput: an unknown form, or what the reader raises.
     """
     if form not in FORMS:
         raise BadInput(f"form is {form!r}, allowed are {sorted(FORMS)}; fix form")
-    files, read = FORMS[form]
-    if unknown := sorted(set(reader or {}) - set(inspect.signature(read).parameters)):
+    write_files, read_corpus = FORMS[form]
+    settings = dict(reader or {})
+    if unknown := sorted(set(settings) - set(inspect.signature(read_corpus).parameters)):
         raise BadInput(f"the reader of {form} has no setting {unknown}; fix reader")
-    with tempfile.TemporaryDirectory() as place:
-        for file, content in files(seed, documents).items():
-            (Path(place) / file).write_bytes(content)
-        paths = list(Path(place).iterdir())
-        corpus = read(
-            name=name, seed=seed, raw=paths[0] if len(paths) == 1 else Path(place), **(reader or {})
-        )
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for file, content in write_files(seed, documents).items():
+            path = Path(folder) / file
+            path.write_bytes(content)
+            paths.append(path)
+        raw = paths[0] if len(paths) == 1 else Path(folder)
+        corpus = read_corpus(name=name, seed=seed, raw=raw, **settings)
     return Corpus(corpus.documents, corpus.truth, {**corpus.facts, "synthetic": True, "form": form})
 
 
@@ -184,31 +227,43 @@ def cohan_files(domain: str, seed: int, documents: int) -> Mapping[str, bytes]:
     Sentences are in lower case with punctuation set apart, as Cohan et al. print them; a title is
     printed in one of several forms, which the paper's normaliser maps to one.
     """
-    printed, files = table("section_titles"), {}
+    files = {}
     for split, file in (("train", "train.txt"), ("validation", "val.txt"), ("test", "test.txt")):
         lines = []
-        for number in [number for number in indices({split: documents}) if number < documents]:
-            article, draws = write(seed, domain, number), Draws(stream("cohan", domain, number))
-            sections = [
-                [
-                    " ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", s.text.lower()))
-                    for s in sentences
-                ]
-                for _, sentences in article.sections
-            ]
-            record = {
-                "article_id": f"{domain}{number:07d}",
-                "article_text": [sentence for section in sections for sentence in section],
-                "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
-                "labels": None,
-                "section_names": [
-                    draws.pick(printed.get(title, (title,))) for title, _ in article.sections
-                ],
-                "sections": sections,
-            }
-            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+        for number in indices({split: documents}):
+            if number < documents:
+                record = _cohan_record(domain, seed, number)
+                lines.append(json.dumps(record, ensure_ascii=False) + "\n")
         files[file] = "".join(lines).encode()
     return files
+
+
+def _cohan_record(domain: str, seed: int, number: int) -> dict[str, Any]:
+    """One article as Cohan et al. have it."""
+    printed_titles = table("section_titles")
+    article = write(seed, domain, number)
+    draws = Draws(stream("cohan", domain, number))
+    titles: list[str] = []
+    sections: list[list[str]] = []
+    every_sentence: list[str] = []
+    for title, sentences in article.sections:
+        titles.append(draws.pick(printed_titles.get(title, (title,))))
+        tokenized = [_tokenized(sentence.text) for sentence in sentences]
+        sections.append(tokenized)
+        every_sentence += tokenized
+    return {
+        "article_id": f"{domain}{number:07d}",
+        "article_text": every_sentence,
+        "abstract_text": [f"<S> {sections[0][0]} </S>", f"<S> {sections[-1][-1]} </S>"],
+        "labels": None,
+        "section_names": titles,
+        "sections": sections,
+    }
+
+
+def _tokenized(text: str) -> str:
+    """In lower case, punctuation set apart but within numbers and words."""
+    return " ".join(re.findall(r"[\w-]+(?:[.,]\d+)*|[^\w\s]", text.lower()))
 
 
 FORMS: Mapping[str, tuple[Callable[[int, int], Mapping[str, bytes]], Callable[..., Corpus]]] = {

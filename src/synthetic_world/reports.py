@@ -118,6 +118,7 @@ def expected_column_log_probability(sentences: int) -> float:
 
 def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """Reports as documents with gold grids; a grid is stored by sentence, entities within."""
+    # 1. Columns by report.
     documents, grids, grid_sentences, counts, expected = [], [], [], [], []
     names: list[str] = []
     for number in numbers:
@@ -131,6 +132,7 @@ def report_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -
         names.extend(report.entities)
         counts.append(len(report.entities))
         expected.append(expected_column_log_probability(height) / height)
+    # 2. Truth arrays and closed forms.
     truth = {
         **ragged("grid", grids, np.int8),
         "grid_sentences": np.array(grid_sentences, dtype=np.int64),
@@ -204,6 +206,7 @@ def expected_agreement() -> float:
 
 def rating_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -> Corpus:
     """All versions as documents; severity, corruption, cluster and marks are truth."""
+    # Every version of every cluster is a document; columns by version.
     versions: list[Rated] = []
     documents = []
     for index in numbers:
@@ -211,13 +214,18 @@ def rating_corpus(seed: int, numbers: Sequence[int], facts: dict[str, object]) -
             versions.append(version)
             unit = f"summaries-{index:06d}-{number}"
             documents.append(replace(version.document, id=unit, split=split_of(index)))
-    corruptions = [version.corruption for version in versions]
+    severities, corruptions, raw, marks = [], [], [], []
+    for version in versions:
+        severities.append(version.severity)
+        corruptions.append(version.corruption)
+        raw.append(version.raw)
+        marks.append(version.marks)
     truth = {
-        "severity": np.array([version.severity for version in versions]),
+        "severity": np.array(severities),
         "corruption": np.array(corruptions, dtype=np.str_),
         "cluster": np.repeat(np.array(numbers, dtype=np.int64), len(SEVERITIES)),
-        "raw_marks": np.stack([version.raw for version in versions]),
-        "marks": np.stack([version.marks for version in versions]),
+        "raw_marks": np.stack(raw),
+        "marks": np.stack(marks),
     }
     raters = {"rater_agreement": expected_agreement(), "rater_noise": NOISE, "raters": RATERS}
     return Corpus(documents, truth, facts | raters)

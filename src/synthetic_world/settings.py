@@ -37,7 +37,7 @@ class HsmmTemperatures(Settings):
 
 
 class HsmmLanguage(Dataset):
-    """Texts of a hidden semi-Markov model whose states and probabilities are known (deng2022 section 3)."""
+    """Texts of a hidden semi-Markov model of known probabilities (deng2022 section 3)."""
 
     documents: SplitCounts = parameter(
         "Texts of each split.", source="authors' code: 51,200 / 6,400 / 6,400"
@@ -97,7 +97,7 @@ class WorldTexts(Dataset):
 
 
 class ShortArticles(Dataset):
-    """Articles whose sections are all short: what WIKI-SHORT is to WIKI (deng2022 section 4, Table 3)."""
+    """Articles of short sections: what WIKI-SHORT is to WIKI (deng2022 section 4, Table 3)."""
 
     domain: ArticleDomain = parameter("Kind of article.")
     documents: SplitCounts = parameter(ARTICLES, source="ours")
@@ -146,7 +146,7 @@ class CorruptedArticles(Dataset):
 
 
 class SuiteTexts(Dataset):
-    """Stories, dialogues, articles and translations: what a model reads before it meets the suites."""
+    """What a model reads before the suites: stories, dialogues, articles and translations."""
 
     counts: Annotated[
         dict[str, SplitCounts], Keys("stories", "dialogues", "articles", "translations")
@@ -159,7 +159,7 @@ class SuiteTexts(Dataset):
 
 
 class PretrainingTexts(Dataset):
-    """What a pretrained network has read before any corpus of a run: texts of each kind, sections in no order."""
+    """What a pretrained network has read: texts of each kind, sections in no order."""
 
     documents: dict[str, SplitCounts] = parameter(
         "Texts of each domain of articles or kind of story, and split.", source="ours"
@@ -220,7 +220,7 @@ class NativeReader(Settings):
 
 
 class NativeFiles(Dataset):
-    """The world's articles in the native files of a published corpus, read by that corpus's own reader."""
+    """The world's articles in a published corpus's native files, read by its own reader."""
 
     form: Literal["wiki", "pubmed", "arxiv"] = parameter("Which published corpus.")
     documents: int = parameter("Pages that are written.", unit="pages", source="ours", ge=1)
@@ -270,7 +270,7 @@ class PlantedSuites(Dataset):
 
 
 class PlantedClaims(Dataset):
-    """Pages of the encyclopedia with claims about them, in FEVER's format (massarelli2020 section 3)."""
+    """Pages of the encyclopedia with claims, in FEVER's format (massarelli2020 section 3)."""
 
     pages: SplitCounts = parameter("Pages of each split.", source="ours")
     shares: SplitShares = parameter(

@@ -83,7 +83,7 @@ class Annotator:
 
 @dataclass(frozen=True)
 class ChainRule:
-    """An article is coherent where no transition of its types is less probable than ``least``.
+    """An article is coherent where no transition of its types is too improbable.
 
     Begin and end are included. One that was cut at a limit of length has no end, and is none the
     less coherent for it.
@@ -91,26 +91,29 @@ class ChainRule:
     Attributes:
         types: of sections.
         transitions: as ``SectionChain`` has them, (types + 1, types + 1).
-        least: the probability.
+        min_probability: of each of its transitions.
     """
 
     types: tuple[str, ...]
     transitions: np.ndarray
-    least: float
+    min_probability: float
 
     def coherent(self, chain: Sequence[str], cut: bool = False) -> bool:
         """Whether the article is coherent.
 
         A type that the chain does not know never is, nor is an article without sections.
         """
-        numbers = {title: number for number, title in enumerate(self.types)}
-        if not chain or not all(title in numbers for title in chain):
+        numbers = dict(zip(self.types, range(len(self.types)), strict=True))
+        if not chain or not numbers.keys() >= set(chain):
             return False
         # Begin is -1, the end the number behind all types.
-        steps = [-1, *(numbers[title] for title in chain)]
+        steps = [-1, *map(numbers.__getitem__, chain)]
         if not cut:
             steps.append(len(self.types))
-        return all(self.transitions[a + 1, b] >= self.least for a, b in pairwise(steps))
+        for before, after in pairwise(steps):
+            if self.transitions[before + 1, after] < self.min_probability:
+                return False
+        return True
 
 
 def answer_rows(
@@ -145,7 +148,9 @@ def answer_rows(
             f"simulated annotators {names}; each needs a name of its own, and one there must be"
         )
     types = rule.types
-    check_labels = {f"check-{system}-{n}": types[n % len(types)] for n in range(checks)}
+    check_labels = {}
+    for number in range(checks):
+        check_labels[f"check-{system}-{number}"] = types[number % len(types)]
     rows: list[dict[str, Any]] = []
     for annotator in annotators:
         # 1. The items.
@@ -170,7 +175,8 @@ def _exported(
     is_check: bool,
 ) -> Iterator[dict[str, Any]]:
     """A row for each section of an item and one for its verdict."""
-    questions = [*(f"section_{i}" for i in range(len(answers) - 1)), "coherent"]
+    questions = [f"section_{i}" for i in range(len(answers) - 1)]
+    questions.append("coherent")
     for question, answer, right in zip(questions, answers, gold, strict=True):
         yield {
             "annotator": annotator.name,
@@ -220,7 +226,7 @@ def read(
         per_system: documents of each.
         annotators: fields of :class:`Annotator` of each.
         checks: attention checks for each system.
-        least: of :class:`ChainRule`.
+        least: probability of a transition, as of :class:`ChainRule`.
         max_length: of the classifier's input.
         truth: of the documents; may say which were ``cut`` at a limit of length.
 
@@ -275,8 +281,9 @@ def read(
                 cut.add(document.id)
     rows: list[dict[str, Any]] = []
     for system, members in chosen.items():
+        chains_of_system = {document.id: chains[document.id] for document in members}
         rows += answer_rows(
-            {document.id: chains[document.id] for document in members},
+            chains_of_system,
             rule=rule,
             annotators=panel,
             system=system,
