@@ -187,7 +187,7 @@ def test_the_critic_of_the_page_is_a_row_of_criticize(critic_page, monkeypatch):
     monkeypatch.setattr(judging, "panels", lambda options: [panel])
     dull = ["The harbour was old. The harbour was small."] * 3
     lively = ["The harbour was old. Nobody came."] * 3
-    (judged,) = judging.criticize(dull, lively, model="none", encoder="none").judged
+    (judged,) = judging.criticize(dull, lively, model="none", encoder="none").results
     assert judged.panel.name == "word recurrence"
     assert (judged.real.value, judged.generated.value) == (1, 0)
 
