@@ -278,8 +278,9 @@ def compile_style(block: str) -> Style:
     # 1. The frames of each mark.
     sources: dict[str, list[str]] = {mark: [] for mark in ">-f123"}
     for line in block.strip().splitlines():
-        mark, *_ = line.strip()
-        for part in line.strip()[1:].split("|"):
+        marked = line.strip()
+        mark = marked[0]
+        for part in marked[1:].split("|"):
             if part.strip():
                 sources[mark].append(part.strip())
     # 2. Plain frames that state a fact stand apart; predicates have a singular and a plural.
