@@ -19,6 +19,7 @@ FINISHED = (
     "longform/text",
     "longform/tools",
     "longform_lab/reporting",
+    "longform_lab/study",
     "synthetic_world",
 )
 

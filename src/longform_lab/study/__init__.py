@@ -1,1 +1,4 @@
-"""The human study: items, a store that forgets nothing it has acknowledged, and a local web page (deng2022 appendix H)."""
+"""The human study: items, a store that forgets no answer, and a local web page.
+
+The study is that of deng2022 (appendix H).
+"""

@@ -1,4 +1,7 @@
-"""``python -m longform_lab.study make|invite|serve|export|withdraw|analyse``: texts to a study, its links, pages and answers."""
+"""``python -m longform_lab.study make|invite|serve|export|withdraw|analyse``.
+
+Texts to a study, its links, pages and answers.
+"""
 
 import argparse
 import csv
@@ -11,14 +14,20 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from longform.documents import grouped
+from longform.documents import Document, grouped
 from longform.errors import BadInput
-from longform.evaluation.human_study import CoherentShare, judged_items, organisations
+from longform.evaluation.human_study import (
+    CoherentShare,
+    Judged,
+    judged_items,
+    organisations,
+)
 from longform.extras import told
 from longform.results import Record, Results
 from longform.statistics.comparisons import compare
 from longform.statistics.estimates import estimate
 from longform.statistics.random_streams import generator
+from longform.statistics.sufficient_statistics import SufficientStatistics
 from longform.tables import Cell, Table
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import Expected
@@ -60,6 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m longform_lab.study", description=__doc__)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
+    _add_make(verbs)
+    _add_verbs_of_a_study(verbs)
+    _add_analyse(verbs)
+    power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
+    power.add_argument("shares", type=float, nargs=2)
+    power.set_defaults(run=lambda given: print(items.needed(*given.shares)))
+    return parser
+
+
+def _add_make(verbs: Any) -> None:
+    """The verb that makes a study."""
     make = verbs.add_parser("make", help="a study file from corpora, or from an exported sheet")
     add = make.add_argument
     add("kind", choices=("sections", "claim", "pair"))
@@ -78,24 +98,43 @@ def _parser() -> argparse.ArgumentParser:
     add("--sheet", type=Path, help="claim, pair: a .jsonl or .csv sheet")
     add("--seed", type=int, default=1234)
     make.set_defaults(run=_make)
+
+
+def _add_verbs_of_a_study(verbs: Any) -> None:
+    """The verbs that need a study and its answers."""
+    # 1. Each with options of its own.
     invite = verbs.add_parser("invite", help="a link for each annotator")
     invite.add_argument("labels", nargs="+")
-    told = "as links name the server; https:// before it where a proxy has TLS"
-    invite.add_argument("--host", default="127.0.0.1:8000", help=told)
+    invite.add_argument(
+        "--host",
+        default="127.0.0.1:8000",
+        help="as links name the server; https:// before it where a proxy has TLS",
+    )
     serve = verbs.add_parser("serve", help="the pages, on this machine alone unless told otherwise")
     serve.add_argument("--host", default="127.0.0.1")
     serve.add_argument("--port", type=int, default=8000)
-    told = "a name or address that annotators use; may be repeated"
-    serve.add_argument("--name", action="append", default=[], help=told)
+    serve.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        help="a name or address that annotators use; may be repeated",
+    )
     export = verbs.add_parser("export", help="answers as JSONL (.jsonl) or as a table (.csv)")
     export.add_argument("--out", type=Path, required=True)
-    told = "delete the answers, the consent and the link of annotators who ask for it"
-    withdraw = verbs.add_parser("withdraw", help=told)
+    withdraw = verbs.add_parser(
+        "withdraw",
+        help="delete the answers, the consent and the link of annotators who ask for it",
+    )
     withdraw.add_argument("labels", nargs="+")
+    # 2. And those of all.
     for verb, run in ((invite, _invite), (serve, _serve), (export, _export), (withdraw, _withdraw)):
         verb.add_argument("--study", type=Path, required=True)
         verb.add_argument("--answers", type=Path, required=True, help="the SQLite file")
         verb.set_defaults(run=run)
+
+
+def _add_analyse(verbs: Any) -> None:
+    """The verb that reads an export."""
     analyse = verbs.add_parser(
         "analyse", help="shares, agreement and mixed effects of exported answers"
     )
@@ -104,64 +143,81 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, help="folder for the tables; else they are printed alone"
     )
     analyse.set_defaults(run=_analyse)
-    power = verbs.add_parser("power", help="judgements per system to tell two shares apart")
-    power.add_argument("shares", type=float, nargs=2)
-    power.set_defaults(run=lambda given: print(items.needed(*given.shares)))
-    return parser
 
 
 def _make(given: argparse.Namespace) -> None:
     if given.kind != "sections" and given.sheet is None:
         raise BadInput(f"a {given.kind} study needs --sheet FILE")
-    rows = given.kind != "sections"
-    study = (
-        items.rows_study(items.sheet(given.sheet), given.name, given.kind)
-        if rows
-        else _from_corpora(given)
-    )
+    if given.kind == "sections":
+        study = _from_corpora(given)
+    else:
+        study = items.rows_study(items.sheet(given.sheet), given.name, given.kind)
     study.save(given.out)
     print(f"{given.out}: {len(study.items)} items")
 
 
 def _from_corpora(given: argparse.Namespace) -> Study:
-    """The first titled training articles, as many as wanted or ``ARTICLES`` at most, and what every system wrote."""
+    """A study of sections: the first titled training articles, and what every system wrote."""
     if given.train is None or not given.system:
         raise BadInput(
             "a sections study needs --train FOLDER and at least one --system NAME=FOLDER"
         )
-    systems = {}
-    for one in given.system:
-        name, _, folder = one.partition("=")
-        if not name or not folder:
-            raise BadInput(f"--system {one!r}: a system is NAME=FOLDER; write both")
-        if name in systems:
-            raise BadInput(f"--system {name!r} is given twice; give each folder a name of its own")
-        systems[name] = items.documents(Path(folder))
-    titled = [
-        d
-        for d in items.documents(given.train)
-        if d.split == "train" and all(s.title for s in d.sections)
-    ]
-    most, wanted = len(titled), given.articles
-    if not titled:
-        raise BadInput(
-            f"{given.train}: no article of the split train has all its titles; name another corpus"
-        )
-    if wanted is not None and not 1 <= wanted <= most:
-        raise BadInput(
-            f"--articles {wanted}: {given.train} has {most} training articles; ask for 1 to {most}"
-        )
-    training = titled[: ARTICLES if wanted is None else wanted]
+    # 1. The articles.
+    systems = _documents_of_systems(given.system)
+    training = _training_articles(given.train, given.articles)
     study = items.sections_study(
         training, systems, name=given.name, per_system=given.per_system, seed=given.seed
     )
-    drawn = Counter(item.source for item in study.items if item.phase == "testing")
+    # 2. How many of them are in the study.
+    num_drawn = Counter(item.source for item in study.items if item.phase == "testing")
     print(f"training: {len(training)} articles with all their titles")
-    for name, found in systems.items():
+    for name, documents in systems.items():
         print(
-            f"{name}: {drawn[name]} of {len(found)} articles drawn; those shown in training are not among them"
+            f"{name}: {num_drawn[name]} of {len(documents)} articles drawn; "
+            "those shown in training are not among them"
         )
     return study
+
+
+def _documents_of_systems(options: Sequence[str]) -> dict[str, list[Document]]:
+    """The articles of each system. Raises BadInput: an option is not NAME=FOLDER, or repeats."""
+    systems: dict[str, list[Document]] = {}
+    for option in options:
+        name, _, folder = option.partition("=")
+        if not name or not folder:
+            raise BadInput(f"--system {option!r}: a system is NAME=FOLDER; write both")
+        if name in systems:
+            raise BadInput(f"--system {name!r} is given twice; give each folder a name of its own")
+        systems[name] = items.documents(Path(folder))
+    return systems
+
+
+def _training_articles(folder: Path, count: int | None) -> list[Document]:
+    """The first articles of the split train that have all their titles.
+
+    Args:
+        folder: of their corpus.
+        count: how many; None for ``ARTICLES`` at most.
+
+    Raises:
+        BadInput: there is none, or fewer than asked for.
+    """
+    titled = []
+    for document in items.documents(folder):
+        if document.split == "train" and all(section.title for section in document.sections):
+            titled.append(document)
+    if not titled:
+        raise BadInput(
+            f"{folder}: no article of the split train has all its titles; name another corpus"
+        )
+    if count is None:
+        return titled[:ARTICLES]
+    if not 1 <= count <= len(titled):
+        raise BadInput(
+            f"--articles {count}: {folder} has {len(titled)} training articles; "
+            f"ask for 1 to {len(titled)}"
+        )
+    return titled[:count]
 
 
 def _invite(given: argparse.Namespace) -> None:
@@ -233,96 +289,135 @@ def _analyse(given: argparse.Namespace) -> None:
 
 
 def exported(study: Study, store: Store) -> list[dict[str, Any]]:
-    """One row per question of every answer; earlier answers to the same item have ``last`` false."""
+    """One row per question of every answer.
+
+    Earlier answers to the same item have ``last`` false.
+    """
     rows = []
-    for one in store.answers():
-        item = study.item(one["item"])
-        for place, (question, _) in enumerate(items.questions(item)):
-            said, gold = (
-                one["answer"].get(question, ""),
-                item.gold[place] if place < len(item.gold) else "",
+    for answer in store.answers():
+        item = study.item(answer["item"])
+        for number, (question, _) in enumerate(items.questions(item)):
+            rows.append(
+                {
+                    "annotator": answer["annotator"],
+                    "item": item.id,
+                    "source": item.source,
+                    "phase": item.phase,
+                    "check": item.check,
+                    "question": question,
+                    "answer": answer["answer"].get(question, ""),
+                    "gold": item.gold[number] if number < len(item.gold) else "",
+                    "at": answer["at"],
+                    "last": answer["last"],
+                }
             )
-            told = (
-                one["annotator"],
-                item.id,
-                item.source,
-                item.phase,
-                item.check,
-                question,
-                said,
-                gold,
-            )
-            rows.append(dict(zip(COLUMNS, (*told, one["at"], one["last"]), strict=True)))
     return rows
 
 
 def read_export(path: Path) -> list[dict[str, Any]]:
-    """Rows of ``export``, CSV or JSON lines, also as a spreadsheet saves them: a byte-order mark, TRUE for True. Raises BadInput."""
+    """Rows of ``export``, CSV or JSON lines.
+
+    Also as a spreadsheet saves them: a byte-order mark, TRUE for True.
+
+    Raises:
+        BadInput: no row, one that lacks a column, or one whose marks are neither true nor false.
+    """
     try:
         rows = items.sheet(path)
     except BadInput as error:
         raise BadInput(f"{path}: not an export ({error}); write it with `export`") from error
-    lacking = sorted(
-        {name for row in rows for name in COLUMNS if name != "at" and row.get(name) is None}
-    )
+    # 1. Every row has every column; only the time may be empty.
+    lacking = set()
+    for row in rows:
+        for name in COLUMNS:
+            if name != "at" and row.get(name) is None:
+                lacking.add(name)
     if lacking or not rows:
-        raise BadInput(
-            f"{path}: {f'rows without {lacking}' if rows else 'no row'}; write it with `export`"
-        )
-    for place, row in enumerate(rows, 1):
+        problem = f"rows without {sorted(lacking)}" if rows else "no row"
+        raise BadInput(f"{path}: {problem}; write it with `export`")
+    # 2. Marks are words in a table.
+    for number, row in enumerate(rows, 1):
         for name in MARKS:
             word = str(row[name]).strip().lower()
             if word not in ("true", "false"):
                 allowed = "allowed are True and False, so export anew"
-                raise BadInput(f"{path}: row {place}: {name} is {row[name]!r:.40}; {allowed}")
+                raise BadInput(f"{path}: row {number}: {name} is {row[name]!r:.40}; {allowed}")
             row[name] = word == "true"
     return rows
 
 
 def analyse(rows: Sequence[Mapping[str, Any]], seed: int = 1234) -> list[Table]:
-    """The table of shares, agreement, mixed effects and tests of systems against the first one, and that of the organisations
-    called incoherent (Table 18). Raises BadInput: no verdict on any article."""
-    judged = [
-        row
-        for row in rows
-        if row["question"] == "coherent" or str(row["question"]).startswith("section_")
-    ]
-    told = [{**row, "gold": row["gold"] if str(row["check"]) == "True" else ""} for row in judged]
-    by_source = grouped(judged_items(told, splits={}, simulated=False), lambda unit: unit.source)
-    if not any(unit.verdicts for units in by_source.values() for unit in units):
+    """Two tables of a study of sections.
+
+    Args:
+        rows: of an export.
+        seed: of the resamples and permutations.
+
+    Returns:
+        Shares, agreement, mixed effects and tests of systems against the first one; and the
+        organisations called incoherent (deng2022 Table 18).
+
+    Raises:
+        BadInput: no verdict on any article.
+    """
+    # 1. Articles of each system; the answers to attention checks alone have a gold one.
+    answers = []
+    for row in rows:
+        if row["question"] == "coherent" or str(row["question"]).startswith("section_"):
+            is_check = str(row["check"]) == "True"
+            answers.append({**row, "gold": row["gold"] if is_check else ""})
+    units = judged_items(answers, splits={}, simulated=False)
+    by_source = grouped(units, lambda unit: unit.source)
+    if not any(unit.verdicts for unit in units):
         raise BadInput("study: no verdict on an article; only studies of sections have them")
+    # 2. The share of each.
     critic = CoherentShare()
-    all_statistics = {
-        source: critic.sufficient_statistics(units) for source, units in by_source.items()
-    }
-    records, tests = [], []
-    for source, units in by_source.items():
-        found = estimate(critic, all_statistics[source], generator("study", source, str(seed)))
-        details = critic.describe(units)
+    records, statistics = [], {}
+    for source, of_source in by_source.items():
+        statistics[source] = critic.sufficient_statistics(of_source)
+    for source, of_source in by_source.items():
+        share = estimate(critic, statistics[source], generator("study", source, str(seed)))
+        details = critic.describe(of_source)
         records.append(
-            Record("human_study", "coherent_share", system=source, details=details, **asdict(found))
+            Record("human_study", "coherent_share", system=source, details=details, **asdict(share))
         )
-    first, *others = by_source
+    shares = human_study(Given(Results(records), EXPECTED, Path()))
+    # 3. Tests against the first, and the organisations called incoherent.
+    tests = _tests_against_the_first(critic, statistics, seed)
+    with_tests = replace(shares, cells=[*shares.cells, *tests])
+    return [with_tests, _organisations(by_source)]
+
+
+def _tests_against_the_first(
+    critic: CoherentShare, statistics: Mapping[str, SufficientStatistics], seed: int
+) -> list[Cell]:
+    """Each other system's share minus the first one's."""
+    first, *others = statistics
+    cells = []
     for source in others:
         rng = generator("study", source, "against", first, str(seed))
-        tested = compare(critic, all_statistics[source], all_statistics[first], rng)
-        row = " minus ".join(EXPECTED.label("system", name) for name in (source, first))
-        least = min(len(all_statistics[name].unit_ids) for name in (source, first))
+        test = compare(critic, statistics[source], statistics[first], rng)
+        labels = (EXPECTED.label("system", source), EXPECTED.label("system", first))
+        num_units = min(len(statistics[source].unit_ids), len(statistics[first].unit_ids))
         how: dict[str, Any] = {
-            "p_value": tested.p_value,
+            "p_value": test.p_value,
             "signature": "permutation of articles",
-            "units": least,
+            "units": num_units,
         }
-        tests.append(Cell(row, "share, articles exchanged", tested.difference, **how))
-    shares = human_study(Given(Results(records), EXPECTED, Path()))
-    said = [(source, *row) for source, units in by_source.items() for row in organisations(units)]
-    chains = [
-        Cell(" → ".join(chain), source, count, signature="judgements")
-        for source, chain, count in said
-    ]
+        row = " minus ".join(labels)
+        cells.append(Cell(row, "share, articles exchanged", test.difference, **how))
+    return cells
+
+
+def _organisations(by_source: Mapping[str, Sequence[Judged]]) -> Table:
+    """How often each chain of section types was called incoherent, by system."""
+    cells = []
+    for source, units in by_source.items():
+        for chain, count in organisations(units):
+            cells.append(Cell(" → ".join(chain), source, count, signature="judgements"))
     caption = "Organisations of the articles called incoherent, most common first in each system"
-    notes = [] if chains else ["nobody called an article incoherent"]
-    return [replace(shares, cells=[*shares.cells, *tests]), Table(caption, chains, notes)]
+    notes = [] if cells else ["nobody called an article incoherent"]
+    return Table(caption, cells, notes)
 
 
 if __name__ == "__main__":

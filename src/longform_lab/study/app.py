@@ -1,4 +1,7 @@
-"""The study's pages: consent, instructions, training, testing; every annotator behind a token of their own."""
+"""The study's pages: consent, instructions, training, testing.
+
+Every annotator stands behind a token of their own.
+"""
 
 import hashlib
 import re
@@ -23,8 +26,10 @@ LOCAL = ("127.0.0.1", "localhost", "[::1]")
 LIMIT = 1_000_000  # bytes of one post: answers are labels, not texts
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -40,11 +45,17 @@ def visible(text: str) -> str:
 
 
 def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> FastAPI:
-    """The application; ``hosts``: names that a request may address the server by; others are refused."""
+    """The application.
+
+    Args:
+        study: what is judged.
+        store: of the answers.
+        hosts: names that a request may address the server by; others are refused.
+    """
+    # 1. Parts that all pages share.
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(
-        TrustedHostMiddleware, allowed_hosts=[host.strip("[]") for host in hosts] + list(hosts)
-    )
+    plain_hosts = [host.strip("[]") for host in hosts]
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*plain_hosts, *hosts])
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     pages = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
     pages.filters["visible"] = visible
@@ -60,31 +71,37 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         return show("message.html", 403, message="This page is out of date. Open your link again.")
 
     async def posted(request: Request) -> tuple[str | None, dict[str, str], Item | None]:
-        """The annotator, if the form is theirs; its fields; and the item that it is about, where they have consented.
+        """The annotator, if the form is theirs; its fields; and the item that it is about.
 
-        A page names its item by the place in the annotator's own order, because an id may tell where a text is from.
+        There is an item where they have consented. A page names it by the place in the annotator's
+        own order, because an id may tell where a text is from. A page shows testing items after all
+        of training; a post of its own may not overtake it.
         """
         token = annotator(request)
-        form = {
-            key: value for key, value in (await request.form()).items() if isinstance(value, str)
-        }
+        form: dict[str, str] = {}
+        for key, value in (await request.form()).items():
+            if isinstance(value, str):
+                form[key] = value
         if token is None or form.get("form") != stamp(token):
             return None, form, None
         order = study.order(token) if store.consented(token) else []
         item = _item_at(form.get("item", ""), order)
         if item is not None and item.phase == "testing" and not _trained(order, store.done(token)):
-            item = None  # a page shows testing items after all of training; a post of its own may not overtake it
+            item = None
         return token, form, item
 
     @app.exception_handler(sqlite3.OperationalError)
     async def not_kept(request: Request, error: sqlite3.OperationalError) -> Response:
-        """A full disk, or a file that cannot be written: the annotator learns that the answer is not kept."""
+        """A full disk, or a file that cannot be written: the annotator learns of it."""
         print(
             f"longform: an answer was not kept ({error}); make room or mend the file",
             file=sys.stderr,
             flush=True,
         )
-        message = "Your answer could not be kept. Please tell the person who invited you, and try again later."
+        message = (
+            "Your answer could not be kept. Please tell the person who invited you, "
+            "and try again later."
+        )
         return show("message.html", 507, message=message)
 
     @app.middleware("http")
@@ -94,16 +111,21 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
         response.headers.update(HEADERS)
         return response
 
+    # 2. Pages.
     @app.get("/enter/{token}")
     def enter(request: Request, token: str) -> Response:
         if store.label(token) is None:
             return show("message.html", 403, message="This link is not known. Ask for another one.")
         present = annotator(request)
         if present is not None and present != token and "switch" not in request.query_params:
-            message = "This browser is in use by somebody who opened another link. Their answers are kept."
+            message = (
+                "This browser is in use by somebody who opened another link. "
+                "Their answers are kept."
+            )
             return show("message.html", 200, message=message, link=f"/enter/{token}?switch=1")
         response = RedirectResponse("/", 303)
-        # not "strict": a click in web mail comes from another site, and its redirect would arrive without the cookie
+        # Not "strict": a click in web mail comes from another site, and its redirect would arrive
+        # without the cookie.
         https = request.url.scheme == "https"
         response.set_cookie(
             COOKIE, token, httponly=True, secure=https, samesite="lax", max_age=90 * 86400
@@ -119,6 +141,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
             )
         if not store.consented(token):
             return show("consent.html", form=stamp(token))
+        # The first item that is not done.
         order, done = study.order(token), store.done(token)
         left = [item for item in order if item.id not in done]
         if not left:
@@ -141,6 +164,7 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
             **shown,
         )
 
+    # 3. What pages post.
     @app.post("/consent")
     async def consent(request: Request) -> Response:
         token, _, _ = await posted(request)
@@ -178,9 +202,8 @@ def create_app(study: Study, store: Store, hosts: Sequence[str] = LOCAL) -> Fast
 
 def _item_at(place: str, order: Sequence[Item]) -> Item | None:
     """The item at a place of an annotator's order; None where a form names no such place."""
-    if not place.isdecimal() or len(place) > len(
-        str(len(order))
-    ):  # a number of thousands of digits is no int
+    max_digits = len(str(len(order)))  # a number of thousands of digits is no int
+    if not place.isdecimal() or len(place) > max_digits:
         return None
     return order[int(place)] if int(place) < len(order) else None
 
@@ -191,7 +214,10 @@ def _trained(order: Sequence[Item], done: Collection[str]) -> bool:
 
 
 def stamp(token: str) -> str:
-    """What a form must carry to be taken: known only to pages that this server showed to this annotator."""
+    """What a form must carry to be taken.
+
+    It is known only to pages that this server showed to this annotator.
+    """
     return hashlib.blake2b(token.encode(), key=b"longform study form", digest_size=16).hexdigest()
 
 
@@ -205,15 +231,18 @@ def _refusal(request: Request) -> str:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return "a post from another site"
     origin = request.headers.get("origin")
-    return (
-        "a post from another site"
-        if origin and origin.split("://", 1)[-1] != request.headers.get("host")
-        else ""
-    )
+    if origin and origin.split("://", 1)[-1] != request.headers.get("host"):
+        return "a post from another site"
+    return ""
 
 
 def _chosen(item: Item, form: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Allowed answers by question, and the questions without one."""
-    asked = dict(questions(item))
-    chosen = {name: form[name] for name, allowed in asked.items() if form.get(name) in allowed}
-    return chosen, [name for name in asked if name not in chosen]
+    chosen: dict[str, str] = {}
+    missing: list[str] = []
+    for name, allowed in questions(item):
+        if form.get(name) in allowed:
+            chosen[name] = form[name]
+        else:
+            missing.append(name)
+    return chosen, missing

@@ -1,4 +1,7 @@
-"""Answers in SQLite: an answer that was acknowledged is on the disk, whatever happens to the process next."""
+"""Answers in SQLite.
+
+An answer that was acknowledged is on the disk, whatever happens to the process next.
+"""
 
 import json
 import secrets
@@ -13,43 +16,44 @@ from typing import Any
 from longform.errors import BadInput
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS annotators (token TEXT PRIMARY KEY, label TEXT NOT NULL UNIQUE, consented TEXT);
+CREATE TABLE IF NOT EXISTS annotators (
+    token TEXT PRIMARY KEY, label TEXT NOT NULL UNIQUE, consented TEXT);
 CREATE TABLE IF NOT EXISTS answers (
-    number INTEGER PRIMARY KEY, token TEXT NOT NULL REFERENCES annotators(token), item TEXT NOT NULL,
-    answer TEXT NOT NULL, at TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS drafts (token TEXT, item TEXT, answer TEXT NOT NULL, PRIMARY KEY (token, item));
+    number INTEGER PRIMARY KEY, token TEXT NOT NULL REFERENCES annotators(token),
+    item TEXT NOT NULL, answer TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS drafts (
+    token TEXT, item TEXT, answer TEXT NOT NULL, PRIMARY KEY (token, item));
 CREATE INDEX IF NOT EXISTS by_token ON answers (token, item);
 """
 
 
 class Store:
-    """One study's annotators, answers and drafts. Answers are only ever added, until somebody withdraws; the last of an item counts.
+    """One study's annotators, answers and drafts.
 
-    Raises BadInput: the file is no database, or that of something else.
+    Answers are only ever added, until somebody withdraws; the last of an item counts.
+
+    Raises:
+        BadInput: the file is no database, or that of something else.
     """
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
         try:
-            self._held = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            tables = {
-                name
-                for (name,) in self._held.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table'"
-                )
-            }
+            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            tables = _first_column(
+                self._database, "SELECT name FROM sqlite_master WHERE type = 'table'"
+            )
             if tables and not tables >= {"annotators", "answers"}:
                 raise BadInput(
-                    f"{path}: not a study's database, its tables: {sorted(tables)[:5]}; name another file"
+                    f"{path}: not a study's database, its tables: {sorted(tables)[:5]}; "
+                    "name another file"
                 )
-            self._held.execute("PRAGMA journal_mode = WAL")
-            self._held.execute(
-                "PRAGMA secure_delete = ON"
-            )  # what is withdrawn is overwritten, not only unlinked
-            self._held.execute(
-                "PRAGMA synchronous = FULL"
-            )  # a commit returns when it is on the disk
-            self._held.executescript(_SCHEMA)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            # What is withdrawn is overwritten, not only unlinked.
+            self._database.execute("PRAGMA secure_delete = ON")
+            # A commit returns when it is on the disk.
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
             raise BadInput(
                 f"{path}: not a study's database ({error}); name another file"
@@ -57,54 +61,70 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all that is written in it, or nothing."""
         with self._lock:
-            self._held.execute("BEGIN IMMEDIATE")
+            self._database.execute("BEGIN IMMEDIATE")
             try:
-                yield self._held
-                self._held.execute("COMMIT")
+                yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                if (
-                    self._held.in_transaction
-                ):  # SQLite has rolled back by itself where the disk is full
-                    self._held.execute("ROLLBACK")
+                # SQLite has rolled back by itself where the disk is full.
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
                 raise
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._held.execute(query, values).fetchall()
+            return self._database.execute(query, values).fetchall()
 
     def invite_all(self, labels: Sequence[str]) -> dict[str, str]:
-        """Label -> new annotator's token, for all of them or for none. Raises BadInput: a label is taken, or comes twice."""
-        found = {label: secrets.token_urlsafe(24) for label in labels}
-        with self._writing() as held:
-            known = {label for (label,) in held.execute("SELECT label FROM annotators")}
-            if taken := sorted(
-                label for label in found if label in known or labels.count(label) > 1
-            ):
+        """A new annotator's token by label, for all of them or for none.
+
+        Raises:
+            BadInput: a label is taken, or comes twice.
+        """
+        tokens: dict[str, str] = {}
+        with self._writing() as database:
+            invited = _first_column(database, "SELECT label FROM annotators")
+            taken = set()
+            for label in labels:
+                if label in invited or label in tokens:
+                    taken.add(label)
+                tokens[label] = secrets.token_urlsafe(24)
+            if taken:
                 raise BadInput(
-                    f"annotators {taken}: invited already, or named twice; nobody was invited; fix that"
+                    f"annotators {sorted(taken)}: invited already, or named twice; "
+                    "nobody was invited; fix that"
                 )
-            held.executemany(
-                "INSERT INTO annotators VALUES (?, ?, NULL)", [(found[one], one) for one in found]
-            )
-        return found
+            for label, token in tokens.items():
+                database.execute("INSERT INTO annotators VALUES (?, ?, NULL)", (token, label))
+        return tokens
 
     def withdraw(self, labels: Sequence[str]) -> dict[str, int]:
-        """Label -> answers deleted, with the drafts, the consent and the link; all of them, or BadInput: a label of nobody."""
+        """Delete answers, drafts, consent and link of annotators: of all of them or of none.
+
+        Returns:
+            How many answers were deleted, by label.
+
+        Raises:
+            BadInput: a label of nobody.
+        """
         counts = {}
-        with self._writing() as held:
-            known = dict(held.execute("SELECT label, token FROM annotators"))
-            if missing := sorted(set(labels) - known.keys()):
+        with self._writing() as database:
+            token_of = dict(database.execute("SELECT label, token FROM annotators"))
+            if missing := sorted(set(labels) - token_of.keys()):
                 raise BadInput(
-                    f"annotators {missing}: not invited; nobody's answers were deleted, fix the labels"
+                    f"annotators {missing}: not invited; nobody's answers were deleted, "
+                    "fix the labels"
                 )
             for label in labels:
-                token = (known[label],)
-                counts[label] = held.execute("DELETE FROM answers WHERE token = ?", token).rowcount
-                held.execute("DELETE FROM drafts WHERE token = ?", token)
-                held.execute("DELETE FROM annotators WHERE token = ?", token)
+                token = (token_of[label],)
+                answers = database.execute("DELETE FROM answers WHERE token = ?", token)
+                counts[label] = answers.rowcount
+                database.execute("DELETE FROM drafts WHERE token = ?", token)
+                database.execute("DELETE FROM annotators WHERE token = ?", token)
         with self._lock:
-            self._held.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return counts
 
     def label(self, token: str) -> str | None:
@@ -120,39 +140,41 @@ class Store:
 
     def consent(self, token: str) -> None:
         """Keep that the annotator has agreed, and when."""
-        with self._writing() as held:
-            held.execute(
-                "UPDATE annotators SET consented = ? WHERE token = ? AND consented IS NULL",
-                (_now(), token),
-            )
+        query = "UPDATE annotators SET consented = ? WHERE token = ? AND consented IS NULL"
+        with self._writing() as database:
+            database.execute(query, (_now(), token))
 
     def add(self, token: str, item: str, answer: Mapping[str, Any]) -> None:
-        """Keep an answer; when this returns it is on the disk. One equal to the item's latest is that one, sent twice."""
+        """Keep an answer; when this returns it is on the disk.
+
+        One equal to the item's latest is that one, sent twice: a double click, or a page that was
+        sent again.
+        """
         text = json.dumps(dict(answer), ensure_ascii=False, sort_keys=True)
         latest_query = (
             "SELECT answer FROM answers WHERE token = ? AND item = ? ORDER BY number DESC LIMIT 1"
         )
-        with self._writing() as held:
-            latest = held.execute(latest_query, (token, item)).fetchone()
-            if latest != (text,):  # a double click, or a page that was sent again
-                row = (token, item, text, _now())
-                held.execute(
-                    "INSERT INTO answers (token, item, answer, at) VALUES (?, ?, ?, ?)", row
-                )
+        add_query = "INSERT INTO answers (token, item, answer, at) VALUES (?, ?, ?, ?)"
+        with self._writing() as database:
+            latest = database.execute(latest_query, (token, item)).fetchone()
+            if latest != (text,):
+                database.execute(add_query, (token, item, text, _now()))
             if not answer.get("verified_only"):
-                held.execute("DELETE FROM drafts WHERE token = ? AND item = ?", (token, item))
+                database.execute("DELETE FROM drafts WHERE token = ? AND item = ?", (token, item))
 
     def draft(self, token: str, item: str, answer: Mapping[str, Any]) -> None:
-        """Keep what is chosen so far; a draft once verified stays so, though posts of one page may overtake one another."""
-        with self._writing() as held:
-            query = (
-                "SELECT json_extract(answer, '$.verified') FROM drafts WHERE token = ? AND item = ?"
-            )
-            verified = any(row[0] for row in held.execute(query, (token, item)))
-            text = json.dumps(
-                dict(answer) | ({"verified": True} if verified else {}), ensure_ascii=False
-            )
-            held.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?)", (token, item, text))
+        """Keep what is chosen so far.
+
+        A draft once verified stays so, though posts of one page may overtake one another.
+        """
+        query = "SELECT json_extract(answer, '$.verified') FROM drafts WHERE token = ? AND item = ?"
+        with self._writing() as database:
+            latest = database.execute(query, (token, item)).fetchone()
+            chosen = dict(answer)
+            if latest is not None and latest[0]:
+                chosen["verified"] = True
+            text = json.dumps(chosen, ensure_ascii=False)
+            database.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?)", (token, item, text))
 
     def drafted(self, token: str, item: str) -> dict[str, Any]:
         """What was chosen so far."""
@@ -165,32 +187,34 @@ class Store:
         return {item for item, answer in rows if not json.loads(answer).get("verified_only")}
 
     def answers(self) -> list[dict[str, Any]]:
-        """Every answer with its annotator's label, oldest first; ``last`` marks the one of its item that counts."""
+        """Every answer with its annotator's label, oldest first.
+
+        ``last`` marks the one of its item that counts.
+        """
         columns = "a.number, n.label, a.item, a.answer, a.at"
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {columns} FROM answers a JOIN annotators n USING (token) ORDER BY 1"
         )
-        rows = [
-            (number, label, item, json.loads(text), at) for number, label, item, text, at in found
-        ]
-        final = {
-            (label, item): number
-            for number, label, item, answer, _ in rows
-            if not answer.get("verified_only")
-        }
-        return [
-            {
-                "annotator": label,
-                "item": item,
-                "at": at,
-                "last": final.get((label, item)) == number,
-                "answer": answer,
-            }
-            for number, label, item, answer, at in rows
-        ]
+        # 1. The number of the last answer to each item.
+        final: dict[tuple[str, str], int] = {}
+        answers = []
+        for number, label, item, text, at in rows:
+            answer = json.loads(text)
+            if not answer.get("verified_only"):
+                final[label, item] = number
+            answers.append({"annotator": label, "item": item, "at": at, "answer": answer})
+        # 2. Which answers these are.
+        for answer, (number, label, item, _, _) in zip(answers, rows, strict=True):
+            answer["last"] = final.get((label, item)) == number
+        return answers
 
     def close(self) -> None:
-        self._held.close()
+        """Close the file."""
+        self._database.close()
+
+
+def _first_column(database: sqlite3.Connection, query: str) -> set[str]:
+    return {row[0] for row in database.execute(query)}
 
 
 def _now() -> str:
