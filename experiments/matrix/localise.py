@@ -130,7 +130,7 @@ def _persons() -> Panel:
         "",
         read,
         ReleasedCoreference(),
-        lambda document, parts: spans[document.id],
+        lambda document, unit, parts: spans[document.id],
     )
 
 
@@ -152,7 +152,7 @@ def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> 
         "",
         read,
         critic,
-        lambda document, parts: spans[document.id][skipped : skipped + parts.size],
+        lambda document, unit, parts: spans[document.id][skipped : skipped + parts.size],
     )
 
 

@@ -196,6 +196,7 @@ class Experiment:
                 f"params.yaml: {study}.seeds is {seeds!r:.60}, "
                 "allowed is a whole number from 1, or none"
             )
+        # Each model with and without titles, once for each training seed.
         systems = []
         for model in models:
             trainings: list[int | None] = [None]
@@ -382,13 +383,14 @@ def systems_of(
 def from_scratch(experiment: Experiment) -> frozenset[str]:
     """Models that a study trains from scratch beside others that it finetunes.
 
-    Tables and figures mark them: what pretraining bought the others, they lack. Where a study trains
-    every model from scratch no mark is needed.
+    Tables and figures mark them: what pretraining bought the others, they lack. Where a study
+    trains every model from scratch no mark is needed.
     """
     marked: set[str] = set()
     for settings in experiment.params.values():
         if not isinstance(settings, Mapping) or not isinstance(settings.get("models"), list):
             continue
+        # The study's models and those of its ladder of sizes.
         ladder = (settings.get("sizes") or {}).get("models") or []
         bases = (settings.get("training") or {}).get("bases")
         scratch, finetuned = set(), set()

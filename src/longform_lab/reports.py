@@ -13,7 +13,7 @@ from longform.tables import write_rows
 from longform_lab.experiment import Experiment, from_scratch, with_groups
 from longform_lab.reporting.pivot import Given
 from longform_lab.reporting.printed import Line, ledger_markdown, read_expected
-from longform_lab.reporting.verdicts import claims_markdown, write_claims
+from longform_lab.reporting.verdicts import Judged, claims_markdown, write_claims
 from longform_lab.settings.entries import Sheet
 from longform_lab.settings.papers import PAPERS
 
@@ -21,51 +21,61 @@ EXPERIMENTS = Path("experiments")
 
 
 def with_derived(paper: str, results: Results) -> Results:
-    """The records that exhibits, claims and the ledger of a paper read: these and those that follow from them.
+    """The records that exhibits, claims and the ledger of a paper read.
+
+    These and those that follow from them.
 
     Raises:
         ConfigError: no such paper.
     """
     if paper not in PAPERS:
         raise ConfigError(
-            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)}; allowed are {sorted(PAPERS)}, "
-            "or add it to longform_lab/settings/papers.py"
+            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)}; "
+            f"allowed are {sorted(PAPERS)}, or add it to longform_lab/settings/papers.py"
         )
     return Results([*results, *PAPERS[paper].derived(results)])
 
 
 def report(experiment: Experiment, paper: str, subject: str) -> None:
     """The exhibits of one subject of a paper -> ``paper_figures/<paper>/<exhibit>/``."""
-    path = EXPERIMENTS / paper / "params.yaml"
-    if not path.is_file():
-        raise BadInput(f"{path}: no such file; reports are asked for from the repository's root")
-    subjects = (read_yaml(path) or {}).get("reports", {})
-    if subject not in subjects:
-        raise BadInput(f"{path} has no report {subject!r}{did_you_mean(subject, subjects)}")
-    entry: Mapping[str, Any] = subjects[subject]
+    entry = _report_entry(experiment, paper, subject)
+    # 1. What the exhibits are drawn from.
     results = with_derived(paper, scores(experiment, entry["scores"]))
-    chosen, settings = {}, {}
+    chosen = {}
     for name, choice in entry["exhibits"].items():
         chosen[name] = _with_models(experiment, choice or {})
-    for name, own in entry.get("settings", {}).items():
-        settings[name] = _with_models(experiment, own)
-    entry = {**entry, "settings": settings}
-    expected = replace(
-        read_expected(EXPERIMENTS / paper, scale_of(experiment), chosen),
-        from_scratch=from_scratch(experiment),
-    )
-    decoders = {
-        name: settings
-        for listed in experiment.decoders("facts").values()
-        for name, settings in listed.items()
-    }
+    printed = read_expected(EXPERIMENTS / paper, scale_of(experiment), chosen)
+    expected = replace(printed, from_scratch=from_scratch(experiment))
+    decoders: dict[str, Any] = {}
+    for decoders_of_list in experiment.decoders("facts").values():
+        decoders.update(decoders_of_list)
     given = Given(results, expected, experiment.data, decoders=decoders)
+    # 2. Each in its folder.
     for exhibit in entry["exhibits"]:
         sheet = drawn(f"reports.{subject}", paper, entry, replace(given, name=exhibit))
         with atomic_write(experiment.home / "paper_figures" / paper / exhibit) as folder:
             folder.mkdir()
             sheet.save(folder, exhibit)
         print(f"report {paper}: {exhibit}", flush=True)
+
+
+def _report_entry(experiment: Experiment, paper: str, subject: str) -> Mapping[str, Any]:
+    """One report of a paper, its settings with a study's models in place of groups.
+
+    Raises:
+        BadInput: there is no such report, or the paper's file is not there.
+    """
+    path = EXPERIMENTS / paper / "params.yaml"
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; reports are asked for from the repository's root")
+    subjects = (read_yaml(path) or {}).get("reports", {})
+    if subject not in subjects:
+        raise BadInput(f"{path} has no report {subject!r}{did_you_mean(subject, subjects)}")
+    entry = subjects[subject]
+    settings = {}
+    for name, own_settings in entry.get("settings", {}).items():
+        settings[name] = _with_models(experiment, own_settings)
+    return {**entry, "settings": settings}
 
 
 def drawn(place: str, paper: str, entry: Mapping[str, Any], given: Given, **more: Any) -> Sheet:
@@ -103,36 +113,33 @@ def _with_models(experiment: Experiment, choice: Mapping[str, Any]) -> dict[str,
 
 def scores(experiment: Experiment, places: list[str]) -> Results:
     """Records of score files, named ``<study>/<critic>``, or of all critics of a ``<study>``."""
-    return read_results(
-        *(experiment.data / "scores" / (f"{p}.json" if "/" in p else p) for p in places)
-    )
+    paths = []
+    for name in places:
+        paths.append(experiment.data / "scores" / (f"{name}.json" if "/" in name else name))
+    return read_results(*paths)
 
 
 def scale_of(experiment: Experiment) -> str:
-    """The name by which claims know the scale that wrote the parameters; the root's own is ``default``."""
+    """The name by which claims know the scale that wrote the parameters.
+
+    The root's own is ``default``.
+    """
     return str(experiment.params.get("scale", "default"))
 
 
 def ledger(experiment: Experiment) -> None:
     """Every printed number and every claim of the papers, with ours -> ``paper_figures/ledger``."""
     results = read_results(experiment.data / "scores")
-    papers = [
-        read_expected(path.parent, scale_of(experiment))
-        for path in sorted(EXPERIMENTS.glob("*/expected.yaml"))
-    ]
-    judged = [
-        claim
-        for paper in papers
-        for claim in paper.judged(with_derived(paper.paper, results), experiment.data)
-    ]
-    lines = [
-        line
-        for paper in papers
-        for line in paper.ledger(with_derived(paper.paper, results), experiment.data)
-    ]
+    claims: list[Judged] = []
+    lines: list[Line] = []
+    for path in sorted(EXPERIMENTS.glob("*/expected.yaml")):
+        paper = read_expected(path.parent, scale_of(experiment))
+        derived = with_derived(paper.paper, results)
+        claims += paper.judged(derived, experiment.data)
+        lines += paper.ledger(derived, experiment.data)
     with atomic_write(experiment.home / "paper_figures" / "ledger") as folder:
         folder.mkdir()
-        write_claims(folder / "claims.csv", judged)
+        write_claims(folder / "claims.csv", claims)
         write_rows(folder / "ledger.csv", Line._fields, lines)
-        text = f"{claims_markdown(judged)}\n{ledger_markdown(lines)}"
+        text = f"{claims_markdown(claims)}\n{ledger_markdown(lines)}"
         (folder / "ledger.md").write_text(text, encoding="utf-8")

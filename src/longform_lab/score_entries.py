@@ -288,6 +288,7 @@ class _QuestionInputs:
 
 def answer(experiment: Experiment, entry: Entry) -> list[Record]:
     """Records of one scorer that answers a question that is asked of any critic."""
+    # 1. The texts that are asked about, and those that the metric learns from.
     placed: QuestionPlacement = entry.placed
     settings: MetricSettings = entry.settings
     corpus = placed.corpus or QUESTIONS[entry.kind]
@@ -301,6 +302,7 @@ def answer(experiment: Experiment, entry: Entry) -> list[Record]:
         train=_of_split(settings.units(train), "train"),
         texts=list(settings.units(texts)),
     )
+    # 2. The question.
     fields: dict[str, Any] = {"corpus": corpus, "system": "data"}
     if entry.kind == "order_discrimination":
         records = _orders_preferred(entry, inputs, corpus, train_corpus)
@@ -392,6 +394,7 @@ def evaluate(experiment: Experiment, entry: Entry) -> list[Record]:
                 system.titles is not False or titled not in systems
             ):
                 continue
+            # What is learnt from goes with the system.
             texts = _predictions(experiment, system, entry.critic, placed.predictions)
             if train_name == "previous":
                 train = previous or texts

@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from longform.criticize.judging import by_sentence
+from longform.criticize.lengths import Excerpt
 from longform.criticize.panels import Options, panels
 from longform.documents import Document, Section
+from synthetic_world.corpora import build
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location(
@@ -36,3 +39,16 @@ def test_two_sections_that_changed_places_are_located():
     assert located["articles"] == 4 and located["found"] == 1.0
     # three of eleven transitions touch the exchange: all three draws miss it in C(8, 3) of C(11, 3) cases
     assert located["chance"] == pytest.approx(1 - 56 / 165, abs=1e-4)
+
+
+def test_panels_on_planted_readings_have_a_place_for_every_part():
+    world = build(name="w", seed=3, domain="wiki", documents={"train": 2})
+    texts = {d.id: Excerpt(d.id, d.split, d.sections, d.edits) for d in world.documents}
+    persons, *paths, _ = localise.planted_panels(dict(world.truth))
+    for panel in (persons, *paths):
+        units = panel.reader(list(texts.values()))
+        for unit, values in zip(units, panel.critic.fit(units).part_values(units), strict=True):
+            parts = by_sentence(values)
+            spans = panel.spans(texts[unit.unit_id], unit, parts)
+            assert len(spans) == len(parts) > 0 and all(start < end for start, end in spans)
+    assert len(paths) == 2
