@@ -105,8 +105,8 @@ def test_another_persons_link_changes_who_answers_only_when_told(visitor, store)
 
 
 def test_a_full_disk_is_said_to_who_answers_and_who_serves(visitor, store, capfd):
-    (pages,) = store._held.execute("PRAGMA page_count").fetchone()
-    store._held.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own error of a full disk
+    (pages,) = store._database.execute("PRAGMA page_count").fetchone()
+    store._database.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own error of a full disk
     first = visitor.study.order(visitor.token)[0]
     statuses = []
     while 507 not in statuses and len(statuses) < 300:
@@ -117,7 +117,7 @@ def test_a_full_disk_is_said_to_who_answers_and_who_serves(visitor, store, capfd
     kept = len(store.answers())
     assert "could not be kept" in visitor.answer(first).text and len(store.answers()) == kept
     assert "longform: an answer was not kept (database or disk is full)" in capfd.readouterr().err
-    store._held.execute(f"PRAGMA max_page_count = {pages + 100}")
+    store._database.execute(f"PRAGMA max_page_count = {pages + 100}")
     assert visitor.answer(first).status_code == 200 and len(store.answers()) == kept + 1
 
 
