@@ -46,7 +46,7 @@ def corpus(judgeable, others, generated=("a", "b")):
     ],
 )
 def test_sections_are_compared_where_nine_of_ten_real_texts_have_two_titles(others, refused):
-    read = panels._sections().read
+    read = panels._sections().reader
     if refused:
         refuses("9 of 11 real texts have two or more sections", read, corpus(9, others))
     else:
@@ -55,7 +55,7 @@ def test_sections_are_compared_where_nine_of_ten_real_texts_have_two_titles(othe
 
 
 def test_a_cut_text_of_one_section_counts_and_a_generated_one_must_have_two():
-    read = panels._sections().read
+    read = panels._sections().reader
     cut = [article("c", ("a",), ends=False), article("d", (None,))]
     texts = [*corpus(8, []), *cut]
     assert len(read(texts)) == 11
