@@ -1,10 +1,13 @@
-"""Does a critic point at the one place that was damaged? Planted articles with a single edit; the share found is written as JSON.
+"""Does a critic point at the one place that was damaged?
 
-    PYTHONPATH=src python experiments/matrix/localise.py --out experiments/matrix/measured/localisation.json
+    PYTHONPATH=src python experiments/matrix/localise.py \\
+        --out experiments/matrix/measured/localisation.json
 
-An edit counts as found where one of the critic's three worst places overlaps it: the damaged sentence, or for sections the
-damaged section and the one after it (a transition stands at the section that it leads to). The critics are those of
-``longform criticize``, which know nothing of the planted world; below them the same critics on the matrix's own readings.
+Planted articles with a single edit are judged; the share that is located is written as JSON. An
+edit counts as located where one of the critic's three worst places overlaps it: the damaged
+sentence, or for sections the damaged section and the one after it (a transition stands at the
+section that it leads to). The critics are those of ``longform criticize``, which know nothing of
+the planted world; below them the same critics on the matrix's own readings.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ from longform.critics.coreference.score import ReleasedCoreference
 from longform.documents import (
     Corpus,
     Document,
+    Predictions,
     chains_from_predictions,
+    in_splits,
     section_starts,
 )
 from longform.errors import BadInput
@@ -53,6 +58,7 @@ CASES = {
     "completion, true topics": ("topic_drift",),
     "kept topics": ("off_topic_sentence", "topic_drift"),
 }
+SPLITS = ("train", "generated")  # that the planted readings read
 DOSES = (0.02, 0.05, 0.1, 0.2, 0.5)  # each gives some articles with exactly one edit
 
 
@@ -68,67 +74,87 @@ def world(corruption: str = "", severity: float = 0.0) -> Corpus:
     )
 
 
-def single_edits(failure: str, wanted: int) -> list[Document]:
-    """Articles with exactly one edit, no article twice."""
-    found: dict[str, Document] = {}
+def single_edits(failure: str, count: int) -> list[Document]:
+    """Articles with exactly one edit, no article twice.
+
+    Args:
+        failure: the corruption.
+        count: how many, drawn of all that there are.
+    """
+    articles: dict[str, Document] = {}
     for dose in DOSES:
-        made = world(failure, dose)
-        found |= {d.id: d for d in made.documents if len(d.edits) == 1 and d.id not in found}
-    chosen = generator("localise", failure).permutation(sorted(found))[:wanted]
-    return [found[key] for key in chosen]
+        for document in world(failure, dose).documents:
+            if len(document.edits) == 1:
+                articles.setdefault(document.id, document)
+    order = generator("localise", failure).permutation(sorted(articles))
+    return [articles[name] for name in order[:count]]
 
 
 def struck(document: Document, starts: np.ndarray) -> tuple[int, int]:
     """Character range of the one edit in ``document.text``; up to it the text is the sound one.
 
     Args:
-        starts: (sentences, 2) section, and first character in the sound text, of every sentence.
+        document: with one edit.
+        starts: int64 (sentences, 2), section and first character in the sound text of every
+            sentence.
     """
-    edit, sections = document.edits[0], section_starts(document)
+    edit = document.edits[0]
+    sections = section_starts(document)
     if "sentence" in edit:
         start = int(starts[starts[:, 0] == edit["section"]][edit["sentence"], 1])
         return start, start + len(edit["after"])
+    # As far as the place of the transition after the section reaches.
     following = min(edit["section"] + 2, len(sections) - 1)
-    return sections[edit["section"]], sections[
-        following
-    ] + 61  # as far as the place of the transition after it reaches
+    return sections[edit["section"]], sections[following] + 61
 
 
 def sentence_starts() -> dict[str, np.ndarray]:
-    """Document id -> (sentences, 2) section and first character of every sound sentence."""
+    """Section and first character of every sound sentence, int64 (sentences, 2), by document."""
     sound = world()
     both = np.stack([sound.truth["sentence_section"], sound.truth["sentence_start"]], axis=1)
     ends = np.cumsum(sound.truth["sentence_start_lengths"])
-    return dict(zip((d.id for d in sound.documents), np.split(both, ends[:-1]), strict=True))
+    starts = {}
+    for document, rows in zip(sound.documents, np.split(both, ends[:-1]), strict=True):
+        starts[document.id] = rows
+    return starts
 
 
 def planted_panels(truth: dict[str, Any]) -> Iterator[Panel]:
-    """Critics on the matrix's readings: persons by recency alone, sentence topics with the planted words."""
+    """Critics on the matrix's readings.
+
+    Persons by recency alone, sentence topics with the planted words.
+    """
     yield _persons()
     yield _topic_path("BBScore, true topics", BBScore(), truth, skipped=1)
     yield _topic_path("joint bridge, true topics", JointBridge(), truth, skipped=0)
-    known = {"reader_truth": truth, "splits": ["train", "generated"]}
-    words = completion(lambda documents: read_topics(documents, predictions="completion", **known))
-    yield replace(words, name="completion, true topics")
+
+    def read_completion(documents: Sequence[Document]) -> Predictions:
+        return read_topics(documents, predictions="completion", reader_truth=truth, splits=SPLITS)
+
+    yield replace(completion(read_completion), name="completion, true topics")
 
 
 def _persons() -> Panel:
     spans: dict[str, list[tuple[int, int]]] = {}
 
-    def read(documents: Sequence[Document]) -> list[Any]:
-        found = rules.read(documents=documents, splits=["train", "generated"], subject=0)
-        kept = [document for document in documents if document.split in ("train", "generated")]
-        for document, row in zip(kept, found.ragged("span"), strict=True):
-            after = dict(sentences(document.text))
-            spans[document.id] = [
-                (a, after.get(a, a + 1) if a == b else b) for a, b in row.tolist()
-            ]
-        return chains_from_predictions(found)
+    def read_mentions(documents: Sequence[Document]) -> list[Any]:
+        predictions = rules.read(documents=documents, splits=SPLITS, subject=0)
+        rows = predictions.ragged("span")
+        for document, row in zip(in_splits(documents, SPLITS), rows, strict=True):
+            # An empty span stands for the sentence that begins there.
+            sentence_ends = dict(sentences(document.text))
+            mentions = []
+            for start, end in row.tolist():
+                if start == end:
+                    end = sentence_ends.get(start, start + 1)
+                mentions.append((start, end))
+            spans[document.id] = mentions
+        return chains_from_predictions(predictions)
 
     return Panel(
         "persons, by recency",
         "",
-        read,
+        read_mentions,
         ReleasedCoreference(),
         lambda document, unit, parts: spans[document.id],
     )
@@ -137,20 +163,18 @@ def _persons() -> Panel:
 def _topic_path(name: str, critic: Any, truth: dict[str, Any], skipped: int) -> Panel:
     spans: dict[str, list[tuple[int, int]]] = {}
 
-    def read(documents: Sequence[Document]) -> list[Any]:
-        found = read_topics(
-            documents, predictions="paths", reader_truth=truth, splits=["train", "generated"]
-        )
-        kept = [document for document in documents if document.split in ("train", "generated")]
-        for document, row in zip(kept, found.ragged("sentence"), strict=True):
-            every = sentences(document.text)
-            spans[document.id] = [every[place] for place in row.tolist()]
-        return paths_from_predictions(found)
+    def read_paths(documents: Sequence[Document]) -> list[Any]:
+        predictions = read_topics(documents, predictions="paths", reader_truth=truth, splits=SPLITS)
+        rows = predictions.ragged("sentence")
+        for document, row in zip(in_splits(documents, SPLITS), rows, strict=True):
+            every_sentence = sentences(document.text)
+            spans[document.id] = [every_sentence[number] for number in row.tolist()]
+        return paths_from_predictions(predictions)
 
     return Panel(
         name,
         "",
-        read,
+        read_paths,
         critic,
         lambda document, unit, parts: spans[document.id][skipped : skipped + parts.size],
     )
@@ -163,57 +187,84 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--articles", type=int, default=100)
-    given = parser.parse_args()
-    known = build(name="localise real", seed=12, domain="wiki", documents={"test": 400})
-    real = [replace(d, split="train", id=f"real/{d.id}") for d in known.documents]
-    starts, rows = sentence_starts(), []
-    for panel in (*panels(Options()), *planted_panels(dict(known.truth))):
+    arguments = parser.parse_args()
+    # 1. Articles that teach, and where their sentences begin.
+    taught = build(name="localise real", seed=12, domain="wiki", documents={"test": 400})
+    real = []
+    for document in taught.documents:
+        real.append(replace(document, split="train", id=f"real/{document.id}"))
+    starts = sentence_starts()
+    # 2. Every critic on the failures that it should see.
+    rows: list[dict[str, Any]] = []
+    for panel in (*panels(Options()), *planted_panels(dict(taught.truth))):
         for failure in CASES.get(panel.name, ()):
             try:
-                found = located(panel, single_edits(failure, given.articles), real, starts)
-                rows.append({"critic": panel.name, "failure": failure, **found})
+                shares = located(panel, single_edits(failure, arguments.articles), real, starts)
             except BadInput as error:
                 print(f"{panel.name}: left out ({error})", file=sys.stderr)
                 break
+            rows.append({"critic": panel.name, "failure": failure, **shares})
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     report = {"command": " ".join(["python", *sys.argv]), "rows": rows}
-    given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def located(
     panel: Panel, edited: list[Document], real: list[Document], starts: dict[str, np.ndarray]
 ) -> dict[str, float]:
-    """Share of single edits that one of the three worst places overlaps, with a Wilson interval, beside chance."""
-    damaged = {
-        f"generated/{d.id}": replace(d, split="generated", id=f"generated/{d.id}") for d in edited
-    }
-    units = panel.reader(
-        [Excerpt(d.id, d.split, d.sections, d.edits) for d in [*real, *damaged.values()]]
-    )
+    """Share of single edits that one of the three worst places overlaps.
+
+    Args:
+        panel: the critic.
+        edited: articles with one edit.
+        real: articles that teach the critic.
+        starts: of :func:`sentence_starts`.
+
+    Returns:
+        The share with a Wilson interval, and what three places drawn at random would overlap.
+    """
+    # 1. The critic learns from the real articles.
+    damaged: dict[str, Document] = {}
+    for document in edited:
+        name = f"generated/{document.id}"
+        damaged[name] = replace(document, split="generated", id=name)
+    texts = []
+    for document in (*real, *damaged.values()):
+        texts.append(Excerpt(document.id, document.split, document.sections, document.edits))
+    units = panel.reader(texts)
     fitted = panel.critic.fit([unit for unit in units if unit.split == "train"])
-    judged = [unit for unit in units if unit.split == "generated"]
-    hits, chance = 0, 0.0
-    for unit, parts in zip(judged, fitted.part_values(judged), strict=True):
-        document, values = damaged[unit.unit_id], by_sentence(parts)
-        low, high = struck(document, starts[unit.unit_id.removeprefix("generated/")])
+    # 2. Its worst places of each damaged article, and chance.
+    generated = [unit for unit in units if unit.split == "generated"]
+    hits = 0
+    chance = 0.0
+    for unit, parts in zip(generated, fitted.part_values(generated), strict=True):
+        document = damaged[unit.unit_id]
+        values = by_sentence(parts)
+        edit = struck(document, starts[unit.unit_id.removeprefix("generated/")])
         spans = panel.spans(document, unit, values)  # type: ignore[misc]
         assert len(spans) == len(values), (
             f"{unit.unit_id}: {len(values)} parts, {len(spans)} places"
         )
-        named = worst_places(fitted.blame * values, spans)
-        hits += any(a < high and low < b for _, (a, b) in named)
-        places = {span for span, value in zip(spans, values, strict=True) if not np.isnan(value)}
-        inside = sum(a < high and low < b for a, b in places)
-        if named:
-            chance += 1 - math.comb(len(places) - inside, len(named)) / math.comb(
-                len(places), len(named)
-            )
+        worst = worst_places(fitted.blame * values, spans)
+        hits += any(_overlaps(span, edit) for _, span in worst)
+        scored = {span for span, value in zip(spans, values, strict=True) if not np.isnan(value)}
+        num_outside = sum(not _overlaps(span, edit) for span in scored)
+        if worst:
+            num_misses = math.comb(num_outside, len(worst))
+            chance += 1 - num_misses / math.comb(len(scored), len(worst))
     low, high = wilson(hits, len(damaged))
     return {
-        "articles": len(damaged), "found": hits / len(damaged), "low": round(low, 4), "high": round(high, 4),
+        "articles": len(damaged),
+        "found": hits / len(damaged),
+        "low": round(low, 4),
+        "high": round(high, 4),
         "chance": round(chance / len(damaged), 4),
-    }  # fmt: skip
+    }
+
+
+def _overlaps(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return span[0] < other[1] and other[0] < span[1]
 
 
 if __name__ == "__main__":

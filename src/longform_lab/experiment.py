@@ -144,8 +144,8 @@ class Experiment:
         for depth, key in enumerate(keys):
             names = value if isinstance(value, Mapping) else ()
             if key not in names:
-                place = ".".join(keys[: depth + 1])
-                raise BadInput(f"params.yaml has no {place}{did_you_mean(key, names)}")
+                path = ".".join(keys[: depth + 1])
+                raise BadInput(f"params.yaml has no {path}{did_you_mean(key, names)}")
             value = value[key]
         return value
 

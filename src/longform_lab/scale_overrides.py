@@ -97,8 +97,8 @@ def extended_scales(name: str, root: Path) -> dict[str, dict[str, Any]]:
         source = root / "experiments" / "scales" / next_name / "overrides.yaml"
         if not source.is_file():
             files = source.parents[1].glob("*/overrides.yaml")
-            known = sorted(path.parent.name for path in files)
-            raise BadInput(f"there is no scale {next_name!r}; allowed are {known}")
+            scales = sorted(path.parent.name for path in files)
+            raise BadInput(f"there is no scale {next_name!r}; allowed are {scales}")
         chain[next_name] = read_yaml(source) or {}
         next_name = chain[next_name].get(EXTENDS)
         if next_name in chain:

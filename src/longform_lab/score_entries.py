@@ -119,8 +119,8 @@ def records_of(experiment: Experiment, entry: Entry) -> list[Record]:
         records = evaluate(experiment, entry)
     else:
         records = answer(experiment, entry)
-    counted = f"{entry.kind}: {entry.name}, {len(records)} records"
-    print(f"score {entry.critic} {counted}", flush=True)
+    count = f"{len(records)} records"
+    print(f"score {entry.critic} {entry.kind}: {entry.name}, {count}", flush=True)
     return records
 
 

@@ -14,8 +14,8 @@ Python decides at run time alone is covered as follows:
 - A registry, a name annotated ``dict[str, type[...]]``, stands for none of its entries: who asks
   for the closure of a stage names the class that the parameters choose.
 - A definition under a decorator of the package's own counts as run at import: it may be registered.
-- A module that mentions ``__file__`` reads the data files of its folder that it names. Of a YAML file
-  its values count, in their order, and no comment.
+- A module that mentions ``__file__`` reads the data files of its folder that it names. Of a YAML
+  file its values count, in their order, and no comment.
 """
 
 import ast
