@@ -51,7 +51,7 @@ def test_a_section_begins_after_those_before_it_and_their_breaks():
 
 def test_persons_stand_where_they_are_mentioned_whatever_blanks_open_the_text(panel):
     persons = panel["persons"]
-    (chain,) = persons.read([DOCUMENT])
+    (chain,) = persons.reader([DOCUMENT])
     spans = persons.spans(DOCUMENT, chain, np.zeros(len(chain.symbols)))
     parts = [TEXT[start:end] for start, end in spans]
     of_stops = [part for part, symbol in zip(parts, chain.symbols, strict=True) if symbol == "."]
