@@ -75,12 +75,12 @@ def test_pairs_need_as_many_texts_on_both_sides():
 
 
 @pytest.mark.parametrize(
-    ("texts", "units", "plain"),
-    [([], False, False), (["a"], False, True), ([Read("a", "b")], True, False), ((Read("a", "b"),), True, False),
-     ([{"text": "a"}, "b"], False, True), ([{"text": "a"}], False, False), ({"a": 1}, False, False)],
+    ("texts", "units"),
+    [([], False), (["a"], False), ([Read("a", "b")], True), ((Read("a", "b"),), True),
+     ([{"text": "a"}, "b"], False), ({"a": 1}, False)],
 )  # fmt: skip
-def test_units_and_plain_texts_are_told_apart(texts, units, plain):
-    assert base._are_units(texts) is units and base._plain(texts) is plain
+def test_units_are_told_from_texts(texts, units):
+    assert base._are_units(texts) is units
 
 
 @pytest.mark.parametrize(("units", "low", "high"), [(1, math.nan, math.nan), (2, 1.0, 3.0)])
