@@ -1,6 +1,7 @@
-"""Tables 4 and 18 of deng2022 and the human study's own table: PPL, MAUVE, Latent PPL and annotators side by side.
+"""Tables 4 and 18 of deng2022 and the human study's own table.
 
-Simulated annotators, of whom captions tell, flip a known rule at known rates: they show what the analysis recovers, not people.
+PPL, MAUVE, Latent PPL and annotators side by side. Simulated annotators, of whom captions tell,
+flip a known rule at known rates: they show what the analysis recovers, not people.
 """
 
 from collections import Counter
@@ -22,95 +23,129 @@ COLUMNS = {
     "MAUVE": {"critic": "mauve", "metric": "mauve"},
 }
 COLUMNS |= {"Latent PPL": {"critic": "section_order", "metric": "latent_ppl"}, "Human": HUMAN}
-TOWARDS_GOOD = {
-    "PPL": -1.0,
-    "MAUVE": 1.0,
-    "Latent PPL": -1.0,
-}  # a low perplexity should go with a high share
+# A low perplexity should go with a high share.
+TOWARDS_GOOD = {"PPL": -1.0, "MAUVE": 1.0, "Latent PPL": -1.0}
 FEWEST_SYSTEMS = 3  # below which no correlation is given
 MOST = 30  # organisations that Table 18 shows
 
 
 def table_4(given: Given) -> Table:
-    """PPL, MAUVE, Latent PPL and, where annotators were asked, the share called coherent, of data and of every system; correlations with them."""
-    corpus = {k: v for k, v in given.where.items() if k == "corpus"}
-    correlations = select(
-        given.results, {**corpus, "critic": "human_study", "metric": "correlation", "task": "*"}
-    )
+    """PPL, MAUVE and Latent PPL of data and of every system.
+
+    Where annotators were asked, the share called coherent too, and correlations with it.
+    """
+    # 1. The measures, and how each goes with the annotators.
+    where = {"critic": "human_study", "metric": "correlation", "task": "*"}
+    if "corpus" in given.where:
+        where["corpus"] = given.where["corpus"]
     cells = given.pivot(COLUMNS, "table_04")
-    cells += [
-        cell("r with Human, over systems, towards good", record.task, record)
-        for record in correlations
-    ]
+    for record in select(given.results, where):
+        cells.append(cell("r with Human, over systems, towards good", record.task, record))
+    # 2. Who was asked, and how MAUVE comes out as it was published.
     measures, rule = "PPL, MAUVE and Latent PPL", "Human: nobody was asked"
     if people := given.select(HUMAN):
         who = annotators(people)
         measures = f"PPL, MAUVE, Latent PPL and Human ({who})"
-        rule = f"Human: {who}; by the rule that they err from, a chain of section types is coherent or not"
+        rule = (
+            f"Human: {who}; by the rule that they err from, a chain of section types is coherent "
+            "or not"
+        )
     notes = [rule, *given.notes]
     for record in given.select(COLUMNS["MAUVE"]):
-        d = record.details
+        details = record.details
         notes.append(
-            f"{given.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: {d['mauve']:.3f}, sd over "
-            f"{len(d['per_seed'])} seeds {d['spread']:.3f}, smoothed {d['smoothed']:.3f}, {d['buckets']} clusters"
+            f"{given.labels(record, *SYSTEM)}: MAUVE as published, both sides clustered anew: "
+            f"{details['mauve']:.3f}, sd over {len(details['per_seed'])} seeds "
+            f"{details['spread']:.3f}, smoothed {details['smoothed']:.3f}, "
+            f"{details['buckets']} clusters"
         )
     return Table(f"Table 4. {measures}, 95 % intervals", cells, notes)
 
 
+System = tuple[Any, Any, Any]  # name, titles and seed
+
+
 def correlation_records(results: Results) -> Iterator[Record]:
-    """Pearson's r of each measure with the human share over systems, signed so that agreement is positive, per corpus."""
+    """Pearson's r of each measure with the human share over systems, by corpus.
+
+    It is signed so that agreement is positive.
+    """
     for (corpus,), people in select(results, HUMAN).groups("corpus").items():
-        shares = {(r.system, r.titles, r.seed): r.value for r in people}
+        shares = _values_by_system(people)
         for column, sign in TOWARDS_GOOD.items():
-            found = select(results, {**COLUMNS[column], "corpus": corpus})
-            values = {(r.system, r.titles, r.seed): r.value for r in found}
-            both = [
-                key for key in shares if shares[key] is not None and values.get(key) is not None
-            ]
-            if len(both) >= FEWEST_SYSTEMS:
-                measured = np.array([sign * (values[k] or 0.0) for k in both])
-                r = correlate("pearson", measured, np.array([shares[k] for k in both]))
-                numbers: dict[str, Any] = {
-                    name: getattr(r, name) for name in ("value", "low", "high", "p_value")
-                }
-                fields = {**numbers, "units": r.items, "signature": "Pearson, over systems"}
-                yield Record("human_study", "correlation", corpus, task=column, **fields)
+            values = _values_by_system(select(results, {**COLUMNS[column], "corpus": corpus}))
+            systems = [system for system in shares if system in values]
+            if len(systems) < FEWEST_SYSTEMS:
+                continue
+            measured = np.array([sign * values[system] for system in systems])
+            r = correlate("pearson", measured, np.array([shares[system] for system in systems]))
+            yield Record(
+                "human_study",
+                "correlation",
+                corpus,
+                task=column,
+                value=r.value,
+                low=r.low,
+                high=r.high,
+                p_value=r.p_value,
+                units=r.items,
+                signature="Pearson, over systems",
+            )
+
+
+def _values_by_system(records: Results) -> dict[System, float]:
+    """The value of each system that has one; the last of several."""
+    values: dict[System, float | None] = {}
+    for record in records:
+        values[record.system, record.titles, record.seed] = record.value
+    return {system: value for system, value in values.items() if value is not None}
 
 
 def table_18(given: Given) -> Table:
     """Organisations of the articles called incoherent, most common first, pooled over systems."""
     people = given.select(HUMAN)
+    # 1. How often each organisation was called incoherent, in all and by system.
     counts: Counter[tuple[str, ...]] = Counter()
     by_system: dict[tuple[str, ...], list[Cell]] = {}
     for record in people:
         system = given.labels(record, "system", "titles")
-        for chain, number in record.details["incoherent"]:
-            counts[tuple(chain)] += number
-            by_system.setdefault(tuple(chain), []).append(
-                exact(" → ".join(chain), system, number, "count")
-            )
-    ranked = sorted(counts.items(), key=lambda held: (-held[1], held[0]))[:MOST]
-    cells = [exact(" → ".join(chain), "judgements", number, "count") for chain, number in ranked]
-    cells += [one for chain, _ in ranked for one in by_system[chain]]
-    printed = {tuple(row) for row in given.expected["table_18"]["rows"] if None not in row}
+        for titles, number in record.details["incoherent"]:
+            chain = tuple(titles)
+            counts[chain] += number
+            count = exact(" → ".join(chain), system, number, "count")
+            by_system.setdefault(chain, []).append(count)
+    # 2. The most common ones.
+    ranked = sorted(counts, key=lambda chain: (-counts[chain], chain))[:MOST]
+    cells = []
+    for chain in ranked:
+        cells.append(exact(" → ".join(chain), "judgements", counts[chain], "count"))
+    for chain in ranked:
+        cells += by_system[chain]
+    # 3. Those that the paper prints whole.
+    rows = given.expected["table_18"]["rows"]
+    printed = {tuple(row) for row in rows if None not in row}
+    num_shared = len(printed & counts.keys())
+    who = annotators(people)
     notes = [
-        f"labels and verdicts: {annotators(people)}",
-        f"{len(counts)} organisations in {sum(counts.values())} judgements of incoherence; {len(ranked)} shown; the paper prints "
-        f"{len(given.expected['table_18']['rows'])} without counts",
-        f"of the paper's organisations, {sum(chain in counts for chain in printed)} of {len(printed)} occur here too",
+        f"labels and verdicts: {who}",
+        f"{len(counts)} organisations in {sum(counts.values())} judgements of incoherence; "
+        f"{len(ranked)} shown; the paper prints {len(rows)} without counts",
+        f"of the paper's organisations, {num_shared} of {len(printed)} occur here too",
     ]
-    caption = f"Table 18. Organisations of articles called incoherent, most common first ({annotators(people)})"
+    caption = f"Table 18. Organisations of articles called incoherent, most common first ({who})"
     return Table(caption, cells, notes)
 
 
 def expected_share_records(results: Results) -> Iterator[Record]:
-    """The share that simulated annotators should call coherent, and theirs with Wilson's interval, one trial a judgement."""
+    """The share that simulated annotators should call coherent, and the share that they do.
+
+    The latter with Wilson's interval, one trial a judgement.
+    """
     for record in select(results, HUMAN):
-        found = record.details
-        if rates := flip_rates(found):
-            share = expected_share(found["known"]["coherent"], rates)
-            low, high = found["wilson"]
+        details = record.details
+        if rates := flip_rates(details):
+            share = expected_share(details["known"]["coherent"], rates)
             yield beside(record, "expected_share", share, low=share, high=share)
-            yield beside(
-                record, "judged_share", record.value, low=low, high=high, units=found["judgements"]
-            )
+            low, high = details["wilson"]
+            judgements = details["judgements"]
+            yield beside(record, "judged_share", record.value, low=low, high=high, units=judgements)

@@ -1,8 +1,11 @@
-"""Section transitions of deng2022, from details of the section critic's records: Tables 12 and 13, Figures 1 and 4."""
+"""Section transitions of deng2022: Tables 12 and 13, Figures 1 and 4.
+
+From details of the section critic's records.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +21,8 @@ from longform_lab.reporting.pivot import SYSTEM, Given, beside
 RED = 0.05  # Figure 4 marks transitions with P_c below this; Table 12's threshold is another
 TOP_TITLES = 20  # Figure 4
 TOP_ERRORS = 5  # Table 12
-SHOWN_DIFFERENCE = (
-    0.05  # ours: smaller differences are not written into the figure, though the CSV has them
-)
+# Ours: smaller differences are not written into the figure, though the CSV has them.
+SHOWN_DIFFERENCE = 0.05
 COLUMN = "P model - P data"
 COUNTED = "transitions counted as independent (Wilson 1927)"
 SHARES = {
@@ -50,34 +52,50 @@ class Transition:
 
 
 def transitions(record: Record, ends: bool = True) -> list[Transition]:
-    """The transitions that a record of the section critic lists, or without ``ends`` those that lie between two sections."""
-    found = [
-        Transition(a, b, int(n), float(p)) for a, b, n, p in record.details.get("transitions", [])
-    ]
-    return [t for t in found if ends or (t.earlier != BEGIN and t.later != END)]
+    """The transitions that a record of the section critic lists.
+
+    Args:
+        record: with ``transitions`` among its details.
+        ends: whether those from the beginning and to the end are among them.
+    """
+    selected = []
+    for earlier, later, count, probability in record.details.get("transitions", []):
+        if ends or (earlier != BEGIN and later != END):
+            transition = Transition(earlier, later, int(count), float(probability))
+            selected.append(transition)
+    return selected
 
 
 def share_records(record: Record) -> list[Record]:
-    """The shares of Table 12 as records: of each kind of failure, and of each transition between two sections (``task``)."""
-    inner = transitions(record, ends=False)
-    failed = [t for t in inner if t.failed]
-    total, wrong = _sum(inner), _sum(failed)
-    counts = {
-        ("transition_failures", ""): (wrong, total),
-        ("transition_failures_with_ends", ""): (wrong, _sum(transitions(record))),
-        ("repeated_failures", ""): (_sum(t for t in failed if t.earlier == t.later), wrong),
-        ("repeated_titles", ""): (_sum(t for t in inner if t.earlier == t.later), total),
-        **{("transition_share", t.name): (t.count, total) for t in inner},
-    }
-    return [
-        beside(record, metric, task=task, **wilson_fields(hits, trials), signature=COUNTED)
-        for (metric, task), (hits, trials) in counts.items()
-        if trials
+    """The shares of Table 12 as records.
+
+    Of each kind of failure, and of each transition between two sections (``task``).
+    """
+    # 1. Transitions between sections, by what is wrong with them.
+    between_sections = transitions(record, ends=False)
+    total = failed = repeated = repeated_and_failed = 0
+    for transition in between_sections:
+        is_repeated = transition.earlier == transition.later
+        total += transition.count
+        failed += transition.count * transition.failed
+        repeated += transition.count * is_repeated
+        repeated_and_failed += transition.count * (is_repeated and transition.failed)
+    total_with_ends = sum(transition.count for transition in transitions(record))
+    # 2. Each count of a number of trials.
+    shares: list[tuple[str, str, int, int]] = [
+        ("transition_failures", "", failed, total),
+        ("transition_failures_with_ends", "", failed, total_with_ends),
+        ("repeated_failures", "", repeated_and_failed, failed),
+        ("repeated_titles", "", repeated, total),
     ]
-
-
-def _sum(found: Iterable[Transition]) -> int:
-    return sum(t.count for t in found)
+    for transition in between_sections:
+        shares.append(("transition_share", transition.name, transition.count, total))
+    records = []
+    for metric, task, hits, trials in shares:
+        if trials:
+            fields = wilson_fields(hits, trials)
+            records.append(beside(record, metric, task=task, **fields, signature=COUNTED))
+    return records
 
 
 def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
@@ -90,17 +108,25 @@ def table_12(given: Given) -> Table:
     """The most common improbable transitions of each system, in % of its transitions between sections."""
     cells: list[Cell] = []
     for record in given.select(LATENT):
-        own = {
-            **{name: getattr(record, name) for name in (*SYSTEM, "seed")},
-            "critic": "section_order",
-        }
-        failed = [t for t in transitions(record, ends=False) if t.failed]
-        names = [t.name for t in sorted(failed, key=lambda t: (-t.count, t.name))[:TOP_ERRORS]]
-        columns = {name: {"metric": "transition_share", "task": name} for name in names}
-        columns |= {label: {"metric": metric} for label, metric in SHARES.items()}
-        made = given.pivot(columns, "table_12", where=own, factor=100)
-        cells += [replace(c, row=f"{c.row}: {c.column}", column="frequency, %") for c in made]
-    note = f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; {COUNTED}"
+        # 1. A column for each of its most common failures, and for each kind of them.
+        failures = [step for step in transitions(record, ends=False) if step.failed]
+        failures.sort(key=lambda step: (-step.count, step.name))
+        columns: dict[str, dict[str, str]] = {}
+        for failure in failures[:TOP_ERRORS]:
+            columns[failure.name] = {"metric": "transition_share", "task": failure.name}
+        for label, metric in SHARES.items():
+            columns[label] = {"metric": metric}
+        # 2. Which the table shows as rows.
+        where: dict[str, Any] = {"critic": "section_order"}
+        for name in (*SYSTEM, "seed"):
+            where[name] = getattr(record, name)
+        for cell in given.pivot(columns, "table_12", where=where, factor=100):
+            row = f"{cell.row}: {cell.column}"
+            cells.append(replace(cell, row=row, column="frequency, %"))
+    note = (
+        f"a transition fails where the critic's probability is below {FAILURE_PROBABILITY}; "
+        f"{COUNTED}"
+    )
     return Table(
         "Table 12. Section transition errors, % of transitions between sections",
         cells,
@@ -108,102 +134,165 @@ def table_12(given: Given) -> Table:
     )
 
 
-def figure_4(given: Given) -> Figure:
-    """P(z_m | z_{m-1}) of a model less that of real text, on the most common titles, improbable ones framed.
+Edge = tuple[str, str]  # earlier and later title
 
-    The paper draws a graph; the same numbers stand here in a matrix. A title's end counts among what may follow it. Intervals are
-    Newcombe's (1998) from two of Wilson's; units are visits of the earlier title. Raises BadInput: the choice is not one model.
+
+def figure_4(given: Given) -> Figure:
+    """P(z_m | z_{m-1}) of a model less that of real text, improbable transitions framed.
+
+    On the most common titles. The paper draws a graph; the same numbers stand here in a matrix. A
+    title's end counts among what may follow it.
+
+    Raises:
+        BadInput: the choice is not one model.
     """
     model = given.select(LATENT).one()
-    sides = [
-        transitions(given.select(LATENT, system="data", titles=None).one()),
-        transitions(model),
-    ]
+    real_steps = transitions(given.select(LATENT, system="data", titles=None).one())
+    model_steps = transitions(model)
+    # 1. The most common titles of both, and the differences between them.
     visits: Counter[str] = Counter()
-    for t in (t for side in sides for t in side):
-        visits[t.later] += t.count
-    common = sorted(set(visits) - {BEGIN, END}, key=lambda title: (-visits[title], title))[
-        :TOP_TITLES
-    ]
-    probability = {(t.earlier, t.later): t.probability for side in sides for t in side}
-    cells: dict[tuple[str, str], Cell] = {}
-    for a, b in sorted(probability):
-        if a in common and b in common:
-            after = [[t for t in side if t.earlier == a] for side in sides]
-            trials = [_sum(side) for side in after]
-            hits = [_sum(t for t in side if t.later == b) for side in after]
-            (p, p_low, p_high), (q, q_low, q_high) = (
-                (k / n, *wilson(k, n)) if n else (0.0, 0.0, 1.0)
-                for k, n in zip(hits, trials, strict=True)
-            )
-            low, high = (
-                q - p - math.hypot(q - q_low, p_high - p),
-                q - p + math.hypot(q_high - q, p - p_low),
-            )
-            cells[a, b] = Cell(
-                f"{a} → {b}", COLUMN, q - p, low, high, min(trials), signature="Newcombe 1998"
-            )
-    differences = {edge: c.value or 0.0 for edge, c in cells.items()}
+    probability: dict[Edge, float] = {}
+    for step in (*real_steps, *model_steps):
+        visits[step.later] += step.count
+        probability[step.earlier, step.later] = step.probability
+    titles = sorted(visits.keys() - {BEGIN, END}, key=lambda title: (-visits[title], title))
+    common = titles[:TOP_TITLES]
+    cells: dict[Edge, Cell] = {}
+    for earlier, later in sorted(probability):
+        if earlier in common and later in common:
+            cells[earlier, later] = _difference((earlier, later), real_steps, model_steps)
+    # 2. Those that the model makes likelier than the critic does are framed.
+    differences = {edge: cell.value or 0.0 for edge, cell in cells.items()}
     edges = sorted(cells, key=lambda edge: (-abs(differences[edge]), edge))
-    framed = [
-        edge for edge in edges if probability[edge] < RED and differences[edge] >= SHOWN_DIFFERENCE
-    ]
-    titles = sorted({title for edge in edges for title in edge})
-
-    def draw(canvas: Any) -> None:
-        from matplotlib.patches import Rectangle
-
-        axes = canvas.add_subplot()
-        values = [[differences.get((a, b), math.nan) for b in titles] for a in titles]
-        limit = max((abs(difference) for difference in differences.values()), default=1.0) or 1.0
-        shown = axes.imshow(values, cmap="PuOr_r", vmin=-limit, vmax=limit)
-        axes.set_xticks(range(len(titles)), titles, rotation=60, ha="left", rotation_mode="anchor")
-        axes.set_yticks(range(len(titles)), titles)
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        for edge in edges:
-            y, x = (titles.index(title) for title in edge)
-            if edge in framed:
-                look: dict[str, Any] = {"fill": False, "edgecolor": "black", "linewidth": 1.4}
-                axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, **look))
-            if abs(differences[edge]) >= SHOWN_DIFFERENCE:
-                colour = "white" if abs(differences[edge]) > 0.6 * limit else "black"
-                text = f"{differences[edge]:+.2f}".replace("0.", ".")
-                axes.text(x, y, text, size=7, ha="center", va="center", color=colour)
-        canvas.colorbar(shown, ax=axes, shrink=0.7, label=COLUMN)
-
+    framed = []
+    for edge in edges:
+        if probability[edge] < RED and differences[edge] >= SHOWN_DIFFERENCE:
+            framed.append(edge)
+    num_repeated = sum(earlier == later for earlier, later in framed)
+    shown_titles = sorted({title for edge in edges for title in edge})
     caption = (
-        f"Figure 4. Section transitions of {given.labels(model, *SYSTEM)} less those of real text, {TOP_TITLES} most common "
-        f"titles at most, from row to column; differences of {SHOWN_DIFFERENCE} and more as numbers, framed where the model is likelier "
-        f"and the critic's probability is below {RED}. Of {len(framed)} framed transitions that the model makes likelier by so much, "
-        f"{sum(a == b for a, b in framed)} repeat the title (the paper finds mostly repetitions). Intervals in the CSV "
-        "count transitions as independent."
+        f"Figure 4. Section transitions of {given.labels(model, *SYSTEM)} less those of real text, "
+        f"{TOP_TITLES} most common titles at most, from row to column; differences of "
+        f"{SHOWN_DIFFERENCE} and more as numbers, framed where the model is likelier and the "
+        f"critic's probability is below {RED}. Of {len(framed)} framed transitions that the model "
+        f"makes likelier by so much, {num_repeated} repeat the title (the paper finds mostly "
+        "repetitions). Intervals in the CSV count transitions as independent."
     )
-    size = 2.2 + 0.42 * len(titles)
-    return Figure(caption, [cells[edge] for edge in edges], draw, (size + 0.9, size))
+    size = 2.2 + 0.42 * len(shown_titles)  # inches
+    return Figure(
+        caption,
+        [cells[edge] for edge in edges],
+        lambda canvas: _draw_matrix(canvas, shown_titles, differences, edges, framed),
+        (size + 0.9, size),
+    )
+
+
+def _difference(edge: Edge, real: Sequence[Transition], model: Sequence[Transition]) -> Cell:
+    """The difference of a transition's share between two sides.
+
+    Its interval is Newcombe's (1998) from two of Wilson's; units are visits of the earlier title.
+    """
+    p, p_low, p_high, real_visits = _share(edge, real)
+    q, q_low, q_high, model_visits = _share(edge, model)
+    low = q - p - math.hypot(q - q_low, p_high - p)
+    high = q - p + math.hypot(q_high - q, p - p_low)
+    num_visits = min(real_visits, model_visits)
+    name = " → ".join(edge)
+    return Cell(name, COLUMN, q - p, low, high, num_visits, signature="Newcombe 1998")
+
+
+def _share(edge: Edge, steps: Sequence[Transition]) -> tuple[float, float, float, int]:
+    """Of the visits of a title, the share that goes on to another: value, interval and visits."""
+    earlier, later = edge
+    hits = trials = 0
+    for step in steps:
+        if step.earlier == earlier:
+            trials += step.count
+            if step.later == later:
+                hits += step.count
+    if not trials:
+        return 0.0, 0.0, 1.0, 0
+    return hits / trials, *wilson(hits, trials), trials
+
+
+def _draw_matrix(
+    canvas: Any,
+    titles: Sequence[str],
+    differences: Mapping[Edge, float],
+    edges: Sequence[Edge],
+    framed: Sequence[Edge],
+) -> None:
+    """Differences as colours, the larger ones as numbers too.
+
+    Args:
+        canvas: of the figure.
+        titles: of rows and columns.
+        differences: by earlier and later title.
+        edges: those that have a difference.
+        framed: those that get a frame.
+    """
+    from matplotlib.patches import Rectangle
+
+    # 1. The matrix.
+    axes = canvas.add_subplot()
+    values = []
+    for row in titles:
+        values.append([differences.get((row, column), math.nan) for column in titles])
+    limit = max(map(abs, differences.values()), default=1.0) or 1.0
+    shown = axes.imshow(values, cmap="PuOr_r", vmin=-limit, vmax=limit)
+    axes.set_xticks(range(len(titles)), titles, rotation=60, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(titles)), titles)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    # 2. Frames and numbers.
+    for edge in edges:
+        y, x = map(titles.index, edge)
+        if edge in framed:
+            look: dict[str, Any] = {"fill": False, "edgecolor": "black", "linewidth": 1.4}
+            axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, **look))
+        if abs(differences[edge]) >= SHOWN_DIFFERENCE:
+            colour = "white" if abs(differences[edge]) > 0.6 * limit else "black"
+            text = f"{differences[edge]:+.2f}".replace("0.", ".")
+            axes.text(x, y, text, size=7, ha="center", va="center", color=colour)
+    canvas.colorbar(shown, ax=axes, shrink=0.7, label=COLUMN)
 
 
 def article_page(given: Given, caption: str, kind: str) -> Files:
-    """The most improbable article of a kind, ``worst`` or ``repeating``, its bad transitions marked (Figure 1, Table 13)."""
+    """The most improbable article of a kind, its bad transitions marked (Figure 1, Table 13).
+
+    Args:
+        given: the choice of one model.
+        caption: of the page.
+        kind: "worst" or "repeating".
+
+    Raises:
+        BadInput: the texts that the scores were read from are not there.
+    """
     record = given.select(LATENT).one()
-    found = record.details[kind]
-    if not found:
+    articles = record.details[kind]
+    if not articles:
         return section_page(given.name, caption, "no such article in this set", [])
-    entry, likeliest = found[0], record.details["likeliest"]
-    folder, unit = generated_folder(given.data, record), entry["unit"]
-    document = next((one for one in texts_in(folder) if one.id == unit), None)
+    # 1. Its text.
+    article = articles[0]
+    unit = article["unit"]
+    folder = generated_folder(given.data, record)
+    document = next((text for text in texts_in(folder) if text.id == unit), None)
     if document is None:
-        told = f"{folder / 'documents.jsonl'} has no document {unit!r}"
-        raise BadInput(f"{told}; generate the texts that the scores were read from")
-    titles, texts = list(entry["titles"]), [section.text for section in document.sections]
-    if len(entry["log_probs"]) > len(
-        titles
-    ):  # a text that was cut at a limit of length has no end to show
+        raise BadInput(
+            f"{folder / 'documents.jsonl'} has no document {unit!r}; "
+            "generate the texts that the scores were read from"
+        )
+    # 2. Its sections, and its end unless the text was cut at a limit of length.
+    titles = list(article["titles"])
+    texts = [section.text for section in document.sections]
+    if len(article["log_probs"]) > len(titles):
         titles.append(END)
         texts.append("")
-    before_each = [BEGIN, *titles[:-1]]
-    steps = zip(titles, texts, entry["log_probs"], before_each, strict=True)
-    sections = [
-        (title, text, math.exp(log), likeliest[before]) for title, text, log, before in steps
-    ]
+    # 3. How probable each is, and what is likeliest in its place.
+    likeliest = record.details["likeliest"]
+    sections = []
+    before = BEGIN
+    for title, text, log_prob in zip(titles, texts, article["log_probs"], strict=True):
+        sections.append((title, text, math.exp(log_prob), likeliest[before]))
+        before = title
     return section_page(given.name, caption, unit, sections)
