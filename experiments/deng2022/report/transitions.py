@@ -105,7 +105,7 @@ def wilson_fields(hits: float, trials: float) -> dict[str, Any]:
 
 
 def table_12(given: Given) -> Table:
-    """The most common improbable transitions of each system, in % of its transitions between sections."""
+    """The most common improbable transitions of each system, in % of all between its sections."""
     cells: list[Cell] = []
     for record in given.select(LATENT):
         # 1. A column for each of its most common failures, and for each kind of them.
