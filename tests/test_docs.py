@@ -14,7 +14,7 @@ from experiments.readme import MARK, fill, pages
 from experiments.site.source import repository_pages
 from longform.cli import main
 from longform.examples import machine_articles
-from longform.files.artefacts import read_yaml
+from longform.files.artefacts import read_json, read_yaml
 from longform_lab.experiment import Experiment
 from longform_lab.stages import STAGES
 
@@ -319,6 +319,21 @@ def test_the_commands_on_ones_own_texts_take_every_form_of_texts(tmp_path, monke
         assert main(plan) == 0
         shown = capsys.readouterr().out
         assert "entity grid" in shown and "stories" in shown and "folder" in shown
+
+
+def test_the_page_on_sentences_has_the_measured_numbers():
+    measured = read_json(ROOT / "benchmarks/measured/sentences.json")
+    text = (ROOT / "docs/sentences.md").read_text(encoding="utf-8")
+    paragraphs, running = text.split("Whole documents whose paragraphs are not marked:")
+    for part, kind in ((paragraphs, "paragraphs"), (running, "running")):
+        rows = re.findall(r"^\| \*{0,2}([\w ]+?)\*{0,2}(?: \([\d.]+\))? \| (\d.*) \|$", part, re.M)
+        assert {name for name, _ in rows} == measured[kind].keys()
+        for name, cells in rows:
+            scores = measured[kind][name]
+            values = [*scores["sentences"].values(), scores["pooled"]]
+            assert [float(cell) for cell in cells.split(" | ")] == pytest.approx(
+                [100 * value for value in values], abs=0.0501
+            )
 
 
 def test_the_readmes_scoreboard_is_that_of_the_page_of_scoreboards():

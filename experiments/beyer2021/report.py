@@ -8,7 +8,6 @@ against the next smaller model.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 from longform.datasets.test_suites.harness import contrast
@@ -20,13 +19,14 @@ from longform.statistics.intervals import NORMAL_95
 from longform.statistics.random_streams import generator
 from longform.tables import Cell, Figure, Files, Table, csv_text, json_lines
 from longform_lab.reporting.estimates import select
-from longform_lab.reporting.pivot import COLOURS, Given, errors, panels
+from longform_lab.reporting.pivot import COLOURS, Given, errors
 from longform_lab.reporting.printed import Printed
 
 CHANCE = 0.5  # a model that cannot tell two conditions apart prefers either
 REPLACED = "connective_*_as_*"  # names of suites
 FEW = 30  # texts below which a row's intervals are to be read
-ACROSS = 4  # panels in a row of the sweep
+ROOM = 0.6  # of a row of the sweep that the marks of its models take
+MARKERS = "osD^vPX"
 SPEAKERS = "[SEP]"  # a mark of a change of speaker
 LESS, MORE = "predicted less surprising", "predicted more surprising"
 
@@ -106,30 +106,33 @@ def table_4(given: Given, systems: Sequence[str]) -> Table:
 
 
 def size_sweep(given: Given, tasks: Sequence[str]) -> Figure:
-    """Accuracy of every phenomenon over the sizes of a model, which the paper left to future
+    """Accuracy of every phenomenon by model, a row each; sizes of a model the paper left to future
     work.
     """
     cells = given.crossed(_accuracies(given, *tasks), "size_sweep", ("system",), "task")
     systems = list(dict.fromkeys(number.row for number in cells))
     phenomena = list(dict.fromkeys(number.column for number in cells))
-    down = max(-(-len(phenomena) // ACROSS), 1)
+    step = ROOM / max(len(systems), 1)  # between the models of a row
 
     def draw(canvas: Any) -> None:
-        grid = panels(canvas, len(phenomena), ACROSS, sharex=True, sharey=True)
-        for phenomenon, axes in zip(phenomena, grid, strict=True):
-            points = _column(cells, phenomenon)
-            x = [systems.index(point.row) for point in points]
-            y = [point.value for point in points]
-            look = {"marker": "o", "markersize": 3, "lw": 1, "color": COLOURS[0], "capsize": 2}
-            axes.errorbar(x, y, errors(points), **look)
-            axes.axhline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
-            axes.set_title(fill(phenomenon, 22))
-            axes.set_xticks(range(len(systems)), systems, rotation=60, ha="right")
-            axes.set_ylim(0, 1.03)
-        canvas.supylabel("share of items whose prediction holds")
+        axes = canvas.add_subplot()
+        for place, system in enumerate(systems):
+            points = [point for point in cells if point.row == system]
+            offset = (place - (len(systems) - 1) / 2) * step
+            y = [phenomena.index(point.column) + offset for point in points]
+            x = [point.value for point in points]
+            look = {"fmt": MARKERS[place % len(MARKERS)], "color": COLOURS[place % len(COLOURS)]}
+            bars = errors(points)
+            axes.errorbar(x, y, xerr=bars, markersize=4, capsize=2, label=system, **look)
+        axes.axvline(CHANCE, color="0.6", linewidth=0.8, linestyle=":")
+        axes.set_yticks(range(len(phenomena)), phenomena)
+        axes.set_ylim(len(phenomena) - 0.4, -0.6)
+        axes.set_xlim(-0.03, 1.03)
+        axes.set_xlabel("share of items whose prediction holds")
+        canvas.legend(loc="outside lower center", ncols=4, frameon=False)
 
     caption = "Accuracy on each phenomenon by model, with 95 % intervals; dotted: chance."
-    return Figure(caption, cells, draw, (7.5, 1.2 + 1.6 * down), given.notes)
+    return Figure(caption, cells, draw, (6, 1.3 + 0.34 * len(phenomena)), given.notes)
 
 
 def _column(cells: Sequence[Cell], column: str) -> list[Cell]:

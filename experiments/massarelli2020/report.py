@@ -13,7 +13,7 @@ from longform.critics.verifiability.checks import LABELS
 from longform.critics.verifiability.reliability import FLAGS, judged, judges_see, read_answers
 from longform.results import Record, Results
 from longform.tables import Cell, Figure, Files, Table, cell, csv_text
-from longform_lab.reporting.pivot import COLOURS, Given, errors
+from longform_lab.reporting.pivot import COLOURS, REAL_TEXT, Given, errors
 
 PERCENT = (
     "proportion_4grams",
@@ -243,6 +243,7 @@ FILLS = ("full", "none", "left", "bottom")  # of models' marks, beside their col
 HUES = {
     kind: COLOURS[place % len(COLOURS)] for place, kind in enumerate(MARKS)
 }  # where colours are not the models'
+HUES["human"] = REAL_TEXT
 
 
 def _cell(row: str, r: Record, given: Given) -> Cell:

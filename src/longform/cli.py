@@ -65,14 +65,17 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=__version__)
     verbs = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    verbs.add_parser("critics", help="list all critics: what each asks, needs and costs")
-    verb = verbs.add_parser(
-        "examples", help="write twenty real and twenty machine-written articles to try things on"
+    from longform.tools.arguments import add_command, add_commands
+
+    add_command(verbs, "critics", "list all critics: what each asks, needs and costs")
+    examples = "write twenty real and twenty machine-written articles to try things on"
+    verb = add_command(verbs, "examples", examples, "longform examples texts")
+    verb.add_argument(
+        "folder", type=Path, help="folder for real.jsonl and machine.jsonl; made if it is not there"
     )
-    verb.add_argument("folder", type=Path, help="a new folder, or one that is there")
-    verb = verbs.add_parser(
-        "criticize", help="compare generated with real texts under every critic that applies"
-    )
+    purpose = "compare generated with real texts under every critic that applies"
+    example = "longform criticize real.jsonl first=a.jsonl second=b.jsonl"
+    verb = add_command(verbs, "criticize", purpose, example)
     add = verb.add_argument
     texts = "a folder of .txt and .md files, a .jsonl file, a column (FILE.csv:COLUMN, also .tsv and .parquet), "
     texts += "- for JSON lines on standard input, or hub:OWNER/NAME@COMMIT:PATH"
@@ -80,28 +83,35 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add(
         "generated",
         nargs="+",
-        help="texts of one system or several, likewise; NAME=TEXTS names one",
+        help="texts of one system or of several, in any of these forms; NAME=TEXTS names a system",
     )
     add(
         "--paired",
         action="store_true",
-        help="the systems wrote from the same prompts, in one order",
+        help="all wrote from the same prompts: compare text by text, by id or else by place in the file",
     )
-    add("--plan", action="store_true", help="say what it costs and can show, and end there")
-    add("--json", action="store_true", help="print everything as JSON")
-    add("--out", type=Path, default=Path("criticism"), help="folder for the report (criticism)")
+    add(
+        "--plan",
+        action="store_true",
+        help="print time, and the smallest difference that would be seen, and stop",
+    )
+    add("--json", action="store_true", help="print the result as JSON")
+    add(
+        "--out",
+        type=Path,
+        default=Path("criticism"),
+        help="folder for the report (default: criticism)",
+    )
     add(
         "--model",
-        help="causal language model for perplexity: a folder, a .gguf file, OWNER/NAME@COMMIT, or none "
-        "(SmolLM2, if installed)",
+        help="causal language model for perplexity: a folder, a .gguf file, OWNER/NAME@COMMIT of the hub, or none "
+        "(default: SmolLM2, if installed)",
     )
     add(
         "--encoder",
-        help="folder of a sentence encoder, for BBScore, or none (MiniLM, if installed)",
+        help="folder of a sentence encoder, for BBScore, or none (default: MiniLM, if installed)",
     )
-    add("--seed", type=int, default=1234, help="of every draw (1234)")
-    from longform.tools.arguments import add_commands
-
+    add("--seed", type=int, default=1234, help="seed of all random draws (default: 1234)")
     add_commands(verbs)
     return parser.parse_args(arguments)
 

@@ -205,6 +205,12 @@ def _articles(given: Given) -> list[tuple[str, str, list[Mark]]]:
     return articles
 
 
+def article_name(unit: str) -> str:
+    """A generated article as a figure names it: of its key, the number alone."""
+    number = unit.rpartition("-")[2]
+    return f"generated article {number}" if number.isdecimal() else unit
+
+
 def figure_5(given: Given) -> Figure:
     """The worst article's beginning with its chain below it, each symbol with its log probability."""
     unit, text, marks = _articles(given)[0]
@@ -213,7 +219,8 @@ def figure_5(given: Given) -> Figure:
         row = f"{number} {label(mark.symbol)}"
         cells.append(exact(row, "log P (nats)", mark.log_probability, ""))
     caption = (
-        f"Figure 5. The mentions of {unit} and the log probability of each given the four before it"
+        f"Figure 5. The mentions of {article_name(unit)} and the log probability of each given "
+        "the four before it"
     )
     return Figure(caption, cells, *chain(text, marks))
 
@@ -230,7 +237,7 @@ def figures_10_13(given: Given) -> Files:
     for number, (unit, text, marks) in enumerate(_articles(given)[:4], 10):
         # 1. Its page.
         name = f"figure_{number}"
-        article = (f"Figure {number}. {unit}", text, marks)
+        article = (f"Figure {number}: {article_name(unit)}", text, marks)
         pages[f"{name}.html"] = mention_page(*article)
         links += f"\n- {name}: [HTML]({name}.html)"
         if not drawings:
@@ -278,7 +285,8 @@ def figure_wrong_pronoun(given: Given) -> Figure:
 
     caption = (
         "Wrong pronouns. Latent PPL as a share of pronouns gets the other gender, with 95 % "
-        "intervals, over that of the sound text"
+        "intervals, over that of the sound text; where all are wrong, pronouns agree with one "
+        "another again"
     )
     return Figure(caption, cells, draw, (4.2, 3.0), given.notes)
 

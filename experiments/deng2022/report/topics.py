@@ -13,7 +13,7 @@ from longform.errors import BadInput
 from longform.files.artefacts import read_json
 from longform.tables import Cell, Figure, Listing, Table, exact, interval, short
 from longform_lab.reporting.estimates import folder_of, select
-from longform_lab.reporting.pivot import COLOURS, SYSTEM, Given, errors
+from longform_lab.reporting.pivot import COLOURS, REAL_TEXT, SYSTEM, Given, errors
 from longform_lab.reporting.printed import INCOMPARABLE
 
 NLL = {"critic": "topics", "metric": "nll"}
@@ -182,7 +182,8 @@ def figure_latent_over_word(given: Given) -> Figure:
                 (i for i, name in enumerate(FAMILIES) if systems[row].startswith(name)),
                 len(FAMILIES),
             )
-            style: dict[str, Any] = {"fmt": "os^"[family], "color": COLOURS[family]}
+            colour = COLOURS[family] if family < len(FAMILIES) else REAL_TEXT
+            style: dict[str, Any] = {"fmt": "os^"[family], "color": colour}
             x, y = word.value, latent.value
             axes.errorbar(x, y, xerr=errors([word]), yerr=errors([latent]), capsize=2, **style)
             beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
@@ -235,9 +236,25 @@ def table_10(given: Given) -> Listing:
     return Listing(caption, header, rows, [own, "the paper's languages are others"])
 
 
+def _corner_names(given: Given) -> list[str]:
+    """What the corners of the simplex are: the language of most of a component's words, or its number."""
+    from synthetic_world.languages import language_of
+
+    numbers = [f"component {number}" for number in range(1, len(CORNERS) + 1)]
+    record = given.select(MIXTURES["Latent NLL (nats per sentence)"], system="data").find()
+    if record is None or "top_words" not in record.details:
+        return numbers
+    names = []
+    for number, words in zip(numbers, record.details["top_words"], strict=False):
+        counts = Counter(language for word in words if (language := language_of(word)))
+        names.append(counts.most_common(1)[0][0] if counts else number)
+    return [*names, *numbers[len(names) :]][: len(CORNERS)]
+
+
 def figure_7(given: Given) -> Figure:
     """Mixes of languages of sentences on the simplex, one panel per system, with the dispersion as a number."""
     mixes = given.select(MIX)
+    corners = _corner_names(given)
 
     def draw(canvas: Any) -> None:
         for axes, record in zip(
@@ -247,7 +264,14 @@ def figure_7(given: Given) -> Figure:
             axes.fill(*CORNERS.T, fill=False, edgecolor="#444444", linewidth=0.8)
             axes.scatter(*at.T, s=6, alpha=0.35, linewidths=0, color=COLOURS[0])
             told = "" if record.value is None else interval(record.value, record.low, record.high)
-            axes.set_title(f"{given.labels(record, 'system')}\ndispersion {told}")
+            axes.set_title(f"{given.labels(record, 'system')}\ndispersion {told}", pad=12)
+            for (x, y), name in zip(CORNERS, corners, strict=True):
+                below = y == 0
+                place = {"ha": "center", "va": "top" if below else "bottom", "fontsize": 7}
+                axes.annotate(
+                    name, (x, y), (0, -4 if below else 4), textcoords="offset points", **place
+                )
+            axes.margins(0.15)
             axes.set_aspect("equal")
             axes.axis("off")
 

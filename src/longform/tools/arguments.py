@@ -29,15 +29,27 @@ SEPARATORS = ("eos", "strip", "literal")
 
 def add_commands(verbs: Any) -> None:
     """Add the commands to the parsers of ``longform``."""
-    _suites(verbs.add_parser("suites", help="judge a language model by suites of minimal pairs"))
-    _generate(verbs.add_parser("generate", help="let a language model write, with any decoder"))
-    verbs.add_parser("decoders", help="list all decoders with their settings")
-    _verify(
-        verbs.add_parser(
-            "verify", help="check texts against pages: what is supported, what refuted"
-        )
+    suites = "judge a language model by suites of minimal pairs"
+    _suites(add_command(verbs, "suites", suites, "longform suites smollm2 pairs.csv"))
+    generate = "let a language model write, with any decoder"
+    example = "longform generate smollm2 --prefixes prompts.jsonl --decoder top_k:k=40"
+    _generate(add_command(verbs, "generate", generate, example))
+    add_command(verbs, "decoders", "list all decoders with their settings")
+    verify = "check texts against pages: what is supported, what refuted"
+    example = "longform verify texts.jsonl --pages wiki/ --judge checker/"
+    _verify(add_command(verbs, "verify", verify, example))
+    export = "write folders for evaluate and lm-evaluation-harness"
+    _export(add_command(verbs, "export", export, "longform export harness tasks/ pairs.csv"))
+
+
+def add_command(verbs: Any, name: str, purpose: str, example: str = "") -> argparse.ArgumentParser:
+    """A command whose ``--help`` says what it is for, and shows one line that runs it."""
+    epilog = f"Example: {example}" if example else None
+    sentence = f"{purpose[:1].upper()}{purpose[1:]}."
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=purpose, description=sentence, epilog=epilog
     )
-    _export(verbs.add_parser("export", help="write folders for evaluate and lm-evaluation-harness"))
+    return parser
 
 
 def _suites(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +59,25 @@ def _suites(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         metavar="MODEL",
-        help="another model, or 'untrained', for a test of the difference",
+        help="test the difference from another model, or from 'untrained': this one with random weights",
     )
-    add("--metric", choices=METRICS, help="value of a region's tokens (as the suite says)")
-    add("--ends", choices=ENDS, default="bos", help="what stands before a text (bos)")
-    add("--separator", choices=SEPARATORS, default="eos", help="how [SEP] is read (eos)")
+    add(
+        "--metric",
+        choices=METRICS,
+        help="how a region's tokens make one number (default: as the suite says)",
+    )
+    add(
+        "--ends",
+        choices=ENDS,
+        default="bos",
+        help="marks at the ends of a text: bos puts one before it (default: bos); the others are the papers' (docs/suites.md)",
+    )
+    add(
+        "--separator",
+        choices=SEPARATORS,
+        default="eos",
+        help="how [SEP] between speakers is read: as the end mark, left out, or as written (default: eos)",
+    )
     _common(parser)
 
 
@@ -63,28 +89,37 @@ def _generate(parser: argparse.ArgumentParser) -> None:
         "--decoder",
         action="append",
         metavar="[NAME=]KIND[:SETTING=NUMBER,...]",
-        help="delayed_beam (if none is named), top_k:k=40, beam:beams=15,blocking=3 ...; "
-        "may be repeated",
+        help="such as top_k:k=40 or beam:beams=15,blocking=3; may be repeated (default: delayed_beam); "
+        "`longform decoders` lists all",
     )
     add(
         "--prompt",
         choices=("text", "first_sentence"),
         default="text",
-        help="what of a text is the prompt (text)",
+        help="which part of a text is the prompt (default: text)",
     )
-    add("--new-tokens", type=int, default=256, help="tokens of a continuation (256)")
+    add("--new-tokens", type=int, default=256, help="tokens of a continuation (default: 256)")
     add(
         "--repeats",
         type=int,
-        help="continuations of a prompt (three by a decoder that draws, else one)",
+        help="continuations of each prompt (default: three by a decoder that draws, else one)",
     )
-    add("--batch", type=int, default=16, help="continuations written side by side (16)")
-    _common(parser, "folder for a .jsonl file of each decoder (writing)", Path("writing"))
+    add(
+        "--batch",
+        type=int,
+        default=16,
+        help="continuations written side by side; no text depends on it (default: 16)",
+    )
+    _common(parser, "folder for a .jsonl file of each decoder (default: writing)", Path("writing"))
 
 
 def _verify(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("texts", nargs="+", help=f"texts of a system; NAME=TEXTS names one: {TEXTS}")
+    add(
+        "texts",
+        nargs="+",
+        help=f"texts of one system or of several; NAME=TEXTS names a system: {TEXTS}",
+    )
     add(
         "--pages",
         required=True,
@@ -94,19 +129,19 @@ def _verify(parser: argparse.ArgumentParser) -> None:
     add(
         "--judge",
         metavar="MODEL",
-        help="entailment model: a folder, or OWNER/NAME@COMMIT of the hub",
+        help="model that says whether a line supports a sentence: a folder, or OWNER/NAME@COMMIT of the hub",
     )
-    _common(parser, "folder for every sentence's verdict (verified)", Path("verified"))
+    _common(parser, "folder for every sentence's verdict (default: verified)", Path("verified"))
 
 
 def _export(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(required=True, metavar="KIND", dest="kind")
     kind = kinds.add_parser("evaluate", help="a module of Hugging Face's evaluate with all critics")
-    kind.add_argument("folder", type=Path, help="its name is the module's")
+    kind.add_argument("folder", type=Path, help="folder to write; its name is the module's")
     kind = kinds.add_parser("harness", help="tasks of lm-evaluation-harness, one a suite")
-    kind.add_argument("folder", type=Path)
+    kind.add_argument("folder", type=Path, help="folder to write")
     kind.add_argument("suites", nargs="+", help=SUITES)
-    kind.add_argument("--seed", type=int, default=1234, help="of shuffles (1234)")
+    kind.add_argument("--seed", type=int, default=1234, help="seed of all shuffles (default: 1234)")
 
 
 def _common(
@@ -118,8 +153,8 @@ def _common(
     add(
         "--plan",
         action="store_true",
-        help="say what it will do and how long it takes, and end there",
+        help="print what it will do and how long it takes, and stop",
     )
-    add("--json", action="store_true", help="print everything as JSON")
-    add("--seed", type=int, default=1234, help="of every draw (1234)")
+    add("--json", action="store_true", help="print the result as JSON")
+    add("--seed", type=int, default=1234, help="seed of all random draws (default: 1234)")
     add("--out", type=Path, default=default, help=out)

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import matplotlib.figure
 import numpy as np
 import pytest
 import yaml
@@ -109,6 +110,21 @@ def test_the_ledger_has_a_line_for_every_printed_number(tmp_path):
 )
 def test_every_other_exhibit_is_saved(name, tmp_path):
     save(EXPECTED, name, RESULTS, tmp_path)
+
+
+def test_the_sweep_has_a_mark_a_model_in_each_row_and_joins_none_by_a_line(tmp_path):
+    """Phenomena are no ordered quantity, and models of several kinds are none either."""
+    figure = draw(EXPECTED, "size_sweep", RESULTS, tmp_path)
+    figure.draw(canvas := matplotlib.figure.Figure())
+    (axes,) = canvas.axes
+    rows = [text.get_text() for text in axes.get_yticklabels()]
+    assert rows == list(dict.fromkeys(cell.column for cell in figure.cells))
+    marks = {bars.get_label(): bars.lines[0] for bars in axes.containers}
+    assert marks.keys() == {cell.row for cell in figure.cells}
+    for system, mark in marks.items():
+        own = {cell.column: cell.value for cell in figure.cells if cell.row == system}
+        shown = {rows[round(y)]: x for x, y in zip(*mark.get_data(), strict=True)}
+        assert shown == own and mark.get_linestyle() == "None"
 
 
 def test_regions_are_shown_for_the_first_system_that_is_there_the_predicted_side_apart(tmp_path):

@@ -5,12 +5,14 @@ from dataclasses import replace
 import matplotlib.figure
 import pytest
 
+from experiments.deng2022.report.mentions import article_name
 from experiments.deng2022.report.pages import escaped
 from experiments.deng2022.report.sections import generated_folder
 from longform.documents import Document, Section
 from longform.files.artefacts import write_documents
 from longform.results import Record, Results
 from longform_lab.reports import with_derived
+from synthetic_world.languages import translate_word
 from tests.refusals import refuses
 from tests.reporting.papers.exhibits import at, draw, printed, save, state
 from tests.reporting.papers.test_deng2022_exhibits import near, verdict
@@ -102,6 +104,34 @@ def test_languages_on_the_simplex_and_the_words_of_each(tmp_path):
     figure = save(EXPECTED, "figure_7", results, tmp_path)
     assert [c.row for c in figure.cells] == ["data", "data", "non-autoregressive"]
     assert len(draw(EXPECTED, "table_10", results, tmp_path).rows) == 2
+    figure.draw(panels := matplotlib.figure.Figure())
+    for axes in panels.axes:
+        corners = [text.get_text() for text in axes.texts]
+        assert corners == ["component 1", "component 2", "component 3"]  # of no language known
+
+
+def test_the_corners_of_the_simplex_have_the_names_of_their_languages(tmp_path):
+    nouns = ("knight", "flag", "embassy")
+    avari = [translate_word("avari", noun) for noun in nouns]
+    kothic = [translate_word("kothic", noun) for noun in nouns]
+    mix = {"critic": "code_mixing", "corpus": "languages", "system": "data"}
+    points = {"points": [[1.0, 0.0, 0.0]]}
+    words = {"top_words": [kothic, avari, ["?"]]}
+    records = [
+        near(0.1, metric="dispersion", details=points, **mix),
+        near(-3.0, metric="languages", details=words, **mix),
+    ]
+    figure = draw(EXPECTED, "figure_7", Results(records), tmp_path)
+    figure.draw(panels := matplotlib.figure.Figure())
+    corners = [text.get_text() for text in panels.axes[0].texts]
+    assert corners == ["kothic", "avari", "component 3"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "name"), [("wiki-gpt2-with_titles-seed_1-10", "generated article 10"), ("u", "u")]
+)
+def test_a_figure_names_an_article_by_its_number_alone(unit, name):
+    assert article_name(unit) == name
 
 
 SYNTHETIC = [
@@ -133,6 +163,13 @@ def test_latent_over_word_has_a_point_for_each_system_with_both(tmp_path):
     assert {c.row for c in figure.cells} == {"data", "transformer", "HSMM, EM"}
     figure.draw(points := matplotlib.figure.Figure())
     assert {text.get_text() for text in points.axes[0].texts} == {"transformer", "HSMM, EM"}
+    record = Record("perplexity", "word_ppl", "synthetic", "data", value=1.9, low=1.8, high=2.0)
+    both = with_derived("deng2022", Results([*SYNTHETIC, record]))
+    figure = draw(EXPECTED, "figure_latent_over_word", both, tmp_path)
+    figure.draw(points := matplotlib.figure.Figure())
+    names = [text.get_text() for text in points.axes[0].texts]
+    hues = [bars.lines[0].get_color() for bars in points.axes[0].containers]
+    assert hues[names.index("data")] == "0.3"  # what people wrote is grey, in every figure
 
 
 def test_a_fit_by_em_stands_beside_the_printed_hsmm_where_no_gradient_fit_was_made(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.figure
 import pytest
 
-from experiments.massarelli2020.report import TABLE_1, chosen, in_order, label, strategy
+from experiments.massarelli2020.report import HUES, TABLE_1, chosen, in_order, label, strategy
 from longform.critics.verifiability.reliability import CHOICES, read_answers
 from longform.results import Record, Results
 from longform_lab.reporting.pivot import Given
@@ -188,3 +188,7 @@ def test_the_study_files_keep_the_key_apart_and_answers_are_read(tmp_path):
     answers.write_text("item,annotator,label\ns0,ann,supported\ns0,ben,supported\ns1,ben,\n")
     table = draw(EXPECTED, "table_2", RESULTS, tmp_path, answers="answers.csv").table
     assert {c.column: c.value for c in table.cells if c.row == "beam search"}["SPG"] == 20
+
+
+def test_people_are_grey_and_no_decoder_is():
+    assert HUES["human"] == "0.3" and list(HUES.values()).count("0.3") == 1
